@@ -344,7 +344,7 @@ class SplitSentences(CorpusParameters, ShardStage):
         if unread := {name: made.drops[name] for name in UNREAD if name in made.drops}:
             refused = ", ".join(f"{name} {count:,}" for name, count in unread.items())
             logger.warning(
-                "%s: %s sentences; text was refused (%s): `treeviews inspect stats %s` and the "
+                "%s: %s sentences; text was refused (%s): `treeviews inspect %s` and the "
                 "files *.quarantine.jsonl say what and where",
                 self.folder,
                 f"{made.rows:,}",

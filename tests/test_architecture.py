@@ -24,7 +24,10 @@ HOMES = {
     "luigi": ("tasks/",),
     "typer": ("treeviews/command/",),
     "rich": ("tasks/display/screen.py",),
-    "spacy": ("pipeline/text/tokenization.py", "pipeline/parsing/", "treeviews/spacy_component.py"),
+    "spacy": (
+        *("pipeline/text/tokenization.py", "pipeline/parsing/", "treeviews/spacy_component.py"),
+        "pipeline/inspect/page.py",
+    ),
     "supar": ("pipeline/parsers/",),
     "benepar": (
         "pipeline/parsers/",
@@ -40,6 +43,7 @@ HOMES = {
     "zstandard": ("pipeline/sources/file_list.py",),
     "rensa": ("pipeline/cleaning/minhash.py",),
     "py3langid": ("pipeline/cleaning/language.py",),
+    "duckdb": ("pipeline/inspect/query.py",),
     "tqdm": ("models/",),
     "triton": ("models/encoders/kernels/fused",),
     "ray": ("tasks/ray_engine.py",),

@@ -61,6 +61,7 @@ PACKAGES_OF_EXTRAS = {
     "ray": "ray",
     "bench": "pytorch-tree-lstm scikit-learn scipy",
     "hub": "huggingface-hub",
+    "query": "duckdb",
     "corpora": "'datasets<5'",
     "sentence-transformers": "'sentence-transformers<6'",
     "mteb": "'mteb<3' 'datasets<5'",

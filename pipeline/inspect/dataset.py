@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -24,8 +23,6 @@ from pipeline.shards.manifests import (
 from pipeline.shards.schema import COLUMNS, EMBEDDINGS, STAGE_KEY
 
 SHARD_MANIFEST_GLOB = "[0-9]" * 5 + ".json"
-CONFIG_NAME = "config.json"
-"""What a stage writes first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +60,6 @@ class Selection:
     parses: tuple[StageFolder, ...]
     shard: int | None
     """The one shard that was asked for; None for all."""
-    begun: tuple[Path, ...] = ()
-    """Folders of stages that were begun and have no shard."""
     is_one_stage: bool = False
     """Whether a stage or a shard was asked for, rather than a corpus."""
 
@@ -185,22 +180,16 @@ def select(path: Path) -> Selection:
         return _select_stage(StageFolder(stage_here, path), None)
     folders = [folder for folder in sorted(path.iterdir()) if folder.is_dir()]
     stages = {folder: stage for folder in folders if (stage := stage_in(folder)) is not None}
-    begun = [folder for folder in [path, *folders] if folder not in stages and _is_begun(folder)]
     if not stages:
-        what = f"; was begun: {', '.join(map(str, begun))}: run the stage again" if begun else ""
         raise FileNotFoundError(
-            f"{path}: no shards here{what}; give a folder with sentences/ in it, a stage's folder, "
+            f"{path}: no shards here; give a folder with sentences/ in it, a stage's folder, "
             "or a shard such as 00000.parquet"
         )
     found = [StageFolder(stage, folder) for folder, stage in stages.items()]
     sentences = next((folder for folder in found if folder.stage == "sentences"), None)
     parses = [folder for folder in found if folder.stage != "sentences"]
     parses.sort(key=lambda folder: (list(COLUMNS).index(folder.stage), folder.path))
-    return Selection(sentences, tuple(parses), None, tuple(begun))
-
-
-def _is_begun(folder: Path) -> bool:
-    return folder.name.partition("-")[0] in COLUMNS and (folder / CONFIG_NAME).is_file()
+    return Selection(sentences, tuple(parses), None)
 
 
 def _select_stage(chosen: StageFolder, shard: int | None) -> Selection:
@@ -214,19 +203,12 @@ def _select_stage(chosen: StageFolder, shard: int | None) -> Selection:
 def stage_in(folder: Path) -> str | None:
     """Returns the stage whose files a folder holds; None for another folder.
 
-    One file that can be read tells the stage, so that the others can be found missing or damaged;
+    One shard that can be read tells the stage, so that the others can be found missing or damaged;
     where none can, the folder's name does, which begins with the stage.
 
     Raises:
         ValueError: there are files named like shards, but nothing tells of which stage.
     """
-    manifests = [folder / MANIFEST_NAME, *sorted(folder.glob(SHARD_MANIFEST_GLOB))]
-    manifests = [path for path in manifests if path.exists()]
-    for path in manifests:
-        with suppress(ValueError, RecursionError):
-            value = json.loads(path.read_text(encoding="utf-8"))
-            if isinstance(value, dict) and value.get("stage") in COLUMNS:
-                return str(value["stage"])
     problems = []
     for path in sorted(folder.glob(SHARD_GLOB)):
         try:
@@ -234,6 +216,7 @@ def stage_in(folder: Path) -> str | None:
         except ValueError as error:
             problems.append(error)
     name = folder.name.partition("-")[0]
+    manifests = [*folder.glob(SHARD_MANIFEST_GLOB), *folder.glob(MANIFEST_NAME)]
     if name in COLUMNS and (manifests or problems):
         return name
     if problems:

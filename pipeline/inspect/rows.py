@@ -1,101 +1,28 @@
-"""Rows of several stages side by side, one row group in memory at a time."""
+"""Rows of several stages side by side, one shard in memory at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from pipeline.base.mistakes import did_you_mean
 from pipeline.inspect.dataset import Selection, StageFolder, select, stage_in
 from pipeline.shards.manifests import shard_path
 from pipeline.shards.schema import COLUMNS, EMBEDDING, EMBEDDINGS
-from pipeline.shards.shards import read_row_groups, read_shard, shard_metadata
+from pipeline.shards.shards import read_shard, shard_metadata
+from pipeline.trees.parses import ConstituencyParse
 
-Ints = NDArray[np.int64]
-Mask = NDArray[np.bool_]
-
-
-class ListColumn:
-    """A list column over R rows, flat; a null row has no values."""
-
-    def __init__(self, table: pa.Table, name: str) -> None:
-        self.values: pa.Array = table[name].combine_chunks().flatten()
-        self.lengths = list_lengths(table, name)
-        """[R]"""
-        self.starts: Ints = np.cumsum(self.lengths) - self.lengths
-        """Where each row's values begin; [R]."""
-        self.rows: Ints = np.repeat(np.arange(len(self.lengths)), self.lengths)
-        """The row of each value."""
-
-    @property
-    def numbers(self) -> Ints:
-        """The values of a column of integers."""
-        numbers: Ints = self.values.to_numpy().astype(np.int64)
-        return numbers
-
-    def rows_with(self, chosen: Mask) -> Mask:
-        """Returns which rows hold a chosen value; [R]."""
-        found: Mask = np.bincount(self.rows[chosen], minlength=len(self.lengths)) > 0
-        return found
-
-
-def list_lengths(table: pa.Table, name: str) -> Ints:
-    """Returns how many values each row of a list column has, a null row none; [R]."""
-    lengths: Ints = pc.fill_null(pc.list_value_length(table[name]), 0).to_numpy().astype(np.int64)
-    return lengths
-
-
-@dataclass(slots=True)
-class _Part:
-    """The row groups of one stage's shard, of which any number of rows can be taken."""
-
-    groups: Iterator[pa.Table]
-    rows: pa.Table | None = None
-
-    def ready(self) -> int:
-        """Returns how many rows are at hand, at least one while there are any."""
-        while self.rows is None or not self.rows.num_rows:
-            self.rows = next(self.groups, None)
-            if self.rows is None:
-                return 0
-        return int(self.rows.num_rows)
-
-    def take(self, count: int) -> pa.Table:
-        assert self.rows is not None
-        taken, self.rows = self.rows.slice(0, count), self.rows.slice(count)
-        return taken
-
-
-def groups_side_by_side(
-    folders: Sequence[StageFolder],
-    number: int,
-    columns: Mapping[Path, Sequence[str]] | None = None,
-) -> Iterator[tuple[int, tuple[pa.Table, ...]]]:
-    """Yields the first row's number and the same rows of every folder, a row group at a time.
-
-    Args:
-        folders: whose shards to read.
-        number: of the shard.
-        columns: of each folder, which to read; all where it is not named.
-
-    Raises:
-        FileNotFoundError: a stage has no such shard.
-        ValueError: a shard is damaged, or the stages' shards differ in rows; names both.
-    """
-    check_same_rows(folders, number)
-    wanted = columns or {}
-    parts = [_Part(read_row_groups(f.path, f.stage, number, wanted.get(f.path))) for f in folders]
-    start = 0
-    while count := min(part.ready() for part in parts):
-        yield start, tuple(part.take(count) for part in parts)
-        start += count
+ROWS_AT_ONCE = 10_000
+"""Rows that are Python's objects together."""
+NEEDED_COLUMNS = {
+    "sentences": ("document_id", "sentence_index", "tokens"),
+    "dependencies": ("heads", "deprels"),
+    "constituents": ("span_starts", "span_ends", "span_labels", "tags"),
+}
+"""Columns of each stage in which sentences and trees stand, without what follows from these."""
 
 
 def check_same_rows(folders: Sequence[StageFolder], number: int) -> int:
@@ -118,49 +45,49 @@ def check_same_rows(folders: Sequence[StageFolder], number: int) -> int:
     return rows[first]
 
 
-def read_groups(
-    selection: Selection, number: int, columns: Sequence[str] | None = None
-) -> Iterator[tuple[int, pa.Table]]:
-    """Yields a shard's rows with the columns of all stages; a later parse of a stage wins.
+def aligned_table(
+    folders: Sequence[StageFolder], number: int, columns: Sequence[str] | None = None
+) -> pa.Table:
+    """Returns a shard's rows with the columns of these stages side by side.
 
     Args:
+        folders: of several of one stage the last one's columns are read.
         number: of the shard.
-        columns: those wanted, which some stage has; all when omitted.
-
-    Yields:
-        The first row's number, and a table of at most a row group.
+        columns: those wanted, in their order; all when omitted.
 
     Raises:
         FileNotFoundError: a stage has no such shard.
-        ValueError: the stages' shards differ in rows; names both.
+        ValueError: a shard is damaged, or the stages' shards differ in rows; names both.
     """
-    of_column = {name: f for f in selection.read_together for name in COLUMNS[f.stage]}
-    names = [name for name in of_column if columns is None or name in columns]
-    folders = list({of_column[name].path: of_column[name] for name in names}.values())
-    wanted = {f.path: [name for name in names if of_column[name] is f] for f in folders}
-    for start, tables in groups_side_by_side(folders, number, wanted):
-        arrays = {name: part[name] for part in tables for name in part.column_names}
-        yield start, pa.table([arrays[name] for name in names], names=names)
+    of_column = {name: folder for folder in folders for name in COLUMNS[folder.stage]}
+    wanted = list(of_column) if columns is None else columns
+    needed = list(dict.fromkeys(of_column[name] for name in wanted))
+    check_same_rows(needed, number)
+    arrays: dict[str, pa.ChunkedArray] = {}
+    for folder in needed:
+        names = [name for name in wanted if of_column[name] == folder]
+        table = read_shard(folder.path, folder.stage, number, names)
+        arrays |= dict(zip(names, table.columns, strict=True))
+    return pa.table([arrays[name] for name in wanted], names=list(wanted))
 
 
 def read_rows(
     selection: Selection, number: int, *, start: int = 0, count: int | None = None
 ) -> Iterator[dict[str, Any]]:
-    """Yields a shard's rows with the columns of all stages; a later parse of a stage wins.
+    """Yields a shard's rows with the columns of all stages that are read together.
 
     Raises:
         FileNotFoundError: a stage has no such shard.
-        ValueError: the stages' shards differ in rows; names both.
+        ValueError: see `aligned_table`.
     """
-    check_same_rows(selection.read_together, number)
-    stop = None if count is None else start + count
-    for first, table in read_groups(selection, number):
-        if stop is not None and first >= stop:
-            return
-        begin = max(start - first, 0)
-        if begin < table.num_rows:
-            length = None if stop is None else stop - first - begin
-            yield from table.slice(begin, length).to_pylist()
+    table = aligned_table(selection.read_together, number).slice(start, count)
+    for begin in range(0, table.num_rows, ROWS_AT_ONCE):
+        yield from table.slice(begin, ROWS_AT_ONCE).to_pylist()
+
+
+def constituency_of(row: dict[str, Any]) -> ConstituencyParse:
+    """Returns the constituency tree of a row that has one."""
+    return ConstituencyParse(*(row[name] for name in NEEDED_COLUMNS["constituents"]))
 
 
 def read_tables(path: Path, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
@@ -179,13 +106,16 @@ def read_tables(path: Path, columns: Sequence[str] | None = None) -> Iterator[pa
     folders = selection.folders
     if path.is_file() or stage_in(path) is not None:  # parses come with their sentences
         folders = folders[-1:]
-    of_column = {name: folder for folder in folders for name in COLUMNS[folder.stage]}
-    shown = [name for name in of_column if of_column[name] in selection.read_together]
-    wanted = shown if columns is None else list(columns)
-    if EMBEDDING in wanted:
+    known = list(dict.fromkeys(name for folder in folders for name in COLUMNS[folder.stage]))
+    if columns is None:
+        folders = tuple(folder for folder in folders if folder in selection.read_together)
+    for name in columns or ():
+        if name not in known:
+            meant = did_you_mean(name, known=known)
+            raise ValueError(f"{path}: no column {name!r}, only {', '.join(known)}{meant}")
+    if EMBEDDING in (columns or ()):
         _check_one_encoder(folders, path)
-    _check_columns(wanted, list(of_column), path)
-    return _tables(selection, wanted, of_column)
+    return (aligned_table(folders, number, columns) for number in selection.numbers())
 
 
 def _check_one_encoder(folders: Sequence[StageFolder], path: Path) -> None:
@@ -195,30 +125,3 @@ def _check_one_encoder(folders: Sequence[StageFolder], path: Path) -> None:
             f"{path}: has embeddings by several encoders, {', '.join(found)}; give the folder of "
             "the ones that you mean"
         )
-
-
-def _check_columns(wanted: Sequence[str], known: Sequence[str], path: Path) -> None:
-    for name in wanted:
-        if name not in known:
-            meant = did_you_mean(name, known=known)
-            raise ValueError(f"{path}: no column {name!r}, only {', '.join(known)}{meant}")
-
-
-def _tables(
-    selection: Selection, wanted: Sequence[str], of_column: Mapping[str, StageFolder]
-) -> Iterator[pa.Table]:
-    folders = {folder.path: folder for folder in map(of_column.__getitem__, wanted)}
-    for number in selection.numbers():
-        parts = {}
-        for folder in folders.values():
-            names = [name for name in wanted if of_column[name] is folder]
-            parts[folder.path] = read_shard(folder.path, folder.stage, number, names)
-        rows = {place: table.num_rows for place, table in parts.items()}
-        if len(set(rows.values())) > 1:
-            first, other, *_ = rows
-            raise ValueError(
-                f"{shard_path(other, number)} has {rows[other]} rows, {shard_path(first, number)} "
-                f"has {rows[first]}; parse this shard again"
-            )
-        arrays = [parts[of_column[name].path].column(name) for name in wanted]
-        yield pa.table(arrays, names=list(wanted))

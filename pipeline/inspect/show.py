@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from pipeline.base.foreign_text import printable
 from pipeline.inspect.dataset import Selection
-from pipeline.inspect.drawing.rows import constituency_of
-from pipeline.inspect.rows import read_rows
-from pipeline.shards.schema import EMBEDDING
+from pipeline.inspect.rows import constituency_of, read_rows
 from pipeline.trees.binarize import children_of
 from pipeline.trees.flat import to_brackets
 from pipeline.trees.parses import ConstituencyParse
-
-SHOWN_NUMBERS = 8
-"""Of an embedding, in a line."""
 
 
 def draw(root: int, label: Callable[[int], str], children: Callable[[int], Sequence[int]]) -> str:
@@ -66,69 +60,41 @@ def draw_constituents(tokens: Sequence[str], parse: ConstituencyParse) -> str:
     )
 
 
-def draw_binary(tokens: Sequence[str], left: Sequence[int], right: Sequence[int]) -> str:
-    """Returns a binarized tree: inner nodes by their number, words as leaves."""
-    if not left:
-        return str(tokens[0])
-
-    return draw(
-        0,
-        lambda node: f"({node})" if node >= 0 else tokens[-1 - node],
-        lambda node: [left[node], right[node]] if node >= 0 else [],
-    )
-
-
-def head_lines(selection: Selection, *, num_rows: int, parses: bool) -> Iterator[str]:
-    """Yields the lines of the first rows.
+def head_lines(rows: Iterable[dict[str, Any]], *, parses: bool) -> Iterator[str]:
+    """Yields lines of rows with their places.
 
     Args:
         parses: whether to write what the parsers made of each sentence.
     """
-    left = num_rows
-    for number in selection.shared_numbers():
-        if left <= 0:
-            return
-        rows = list(printable_rows(selection, number, count=left))
-        left -= len(rows)
-        for position, row in enumerate(rows):
-            yield _sentence_line(row, f"{number}:{position}")
-            if parses and "heads" in row:
-                yield " " * 9 + _dependencies_in_line(row)
-            if parses and "span_starts" in row:
-                yield " " * 9 + _constituents_in_line(row)
-            if parses and EMBEDDING in row:
-                yield " " * 9 + _embedding_in_line(row[EMBEDDING])
+    for row in map(_printable, rows):
+        yield _sentence_line(row)
+        if parses and "heads" in row:
+            yield " " * 9 + _dependencies_in_line(row)
+        if parses and "span_starts" in row:
+            yield " " * 9 + _constituents_in_line(row)
 
 
-def show_lines(selection: Selection, *, shard: int, row: int, binary: bool) -> Iterator[str]:
+def show_lines(row: dict[str, Any]) -> Iterator[str]:
     """Yields a sentence and its trees.
 
     Args:
-        binary: whether to draw the binarized constituency tree, too.
-
-    Raises:
-        ValueError: the shard has no such row, or the sentences are not beside the parses.
+        row: with its place, as `row_of` gives it.
     """
-    values = {name: printable_value(value) for name, value in row_of(selection, shard, row).items()}
+    values = _printable(row)
     tokens = values["tokens"]
-    yield _sentence_line(values, f"{shard}:{row}")
+    yield _sentence_line(values)
     if "heads" in values:
         yield "\ndependencies"
         if values["heads"] is None:
             yield "(rejected by the parser)"
         else:
             yield draw_dependencies(tokens, values["heads"], values["deprels"])
-    if EMBEDDING in values:
-        yield f"\nembedding\n{_embedding_in_line(values[EMBEDDING])}"
     if "span_starts" in values:
         yield "\nconstituents"
         if values["span_starts"] is None:
             yield "(rejected by the parser)"
-            return
-        yield draw_constituents(tokens, constituency_of(values))
-        if binary:
-            yield "\nbinarized"
-            yield draw_binary(tokens, values["binary_left"], values["binary_right"])
+        else:
+            yield draw_constituents(tokens, constituency_of(values))
 
 
 def first_rows(selection: Selection, num_rows: int) -> Iterator[dict[str, Any]]:
@@ -142,7 +108,7 @@ def first_rows(selection: Selection, num_rows: int) -> Iterator[dict[str, Any]]:
 
 
 def row_of(selection: Selection, shard: int, row: int) -> dict[str, Any]:
-    """Returns one sentence with its trees, as it is in the shards.
+    """Returns one sentence with its trees and its place, as it is in the shards.
 
     Raises:
         ValueError: the shard has no such row, or the sentences are not beside the parses.
@@ -151,38 +117,28 @@ def row_of(selection: Selection, shard: int, row: int) -> dict[str, Any]:
         raise ValueError(
             f"{selection.folders[0].path}: no sentences beside it; give a corpus that has both"
         )
+    if shard not in (known := selection.shared_numbers()):
+        raise ValueError(f"no shard {shard} that all stages have; they share {known}")
     found = list(read_rows(selection, shard, start=row, count=1)) if row >= 0 else []
     if not found:
-        raise ValueError(f"shard {shard} has no row {row}; see its rows with `stats`")
-    return found[0]
+        raise ValueError(f"shard {shard} has no row {row}; `overview` says how many there are")
+    return {"shard": shard, "row": row, **found[0]}
 
 
-def printable_rows(*arguments: Any, **keywords: Any) -> Iterator[dict[str, Any]]:
-    """Yields rows whose words, labels and names can forge no line and move no cursor."""
-    for row in read_rows(*arguments, **keywords):
-        yield {name: printable_value(value) for name, value in row.items()}
-
-
-def printable_value(value: Any) -> Any:
-    """Returns a column's value with its control characters visible."""
+def _printable(value: Any) -> Any:
+    """Returns a row or a column's value whose words and names forge no line, move no cursor."""
+    if isinstance(value, dict):
+        return {name: _printable(inner) for name, inner in value.items()}
     if isinstance(value, list):
-        return [printable_value(inner) for inner in value]
+        return [_printable(inner) for inner in value]
     return printable(value) if isinstance(value, str) else value
 
 
-def _sentence_line(row: dict[str, Any], place: str) -> str:
+def _sentence_line(row: dict[str, Any]) -> str:
     """Returns where a row stands, its document and its text."""
     text = " ".join(row.get("tokens") or ["(no sentences beside this stage)"])
+    place = f"{row['shard']}:{row['row']}"
     return f"{place:>7}  {row.get('document_id', '?')} {row.get('sentence_index', '?')}  {text}"
-
-
-def _embedding_in_line(vector: Sequence[float] | None) -> str:
-    """Returns an embedding's width, length and first numbers."""
-    if vector is None:
-        return "(no embedding)"
-    first = " ".join(f"{number:.3f}" for number in vector[:SHOWN_NUMBERS])
-    more = " …" if len(vector) > SHOWN_NUMBERS else ""
-    return f"{len(vector)} numbers of length {math.hypot(*vector):.3f}: {first}{more}"
 
 
 def _dependencies_in_line(row: dict[str, Any]) -> str:

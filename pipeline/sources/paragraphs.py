@@ -22,11 +22,6 @@ class Paragraph:
     text: str
     position: str
     """Where it begins, as ``file:line``."""
-    start: int | None = None
-    """Characters of the document before it, where each line end is one, as Python's ``open`` reads
-    it; None where that is not known. In a row's field a line end is as many as it has there."""
-    given: str | None = None
-    """As it stands in the document from ``start`` on, with line ends; None where ``text`` is it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,26 +56,6 @@ class Line:
     number: int
     """1 for the first."""
     text: str
-    start: int | None
-    """Characters of the text before it, as `Paragraph.start` counts them; None where not known."""
-    end: str = "\n"
-    """What ended it, of the characters that count."""
-
-
-@dataclass(slots=True)
-class TextPosition:
-    """How far a text is read; goes on with each line."""
-
-    lines: int = 0
-    """Read so far."""
-    characters: int | None = 0
-    """Read so far, where each line end is one; None where it is not known of what came before."""
-
-    def advance(self, num_characters: int) -> None:
-        """Goes on by a line of so many characters, its end among them."""
-        self.lines += 1
-        if self.characters is not None:
-            self.characters += num_characters
 
 
 def read_lines(
@@ -89,7 +64,7 @@ def read_lines(
     *,
     encoding: str,
     max_characters: int,
-    at: TextPosition | None = None,
+    lines_before: int = 0,
     is_recoded: bool = False,
 ) -> Iterator[Line | Refusal]:
     """Yields a file's lines; a line that can't be taken gives a refusal in its place.
@@ -101,38 +76,36 @@ def read_lines(
         stream: the file's bytes, decompressed.
         name: names the file in refusals.
         max_characters: no more of a line is ever held.
-        at: where in the file the stream begins, by default at the file's beginning; goes on with
-            each line.
+        lines_before: of the file, where the stream begins.
         is_recoded: the stream is the file's text in UTF-8, whatever its encoding was.
     """
-    at = at or TextPosition()
-    is_begun = at.lines > 0
+    number = lines_before + 1
     try:
-        if not is_begun and is_binary(stream, encoding):
+        if not lines_before and is_binary(stream, encoding):
             detail = "holds zero bytes, so it is no text; unpack it or set its encoding (utf-16?)"
             yield Refusal("binary_file", detail, name)
             return
     except ERRORS as error:
-        yield _damaged(name, at.lines + 1, error)
+        yield _damaged(name, number, error)
         return
     is_utf_8 = encoding.lower().replace("_", "-") in {"utf-8", "utf8"}
     codec = "utf-8" if is_utf_8 or is_recoded else encoding
-    codec += "-sig" if codec == "utf-8" and not is_begun else ""
+    codec += "-sig" if codec == "utf-8" and not lines_before else ""
     with io.TextIOWrapper(stream, encoding=codec, errors="surrogateescape") as text:
         while True:
-            number, start = at.lines + 1, at.characters
             try:
                 line = text.readline(max_characters + 1)
                 giant = len(line) > max_characters and not line.endswith("\n")
-                skipped = _skip_to_next_line(text, max_characters) if giant else 0
+                if giant:
+                    _skip_to_next_line(text, max_characters)
             except _READ_ERRORS as error:
                 yield _damaged(name, number, error)
                 return
             if not line:
                 return
-            at.advance(len(line) + skipped)
-            read = Line(number, line.rstrip("\n"), start)
+            read = Line(number, line.rstrip("\n"))
             yield _checked(read, f"{name}:{number}", encoding, giant=giant)
+            number += 1
 
 
 def is_binary(stream: io.BufferedReader, encoding: str) -> bool:
@@ -152,14 +125,11 @@ def _checked(line: Line, position: str, encoding: str, *, giant: bool) -> Line |
     return line
 
 
-def _skip_to_next_line(text: io.TextIOWrapper, max_characters: int) -> int:
-    """Returns the characters of what is left of a line, which is passed over."""
-    skipped = 0
+def _skip_to_next_line(text: io.TextIOWrapper, max_characters: int) -> None:
+    """Passes over what is left of a line."""
     while piece := text.readline(max_characters):
-        skipped += len(piece)
         if piece.endswith("\n"):
             break
-    return skipped
 
 
 def _damaged(name: str, number: int, error: Exception) -> Refusal:
@@ -189,7 +159,7 @@ def paragraphs_of(
         if isinstance(line, Refusal):
             yield line
         elif line.text.strip():
-            yield Paragraph(line.text, f"{name}:{line.number}", line.start)
+            yield Paragraph(line.text, f"{name}:{line.number}")
     if found.characters:
         yield found.joined()
 
@@ -201,7 +171,6 @@ class _Lines:
         self._name, self._most = name, max_characters
         self._first: Line | None = None
         self._texts: list[str] = []
-        self._ends: list[str] = []
         self.characters = 0
 
     def add(self, line: Line) -> None:
@@ -209,7 +178,6 @@ class _Lines:
         self._first = self._first or line
         if self.characters <= self._most:
             self._texts.append(line.text)
-            self._ends.append(line.end)
         self.characters += len(line.text) + 1
 
     def joined(self) -> Paragraph | Refusal:
@@ -222,8 +190,4 @@ class _Lines:
                 "separate paragraphs by blank lines, or set paragraphs=line if every line is one"
             )
             return Refusal("giant_paragraph", detail, position, excerpt_of(" ".join(self._texts)))
-        if len(self._texts) == 1:
-            return Paragraph(self._texts[0], position, self._first.start)
-        with_ends = [part for line in zip(self._texts, self._ends, strict=True) for part in line]
-        given = "".join(with_ends[:-1])
-        return Paragraph(" ".join(self._texts), position, self._first.start, given)
+        return Paragraph(" ".join(self._texts), position)

@@ -20,7 +20,6 @@ from pipeline.sources.paragraphs import (
     Document,
     Line,
     Paragraph,
-    TextPosition,
     is_binary,
     paragraphs_of,
     read_lines,
@@ -78,10 +77,6 @@ class TextFileStream(FileStream):
     def _is_json_lines(self) -> bool:
         return self.config.format_of(self.file.path) == "json-lines"
 
-    def knows_characters(self, place: Place) -> bool:
-        """Whether lines are documents, or the text was read up to there."""
-        return self._is_json_lines or place.offset in self._characters
-
     def survey(self) -> Iterator[Place]:
         """Yields where lines of JSON or paragraphs of plain text begin, far enough apart.
 
@@ -114,10 +109,7 @@ class TextFileStream(FileStream):
                 of_piece = Piece(stream, end.offset - begin.offset)
                 piece = io.BufferedReader(of_piece, BUFFER_BYTES)
             is_whole = begin == START and end is None
-            at = TextPosition(begin.number, self._characters.get(begin.offset))
-            yield from self._documents_in(piece, begin, at, self.empty if is_whole else None)
-            if end is not None and at.characters is not None:
-                self._characters[end.offset] = at.characters
+            yield from self._documents_in(piece, begin, self.empty if is_whole else None)
             if end is not None and not self.is_sought:
                 opened.pop_all()  # the next piece goes on here
                 self._left_at = end.offset, stream
@@ -135,7 +127,7 @@ class TextFileStream(FileStream):
         return stream
 
     def _documents_in(
-        self, stream: io.BufferedReader, begin: Place, at: TextPosition, empty: Refusal | None
+        self, stream: io.BufferedReader, begin: Place, empty: Refusal | None
     ) -> Iterator[Document]:
         limit = self.config.max_paragraph_characters
         lines = read_lines(
@@ -144,7 +136,7 @@ class TextFileStream(FileStream):
             encoding=self.config.encoding,
             is_recoded=self.is_recoded,
             max_characters=limit * ROW_FACTOR if self._is_json_lines else limit,
-            at=at,
+            lines_before=begin.number,
         )
         if self._is_json_lines:
             yield from self._json_documents(lines, empty)

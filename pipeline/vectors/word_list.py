@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -47,43 +45,11 @@ def write_word_list(path: Path, listed: WordList) -> None:
     write_by_library(path, partial(pq.write_table, table, **_PACKING))
 
 
-@contextmanager
-def word_list_writer(path: Path) -> Iterator[Callable[[WordList], None]]:
-    """Yields what appends words with their counts to a file, which is closed at the end."""
-    import pyarrow.parquet as pq
-
-    schema = _schema(True)
-    with pq.ParquetWriter(path, schema, **_PACKING) as file:
-
-        def write(listed: WordList) -> None:
-            assert listed.counts is not None, "all parts have the same columns"
-            columns = [listed.words, numbers(listed.counts.astype(np.int64))]
-            file.write_table(pa.Table.from_arrays(columns, schema=schema))
-
-        yield write
-
-
 def _schema(has_counts: bool) -> pa.Schema:
     fields = [pa.field("word", pa.large_string(), nullable=False)]
     if has_counts:
         fields.append(pa.field("count", pa.int64(), nullable=False))
     return pa.schema(fields, {_VERSION_KEY: str(LIST_VERSION)})
-
-
-def word_list_batches(path: Path, *, rows: int) -> Iterator[WordList]:
-    """Yields the words and counts of a file that `write_word_list` wrote, some at a time.
-
-    Raises:
-        ValueError: it is damaged; names it.
-    """
-    import pyarrow.parquet as pq
-
-    try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            for batch in file.iter_batches(batch_size=rows, columns=["word", "count"]):
-                yield WordList(batch.column(0), values_of(batch.column(1)).astype(np.int64))
-    except (pa.ArrowException, OSError) as error:
-        raise ValueError(f"{path}: damaged ({error}); delete it and run the stage again") from error
 
 
 def read_word_list(path: Path, *, remedy: str) -> WordList:

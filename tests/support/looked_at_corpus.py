@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from pipeline.shards.manifests import read_shard_manifest, write_dataset_manifest
 from pipeline.trees.binarize import binarize
 from pipeline.trees.flat import flatten, scan_brackets
-from tests.support.shard_files import Rows, write_stage
+from tests.support.shard_files import Rows, write_rows, write_stage
 
 BRACKETS = (
     "(S (NP (DT The) (JJ old) (NN owl)) (VP (VBD saw) (NP (DT a) (NN mouse))) (. .))",
@@ -55,9 +56,31 @@ def dependency_rows() -> list[dict[str, Any]]:
 
 def write_looked_at(folder: Path) -> Path:
     """Writes the corpus in two shards of two sentences; returns its folder."""
-    sentences, dependencies = sentence_rows_of(), dependency_rows()
-    constituents = [constituent_row(brackets)[1] for brackets in BRACKETS]
+    sentences = sentence_rows_of()
     write_stage(folder / "sentences", "sentences", sentences[:2], sentences[2:])
-    write_stage(folder / "dependencies-x", "dependencies", dependencies[:2], dependencies[2:])
-    write_stage(folder / "constituents-x", "constituents", constituents[:2], constituents[2:])
+    write_parse(folder / "dependencies-x", "dependencies", dependency_rows())
+    trees = [constituent_row(brackets)[1] for brackets in BRACKETS]
+    write_parse(folder / "constituents-x", "constituents", trees)
     return folder
+
+
+def write_parse(folder: Path, stage: str, rows: Rows) -> None:
+    """Writes a parse of the corpus; rows of nulls are recorded as refused."""
+    for number, some in enumerate((rows[:2], rows[2:])):
+        source = read_shard_manifest(folder.parent / "sentences", number)
+        assert source is not None
+        refused = [place for place, row in enumerate(some) if None in row.values()]
+        write_rows(
+            folder,
+            stage,
+            number,
+            some,
+            drops={"odd": len(refused)} if refused else {},
+            quarantine=[{"row": row, "reason": "odd", "detail": "too odd"} for row in refused],
+            extra={
+                "sentences_sha256": source.sha256,
+                "parser": "tiny",
+                "parser_checksum": "c0ffee",
+            },
+        )
+    write_dataset_manifest(folder, stage, config={})

@@ -141,7 +141,7 @@ def test_a_run_tells_of_text_that_was_not_readable(
     found = sentences_of(task_of(tmp_path, source="files", paths=str(path)))
 
     assert sum(map(len, found.values())) > 10
-    assert "text was refused (damaged_file 1): `treeviews inspect stats" in caplog.text
+    assert "text was refused (damaged_file 1): `treeviews inspect" in caplog.text
 
 
 @pytest.mark.slow

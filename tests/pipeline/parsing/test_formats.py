@@ -16,7 +16,6 @@ from pipeline.parsing.formats import write_parses
 from pipeline.parsing.parse_lines import parse_lines
 from pipeline.parsing.parsed_sentence import ParsedSentence, Trees
 from pipeline.text.aligned import whole_texts
-from pipeline.text.cleaning import clean_text
 from pipeline.text.tokenization import EnglishTokenizer
 from pipeline.trees.parses import ConstituencyParse, DependencyParse
 from pipeline.trees.treebanks import read_bracketed, read_conllu
@@ -188,14 +187,6 @@ def test_texts_that_were_split_are_documents(tmp_path: Path) -> None:
     assert [one.document_id for one in read] == ["1", "1", "2"]
 
 
-def test_a_name_without_a_format_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"trees.xml: its name tells no format.*\.conllu"):
-        write_parses(tmp_path / "trees.xml", [])
-    with pytest.raises(ValueError, match=r"unknown format 'xml'; known: conllu, brackets, json"):
-        write_parses(tmp_path / "trees.xml", [], "xml")  # type: ignore[arg-type]
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_lines_become_lines() -> None:
     stream = io.BytesIO(b"\xef\xbb\xbfIt rains.\r\n\nIt\x0cpours.")
     seen: list[str | None] = []
@@ -219,25 +210,8 @@ def test_lines_become_lines() -> None:
     assert seen == [None, "empty", None]
 
 
-def test_a_text_of_lines_is_split() -> None:
-    stream = io.BytesIO(b"It rains. It\npours.\n\nEnd\n")
-
-    blocks = list(parse_lines(stream, bundled_parser(), "conllu", name="in", split=True))
-
-    texts = [line for block in blocks for line in block.splitlines() if line.startswith("# text")]
-    assert texts == ["# text = It rains.", "# text = It pours.", "# text = End"]
-    assert "TokenRange=13:18|" in blocks[1]
-
-
 def test_a_line_that_is_no_text_is_named() -> None:
     lines = parse_lines(io.BytesIO(b"It rains.\n\xff\n"), bundled_parser(), "json", name="a.txt")
 
     with pytest.raises(ValueError, match=r"a\.txt:2: not UTF-8"):
         list(lines)
-
-
-def test_words_are_the_tokens_as_parsers_read_them() -> None:
-    sentence = flat_tree("co\u00adworker it\u200bself")
-
-    assert sentence.words == ["coworker", "itself"]
-    assert clean_text(sentence.text)[0] == "coworker itself"

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,7 +10,6 @@ from typing import Any
 import pytest
 
 import treeviews
-from pipeline.base.bundled import BUNDLED_PARSERS
 from pipeline.base.refusal import Refusal
 from pipeline.parsing import parse_text
 from pipeline.parsing.parse_shard import ParseJob, parse_shard
@@ -25,7 +21,6 @@ from pipeline.text.split_corpus import split_sentences
 from pipeline.text.tokenization import SentenceConfig
 from pipeline.trees.binarize import binarize
 from tests.support.bundled_parsers import bundled_parser
-from tests.support.repository import REPOSITORY
 
 TOO_LONG = "word " * 600
 TEXTS = [
@@ -190,15 +185,6 @@ def test_a_stream_reads_ahead_a_bounded_number_of_texts(monkeypatch: pytest.Monk
     assert taken <= 4
 
 
-def test_pools_are_bounded_by_their_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parse_text, "TOKENS_AT_ONCE", 10)
-    cut = parse_text._cut(["a " * 6, "b " * 4, "c", "d " * 40, "e", "f"], split=False)
-
-    pools = [[one.source for one in pool] for pool in parse_text._pools(cut)]
-
-    assert pools == [[0, 1], [2], [3], [4, 5]]
-
-
 def test_one_string_is_one_text() -> None:
     (expected,) = bundled_parser().parse(["It rains."])
 
@@ -211,11 +197,6 @@ def test_one_string_is_one_text() -> None:
     assert list(bundled_parser().stream("It rains.")) == [expected]
     with pytest.raises(ValueError, match="empty"):
         parse("")
-
-
-def test_nothing_gives_nothing() -> None:
-    assert bundled_parser().parse([]) == []
-    assert bundled_parser().parse(["", " \n\n "], split=True) == []
 
 
 def test_parsers_stay_loaded_between_calls(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -233,17 +214,6 @@ def test_threads_take_turns() -> None:
         found = list(pool.map(bundled_parser().parse, texts))
 
     assert found == expected
-
-
-def test_a_folder_that_changed_is_another_parser(tmp_path: Path) -> None:
-    folder = tmp_path / "mine"
-    shutil.copytree(BUNDLED_PARSERS["dependencies"], folder)
-    parse(["It rains."], constituents=False, dependency_parser=folder)
-    shutil.rmtree(folder)
-    shutil.copytree(BUNDLED_PARSERS["constituents"].parent / "constituency-large", folder)
-
-    with pytest.raises(ValueError, match="one for dependencies is needed here"):
-        parse(["It rains."], constituents=False, dependency_parser=folder)
 
 
 @pytest.mark.parametrize(
@@ -269,8 +239,6 @@ def test_a_setting_that_makes_no_sense_is_said(settings: dict[str, Any], message
     ("texts", "message"),
     [
         (b"It rains.", "not bytes"),
-        ({"It rains."}, "not set"),
-        (7, "not int"),
         (["It rains.", None], r"sentence 1 \(from 0\) is NoneType"),
         ([["It", "rains"]], "parse_tokens takes tokens"),
     ],
@@ -288,27 +256,3 @@ def test_a_sentence_compares_and_pickles_by_value() -> None:
     assert pickle.loads(pickle.dumps(sentence)) == sentence
     assert isinstance(sentence, ParsedSentence)
     assert binarize(sentence.trees.constituents) == sentence.binarized()  # type: ignore[arg-type]
-
-
-@pytest.mark.slow
-def test_a_forked_process_parses_with_what_its_parent_loaded() -> None:
-    code = (
-        "import multiprocessing, treeviews\n"
-        "parser = treeviews.Parser()\n"
-        "texts = ['The cat sees the dog.'] * 40\n"
-        "own = parser.parse(texts)\n"
-        "def again():\n"
-        "    return parser.parse(texts)\n"
-        "with multiprocessing.get_context('fork').Pool(1) as pool:\n"
-        "    print(pool.apply_async(again).get(60) == own)\n"
-    )
-    found = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=300,
-        env={"PATH": "", "PYTHONPATH": str(REPOSITORY), "OMP_NUM_THREADS": "2"},
-    )
-    assert found.stdout == "True\n"

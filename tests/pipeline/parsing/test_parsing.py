@@ -18,10 +18,8 @@ from pipeline.base.refusal import Refusal
 from pipeline.parsers.adapters.base import MAX_TOKENS, ParserFailedError
 from pipeline.parsers.adapters.folder_files import (
     PLAIN_DEPENDENCY,
-    STAGES,
     TRANSFORMER_DEPENDENCY,
 )
-from pipeline.parsers.constituency import benepar_adapter
 from pipeline.parsers.dependency import supar_adapter
 from pipeline.parsers.dependency.model import DependencyModel, NetworkSizes, build_network
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
@@ -29,12 +27,10 @@ from pipeline.parsing import parse_shard as parsing
 from pipeline.parsing.parse_shard import ParseJob, describe_parsing, parse_shard
 from pipeline.shards import shards
 from pipeline.shards.manifests import quarantine_path, read_shard_manifest, shard_path
-from pipeline.shards.schema import SENTENCES
-from pipeline.shards.shards import read_shard, write_shard
+from pipeline.shards.shards import read_shard
 from pipeline.text.split_corpus import split_sentences
 from pipeline.text.tokenization import SentenceConfig
 from pipeline.trees.parses import ConstituencyParse, DependencyParse
-from tests.support.constituency_trees import tiny_model, toy_treebank
 from tests.support.dependency_examples import treebank
 from tests.support.memory_source import Memory
 from tests.support.repository import REPOSITORY
@@ -167,9 +163,6 @@ def test_constituents_are_stored_with_their_binarization(sentences):
     "answer",
     [
         DependencyParse([0, 0], ["root", "root"]),
-        DependencyParse([2, 1], ["dep", "dep"]),
-        DependencyParse([0], ["root"]),
-        DependencyParse([0, 1], ["root"]),
         DependencyParse([0, 9], ["root", "dep"]),
     ],
 )
@@ -182,9 +175,7 @@ def test_what_is_no_dependency_tree_is_quarantined(sentences, answer):
     "answer",
     [
         ConstituencyParse([0], [1], ["S"], ["NN", "NN"]),
-        ConstituencyParse([0], [2], ["S"], ["NN"]),
         ConstituencyParse([0, 0, 1], [3, 2, 3], ["S", "NP", "VP"], ["NN"] * 3),
-        ConstituencyParse([], [], [], []),
         ConstituencyParse([0], [4], ["NP|"], ["NN"] * 4),
     ],
 )
@@ -198,11 +189,8 @@ def test_what_is_no_constituency_tree_is_quarantined(sentences, answer):
 @pytest.mark.parametrize(
     ("bound", "value", "pools"),
     [
-        ("POOL_ROWS", 1, [1, 1, 1, 1]),
         ("POOL_ROWS", 3, [3, 1]),
         ("POOL_TOKENS", 8, [2, 1, 1]),  # the sentences have 4, 4, 2 and 8 tokens
-        ("POOL_TOKENS", 10, [3, 1]),
-        ("POOL_TOKENS", 1, [1, 1, 1, 1]),
     ],
 )
 def test_bytes_do_not_depend_on_pools(sentences, monkeypatch, bound, value, pools):
@@ -233,11 +221,6 @@ def test_a_parser_that_fails_in_a_later_row_group_leaves_no_file(tmp_path, monke
     with pytest.raises(RuntimeError, match="nothing was written"):
         parse_shard(parse_job, Failing("bad"))
     assert list(parse_job.output.iterdir()) == []
-
-
-def test_the_manifest_says_how_the_machine_parsed(sentences):
-    manifest = parse_shard(job(sentences), RightChain(), machine={"device": "cpu"})
-    assert manifest.extra["device"] == "cpu"
 
 
 def test_a_killed_job_leaves_no_shard_and_its_successor_the_same_bytes(sentences, monkeypatch):
@@ -275,36 +258,16 @@ def test_a_few_failures_of_the_parser_are_nulls(tmp_path, num_rows, num_bad):
     assert manifest.rows == num_rows
 
 
-def test_many_sentences_of_the_wrong_kind_end_no_job(tmp_path):
-    manifest = parse_shard(numbered(tmp_path, 40, 40), Failing("bad", "too_long"))
-    assert manifest.drops == {"too_long": 40}
-
-
-def test_a_failing_parser_ends_the_job_before_it_has_tried_every_sentence(tmp_path, monkeypatch):
-    monkeypatch.setattr(parsing, "POOL_ROWS", 20)
-    parser = Failing("good")
-    with pytest.raises(RuntimeError):
-        parse_shard(numbered(tmp_path, 100, 0), parser)
-    assert parser.calls == [20]
-
-
-@pytest.mark.parametrize("stage", STAGES)
-def test_a_broken_device_leaves_no_shard(sentences, monkeypatch, stage):
+def test_a_broken_device_leaves_no_shard(sentences, monkeypatch):
     """The adapters' own parse, around a network that fails."""
-    parser = (
-        tiny_dependency_parser()
-        if stage == "dependencies"
-        else benepar_adapter.BeneparConstituencyParser(
-            tiny_model(toy_treebank(5)), name="tiny", checksum=""
-        )
-    )
+    parser = tiny_dependency_parser()
 
     def broken(*arguments, **options):
         raise RuntimeError("CUDA error: device-side assert triggered")
 
     monkeypatch.setattr(type(parser), "_parse_batch", broken)
     with pytest.raises(RuntimeError, match="CUDA error"):
-        parse_shard(job(sentences, stage), parser)
+        parse_shard(job(sentences), parser)
     assert read_shard_manifest(sentences.parent / "parsed", 0) is None
 
 
@@ -367,13 +330,6 @@ def test_the_manifest_names_parser_and_sentences(sentences):
     assert manifest.extra["sentences_sha256"] == source.sha256
 
 
-def test_progress_reaches_one(sentences):
-    calls = []
-    parse_shard(job(sentences), RightChain(), lambda *arguments: calls.append(arguments))
-    assert calls[-1][0] == 1
-    assert calls[-1][1].startswith("4 of 4 sentences")
-
-
 def test_a_missing_sentence_shard_is_an_error(tmp_path):
     with pytest.raises(FileNotFoundError, match="shard 0 is not complete; run the sentence stage"):
         parse_shard(job(tmp_path / "nowhere"), RightChain())
@@ -384,14 +340,6 @@ def test_a_broken_sentence_shard_is_an_error(sentences):
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(ValueError, match=r"sha256 differs from its manifest's; delete 00000.parq"):
         parse_shard(job(sentences), RightChain())
-
-
-def test_an_empty_shard_of_sentences_gives_an_empty_shard(tmp_path):
-    write_shard(tmp_path / "s", "sentences", 0, SENTENCES.empty_table(), drops={})
-    manifest = parse_shard(
-        ParseJob("dependencies", tmp_path / "s", tmp_path / "d", 0), RightChain()
-    )
-    assert manifest.rows == 0
 
 
 def test_jobs_that_make_no_sense_are_errors(tmp_path):

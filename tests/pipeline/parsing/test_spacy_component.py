@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import pickle
 import subprocess
 import sys
 import tomllib
@@ -17,7 +16,6 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc, DocBin
 
 import treeviews.spacy_component
-from pipeline.parsing.parsed_sentence import ParsedSentence
 from tests.pipeline.parsing.test_formats import ODD, flat_tree
 from tests.support.bundled_parsers import bundled_parser
 from tests.support.repository import REPOSITORY
@@ -102,13 +100,6 @@ def test_a_refused_sentence_is_a_doc_without_heads() -> None:
     assert not any(token.has_head() for token in doc)
 
 
-def test_half_a_character_is_said() -> None:
-    sentence = ParsedSentence("a\ud800", ["a"], [(0, 1)])
-
-    with pytest.raises(ValueError, match="half a character"):
-        sentence.to_doc()
-
-
 # ---- the component
 
 
@@ -171,28 +162,6 @@ def test_several_processes_give_the_same(nlp: Any) -> None:
 
     assert [trees(doc) for doc in docs] == here
     assert next(docs[1].sents)._.parse_string.startswith("(S (NP (DT The) (NN cat))")
-
-
-@pytest.mark.slow
-def test_a_component_that_has_parsed_goes_to_a_process_that_has_loaded_nothing(
-    nlp: Any, tmp_path: Path
-) -> None:
-    expected = trees(nlp(TEXTS[1]))
-    (tmp_path / "component").write_bytes(pickle.dumps(nlp.get_pipe("treeviews_parser")))
-    code = (
-        "import pickle, sys, spacy\n"
-        "parser = pickle.load(open(sys.argv[1], 'rb'))\n"
-        "doc = parser(spacy.blank('en')(sys.argv[2]))\n"
-        "print([(t.text, t.head.i, t.dep_, t.tag_, t.is_sent_start) for t in doc])\n"
-    )
-    ended = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path / "component"), TEXTS[1]],
-        cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert ended.stdout.strip() == str(expected)
 
 
 def test_a_sentence_that_is_too_long_costs_no_other(
@@ -261,26 +230,6 @@ def test_an_unknown_parser_is_said() -> None:
 
     with pytest.raises(FileNotFoundError, match="did you mean dependency-large"):
         nlp("It rains.")
-
-
-def test_benepars_own_docs_are_read_as_before(nlp: Any) -> None:
-    from benepar.integrations import spacy_extensions
-
-    doc = spacy.blank("en")("It rains")
-    with pytest.raises(Exception, match="No constituency parse is available"):
-        _ = doc[:]._.parse_string
-    import numpy as np
-
-    doc._._constituent_data = spacy_extensions.ConstituentData(
-        np.array([0, 0, 1]),
-        np.array([2, 1, 2]),
-        np.array([1, 0, 0]),
-        np.array([0, 2]),
-        [(), ("S",)],
-    )
-
-    assert doc[:]._.parse_string == "(S ( It) ( rains))"
-    assert [child.text for child in doc[:]._.children] == ["It", "rains"]
 
 
 @pytest.mark.slow

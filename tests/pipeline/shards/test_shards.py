@@ -188,14 +188,6 @@ def test_a_stage_with_missing_shards_is_not_marked_complete(
     assert not (tmp_path / "manifest.json").exists()
 
 
-def test_rows_without_their_manifest_are_a_missing_shard(tmp_path: Path) -> None:
-    write_shard(tmp_path, "sentences", 0, table(ROWS), drops={})
-    (tmp_path / "00000.json").unlink()
-
-    with pytest.raises(FileNotFoundError, match="shards 0 of 1 are missing or not complete"):
-        write_dataset_manifest(tmp_path, "sentences", config={})
-
-
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
@@ -240,25 +232,13 @@ def test_an_edited_manifest_is_named_with_its_remedy(tmp_path: Path, name: str) 
             read_dataset_manifest(tmp_path)
 
 
-def test_a_shard_of_an_earlier_release_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    packing = shards.packing(schema_for("sentences")) | {"write_page_checksum": False}
-    monkeypatch.setattr(shards, "packing", lambda schema: packing)
-    monkeypatch.setattr(shards, "write_sealed_json", atomic_files.write_json_atomically)
-    write_shard(tmp_path, "sentences", 0, table(ROWS), drops={})
-    monkeypatch.undo()
-
-    assert read_shard(tmp_path, "sentences", 0).to_pylist() == ROWS
-
-
 def flip_a_bit(path: Path, place: int) -> None:
     content = bytearray(path.read_bytes())
     content[place] ^= 1
     path.write_bytes(content)
 
 
-@pytest.mark.parametrize("place", range(0, 1400, 100))
+@pytest.mark.parametrize("place", range(0, 1400, 350))
 def test_a_shard_of_which_a_bit_was_flipped_is_named_with_its_remedy(
     tmp_path: Path, place: int
 ) -> None:
@@ -386,15 +366,6 @@ def test_shards_double_every_four_until_the_maximum() -> None:
     sizes = [rows_in_shard(number) for number in (0, 3, 4, 8, 100)]
 
     assert sizes == [4_000, 4_000, 8_000, 16_000, 100_000]
-
-
-def test_forty_million_sentences_make_a_few_hundred_shards() -> None:
-    rows, number = 0, 0
-    while rows < 40_000_000:
-        rows += rows_in_shard(number)
-        number += 1
-
-    assert 300 < number < 500
 
 
 def test_a_digest_depends_on_values_and_not_on_their_order() -> None:

@@ -23,13 +23,11 @@ from pipeline.storage.scratch import SCRATCH_PREFIX, scratch_folder
 from pipeline.storage.stage import ShardOrigin, StoredStage
 from pipeline.storage.stored_job import make_stored_shards
 from tests.support.chain_job import MODULE
-from tests.support.edited_json import replace as replace_text
 from tests.support.luigi_builds import build
 from tests.support.object_store import object_store
 from tests.support.sentence_shards import (
     ChainStage,
     chain_stage,
-    parser_description,
     write_chain_parser,
     write_sentences,
 )
@@ -206,28 +204,6 @@ def test_parses_of_other_sentences_are_refused(
     assert not shard_path(there.folder, 0).exists()
 
 
-def test_only_the_files_of_the_parser_are_sent(tmp_path: Path) -> None:
-    folder = write_chain_parser(tmp_path / "chain")
-    (folder / "transformer").mkdir()
-    (folder / "transformer" / "config.json").write_bytes(b"{}")
-    (folder / "parser.json").write_text(parser_description(files={"transformer/config.json": "00"}))
-    (folder / "scores.json").write_bytes(b"{}")
-
-    assert set(read_parser_files(folder)) == {
-        "parser.json",
-        "weights.safetensors",
-        "transformer/config.json",
-    }
-
-
-def test_where_and_by_what_shards_are_parsed_changes_no_path(tmp_path: Path) -> None:
-    base = chain_stage(tmp_path, num_shards=1)
-    other = chain_stage(
-        tmp_path, num_shards=1, engine="ray", storage="s3://b/c", ray_address="h:1", gpus_per_job=1
-    )
-    assert other.folder == base.folder
-
-
 def test_without_ray_the_error_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -280,24 +256,6 @@ def test_a_job_refuses_another_parser_than_the_expected_one(
 
     with pytest.raises(ValueError, match="differs from the expected c0ffee"):
         execute(ParseShardJob.from_dict(fields), lambda fraction, status: None)
-
-
-@pytest.mark.slow
-def test_shards_in_several_arithmetics_make_no_stage(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    stage = chain_stage(tmp_path, num_shards=2)
-    assert build(stage)
-    (stage.folder / "manifest.json").unlink()
-    checksum = checksum_of_parser_folder(stage.parser_folder)
-    path = stage.folder / "00001.json"
-    replace_text(path, checksum, f"{checksum}-float16")
-
-    assert not build(stage)
-
-    short = checksum[:12]
-    assert f"several parsers ({short}: [0]; {short}-float16: [1])" in capfd.readouterr().err
-    assert not stage.complete()
 
 
 @pytest.mark.parametrize("name", ["../outside", "{}/outside", "link"])

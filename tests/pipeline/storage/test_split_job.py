@@ -76,18 +76,6 @@ def test_a_machine_with_another_splitter_refuses_the_job(
         make_stored_shards(other, sent(corpus))
 
 
-def test_a_machine_with_another_cleaner_refuses_the_job(
-    corpus: CorpusSplit, job: StoredSplitJob
-) -> None:
-    pytest.importorskip("py3langid")
-    cleaning = CleaningConfig(language="en")
-    described = describe_cleaning(cleaning) | {"py3langid": "0.1"}
-    other = replace(job, cleaning=cleaning, described_cleaning=described)
-
-    with pytest.raises(ValueError, match=r"has py3langid .* instead of 0\.1: install the same"):
-        make_stored_shards(other, sent(corpus))
-
-
 def test_a_text_that_is_not_on_the_machine_is_named(
     corpus: CorpusSplit, job: StoredSplitJob, tmp_path: Path
 ) -> None:

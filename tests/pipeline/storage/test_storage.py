@@ -10,7 +10,6 @@ import pytest
 
 from pipeline.shards.manifests import (
     MANIFEST_NAME,
-    ShardManifest,
     read_dataset_manifest,
     read_shard_manifest,
     shard_path,
@@ -146,14 +145,6 @@ def test_another_shard_than_the_one_wanted_is_refused_and_leaves_nothing(
     assert not (tmp_path / "copy").exists()
 
 
-def test_a_shard_s_arithmetic_is_no_part_of_the_parser_s_folder() -> None:
-    extra = {"parser_checksum": "c0ffee-float16"}
-    manifest = ShardManifest("dependencies", 1, 0, 3, 9, "00", extra=extra)
-
-    assert not ShardOrigin("dependencies", 0, parser_checksum="c0ffee").differences(manifest)
-    assert ShardOrigin("dependencies", 0, parser_checksum="c0ff").differences(manifest)
-
-
 def test_a_copy_over_another_dataset_is_refused(
     shards: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -248,13 +239,6 @@ def test_an_address_takes_its_endpoint_along(monkeypatch: pytest.MonkeyPatch) ->
     assert portable_address(own) == own
 
 
-def test_a_relative_folder_becomes_absolute(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert portable_address("shared") == str(tmp_path / "shared")
-
-
 def test_an_address_is_shown_without_its_secrets() -> None:
     assert named_address("s3://key:secret@bucket/a?region=eu") == "s3://bucket/a"
     assert named_address("s3://key:se/cr?e#t+x@bucket/a?region=eu") == "s3://bucket/a"
@@ -265,13 +249,3 @@ def test_an_address_that_cannot_be_read_does_not_show_its_secrets() -> None:
     with pytest.raises(ValueError, match=r"s3://bucket/x: .*percent-encoded") as error:
         Storage("s3://KEY:se/cret+x@bucket/x")
     assert error.value.__suppress_context__  # Arrow's words, which repeat the address
-
-
-def test_an_unknown_setting_is_named() -> None:
-    with pytest.raises(ValueError, match=r"s3://bucket/x: .*unknown_setting"):
-        Storage("s3://bucket/x?unknown_setting=1")
-
-
-def test_looking_at_a_url_says_how_to_copy_it(capsys: pytest.CaptureFixture[str]) -> None:
-    assert inspect(["stats", "s3://bucket/corpora/c/sentences"]) == 2
-    assert "python -m pipeline.storage URL FOLDER" in capsys.readouterr().err

@@ -169,36 +169,6 @@ def test_other_white_space_is_as_spacy_has_it(tokenizer: EnglishTokenizer, text:
     assert_as_spacy([text, f"x {text}"], tokenizer)
 
 
-def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.text.chunks.MAX_KNOWN", 50)
-    tokenizer = unprepared()
-    for number in range(1, 200):
-        assert_as_spacy([f"{'b.' * number}, (é{number})"], tokenizer)
-        assert len(tokenizer._cutter._forms) <= 52
-
-
-def test_of_long_chunks_fewer_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.text.chunks.MAX_CHARACTERS", 1_000)
-    tokenizer = unprepared()
-    for number in range(40):
-        assert_as_spacy([f"{'字' * 200}{number} and more"], tokenizer)
-        assert sum(map(len, tokenizer._cutter._forms)) <= 1_500
-
-
-def test_known_forms_are_never_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.text.chunks.MAX_KNOWN", 2)
-    tokenizer = EnglishTokenizer()
-    for number in range(20):
-        assert_as_spacy([f"{'字' * number}b. The dog's tail, (again)."], tokenizer)
-    assert len(tokenizer._cutter._forms) <= tokenizer._cutter._num_known + 4
-
-
-def test_of_giant_chunks_none_is_remembered(tokenizer: EnglishTokenizer) -> None:
-    texts = [f"a {'字' * 401} b", f"{'x' * 1_201}, {'(' * 1_201}"]
-    assert_as_spacy(texts, tokenizer)
-    assert max(len(form.encode()) for form in tokenizer._cutter._forms) <= 1_200
-
-
 def test_an_interrupted_question_leaves_no_wrong_cuts() -> None:
     class InterruptedOnce(dict[str, int]):
         done = False

@@ -11,18 +11,15 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from pipeline.base.bundled import BUNDLED_FORMS
 from pipeline.text.chunks import ChunkCutter, KnownForms
 from pipeline.text.forms import forms_of_any_rules, read_forms, write_forms
 from pipeline.text.tokenization import (
-    EnglishTokenizer,
     english_rules,
     rules_version,
     shipped_forms,
 )
 from tests.support.repository import REPOSITORY
 
-MOST_BYTES = 1_000_000
 ORDINARY = [
     "The cat sat on the mat, didn't it?",
     "“I don't know,” said John's mother-in-law (who wasn't there).",
@@ -52,10 +49,6 @@ def test_every_known_form_is_cut_as_spacy_cuts_it(shipped: KnownForms) -> None:
 
 def test_what_has_a_meaning_is_what_the_rules_name(shipped: KnownForms) -> None:
     assert shipped.named == english_rules().named()
-
-
-def test_the_file_is_small() -> None:
-    assert BUNDLED_FORMS.stat().st_size <= MOST_BYTES
 
 
 def loaded_by(code: str) -> str:
@@ -100,11 +93,6 @@ def test_a_damaged_file_is_said_and_passed_over(
     assert json.loads(path.read_text())["forms"] == ["(q q )"]
     assert read_forms(path, rules_version()) is None
     assert "spaCy is asked about every form" in caplog.text
-
-
-def test_all_tokenizers_share_what_is_known() -> None:
-    first, second = EnglishTokenizer(), EnglishTokenizer()
-    assert first.tokenize(ORDINARY) == second.tokenize(ORDINARY)
 
 
 def test_forms_of_other_rules_can_be_cut_anew(tmp_path: Path) -> None:

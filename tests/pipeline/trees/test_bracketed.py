@@ -71,11 +71,6 @@ def test_a_documents_file_with_other_sentences_is_refused(tmp_path: Path) -> Non
         read_bracketed(trees, documents=other)
 
 
-def test_exclusion_needs_documents(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="only where a documents file is given"):
-        read_bracketed(tmp_path / "toy.mrg", exclude_document_prefixes=["doc_1"])
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -90,8 +85,3 @@ def test_a_bad_file_is_named(tmp_path: Path, content: bytes, message: str) -> No
     path.write_bytes(content)
     with pytest.raises(ValueError, match=rf"bad\.mrg.*{message}"):
         read_bracketed(path)
-
-
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"none\.mrg: no such file"):
-        read_bracketed(tmp_path / "none.mrg")

@@ -46,15 +46,6 @@ def test_windows_line_ends_and_exotic_separators_in_tokens(tmp_path: Path) -> No
     assert read_conllu(file)[0].tokens == ["a\u2028b"]
 
 
-def test_excludes_documents_by_several_prefixes(tmp_path: Path) -> None:
-    text = "".join(
-        f"# newdoc id = {name}\n" + ROW.format(1, name, 0, "root") + "\n"
-        for name in ("news_a", "poem_a", "talk_a", "news_b")
-    )
-    kept = read_conllu(written(tmp_path, text), exclude_document_prefixes=["poem_", "talk_"])
-    assert [s.document_id for s in kept] == ["news_a", "news_b"]
-
-
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
@@ -75,14 +66,6 @@ def test_excludes_documents_by_several_prefixes(tmp_path: Path) -> None:
 def test_malformed_lines_are_named(tmp_path: Path, rows: str, message: str) -> None:
     with pytest.raises(ValueError, match=rf"trees\.conllu, {message}"):
         read_conllu(written(tmp_path, "# comment\n" + rows + "\n"))
-
-
-def test_a_missing_or_binary_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"absent\.conllu: no such file"):
-        read_conllu(tmp_path / "absent.conllu")
-    (tmp_path / "binary.conllu").write_bytes(b"1\t\xff\xfe")
-    with pytest.raises(ValueError, match=r"binary\.conllu: not UTF-8 \(byte 2\)"):
-        read_conllu(tmp_path / "binary.conllu")
 
 
 def test_a_treebank_without_a_sentence_is_refused(tmp_path: Path) -> None:

@@ -61,21 +61,16 @@ def test_shards_and_the_way_of_merging_change_no_byte(
     many = counted(tmp_path / "many", rows_per_shard=4)
     merge_counts(*few, VocabularyConfig(), tmp_path / "one")
     monkeypatch.setattr(merging, "_FILES_AT_ONCE", 3)
-    monkeypatch.setattr(merging, "_ROWS_AT_ONCE", 2)
     merge_counts(*many, VocabularyConfig(), tmp_path / "two")
 
     assert few[1] == 1 and many[1] > 9
     for name in ("words.parquet", "vocabulary.json"):
         one, two = ((tmp_path / folder / name).read_bytes() for folder in ("one", "two"))
         assert one == two
-    assert not list((tmp_path / "two").glob("merging-*"))
 
 
 @pytest.mark.parametrize("most", [1, 3, 7])
-def test_the_most_frequent_words_are_kept_whatever_came_first(
-    most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(merging, "_ROWS_AT_ONCE", 2)
+def test_the_most_frequent_words_are_kept_whatever_came_first(most: int, tmp_path: Path) -> None:
     counts, num = counted(tmp_path, rows_per_shard=9)
     merge_counts(counts, num, VocabularyConfig(max_words=most), tmp_path / "out")
     assert words_of(tmp_path / "out") == expected()[:most]

@@ -128,12 +128,9 @@ def test_a_damaged_model_and_one_of_a_shipped_name_are_listed(
 
 
 def test_a_corpus_is_json_for_programs(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (stage,) = json_of(capsys, "inspect", "stats", str(corpus), "--json")
-    assert (stage["rows"], stage["tokens"], stage["documents"]) == (2, 4, 1)
-    assert stage["tokens_a_row"]["mean"] == 2.0
     both = json_of(capsys, "inspect", str(corpus), "--json")
     assert [row["tokens"] for row in both["rows"]] == [["It", "rains"]] * 2
-    assert both["stages"] == [stage]
+    assert [(stage["stage"], stage["rows"]) for stage in both["stages"]] == [("sentences", 2)]
     row = json_of(capsys, "inspect", "show", str(corpus), "--row", "1", "--json")
     assert (row["shard"], row["row"], row["sentence_index"]) == (0, 1, 1)
     assert main(["inspect", "check", str(corpus), "--json"]) == 1

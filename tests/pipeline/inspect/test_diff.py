@@ -1,0 +1,117 @@
+"""``inspect diff``: two parses of the same sentences."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.inspect.rows import constituency_of
+from pipeline.trees.parses import DependencyParse
+from pipeline.trees.tree_scores import score_brackets, score_dependencies
+from pipeline.trees.treebanks import TreebankSentence
+from tests.support.command import subcommand
+from tests.support.looked_at_corpus import (
+    BRACKETS,
+    constituent_row,
+    dependency_rows,
+    sentence_rows_of,
+    write_looked_at,
+    write_parse,
+)
+from tests.support.shard_files import write_rows
+
+main = subcommand("inspect")
+OTHER_BRACKETS = (
+    "(S (NP (DT The) (ADJP (JJ old)) (NN owl)) (VP (VBD saw) (NX (DT a) (NN mouse))) (. .))",
+    *BRACKETS[1:],
+)
+
+
+def other_rows() -> list[dict[str, Any]]:
+    """The dependencies with another head and another relation in the first sentence."""
+    rows = dependency_rows()
+    rows[0] = {"heads": [3, 3, 4, 0, 4, 4, 4], "deprels": [*rows[0]["deprels"][:5], "obl", "punct"]}
+    rows[1] = {"heads": None, "deprels": None}
+    return rows
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    """A corpus with a second parse of either kind."""
+    folder = write_looked_at(tmp_path / "corpus")
+    write_parse(folder / "dependencies-y", "dependencies", other_rows())
+    trees = [constituent_row(brackets)[1] for brackets in OTHER_BRACKETS]
+    write_parse(folder / "constituents-y", "constituents", trees)
+    return folder
+
+
+def test_both_kinds_are_scored_as_treebanks_are(
+    corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["diff", str(corpus), str(corpus), "--json"]) == 0
+    arcs, phrases = json.loads(capsys.readouterr().out)
+
+    rows = list(zip(sentence_rows_of(), dependency_rows(), other_rows(), strict=True))
+    both = [row for row in rows if row[1]["heads"] and row[2]["heads"]]
+    scores = score_dependencies(
+        [TreebankSentence("", s["tokens"], a["heads"], a["deprels"]) for s, a, _ in both],
+        [DependencyParse(b["heads"], b["deprels"]) for _, _, b in both],
+    )
+    assert arcs["scores"]["uas"] == pytest.approx(scores.uas)
+    assert arcs["scores"]["las_no_punctuation"] == pytest.approx(scores.las_no_punctuation)
+    assert (arcs["sentences"], arcs["compared"], arcs["identical"]) == (4, 2, 1)
+    (worst,) = arcs["most_different"]
+    assert (worst["shard"], worst["row"], worst["differences"]) == (0, 0, 2)
+    first, second = (
+        [constituency_of(constituent_row(one)[1]) for one in trees]
+        for trees in (BRACKETS, OTHER_BRACKETS)
+    )
+    assert phrases["scores"]["f1"] == pytest.approx(score_brackets(first, second).f1)
+    assert [one["differences"] for one in phrases["most_different"]] == [3]
+
+
+def test_two_folders_are_compared_in_lines(
+    corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["diff", str(corpus / "dependencies-x"), str(corpus / "dependencies-y")]) == 0
+    out = capsys.readouterr().out
+    assert "4 sentences, 2 with both trees" in out
+    assert "las  83.3 %" in out
+    assert "0:0  2 tokens  The old owl saw a mouse ." in out
+
+
+def test_a_parse_agrees_with_its_copy_in_all(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(corpus, tmp_path / "copy")
+    copy = tmp_path / "copy" / "constituents-x"
+    assert main(["diff", str(corpus / "constituents-x"), str(copy), "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert (found["identical"], found["scores"]["f1"], found["most_different"]) == (4, 100.0, [])
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "said"),
+    [
+        ("dependencies-x", "constituents-x", "nothing of one kind to compare"),
+        ("dependencies-x", "dependencies-x", "the same folder twice"),
+        ("sentences", "dependencies-x", "nothing of one kind to compare"),
+        ("dependencies-x", ".", "several folders of dependencies: "),
+        ("dependencies-x", "../lone/dependencies-y", "no sentences/ beside it"),
+        ("dependencies-x", "../other/dependencies-x", "the sentences of shard 1 differ"),
+    ],
+)
+def test_what_cannot_be_compared_is_a_mistake(
+    corpus: Path, capsys: pytest.CaptureFixture[str], first: str, second: str, said: str
+) -> None:
+    shutil.copytree(corpus / "dependencies-y", corpus.parent / "lone" / "dependencies-y")
+    other = write_looked_at(corpus.parent / "other")
+    rows = [dict(row) for row in sentence_rows_of()]
+    rows[3]["tokens"] = ["It", "slept"]
+    write_rows(other / "sentences", "sentences", 1, rows[2:])
+    assert main(["diff", str(corpus / first), str(corpus / second)]) == 2
+    assert said in capsys.readouterr().err

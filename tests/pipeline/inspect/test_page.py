@@ -1,0 +1,159 @@
+"""``inspect html``: which sentences a page draws, and that text is nothing but text."""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.inspect.page import arcs, phrases
+from pipeline.inspect.rows import constituency_of
+from pipeline.trees.parses import ConstituencyParse
+from tests.support.command import subcommand
+from tests.support.looked_at_corpus import BRACKETS, constituent_row, write_looked_at
+from tests.support.shard_files import sentence_rows, write_stage
+
+main = subcommand("inspect")
+
+
+class Read(HTMLParser):
+    """What a browser finds in a page: its elements, and the text of each."""
+
+    def __init__(self, content: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[tuple[str, str]] = []
+        self._open: list[str] = []
+        self.feed(content)
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.elements.append((tag, dict(attrs)))
+        self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        while self._open and self._open.pop() != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        if data.strip() and self._open:
+            self.texts.append((self._open[-1], data))
+
+    def of(self, tag: str) -> list[str]:
+        return [text for where, text in self.texts if where == tag]
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    return write_looked_at(tmp_path / "corpus")
+
+
+def read_page(corpus: Path, *options: str) -> Read:
+    out = corpus / "page.html"
+    assert main(["html", str(corpus), "--out", str(out), *options]) == 0
+    return Read(out.read_text("utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("options", "places"),
+    [
+        (["--at", "1:0", "--at", "0:1"], ["1:0", "0:1"]),
+        (["--where", "len(tokens) > 2"], ["0:0", "1:0"]),
+        (["--where", "len(tokens) > 2", "-n", "1"], ["0:0"]),
+        (["-n", "3"], ["0:0", "0:1", "1:0"]),
+    ],
+)
+def test_sentences_are_chosen_by_place_or_by_sql(
+    corpus: Path, options: list[str], places: list[str]
+) -> None:
+    if "--where" in options:
+        pytest.importorskip("duckdb")
+    assert read_page(corpus, *options).of("h2") == places
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--at", "0:9"], "shard 0 has no row 9"),
+        (["--at", "7:0"], "no shard 7 that all stages have; they share [0, 1]"),
+        (["--at", "7"], "'7' is no place; write SHARD:ROW, such as 0:7"),
+        (["--at", "0:0", "--where", "true"], "leave out --where, or --at"),
+        (["--where", "false"], "no sentence is so"),
+        (["--where", "len("], "Parser Error"),
+        (["--stage", "nosuch"], "no stage is called 'nosuch'"),
+    ],
+)
+def test_a_choice_without_a_sentence_is_a_mistake_and_leaves_no_page(
+    corpus: Path, capsys: pytest.CaptureFixture[str], options: list[str], said: str
+) -> None:
+    out = corpus / "page.html"
+    assert main(["html", str(corpus), "--out", str(out), *options]) == 2
+    assert said in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_the_result_as_json_names_the_places(
+    corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    read_page(corpus, "--at", "1:0", "--json")
+    told = json.loads(capsys.readouterr().out)
+    assert told == {"path": str(corpus / "page.html"), "sentences": [[1, 0]]}
+
+
+HOSTILE = ["<script>", "alert(1)", "</script>", "&amp;", '"><img', "\x1b[2J", "\u202eevil", "🦉"]
+
+
+def test_a_corpus_own_text_stands_there_as_itself(tmp_path: Path) -> None:
+    n = len(HOSTILE)
+    write_stage(tmp_path / "sentences", "sentences", sentence_rows([HOSTILE], document="<b>\nname"))
+    arcs_ = {"heads": list(range(n)), "deprels": ["<i>"] * n}
+    write_stage(tmp_path / "dependencies", "dependencies", [arcs_])
+    spans = {"span_starts": [0], "span_ends": [n], "span_labels": ["<a>"], "tags": ["<u>"] * n}
+    binary = {"binary_left": [0] * (n - 1), "binary_right": [0] * (n - 1)}
+    write_stage(tmp_path / "constituents", "constituents", [spans | binary])
+    found = read_page(tmp_path)
+    assert not {"script", "img", "i", "b", "a", "u"} & {tag for tag, _ in found.elements}
+    words = [word.replace("\x1b", r"\x1b").replace("\u202e", r"\u202e") for word in HOSTILE]
+    assert found.of("p") == [r"<b>\nname, sentence 0, 8 tokens", " ".join(words)]
+    assert [text.strip() for text in found.of("tspan") if text.strip() != "<i>"] == words
+    (drawn,) = found.of("pre")
+    assert all(word in drawn for word in words)
+
+
+def test_a_page_loads_nothing_and_runs_nothing(corpus: Path) -> None:
+    found = read_page(corpus)
+    policies = [of["content"] for _, of in found.elements if "http-equiv" in of]
+    assert policies == ["default-src 'none'; style-src 'unsafe-inline'"]
+    for tag, attributes in found.elements:
+        assert tag not in ("script", "link", "img", "iframe", "base")
+        assert not {"src", "href", "onclick"} & set(attributes)
+    assert "url(" not in found.of("style")[0]
+
+
+def test_what_is_no_tree_is_told(tmp_path: Path) -> None:
+    write_stage(tmp_path / "sentences", "sentences", sentence_rows([["a", "b"]] * 2))
+    rows = [{"heads": [2, 1], "deprels": ["x", "y"]}, {"heads": None, "deprels": None}]
+    write_stage(tmp_path / "dependencies", "dependencies", rows)
+    said = read_page(tmp_path).of("p")
+    assert said[2].startswith("dependencies: no tree (0 roots where exactly one is needed)")
+    assert said[5] == "dependencies: rejected by the parser"
+
+
+def test_a_tree_of_phrases_is_drawn_over_its_words() -> None:
+    tokens, row = constituent_row(BRACKETS[3])
+    lines = phrases(tokens, constituency_of(row)).split("\n")
+    assert [line.split() for line in lines[::2]] == [["S"], ["NP", "VP"], ["PRP", "VBD"], tokens]
+    assert "┌" in lines[1] and "┐" in lines[1]
+
+
+@pytest.mark.parametrize("length", [1, 200])
+def test_sentences_of_any_length_and_depth_are_drawn(length: int) -> None:
+    tokens = ["w"] * length
+    drawn = arcs(tokens, list(range(length)), ["dep"] * length, "0:0")
+    assert drawn.count("displacy-arrowhead") == length - 1
+    tree = ConstituencyParse(
+        list(range(length)), [length] * length, ["S"] * length, ["NN"] * length
+    )
+    assert phrases(tokens, tree).count("S") == length

@@ -1,0 +1,168 @@
+"""``inspect query``: SQL over all stages, whose rows stay side by side."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from pipeline.inspect.dataset import select
+from pipeline.inspect.query import ask
+from pipeline.shards.schema import Vectors
+from pipeline.shards.shards import ShardWriter
+from tests.support.command import subcommand
+from tests.support.looked_at_corpus import write_looked_at, write_parse
+from tests.support.shard_files import sentence_rows, stage_table, write_rows
+
+pytest.importorskip("duckdb")
+query = subcommand("inspect", "query")
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    return write_looked_at(tmp_path / "corpus [1] it's")
+
+
+def places(corpus: Path, condition: str) -> list[str]:
+    answer = ask(select(corpus), f"SELECT shard, row FROM corpus WHERE {condition}")
+    return [f"{shard}:{row}" for shard, row in answer.rows]
+
+
+@pytest.mark.parametrize(
+    ("condition", "found"),
+    [
+        ("list_contains(tokens, 'mouse')", ["0:0", "1:0"]),
+        ("array_to_string(tokens, ' ') LIKE '%owl sa%'", ["0:0"]),
+        ("regexp_matches(array_to_string(tokens, ' '), '^The .* seen')", ["1:0"]),
+        ("list_contains(deprels, 'nsubj:pass')", ["1:0"]),
+        (
+            "len(list_filter(range(1, len(tokens) + 1), lambda i: "
+            "deprels[i] = 'det' AND tokens[heads[i]] = 'mouse')) > 0",
+            ["0:0", "1:0"],
+        ),
+        ("list_contains(span_labels, 'S+VP')", ["0:1"]),
+        ("len(tokens) BETWEEN 2 AND 3", ["0:1", "1:1"]),
+        ("heads IS NULL", ["1:1"]),
+        ("shard = 1 AND row = 0", ["1:0"]),
+    ],
+)
+def test_sentences_are_found_by_words_and_trees(
+    corpus: Path, condition: str, found: list[str]
+) -> None:
+    assert places(corpus, condition) == found
+
+
+def test_rows_stay_side_by_side_over_many_shards_and_row_groups(tmp_path: Path) -> None:
+    """Row groups of each stage are cut elsewhere, and are read by several threads."""
+    random, lengths = Random(1), {}
+    for number in range(12):
+        rows = random.randint(300, 3_000)
+        lengths[number] = [random.randint(1, 9) for _ in range(rows)]
+        words = [[f"{number}", *map(str, range(1, n))] for n in lengths[number]]
+        arcs = [{"heads": list(range(n)), "deprels": ["d"] * n} for n in lengths[number]]
+        tables = {
+            "sentences": stage_table("sentences", sentence_rows(words)),
+            "dependencies": stage_table("dependencies", arcs),
+        }
+        for stage, table in tables.items():
+            with ShardWriter(tmp_path / stage, stage, number) as writer:
+                start = 0
+                while start < table.num_rows:
+                    some = random.randint(1, 400)
+                    writer.write(table.slice(start, some))
+                    start += some
+                writer.finish(drops={}, quarantine=[])
+
+    answer = ask(select(tmp_path), "SELECT shard, row, tokens[1], len(tokens), heads FROM corpus")
+    found = list(answer.rows)
+
+    expected = [
+        (number, row, str(number), n, list(range(n)))
+        for number, of_shard in lengths.items()
+        for row, n in enumerate(of_shard)
+    ]
+    assert found == expected
+    filtered = ask(
+        select(tmp_path),
+        "SELECT count(*), sum(len(heads)) FROM corpus WHERE tokens[1] = '7' AND len(heads) > 4",
+    )
+    long = [n for n in lengths[7] if n > 4]
+    assert list(filtered.rows) == [(len(long), sum(long))]
+
+
+def test_embeddings_stand_beside_their_sentences(corpus: Path) -> None:
+    vectors = Vectors(2)
+    for number in (0, 1):
+        values = pa.array([[1, 2], [3, 4]], vectors.schema().field(0).type)
+        with ShardWriter(corpus / "embeddings-a", "embeddings", number, vectors=vectors) as writer:
+            writer.write(pa.table({"embedding": values}))
+            writer.finish(drops={}, quarantine=[])
+    answer = ask(select(corpus), "SELECT row, embedding[2] FROM corpus WHERE shard = 1")
+    assert list(answer.rows) == [(0, 2.0), (1, 4.0)]
+
+
+@pytest.fixture
+def printed(corpus: Path, capsys: pytest.CaptureFixture[str]) -> Any:
+    def of(*options: str) -> tuple[int, str, str]:
+        code = query([str(corpus), *options])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return of
+
+
+def test_results_are_a_table_or_json_or_csv(printed: Any) -> None:
+    sql = "SELECT row, tokens, heads FROM corpus WHERE shard = 1"
+    tokens, heads = ["The", "mouse", "was", "seen", "."], [2, 4, 4, 0, 4]
+    table = printed(sql)[1].splitlines()
+    assert table == [
+        "row  tokens                heads",
+        "0    The mouse was seen .  2 4 4 0 4",
+        "1    It hid",
+    ]
+    assert json.loads(printed(sql, "--json")[1])[0] == {"row": 0, "tokens": tokens, "heads": heads}
+    first = next(csv.DictReader(printed(sql, "--csv")[1].splitlines()))
+    assert (json.loads(first["tokens"]), json.loads(first["heads"])) == (tokens, heads)
+    code, out, said = printed(sql, "-n", "1")
+    assert (code, len(out.splitlines())) == (0, 2) and "the first 1 rows" in said
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        ("SELEC 1", 'error: Parser Error: syntax error at or near "SELEC"'),
+        ("SELECT token FROM corpus", 'error: Binder Error: Referenced column "token" not found'),
+        ("SELECT CAST(document_id AS INT) FROM corpus", "error: Conversion Error: Could not"),
+        ("", "error: no query in ''"),
+    ],
+)
+def test_wrong_sql_is_told_in_one_sentence_of_duckdb(printed: Any, sql: str, said: str) -> None:
+    code, out, error = printed(sql)
+    assert (code, out) == (2, "")
+    assert error.startswith(said) and len(error.splitlines()) == 1
+
+
+def test_stages_that_differ_in_rows_are_refused(corpus: Path, printed: Any) -> None:
+    write_rows(corpus / "dependencies-x", "dependencies", 0, [{"heads": [0], "deprels": ["root"]}])
+    code, _, error = printed("SELECT 1 FROM corpus")
+    assert code == 2 and "has 1 rows, " in error and "parse this shard again" in error
+
+
+def test_of_two_parses_one_is_named(corpus: Path, printed: Any) -> None:
+    write_parse(corpus / "dependencies-y", "dependencies", [{"heads": None, "deprels": None}] * 4)
+    sql = "SELECT count(heads) AS parsed FROM corpus"
+    assert "choose it with --stage dependencies-x" in printed(sql)[2]
+    assert printed(sql, "--stage", "dependencies-y")[1].split() == ["parsed", "0"]
+
+
+def test_without_duckdb_the_extra_is_named(printed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    code, _, error = printed("SELECT 1")
+    assert code == 2
+    assert error.startswith("error: SQL over a corpus is read by DuckDB: pip install duckdb (in a")

@@ -1,0 +1,208 @@
+"""``inspect`` and its ``overview``, ``schema``, ``head``, ``show``: rows as they stand."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pipeline.inspect.show import draw_dependencies
+from pipeline.shards.manifests import shard_path
+from pipeline.shards.schema import DESCRIBED, SCHEMA_VERSION
+from tests.support.command import subcommand
+from tests.support.looked_at_corpus import write_looked_at, write_parse
+from tests.support.shard_files import write_rows, write_stage
+
+main = subcommand("inspect")
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    return write_looked_at(tmp_path / "corpus")
+
+
+def test_head_shows_sentences_and_parses(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["head", str(corpus), "-n", "4"]) == 0
+    assert capsys.readouterr().out.splitlines()[3:] == [
+        "    0:1  first 1  Run .",
+        "         Run←root–ROOT .←punct–Run",
+        "         (S (VP (VB Run) (. .)))",
+        "    1:0  second 0  The mouse was seen .",
+        "         The←det–mouse mouse←nsubj:pass–seen was←aux:pass–seen seen←root–ROOT "
+        ".←punct–seen",
+        "         (S (NP (DT The) (NN mouse)) (VP (VBD was) (VP (VBN seen))) (. .))",
+        "    1:1  second 2  It hid",
+        "         (rejected by the dependency parser)",
+        "         (S (NP (PRP It)) (VP (VBD hid)))",
+    ]
+
+
+def test_show_draws_both_trees(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", str(corpus), "--shard", "1"]) == 0
+    assert capsys.readouterr().out == (
+        "    1:0  second 0  The mouse was seen .\n"
+        "\ndependencies\n"
+        "seen  4 root\n"
+        "├── mouse  2 nsubj:pass\n"
+        "│   └── The  1 det\n"
+        "├── was  3 aux:pass\n"
+        "└── .  5 punct\n"
+        "\nconstituents\n"
+        "S\n"
+        "├── NP\n"
+        "│   ├── DT The\n"
+        "│   └── NN mouse\n"
+        "├── VP\n"
+        "│   ├── VBD was\n"
+        "│   └── VP\n"
+        "│       └── VBN seen\n"
+        "└── . .\n"
+    )
+
+
+def test_a_tree_as_deep_as_a_sentence_is_long_is_drawn() -> None:
+    n = 3000
+    assert len(draw_dependencies(["w"] * n, [*range(n)], ["x"] * n).splitlines()) == n
+
+
+def test_the_overview_counts_and_says_what_was_refused_and_cleaned(
+    corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    extra = {"cleaned": {"mojibake": 1}}
+    write_rows(corpus / "sentences", "sentences", 2, [], extra=extra, drops={"too_long": 3})
+    (corpus / "constituents-x" / "manifest.json").unlink()
+    assert main([str(corpus), "-n", "1"]) == 0
+    out = capsys.readouterr().out
+    for part in (
+        "rows  4 in 3 shards",
+        "refused  too_long 3",
+        "cleaned  paragraphs changed: mojibake 1",
+        "refused  odd 1",
+        "made by  tiny c0ffee",
+        "incomplete  no manifest.json: the stage is still running or was killed",
+        "0:0  first 0  The old owl",
+    ):
+        assert part in out
+
+
+def test_every_column_is_told_with_its_meaning(
+    corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["schema", str(corpus), "--json"]) == 0
+    for stage in json.loads(capsys.readouterr().out):
+        assert (stage["version"], stage["shards"], stage["rows"]) == (SCHEMA_VERSION, 2, 4)
+        assert [c["name"] for c in stage["columns"]] == [c.name for c in DESCRIBED[stage["stage"]]]
+    assert main(["schema", str(corpus / "dependencies-x")]) == 0
+    assert "  heads: list of int16, may be null\n    position of each" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["sentences", "sentences/00000.parquet", "dependencies-x"])
+def test_a_stage_or_a_shard_comes_with_the_sentences_beside_it(
+    corpus: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    assert main([str(corpus / name), "head"]) == 0
+    assert capsys.readouterr().out.startswith("    0:0  first 0  The old owl saw a mouse .")
+
+
+def test_of_two_parses_of_a_kind_one_is_named(
+    corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (corpus / "dependencies-x").rename(corpus / "dependencies-x-0123456789ab")
+    rows = [{"heads": None, "deprels": None}] * 4
+    write_parse(corpus / "dependencies-x-small-0123456789ab", "dependencies", rows)
+
+    def head(*options: str) -> str:
+        main(["head", str(corpus), *options])
+        printed = capsys.readouterr()
+        return printed.out + printed.err
+
+    assert "several folders of dependencies: dependencies-x-0123456789ab, " in head()
+    assert "several stages begin with 'dependencies'" in head("--stage", "dependencies")
+    assert "did you mean dependencies-x-small" in head("--stage", "dependencys-x-small")
+    assert "nsubj" in head("--stage", "dependencies-x")
+    assert "nsubj" not in head("--stage", "dependencies-x-small")
+
+
+def _foreign(path: Path) -> None:
+    pq.write_table(pa.table({"a": [1]}), path)
+
+
+def _cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:100])
+
+
+def _without_column(path: Path) -> None:
+    table = pq.ParquetFile(path).read().drop_columns(["tokens"])
+    path.with_suffix(".json").unlink()
+    pq.write_table(table, path)
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (_foreign, "sha256 differs"),
+        (_cut, "sha256 differs"),
+        (_without_column, "has no column 'tokens', only document_id, sentence_index"),
+    ],
+)
+def test_a_damaged_shard_is_named_with_its_remedy(
+    corpus: Path, capsys: pytest.CaptureFixture[str], damage: object, said: str
+) -> None:
+    path = shard_path(corpus / "sentences", 0)
+    damage(path)  # type: ignore[operator]
+    assert main(["head", str(corpus)]) == 2
+    error = capsys.readouterr().err
+    assert str(path) in error
+    assert said in error or "not a whole Parquet file" in error or "another program" in error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["head", "nowhere"], "no such file or folder"),
+        (["head", "."], "no shards here"),
+        (["show", "corpus", "--row", "2"], "shard 0 has no row 2"),
+        (["show", "corpus", "--row", "-1"], "shard 0 has no row -1"),
+        (["show", "corpus", "--shard", "7"], "no shard 7 that all stages have"),
+        (["show", "alone"], "no sentences beside it"),
+    ],
+)
+def test_what_is_not_there_is_a_mistake(
+    corpus: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    said: str,
+) -> None:
+    monkeypatch.chdir(corpus.parent)
+    (corpus.parent / "alone").mkdir()
+    (corpus / "dependencies-x").rename(corpus.parent / "alone" / "dependencies-x")
+    assert main(arguments) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["overview", "head", "show", "check", "query"])
+def test_nothing_in_a_corpus_moves_the_cursor_or_forges_a_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    bad = "\x1b[2J\nfaults: none\x07"
+    rows = [{"document_id": bad, "sentence_index": 0, "tokens": ["saw", bad]}]
+    write_stage(tmp_path / "sentences", "sentences", rows)
+    write_stage(
+        tmp_path / "dependencies-x", "dependencies", [{"heads": [0, 1], "deprels": ["root", bad]}]
+    )
+    main([command, str(tmp_path), *(["SELECT * FROM corpus"] if command == "query" else [])])
+    said = capsys.readouterr()
+    assert not {"\x1b", "\x07"} & set(said.out + said.err)
+    assert not any(line.startswith("faults: none") for line in said.out.splitlines())
+
+
+def test_the_module_runs_from_the_command_line(corpus: Path) -> None:
+    command = [sys.executable, "-m", "treeviews", "inspect", str(corpus), "check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
