@@ -22,6 +22,7 @@ from pipeline.sources.paragraphs import (
     Document,
     Line,
     ParagraphMode,
+    TextPosition,
     paragraphs_of,
     read_lines,
 )
@@ -42,8 +43,11 @@ def text_document(text: str, position: str, mode: ParagraphMode, max_characters:
 
 
 def _lines_of(text: str) -> Iterator[Line]:
-    for number, line in enumerate(io.StringIO(text, newline=""), start=1):
-        yield Line(number, line.rstrip("\r\n"))
+    at = TextPosition()
+    for line in io.StringIO(text, newline=""):
+        content = line.rstrip("\r\n")
+        yield Line(at.lines + 1, content, at.characters, line[len(content) :])
+        at.advance(len(line))
 
 
 def checked_text(value: Any, position: str, text_field: str, excerpt: str) -> str | Refusal:

@@ -32,6 +32,7 @@ from pipeline.sources.opened_file import BUFFER_BYTES, FileStream, Recoded
 from pipeline.sources.paragraphs import (
     Document,
     Paragraph,
+    TextPosition,
     is_binary,
     paragraphs_of,
     read_lines,
@@ -190,6 +191,10 @@ class TarStream(FileStream):
         """Whether what is before a text is passed over."""
         return not is_compressed(self.file.path)
 
+    def knows_characters(self, place: Place) -> bool:
+        """Whether a text begins there, or was read up to there."""
+        return place.number == 0 or place.offset in self._characters
+
     def survey(self) -> Iterator[Place]:
         """Yields where texts and, in long ones, paragraphs begin, far enough apart."""
         self.left_out.clear()
@@ -242,11 +247,14 @@ class TarStream(FileStream):
         name = f"{self.name}/{member.name}"
         is_whole = start == 0 and stop == member.size
         empty = Refusal("empty_file", "holds no text", name) if is_whole else None
-        items = self._items(member, start, stop, begin.number if start else 0)
+        at = TextPosition()
+        if start:
+            at = TextPosition(begin.number, self._characters.get(begin.offset))
+        items = self._items(member, start, stop, at)
         return document_from(start, name, or_empty(items, empty))
 
     def _items(
-        self, member: _Member, start: int, stop: int, lines_before: int
+        self, member: _Member, start: int, stop: int, at: TextPosition
     ) -> Iterator[Paragraph | Refusal]:
         name = f"{self.name}/{member.name}"
         limit = self.config.max_paragraph_characters
@@ -267,13 +275,15 @@ class TarStream(FileStream):
             encoding=self.config.encoding,
             is_recoded=self.is_recoded,
             max_characters=limit,
-            lines_before=lines_before,
+            at=at,
         )
         for item in paragraphs_of(lines, name, self.config.paragraphs, max_characters=limit):
             if isinstance(item, Refusal) and item.reason == "damaged_file":
                 member.is_damaged = True
             yield item
         member.taken = stop - piece.left
+        if stop < member.size and at.characters is not None:
+            self._characters[member.start + stop] = at.characters
 
     def _members(self, left_out: Counter[str]) -> Iterator[_Member | Refusal]:
         """Yields the texts; where the archive cannot be read on, lastly why."""
