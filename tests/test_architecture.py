@@ -38,7 +38,6 @@ HOMES = {
         "treeviews/__init__.py",  # for annotations alone
     ),
     "zstandard": ("pipeline/sources/file_list.py",),
-    "rensa": ("pipeline/cleaning/minhash.py",),
     "py3langid": ("pipeline/cleaning/language.py",),
     "tqdm": ("models/",),
     "triton": ("models/encoders/kernels/fused",),

@@ -66,7 +66,7 @@ PACKAGES_OF_EXTRAS = {
     "sentence-transformers": "'sentence-transformers<6'",
     "mteb": "'mteb<3' 'datasets<5'",
     "search": "faiss-cpu",
-    "cleaning": "rensa py3langid",
+    "cleaning": "py3langid",
 }
 """Extra of this package -> what pip installs in its stead; the index has no package of ours."""
 
