@@ -10,7 +10,7 @@ from tasks import FindDuplicates, SplitSentences
 from tests.support.luigi_builds import build
 
 SENTENCE = "The ferry crossed the bay twice a day and nobody remembered a year without it."
-GULLS = "Gulls followed the boat out, and cried above the wake that it left in the grey water of the bay."
+GULLS = "Gulls followed the boat out, and cried above the wake that it left in the grey water."
 
 
 def task(folder):
