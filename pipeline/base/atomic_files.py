@@ -239,32 +239,3 @@ def _sign(descriptor: int, text: str) -> None:
     with suppress(OSError):
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, text.encode(), 0)
-
-
-@contextmanager
-def removed_if_unused(folder: Path) -> Iterator[None]:
-    """Removes a folder that the ``with`` block made, where it fails and leaves nothing in it.
-
-    A lock that nobody holds is nothing.
-    """
-    was_there = folder.exists()
-    try:
-        yield
-    except BaseException:  # an interruption, too
-        if not was_there:
-            with suppress(OSError):  # it was not made, or something is in it
-                _remove_free_lock(folder)
-                folder.rmdir()
-        raise
-
-
-def _remove_free_lock(folder: Path) -> None:
-    """Removes the lock of a folder where that is all it holds.
-
-    Raises:
-        OSError: somebody holds it.
-    """
-    if [path.name for path in folder.iterdir()] == [RUN_LOCK]:
-        with (folder / RUN_LOCK).open("rb") as stream:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            (folder / RUN_LOCK).unlink()

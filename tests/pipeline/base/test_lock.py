@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import subprocess
 import sys
@@ -12,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.base import atomic_files
-from pipeline.base.atomic_files import RUN_LOCK, held_locks, holder_of, locked, removed_if_unused
+from pipeline.base.atomic_files import held_locks, holder_of, locked
 from tests.support.repository import REPOSITORY
 
 HOLDER = """
@@ -106,41 +105,3 @@ def test_a_full_disk_hides_no_error_of_who_holds_the_lock(
         raise ValueError("the real reason")
     with locked(tmp_path / "a", lambda: pytest.fail("still held")):
         pass
-
-
-def failing(folder: Path, content: str = "") -> None:
-    """Makes a folder under its lock, perhaps with a file in it, and fails."""
-    with removed_if_unused(folder):
-        with locked(folder / RUN_LOCK, never):
-            if content:
-                (folder / content).touch()
-        raise ValueError("mistake")
-
-
-def test_a_folder_that_was_made_for_nothing_goes_with_its_lock(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="mistake"):
-        failing(tmp_path / "new")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_folder_in_which_something_is_stays_whole(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="mistake"):
-        failing(tmp_path / "new", "a.txt")
-    assert {path.name for path in (tmp_path / "new").iterdir()} == {RUN_LOCK, "a.txt"}
-
-
-def test_a_folder_that_another_holds_or_that_was_there_stays(tmp_path: Path) -> None:
-    (tmp_path / "old").mkdir()
-    with pytest.raises(ValueError, match="mistake"):
-        failing(tmp_path / "old")
-    assert (tmp_path / "old" / RUN_LOCK).exists()
-
-    folder = tmp_path / "new"
-    with pytest.raises(ValueError, match="mistake"), removed_if_unused(folder):
-        folder.mkdir()
-        with locked(folder / RUN_LOCK, never):
-            stream = (folder / RUN_LOCK).open("rb")
-        fcntl.flock(stream, fcntl.LOCK_EX)  # another comes in between
-        raise ValueError("mistake")
-    assert (folder / RUN_LOCK).exists()
-    stream.close()
