@@ -173,11 +173,6 @@ class FileStream:
 
     def unreadable(self, error: OSError) -> Refusal:
         """Returns what stands for the documents of a file that cannot be opened."""
-        if self.file.unlisted:
-            reason = "unreadable_folder"
-            what = f"a folder that cannot be searched ({self.file.unlisted})"
-        else:
-            reason, what = "unreadable_file", f"cannot be opened ({error})"
-        detail = f"{what}; check its permissions"
+        detail = f"cannot be opened ({error}); check its permissions"
         logger.warning("%s: %s; its text is missing from this corpus", self.name, detail)
-        return Refusal(reason, detail, self.name)
+        return Refusal("unreadable_file", detail, self.name)
