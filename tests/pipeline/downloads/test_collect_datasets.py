@@ -19,15 +19,9 @@ from pipeline.downloads.evaluation_data import (
     examine_folder,
     read_manifest,
 )
-from pipeline.downloads.evaluation_data.manifest import (
-    DataFile,
-    Dataset,
-    Download,
-    Making,
-    Way,
-)
+from pipeline.downloads.evaluation_data.manifest import DataFile, Dataset, Download
 from tests.support.download_server import DownloadServer, serving
-from tests.support.evaluation_archives import tarred, zipped
+from tests.support.evaluation_archives import tarred
 from tests.support.waiting import wait_until
 
 POSITIVE, NEGATIVE = b"good .\nfine .\n", b"bad .\n"
@@ -39,43 +33,31 @@ def sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def upper(content: bytes) -> bytes:
-    return content.upper()
-
-
 FILES = {
-    "reviews.zip": zipped({"data/pos": POSITIVE, "data/neg": NEGATIVE}),
-    "finished.tar": tarred({"MR/pos": POSITIVE, "MR/neg": NEGATIVE}, mode="w"),
+    "reviews.tar": tarred({"data/MR/pos": POSITIVE, "data/MR/neg": NEGATIVE}, mode="w"),
     "questions": QUESTIONS,
     "unknown": b"a\nb\n",
 }
+REVIEWS = Download("reviews.tar", ("http://127.0.0.1:9/reviews.tar",))
 
 
-def reviews(*, known: bool = True, num_lines: int = 2) -> Dataset:
-    """A set in two ways: an archive, and a copy of the finished files."""
+def reviews(*, known: bool = True, num_lines: int = 2, name: str = "MR") -> Dataset:
+    """A set of two files of an archive."""
     files = (
-        DataFile("downstream/MR/pos", num_lines, sha256(POSITIVE) if known else None),
-        DataFile("downstream/MR/neg", 1, sha256(NEGATIVE) if known else None),
+        DataFile(
+            "downstream/MR/pos", REVIEWS, "MR/pos", num_lines, sha256(POSITIVE) if known else None
+        ),
+        DataFile("downstream/MR/neg", REVIEWS, "MR/neg", 1, sha256(NEGATIVE) if known else None),
     )
-    original = Download("reviews.zip", ("http://127.0.0.1:9/reviews.zip",))
-    finished = Download("finished.tar", ("http://127.0.0.1:9/finished.tar",))
-    ways = tuple(
-        Way(name, tuple(Making(f.path, download, f"{folder}/{f.path[-3:]}") for f in files))
-        for name, download, folder in (
-            ("original", original, "data"),
-            ("finished", finished, "MR"),
-        )
-    )
-    return Dataset("MR", "none stated", files, ways)
+    return Dataset(name, "none stated", files)
 
 
-def single(name: str, content: bytes | None, *, steps=(), own_tokens: bool = False) -> Dataset:
-    """A set of one file that is a download; its sha256 is declared if its content is."""
+def single(name: str, content: bytes | None) -> Dataset:
+    """A set of one file that is a download; its sha256 is known if its content is."""
     digest = None if content is None else sha256(content)
-    download = Download(name, ("http://127.0.0.1:9/gone", "http://127.0.0.1:9/gone-too"), digest)
-    file = DataFile(f"downstream/{name}", None, None if steps else digest)
-    making = Making(file.path, download, steps=steps, own_tokens=own_tokens)
-    return Dataset(name, "none stated", (file,), (Way("original", (making,)),))
+    download = Download(name, ("http://127.0.0.1:9/gone", "http://127.0.0.1:9/gone-too"))
+    file = DataFile(f"downstream/{name}", download, sha256=digest)
+    return Dataset(name, "none stated", (file,))
 
 
 QUESTIONS_SET = single("questions", QUESTIONS)
@@ -103,7 +85,7 @@ def test_a_set_is_unpacked_and_named_in_the_manifest(server, tmp_path):
     file = entry.files["downstream/MR/neg"]
     assert (file.sha256, file.num_bytes, file.num_lines) == (sha256(NEGATIVE), 6, 1)
     assert (file.proof, file.as_senteval) == ("finished", True)
-    assert file.source == f"{server.address}/reviews.zip"
+    assert file.source == f"{server.address}/reviews.tar"
     assert read_manifest(tmp_path / "data") == manifest
 
 
@@ -128,7 +110,7 @@ def test_a_changed_or_removed_file_is_made_again(server, tmp_path, change):
 
 @pytest.mark.parametrize(
     ("step", "reason"),
-    [("404", "HTTP 404"), ("416", "HTTP 416"), ("wrong", "sha256 is .*, expected")],
+    [("404", "HTTP 404"), ("416", "HTTP 416"), ("wrong", "sha256 is .*, SentEval's file has")],
 )
 def test_a_failed_set_is_absent_with_its_reason_and_loses_no_other(server, tmp_path, step, reason):
     server.scripts["questions"] = [step] * 3
@@ -144,10 +126,10 @@ def test_a_failed_set_is_absent_with_its_reason_and_loses_no_other(server, tmp_p
 def test_a_failed_set_is_asked_for_again(server, tmp_path):
     server.scripts["questions"] = ["404"]
     collect(server, tmp_path, QUESTIONS_SET, reviews())
-    before = server.paths.count("reviews.zip")
+    before = server.paths.count("reviews.tar")
     manifest = collect(server, tmp_path, QUESTIONS_SET, reviews())
     assert manifest.datasets["questions"].state == "present"
-    assert server.paths.count("reviews.zip") == before
+    assert server.paths.count("reviews.tar") == before
 
 
 def test_a_server_that_never_answers_is_asked_patiently_only_once(tmp_path, monkeypatch):
@@ -161,47 +143,35 @@ def test_a_server_that_never_answers_is_asked_patiently_only_once(tmp_path, monk
 
 
 def test_addresses_are_tried_in_order_without_a_mirror(server, tmp_path):
-    download = Download(
-        "questions",
-        (f"{server.address}/gone", f"{server.address}/questions"),
-        sha256(QUESTIONS),
-    )
-    making = Making("downstream/questions", download)
-    dataset = Dataset("q", "", (DataFile("downstream/questions"),), (Way("original", (making,)),))
+    addresses = (f"{server.address}/gone", f"{server.address}/questions")
+    file = DataFile("downstream/q", Download("q", addresses), sha256=sha256(QUESTIONS))
     config = FetchConfig(download=IMPATIENT)
-    manifest = collect_datasets([dataset], tmp_path / "data", tmp_path / "downloads", config)
-    source = manifest.datasets["q"].files["downstream/questions"].source
+    places = tmp_path / "data", tmp_path / "downloads"
+    manifest = collect_datasets([Dataset("q", "", (file,))], *places, config)
+    source = manifest.datasets["q"].files["downstream/q"].source
     assert source == f"{server.address}/questions"
 
 
 @pytest.mark.parametrize(
-    "damaged",
+    ("damaged", "reason"),
     [
-        b"<html>moved</html>",
-        zipped({"data/pos": b"other\nlines\n", "data/neg": NEGATIVE}),
-        zipped({"data/pos": POSITIVE}),
+        (b"<html>moved</html>", "not a whole archive"),
+        (tarred({"MR/pos": b"a\nb\n", "MR/neg": NEGATIVE}), "SentEval's file has"),
+        (tarred({"MR/pos": POSITIVE}), "no member named MR/neg"),
     ],
-    ids=["no archive", "wrong bytes", "a member missing"],
 )
-def test_the_second_way_is_taken_where_the_first_gives_something_else(server, tmp_path, damaged):
-    server.files["reviews.zip"] = damaged
-    entry = collect(server, tmp_path, reviews()).datasets["MR"]
-    assert entry.state == "present"
-    assert {file.source for file in entry.files.values()} == {f"{server.address}/finished.tar"}
-    assert [path.name for path in (tmp_path / "downloads").iterdir()] == ["finished.tar"]
-
-
-def test_wrong_bytes_are_not_to_be_accepted_where_the_right_ones_are_known(server, tmp_path):
-    server.files["reviews.zip"] = zipped({"data/pos": b"a\nb\n", "data/neg": NEGATIVE})
-    server.files["finished.tar"] = tarred({"MR/pos": b"a\nb\n", "MR/neg": NEGATIVE}, mode="w")
-    reason = collect(server, tmp_path, reviews(), accept=True).datasets["MR"].reason
-    assert f"SentEval's file has {sha256(POSITIVE)}" in reason
+def test_what_is_not_the_archive_is_refused_and_asked_for_again(server, tmp_path, damaged, reason):
+    server.files["reviews.tar"] = damaged
+    entry = collect(server, tmp_path, reviews(), accept=True).datasets["MR"]
+    assert entry.state == "absent" and reason in entry.reason
+    server.files["reviews.tar"] = FILES["reviews.tar"]
+    assert collect(server, tmp_path, reviews()).datasets["MR"].state == "present"
 
 
 def test_a_wrong_number_of_lines_is_never_accepted(server, tmp_path):
     dataset = reviews(known=False, num_lines=3)
     reason = collect(server, tmp_path, dataset, accept=True).datasets["MR"].reason
-    assert "downstream/MR/pos from reviews.zip: 2 lines, expected 3" in reason
+    assert "downstream/MR/pos from reviews.tar: 2 lines, expected 3" in reason
 
 
 def test_what_nothing_can_verify_is_refused_and_says_what_to_do(server, tmp_path):
@@ -230,32 +200,18 @@ def test_what_was_accepted_once_is_asked_for_later(server, tmp_path):
     assert read_manifest(tmp_path / "data").trusted == manifest.trusted
 
 
-def test_our_own_tokens_are_believed_for_a_declared_download(server, tmp_path):
-    dataset = single("questions", QUESTIONS, steps=(upper,), own_tokens=True)
-    manifest = collect(server, tmp_path, dataset)
-    file = manifest.datasets["questions"].files["downstream/questions"]
-    assert (file.proof, file.as_senteval) == ("declared", False)
-    assert file.remark == "tokenised otherwise than SentEval's"
-    assert (tmp_path / "data/downstream/questions").read_bytes() == QUESTIONS.upper()
-
-
 def test_an_archive_of_several_sets_is_asked_for_once(server, tmp_path):
-    other = reviews()
-    other = Dataset("copy", "", other.files, other.ways)
-    collect(server, tmp_path, reviews(), other)
-    assert server.paths == ["reviews.zip"]
+    collect(server, tmp_path, reviews(), reviews(name="copy"))
+    assert server.paths == ["reviews.tar"]
 
 
 def test_an_archive_that_lacks_one_set_is_kept_for_the_others(server, tmp_path):
-    server.files["reviews.zip"] = zipped({"data/pos": POSITIVE, "data/neg": NEGATIVE})
-    download = reviews().ways[0].makings[0].download
-    making = Making("downstream/CR/pos", download, "data/CR/pos")
-    lacking = Dataset("CR", "", (DataFile("downstream/CR/pos"),), (Way("original", (making,)),))
+    lacking = Dataset("CR", "", (DataFile("downstream/CR/pos", REVIEWS, "CR/pos"),))
     for _ in range(2):
         manifest = collect(server, tmp_path, lacking, reviews())
         (tmp_path / "data/downstream/MR/pos").unlink()
-    assert "no member named data/CR/pos" in manifest.datasets["CR"].reason
-    assert server.paths == ["reviews.zip"]
+    assert "no member named CR/pos" in manifest.datasets["CR"].reason
+    assert server.paths == ["reviews.tar"]
 
 
 def test_a_damaged_file_that_cannot_be_had_again_is_not_left_to_be_read(server, tmp_path):
@@ -292,7 +248,7 @@ def test_two_runs_at_once_take_turns_and_lose_nothing_of_each_other(server, tmp_
     )
     first.join()
     assert said[0] == "waiting for another run that downloads"
-    assert server.paths == ["questions", "questions", "reviews.zip"]
+    assert server.paths == ["questions", "questions", "reviews.tar"]
     assert [entry.state for entry in manifest.datasets.values()] == ["present", "present"]
     assert read_manifest(tmp_path / "data") == manifest
 

@@ -10,7 +10,7 @@ from pipeline.downloads.evaluation_data.unpack import (
     MissingMemberError,
     read_members,
 )
-from tests.support.evaluation_archives import tarred, zipped
+from tests.support.evaluation_archives import tarred
 
 TEXT = b"a river\nrose\n"
 
@@ -22,7 +22,7 @@ def read(folder, content, wanted=("MR/pos",)):
 
 
 @pytest.mark.parametrize(
-    "pack", [zipped, tarred, lambda members: tarred(members, mode="w")], ids=["zip", "gz", "tar"]
+    "pack", [tarred, lambda members: tarred(members, mode="w")], ids=["gz", "tar"]
 )
 class TestEveryFormat:
     def test_wanted_members_are_found_by_the_end_of_their_path(self, pack, tmp_path):
