@@ -25,7 +25,7 @@ from pipeline.base.foreign_text import told
 from pipeline.base.job import Progress
 from pipeline.shards.arrow import numbers
 from pipeline.vectors.folder import VECTORS_FILE, is_vector_folder
-from pipeline.vectors.source_files import Block, RefusedRow, VectorReader, format_of, opened
+from pipeline.vectors.source_files import Block, RefusedRow, format_of, opened
 from pipeline.vectors.text_format import TextReader
 from pipeline.vectors.word2vec_binary import Word2VecReader
 from pipeline.vectors.word_index import NOWHERE, WordIndex
@@ -175,7 +175,7 @@ def _described(vocabulary: Path) -> dict[str, Any]:
 
 def _take(
     path: Path,
-    reader: VectorReader,
+    reader: TextReader | Word2VecReader,
     table: TableWriter,
     config: ImportConfig,
     wanted: WordIndex | None,

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Literal, Protocol
+from typing import IO, Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -60,23 +60,6 @@ class Block:
     num_read: int
     """Lines or rows, refused ones included."""
     refused: tuple[RefusedRow, ...] = ()
-
-
-class VectorReader(Protocol):
-    """What reads a format: each block once, in order."""
-
-    width: int
-    """E."""
-    promised: int | None
-    """How many rows there are, where the file says so at its beginning."""
-
-    def blocks(self) -> Iterator[Block]:
-        """Yields all rows.
-
-        Raises:
-            ValueError: the file is broken; names it and where.
-        """
-        ...
 
 
 @contextmanager

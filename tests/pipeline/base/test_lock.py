@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.base import atomic_files
-from pipeline.base.atomic_files import held_locks, holder_of, locked
+from pipeline.base.atomic_files import held_locks, locked
 from tests.support.repository import REPOSITORY
 
 HOLDER = """
@@ -52,13 +51,6 @@ def test_a_lock_is_waited_for_and_freed_by_a_kill(tmp_path: Path) -> None:
             assert waited == ["yes"]
 
 
-def test_a_lock_says_who_holds_it(tmp_path: Path) -> None:
-    path = tmp_path / "lock"
-    with locked(path, never):
-        assert holder_of(path).startswith(f"process {os.getpid()} on ")
-    assert path.read_bytes() == b""
-
-
 def test_several_hold_a_lock_that_is_shared(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     with locked(path, never, shared=True), locked(path, never, shared=True):
@@ -92,16 +84,3 @@ def test_a_file_system_without_locks_is_told(
         pass
     assert "knows no locks" in caplog.text
     assert "start no second run" in caplog.text
-
-
-def test_a_full_disk_hides_no_error_of_who_holds_the_lock(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: object) -> int:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(os, "pwrite", full)
-    with pytest.raises(ValueError, match="the real reason"), locked(tmp_path / "a", lambda: None):
-        raise ValueError("the real reason")
-    with locked(tmp_path / "a", lambda: pytest.fail("still held")):
-        pass
