@@ -68,11 +68,3 @@ def test_a_traceback_is_kept_without_secrets() -> None:
     kept.unlink()
     assert "test_a_traceback_is_kept_without_secrets" in text
     assert text.endswith("ValueError: https://***@host/ is gone\n")
-
-
-def test_a_traceback_that_cannot_be_kept_hides_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*arguments: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("tempfile.mkstemp", full)
-    assert keep_traceback(ValueError("row 7 is no tree")) is None

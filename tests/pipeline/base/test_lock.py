@@ -28,12 +28,6 @@ def never() -> None:
     pytest.fail("there was nothing to wait for")
 
 
-def test_a_lock_that_nobody_holds_is_taken_at_once(tmp_path: Path) -> None:
-    for _ in range(2):
-        with locked(tmp_path / "new/lock", never):
-            pass
-
-
 def test_a_lock_is_waited_for_and_freed_by_a_kill(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     root = REPOSITORY

@@ -81,18 +81,6 @@ def test_a_job_that_is_interrupted_says_nothing(tmp_path: Path) -> None:
     assert job.returncode == -signal.SIGINT
 
 
-def test_a_process_whose_parent_is_gone_already_does_nothing(tmp_path: Path) -> None:
-    (tmp_path / "loading.py").write_text(LOADING, encoding="utf-8")
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
-    begun = tmp_path / "begun"
-    environment = os.environ | {"PYTHONPATH": f"{tmp_path}:{REPOSITORY}", "BEGUN": str(begun)}
-    command = [sys.executable, "-m", "pipeline.base.watched", str(gone.pid), "loading"]
-
-    assert subprocess.run(command, env=environment, check=False).returncode != 0
-    assert not begun.exists()
-
-
 def is_alive(process_id: int) -> bool:
     """Whether a process is there and no zombie that its new parent has not collected."""
     try:

@@ -204,14 +204,6 @@ def test_signatures_of_something_else_are_refused(tmp_path):
         sign_parts(SignJob(plan, tmp_path / "out", CleaningConfig(duplicates="exact"), 1))
 
 
-def test_a_part_that_is_not_signed_is_named(tmp_path):
-    corpus(tmp_path / "text")
-    plan = planned(tmp_path, tmp_path / "text")
-    sign_parts(SignJob(plan, tmp_path / "out", EXACT, 0))
-    with pytest.raises(FileNotFoundError, match=r"00001\.signatures: not signed yet"):
-        find_duplicates(DuplicatesJob(plan, tmp_path / "out", EXACT))
-
-
 @pytest.mark.parametrize("damaged", ["signatures", "decisions"])
 def test_a_damaged_file_is_named(tmp_path, damaged):
     corpus(tmp_path / "text")

@@ -80,14 +80,6 @@ def test_the_profile_refuses(reason, text):
     assert cleaned([text], profile("clean", ALONE)) == [f"!{reason}"]
 
 
-def test_a_paragraph_may_be_too_long():
-    config = CleaningConfig(max_words=4)
-    assert cleaned(["one two three four", "one two three four five"], config) == [
-        "one two three four",
-        "!long_paragraph",
-    ]
-
-
 def test_a_short_text_is_not_asked_for_its_language():
     assert cleaned(["Guten Morgen."], CleaningConfig(language="en")) == ["Guten Morgen."]
 
@@ -133,12 +125,6 @@ def test_a_refusal_stands_in_its_paragraph_s_place_and_says_where():
     assert (notice.reason, notice.position, notice.excerpt) == ("call_to_click", "a:7", "Read more")
     assert giant.reason == "giant_line"
     assert (found.document_id, found.first_index) == ("a", 40)
-
-
-def test_duplicates_are_told_by_the_number_in_the_part():
-    config = CleaningConfig(duplicates="exact", language="en")
-    why = {1: Refusal("exact_duplicate")}
-    assert cleaned(PROSE[:3], config, why) == [PROSE[0], "!exact_duplicate", PROSE[2]]
 
 
 def test_duplicates_must_have_been_looked_for():

@@ -253,14 +253,6 @@ def test_two_runs_at_once_take_turns_and_lose_nothing_of_each_other(server, tmp_
     assert read_manifest(tmp_path / "data") == manifest
 
 
-def test_what_a_killed_run_left_half_written_is_swept(server, tmp_path):
-    left = tmp_path / "data/downstream/questions.123.unfinished"
-    left.parent.mkdir(parents=True)
-    left.write_bytes(b"half")
-    collect(server, tmp_path, QUESTIONS_SET)
-    assert [path.name for path in left.parent.iterdir()] == ["questions"]
-
-
 def test_a_damaged_manifest_is_an_error_with_the_remedy(server, tmp_path):
     (tmp_path / "data").mkdir()
     (tmp_path / "data/manifest.json").write_text(json.dumps({"version": 0}))
@@ -272,19 +264,6 @@ def write_local(folder: Path, positive: bytes = POSITIVE) -> None:
     (folder / "downstream/MR").mkdir(parents=True)
     (folder / "downstream/MR/pos").write_bytes(positive)
     (folder / "downstream/MR/neg").write_bytes(NEGATIVE)
-
-
-def test_a_folder_of_ones_own_is_examined_where_it_stands(tmp_path):
-    write_local(tmp_path)
-    entry = examine_folder([reviews()], tmp_path).datasets["MR"]
-    assert entry.state == "present"
-    assert all(file.as_senteval for file in entry.files.values())
-
-
-def test_what_a_folder_lacks_is_named(tmp_path):
-    write_local(tmp_path)
-    entry = examine_folder([QUESTIONS_SET], tmp_path).datasets["questions"]
-    assert entry.reason == f"{tmp_path} lacks downstream/questions"
 
 
 @pytest.mark.parametrize(

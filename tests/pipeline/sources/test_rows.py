@@ -54,11 +54,6 @@ def test_a_damaged_line_within_a_quoted_field_is_refused_itself(tmp_path: Path) 
     ]
 
 
-def test_a_row_of_too_many_fields_says_its_lines(tmp_path: Path) -> None:
-    path = written(tmp_path, "a.csv", b'id,text\n1,"Two\nlines.",\n2,Good.\n')
-    assert refusals_in(path) == ["3 fields in 2 lines under a header of 2; quote the text"]
-
-
 def test_a_quote_between_tabs_is_a_character(tmp_path: Path) -> None:
     texts = ["Plain.", '"Yes," she said.', '"Wait till I tell you, he began', "It's 5\"", '""', '"']
     found = read(written(tmp_path, "a.tsv", rows_of(texts, "\t")))

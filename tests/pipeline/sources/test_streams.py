@@ -255,16 +255,6 @@ def test_a_damaged_row_group_costs_its_rows_alone(tmp_path: Path) -> None:
     assert len(found) == 10 + 1 + 10 + 9
 
 
-def test_an_arrow_file_whose_offsets_lie_is_refused(tmp_path: Path) -> None:
-    content = arrow_of(table_of(TEXTS), pa.ipc.new_file)
-    offsets = pa.array(TEXTS[:10]).buffers()[1].to_pybytes()[:40]
-    at = content.index(offsets)
-    content = content[: at + 36] + b"\xff\xff\xff\x7f" + content[at + 40 :]
-    found = read(written(tmp_path, "a.arrow", content))
-    assert found["a.arrow:1"] == ["!damaged_file@a.arrow:1"]
-    assert len(found) == 30
-
-
 def test_what_is_no_archive_of_its_name_is_refused(tmp_path: Path) -> None:
     for name in ("a.tar", "a.tar.gz", "a.parquet", "a.arrow", "a.parquet.gz"):
         ((_, items),) = told(

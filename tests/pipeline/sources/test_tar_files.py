@@ -13,7 +13,7 @@ import pytest
 from pipeline.sources.files import TextFiles
 from pipeline.sources.plan import Plan, plan_of
 from pipeline.sources.streams import documents_of
-from tests.support.source_files import read, tar_of, told, written
+from tests.support.source_files import tar_of, told, written
 
 
 def other(name: str, kind: bytes, link: str = "") -> tarfile.TarInfo:
@@ -102,12 +102,3 @@ def test_headers_that_lead_back_are_refused(
     refused = (path.name, [f"!damaged_file@{path.name}"])
     assert told(stream.documents()) == [(f"{path.name}/a.txt", ["Good."]), refused]
     assert [*stream.survey()][-1].offset == 5
-
-
-def test_long_names_and_records_before_a_member_are_read(tmp_path: Path) -> None:
-    name = "deep/" * 60 + "a.txt"
-    for kind in (tarfile.GNU_FORMAT, tarfile.PAX_FORMAT):
-        header = tarfile.TarInfo(name)
-        header.size, header.type = 5, tarfile.REGTYPE
-        content = header.tobuf(kind) + b"Good.".ljust(512, b"\0") + bytes(1024)
-        assert read(written(tmp_path, "a.tar", content)) == {f"a.tar/{name}": ["Good."]}

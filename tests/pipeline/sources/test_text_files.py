@@ -7,7 +7,6 @@ import lzma
 import os
 import socket
 import tracemalloc
-from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -55,21 +54,9 @@ def test_plain_and_compressed_files_give_the_same_paragraphs(tmp_path, name, com
     assert read([tmp_path / name]) == {name: PARAGRAPHS}
 
 
-def test_every_line_is_a_paragraph_on_request(tmp_path):
-    (tmp_path / "a.txt").write_text(STORY)
-    assert len(read([tmp_path / "a.txt"], paragraphs="line")["a.txt"]) == 4
-
-
 def test_windows_line_ends_and_byte_order_mark_are_no_text(tmp_path):
     (tmp_path / "a.txt").write_bytes(b"\xef\xbb\xbfOne\r\ntwo.\r\n\r\nThree.\r\n")
     assert read([tmp_path / "a.txt"]) == {"a.txt": ["One two.", "Three."]}
-
-
-def test_a_position_names_file_and_first_line(tmp_path):
-    (tmp_path / "a.txt").write_text(STORY)
-    documents = documents_of(TextFiles([tmp_path]))
-    positions = [item.position for document in documents for item in document.paragraphs]
-    assert positions == ["a.txt:1", "a.txt:5"]
 
 
 def test_folders_globs_and_files_combine_in_order_without_repeats(tmp_path):
@@ -105,19 +92,6 @@ def test_bad_json_lines_are_refused_one_by_one(tmp_path):
         "a.jsonl:7": ["!missing_text@a.jsonl:7"],
     }
     assert "set text_field" in refusals(path)[1].detail
-
-
-def test_a_json_number_of_thousands_of_digits_costs_its_line_only(tmp_path):
-    long_number = "1" * 5000
-    (tmp_path / "a.jsonl").write_text(
-        f'{{"text": "Hello", "n": {long_number}}}\n{{"text": "Hi."}}\n'
-    )
-    assert read([tmp_path]) == {"a.jsonl:1": ["!bad_json@a.jsonl:1"], "a.jsonl:2": ["Hi."]}
-
-
-def test_another_text_field(tmp_path):
-    (tmp_path / "a.jsonl").write_text('{"body": "Good."}\n')
-    assert read([tmp_path], text_field="body") == {"a.jsonl:1": ["Good."]}
 
 
 def test_a_binary_file_is_refused_whole(tmp_path):
@@ -173,12 +147,6 @@ def test_a_cut_compressed_file_ends_in_a_refusal(tmp_path, name, compress):
     assert read([tmp_path])[name][-1].startswith(f"!damaged_file@{name}:")
 
 
-def test_concatenated_zstd_frames_are_one_text(tmp_path):
-    compress = zstandard.ZstdCompressor().compress
-    (tmp_path / "a.txt.zst").write_bytes(compress(b"One ") + compress(b"") + compress(b"two."))
-    assert read([tmp_path]) == {"a.txt.zst": ["One two."]}
-
-
 def test_a_zstd_frame_that_swells_is_read_in_bounded_memory(tmp_path):
     one_giant_line = zstandard.ZstdCompressor().compress(b"a" * (200 << 20))
     (tmp_path / "a.txt.zst").write_bytes(one_giant_line)
@@ -189,11 +157,6 @@ def test_a_zstd_frame_that_swells_is_read_in_bounded_memory(tmp_path):
         assert tracemalloc.get_traced_memory()[1] < 64 << 20
     finally:
         tracemalloc.stop()
-
-
-def test_a_file_that_is_not_what_its_suffix_says_is_refused(tmp_path):
-    (tmp_path / "a.txt.gz").write_text("plain text")
-    assert read([tmp_path]) == {"a.txt.gz": ["!damaged_file@a.txt.gz:1"]}
 
 
 @pytest.mark.parametrize("name", ["nowhere.txt", "x\0y", "n" * 300])
@@ -283,21 +246,6 @@ def test_a_file_that_changed_since_it_was_described_is_named(tmp_path, name, how
         [list(document.paragraphs) for document in documents_of(source)]
 
 
-def test_a_piece_of_a_file_that_changed_is_noticed(tmp_path):
-    path = tmp_path / "a.txt"
-    path.write_text("One.\n\n" * 100_000 + "End.\n")
-    source = TextFiles([path])
-    source.describe()
-    (stream,) = source.streams()
-    begin, end = islice(stream.survey(), 2)
-    [list(document.paragraphs) for document in stream.documents(begin, end)]
-    stream.check_unchanged()
-    path.write_text(path.read_text()[:-5] + "end.\n")
-    [list(document.paragraphs) for document in stream.documents(begin, end)]
-    with pytest.raises(ChangedTextError, match=r"a\.txt: changed"):
-        stream.check_unchanged()
-
-
 def test_a_link_is_read_by_its_own_name_and_its_target_once(tmp_path):
     blob = tmp_path / "blobs" / "abc123"
     blob.parent.mkdir()
@@ -305,14 +253,6 @@ def test_a_link_is_read_by_its_own_name_and_its_target_once(tmp_path):
     (tmp_path / "ln.jsonl").symlink_to(blob)
     (tmp_path / "other.jsonl").symlink_to(blob)
     assert read([tmp_path / "ln.jsonl", tmp_path]) == {"ln.jsonl:1": ["Linked."]}
-
-
-def test_paths_with_parent_folders_give_tidy_names(tmp_path, monkeypatch):
-    for name in ("one/a.txt", "two/b.txt"):
-        (tmp_path / name).parent.mkdir()
-        (tmp_path / name).write_text("Text.")
-    monkeypatch.chdir(tmp_path / "one")
-    assert list(read(["a.txt", "../two/b.txt"])) == ["one/a.txt", "two/b.txt"]
 
 
 def test_a_name_that_is_not_utf_8_is_escaped(tmp_path):
@@ -342,11 +282,6 @@ def test_an_unreadable_file_is_refused_and_the_others_are_read(tmp_path, monkeyp
     assert read([tmp_path]) == {"a.txt": ["!unreadable_file@a.txt"], "b.txt": ["Text."]}
     assert "a.txt: cannot be opened" in caplog.text
     assert "its text is missing from this corpus" in caplog.text
-
-
-def test_no_path_is_an_error():
-    with pytest.raises(ValueError, match="needs paths"):
-        TextFiles([])
 
 
 @pytest.mark.parametrize("config", [{"paragraphs": "page"}, {"encoding": "utf-9"}])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import pickle
 from pathlib import Path
 
@@ -34,13 +33,6 @@ def test_word2vecs_binary_format_is_read(newline: bytes, tmp_path: Path) -> None
     table = open_folder(tmp_path / "out")
     assert table.words.to_pylist() == WORDS
     np.testing.assert_array_equal(table.rows[1:], ROWS)
-
-
-def test_word2vecs_binary_format_is_read_packed(tmp_path: Path) -> None:
-    plain = word2vec_file(tmp_path / "v.bin")
-    (tmp_path / "v.bin.gz").write_bytes(gzip.compress(plain.read_bytes()))
-    facts = import_vectors(tmp_path / "v.bin.gz", tmp_path / "out", FLOAT32)
-    assert facts["words"] == 5
 
 
 @pytest.mark.parametrize("cut", [1, 30, 100])

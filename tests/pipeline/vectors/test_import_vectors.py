@@ -21,7 +21,7 @@ from models.words.vector_files import load_word_vectors
 from pipeline.vectors import text_format, write_folder
 from pipeline.vectors.folder import open_folder
 from pipeline.vectors.import_vectors import ImportConfig, import_vectors
-from pipeline.vectors.word_list import WordList, read_word_list, write_word_list
+from pipeline.vectors.word_list import WordList, write_word_list
 
 FLOAT32 = ImportConfig(kept_as="float32")
 TEXT = "the 0.5 -1\n, 2e-1 3\ncat -0.25 7.125\n"
@@ -110,12 +110,6 @@ def test_a_byte_order_mark_is_no_part_of_the_first_word(header: str, tmp_path: P
     assert load_word_vectors(path).words == ("", "the", "cat")
 
 
-def test_a_byte_order_mark_is_no_part_of_a_list_of_words(tmp_path: Path) -> None:
-    (tmp_path / "words.txt").write_bytes("\ufeffcat\r\ndog\r\n".encode())
-    listed = read_word_list(tmp_path / "words.txt", remedy="")
-    assert listed.words.to_pylist() == ["cat", "dog"]
-
-
 def zipped(content: bytes) -> bytes:
     import io
 
@@ -194,18 +188,6 @@ def test_malformed_lines_are_left_out_by_number_and_reason(tmp_path: Path) -> No
     assert facts["lines"] == 9
 
 
-def test_line_numbers_count_over_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_format, "BLOCK_BYTES", 50)
-    lines = [f"w{i} {i} 1" for i in range(100)]
-    lines[77] = "w77 no 1"
-
-    found = imported(text_file(tmp_path, "\n".join(lines)), tmp_path / "out")
-
-    assert len(found) == 99 and found["w99"] == [99, 1]
-    (line,) = (tmp_path / "out" / "quarantine.jsonl").read_text().splitlines()
-    assert json.loads(line)["line"] == 78
-
-
 def test_too_many_malformed_lines_are_an_error(tmp_path: Path) -> None:
     path = text_file(tmp_path, "a 1 2\nb\nc\nd 3 4\n")
 
@@ -257,12 +239,6 @@ def test_the_words_of_a_vocabulary_and_their_lower_cased_forms_are_taken(
     assert facts["not_in_vocabulary"] == 2 and facts["vocabulary"]["name"] == vocabulary.name
 
 
-def test_a_vocabulary_of_which_nothing_is_there_is_an_error(tmp_path: Path) -> None:
-    vocabulary = vocabulary_file(tmp_path, ".txt", ["snow"])
-    with pytest.raises(ValueError, match="none of its 3 words is taken"):
-        import_vectors(text_file(tmp_path, TEXT), tmp_path / "out", vocabulary=vocabulary)
-
-
 def test_the_first_words_alone_are_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(text_format, "BLOCK_BYTES", 40)
     path = text_file(tmp_path, "500 1\n" + "".join(f"w{i} {i}\n" for i in range(500)))
@@ -297,27 +273,6 @@ def test_a_width_that_cannot_be_is_refused_before_rows_of_it_are_made(
     tracemalloc.stop()
 
     assert peak < 50 << 20
-
-
-def test_a_wide_binary_file_takes_the_memory_of_a_block(tmp_path: Path) -> None:
-    path = tmp_path / "v.bin"
-    path.write_bytes(b"1000 90000\nabc " + bytes(360_000) + b"d " + bytes(100))
-
-    tracemalloc.start()
-    with pytest.raises(ValueError, match=r"v\.bin: row 2 of 1,000 is not whole; it was cut short"):
-        import_vectors(path, tmp_path / "out")
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-
-    assert peak < 100 << 20
-
-
-def test_a_header_that_says_more_numbers_than_the_lines_have_is_refused(tmp_path: Path) -> None:
-    path = text_file(tmp_path, "2 300\na b 1 2\nc 3 4\n")
-    with pytest.raises(
-        ValueError, match=r"vectors\.txt:1: the header says 300 numbers a word, .* 3 at most; fetch"
-    ):
-        import_vectors(path, tmp_path / "out")
 
 
 def test_half_precision_refuses_what_it_cannot_hold(tmp_path: Path) -> None:
