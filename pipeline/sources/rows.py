@@ -239,9 +239,12 @@ def _records(lines: Iterable[Line | Refusal], *, has_tabs: bool) -> Iterator[lis
         has_tabs: rather than commas and quotes.
     """
     held: list[Line | Refusal] = []
-    quoting = csv.QUOTE_NONE if has_tabs else csv.QUOTE_MINIMAL
-    delimiter = "\t" if has_tabs else ","
-    records = csv.reader(_texts(lines, held), delimiter=delimiter, quoting=quoting, strict=True)
+    records = csv.reader(
+        _texts(lines, held),
+        delimiter="\t" if has_tabs else ",",
+        quoting=csv.QUOTE_NONE if has_tabs else csv.QUOTE_MINIMAL,
+        strict=True,
+    )
     record: list[str] | None = []
     while record is not None:
         held.clear()

@@ -213,19 +213,3 @@ def test_parameters_that_the_source_reads_are_taken(tmp_path: Path) -> None:
         DATASET | {"dataset_split": "test", "dataset_config": "english", "paragraphs": "line"},
     ):
         task_of(tmp_path, **given).requires()
-
-
-def test_what_determines_the_text_determines_the_folder(tmp_path: Path) -> None:
-    paths = written(tmp_path / "a.csv", b"text,body\nOne.,Two.\n")
-    own: dict[str, Any] = {"source": "files", "paths": paths}
-    folders = {
-        task_of(tmp_path, **own, **changes).folder
-        for changes in (
-            {},
-            {"text_field": "text"},
-            {"text_field": "body"},
-            {"text_format": "text"},
-            {"paragraphs": "line"},
-        )
-    }
-    assert len(folders) == 4

@@ -96,18 +96,6 @@ def test_a_second_run_asks_for_nothing(server, tmp_path):
     assert len(server.paths) == asked
 
 
-@pytest.mark.parametrize("change", [b"other\n", None])
-def test_a_changed_or_removed_file_is_made_again(server, tmp_path, change):
-    collect(server, tmp_path, QUESTIONS_SET)
-    path = tmp_path / "data/downstream/questions"
-    if change:
-        path.write_bytes(change)
-    else:
-        path.unlink()
-    collect(server, tmp_path, QUESTIONS_SET)
-    assert path.read_bytes() == QUESTIONS
-
-
 @pytest.mark.parametrize(
     ("step", "reason"),
     [("404", "HTTP 404"), ("416", "HTTP 416"), ("wrong", "sha256 is .*, SentEval's file has")],

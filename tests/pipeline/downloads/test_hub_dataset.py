@@ -133,20 +133,6 @@ def test_a_damaged_file_keeps_what_came_before(folder: Path, tmp_path: Path) -> 
     assert not (tmp_path / "out" / DATASET_FILE).exists()
 
 
-def test_a_folder_that_changes_meanwhile_is_refused(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write = hub_dataset.write_bytes_atomically
-
-    def changing(path: Path, content: bytes) -> None:
-        write(path, content)
-        (folder / "later.txt").write_text("Another file.")
-
-    monkeypatch.setattr(hub_dataset, "write_bytes_atomically", changing)
-    with pytest.raises(ValueError, match="changed while it was read"):
-        fetch(job_of(folder, tmp_path / "out"))
-
-
 def test_without_the_library_the_remedy_is_named(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

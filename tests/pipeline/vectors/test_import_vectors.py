@@ -7,7 +7,6 @@ import gzip
 import json
 import lzma
 import random
-import tracemalloc
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -239,40 +238,9 @@ def test_the_words_of_a_vocabulary_and_their_lower_cased_forms_are_taken(
     assert facts["not_in_vocabulary"] == 2 and facts["vocabulary"]["name"] == vocabulary.name
 
 
-def test_the_first_words_alone_are_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_format, "BLOCK_BYTES", 40)
-    path = text_file(tmp_path, "500 1\n" + "".join(f"w{i} {i}\n" for i in range(500)))
-
-    found = imported(path, tmp_path / "out", ImportConfig(max_words=13, kept_as="float32"))
-
-    assert found == {f"w{i}": [i] for i in range(13)}
-
-
 def test_a_file_cut_short_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="the header promises 3 words, the file holds 2"):
         import_vectors(text_file(tmp_path, "3 2\na 1 2\nb 3 4\n"), tmp_path / "out")
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("v.txt", b"100000 30000000\nabc 1 2 3\n"),
-        ("v.txt", b"100000 30000000\n"),
-        ("v.bin", b"3 900000000\nabc \0\0\0\0\0\xff\0\0\0\0\0\0\0"),
-    ],
-)
-def test_a_width_that_cannot_be_is_refused_before_rows_of_it_are_made(
-    name: str, content: bytes, tmp_path: Path
-) -> None:
-    (tmp_path / name).write_bytes(content)
-
-    tracemalloc.start()
-    with pytest.raises(ValueError, match=rf"{name}: says .* 1 to 100,000 are read; .*fetch it"):
-        import_vectors(tmp_path / name, tmp_path / "out")
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-
-    assert peak < 50 << 20
 
 
 def test_half_precision_refuses_what_it_cannot_hold(tmp_path: Path) -> None:
@@ -309,11 +277,3 @@ def test_the_same_file_gives_the_same_table_and_words(tmp_path: Path) -> None:
         assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes()
     checksums = {load_word_vectors(tmp_path / name).checksum for name in ("one", "two")}
     assert len(checksums) == 1
-
-
-def test_text_and_its_import_in_full_precision_are_the_same_vectors(tmp_path: Path) -> None:
-    path = text_file(tmp_path, TEXT)
-    import_vectors(path, tmp_path / "out", FLOAT32)
-    text, folder = load_word_vectors(path), load_word_vectors(tmp_path / "out")
-    assert (text.checksum, text.words) == (folder.checksum, folder.words)
-    assert text.rms == pytest.approx(folder.rms)

@@ -95,17 +95,6 @@ def test_a_large_table_is_read_whole_only_where_that_is_asked(
         open_folder(tmp_path)
 
 
-def test_an_unknown_word_that_is_not_zero_is_refused(tmp_path: Path) -> None:
-    from safetensors.numpy import save_file
-
-    written(tmp_path)
-    (tmp_path / "training.json").unlink()
-    tensors = {"unknown": np.ones((1, 2), np.float16), "vectors": ROWS.astype(np.float16)}
-    save_file(tensors, tmp_path / "vectors.safetensors")
-    with pytest.raises(ValueError, match="the unknown word's row is not zero"):
-        open_folder(tmp_path)
-
-
 def test_a_word_is_found_by_its_spelling_as_a_dictionary_finds_it() -> None:
     draw = random.Random(0)
     words = ["".join(draw.choices("abcé𝔘 ", k=draw.randrange(0, 6))) for _ in range(4_000)]
