@@ -19,7 +19,6 @@ from luigi.parameter import ParameterVisibility
 
 from pipeline.base.atomic_files import (
     RUN_LOCK,
-    holder_of,
     locked,
     locked_if_free,
     sweep_unfinished,
@@ -102,7 +101,7 @@ class ReportingTask(luigi.Task):
         """
 
         def say() -> None:
-            message = f"{lock.parent}: waiting for {holder_of(lock)}, which is at work there"
+            message = f"{lock.parent}: waiting for another run, which is at work there"
             logger.info(message)
             self.set_status_message(message)
 

@@ -40,7 +40,7 @@ logger = logging.getLogger("luigi-interface")
 _GIVEN_BY = {"paths": "files", "url": "url", "dataset": "hf"}
 """What says where a text is -> the source that is made for it."""
 UNREAD = (
-    *("unreadable_folder", "unreadable_file", "damaged_file", "binary_file", "undecodable"),
+    *("unreadable_file", "damaged_file", "binary_file", "undecodable"),
     *("missing_text", "bad_row", "bad_json", "giant_line", "giant_paragraph"),
 )
 """Reasons of refusals that lie in files rather than in sentences."""
@@ -156,7 +156,7 @@ class SplitSentences(CorpusParameters, ShardStage):
         if self.url:
             check_sha256(self.url, self.sha256)
         if needed:
-            config_of(self.source, self._file_settings, self._named_paths)
+            config_of(self.source, self._file_settings)
 
     def _check_concerns(self) -> None:
         """Refuses parameters that the source would not read.
@@ -218,11 +218,11 @@ class SplitSentences(CorpusParameters, ShardStage):
         """
         self.check_source()
         if self.url:
-            read = config_of(self.source, self._file_settings, self._named_paths).to_dict()
+            read = config_of(self.source, self._file_settings).to_dict()
             named = {"source": self.source, "url": self.url, "sha256": self.sha256}
             source = values_without_secrets(named | read)
         elif self.source == "hf":
-            read = config_of(self.source, self._file_settings, self._named_paths).to_dict()
+            read = config_of(self.source, self._file_settings).to_dict()
             source = {"source": "hf", "fetched": self.clone(FetchDataset).digest} | read
         else:
             source = self.opened_source.describe()

@@ -41,7 +41,6 @@ HOMES = {
         "treeviews/__init__.py",  # for annotations alone
     ),
     "zstandard": ("pipeline/sources/file_list.py",),
-    "rensa": ("pipeline/cleaning/minhash.py",),
     "py3langid": ("pipeline/cleaning/language.py",),
     "duckdb": ("pipeline/inspect/query.py",),
     "tqdm": ("models/",),

@@ -65,7 +65,7 @@ PACKAGES_OF_EXTRAS = {
     "corpora": "'datasets<5'",
     "sentence-transformers": "'sentence-transformers<6'",
     "mteb": "'mteb<3' 'datasets<5'",
-    "cleaning": "rensa py3langid",
+    "cleaning": "py3langid",
 }
 """Extra of this package -> what pip installs in its stead; the index has no package of ours."""
 

@@ -73,7 +73,7 @@ def test_places_are_those_of_the_file_as_python_opens_it(
     assert num_shards > 3 or line_end == "\r"  # which ends no paragraph for who looks for places
 
 
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "latin-1", "utf-16", "shift_jis", "utf-7"])
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "latin-1", "shift_jis"])
 def test_places_are_characters_whatever_the_encoding(tmp_path: Path, encoding: str) -> None:
     kept = TEXT.encode(encoding, "ignore").decode(encoding)
     (tmp_path / "a.txt").write_bytes(kept.encode(encoding))
