@@ -5,17 +5,18 @@ from __future__ import annotations
 import io
 import logging
 import re
+from codecs import getincrementaldecoder
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
 from pipeline.base.config_fields import Config, Count
 from pipeline.base.digest import remembered_sha256
 from pipeline.base.foreign_text import told
 from pipeline.base.refusal import Refusal
 from pipeline.sources.file_list import Format, TextFile, decompressed, format_of, is_compressed
-from pipeline.sources.paragraphs import ChangedTextError, ParagraphMode, is_utf_8
+from pipeline.sources.paragraphs import ChangedTextError, ParagraphMode
 from pipeline.sources.streams import Place
 
 logger = logging.getLogger(__name__)
@@ -47,18 +48,34 @@ class FilesConfig(Config):
 
     def _check_together(self) -> None:
         try:
-            line_end = "\n".encode(self.encoding)
+            "".encode(self.encoding)
         except LookupError as error:
             raise ValueError(
                 f"encoding {self.encoding!r} is no text encoding; try utf-8"
             ) from error
-        if is_utf_8(self.encoding):
-            return
-        if line_end != b"\n" or _STATEFUL.match(self.encoding):
-            raise ValueError(
-                f"encoding {self.encoding!r} cannot be read from the middle on; convert the files "
-                f"(iconv -f {self.encoding} -t utf-8)"
-            )
+
+
+class Recoded(io.RawIOBase):
+    """Text of some encoding as UTF-8; bytes that are not of the encoding stay as they are."""
+
+    def __init__(self, stream: io.BufferedReader, encoding: str) -> None:
+        self._stream = stream
+        self._decoder = getincrementaldecoder(encoding)("surrogateescape")
+        self._ready = io.BytesIO()
+        self._is_done = False
+
+    def readable(self) -> bool:
+        """Returns True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fills ``buffer``; returns the number of bytes, 0 at the end."""
+        while not (count := self._ready.readinto(buffer)) and not self._is_done:
+            block = self._stream.read(BUFFER_BYTES)
+            self._is_done = not block
+            text = self._decoder.decode(block, final=self._is_done)
+            self._ready = io.BytesIO(text.encode("utf-8", "surrogateescape"))
+        return count
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +127,15 @@ class FileStream:
         return False
 
     @property
+    def is_recoded(self) -> bool:
+        """Whether its text is read in UTF-8, as it cannot be read from the middle on."""
+        encoding = self.config.encoding
+        return bool(_STATEFUL.match(encoding)) or "\n".encode(encoding) != b"\n"
+
+    @property
     def is_sought(self) -> bool:
         """Whether its bytes are its text."""
-        return not is_compressed(self.file.path)
+        return not (is_compressed(self.file.path) or self.is_recoded)
 
     @property
     def empty(self) -> Refusal:
@@ -142,7 +165,11 @@ class FileStream:
     def opened(self, opened: ExitStack) -> io.BufferedReader:
         """Returns the text's bytes from their beginning."""
         raw = opened.enter_context(self.file.path.open("rb", buffering=0))
-        return decompressed(raw, self.file.path)
+        stream = decompressed(raw, self.file.path)
+        if self.is_recoded:
+            recoded = Recoded(stream, self.config.encoding)
+            stream = io.BufferedReader(cast("io.RawIOBase", recoded), BUFFER_BYTES)
+        return stream
 
     def unreadable(self, error: OSError) -> Refusal:
         """Returns what stands for the documents of a file that cannot be opened."""

@@ -49,6 +49,7 @@ ParagraphMode = Literal["blank-line", "line"]
 """What ends a paragraph."""
 
 _BINARY_PROBE_BYTES = 8192
+_WIDE_ENCODINGS = re.compile(r"utf[-_]?(?:16|32)|ucs", re.IGNORECASE)
 _READ_ERRORS: tuple[type[Exception], ...] = (*ERRORS, UnicodeError)
 _UNDECODABLE = re.compile("[\udc80-\udcff]")
 
@@ -89,6 +90,7 @@ def read_lines(
     encoding: str,
     max_characters: int,
     at: TextPosition | None = None,
+    is_recoded: bool = False,
 ) -> Iterator[Line | Refusal]:
     """Yields a file's lines; a line that can't be taken gives a refusal in its place.
 
@@ -101,20 +103,21 @@ def read_lines(
         max_characters: no more of a line is ever held.
         at: where in the file the stream begins, by default at the file's beginning; goes on with
             each line.
+        is_recoded: the stream is the file's text in UTF-8, whatever its encoding was.
     """
     at = at or TextPosition()
     is_begun = at.lines > 0
     try:
-        if not is_begun and is_binary(stream):
-            detail = "holds zero bytes, so it is no text; unpack it, or convert UTF-16 to UTF-8"
+        if not is_begun and is_binary(stream, encoding):
+            detail = "holds zero bytes, so it is no text; unpack it or set its encoding (utf-16?)"
             yield Refusal("binary_file", detail, name)
             return
     except ERRORS as error:
         yield _damaged(name, at.lines + 1, error)
         return
-    codec = encoding
-    if is_utf_8(encoding):
-        codec = "utf-8" if is_begun else "utf-8-sig"
+    is_utf_8 = encoding.lower().replace("_", "-") in {"utf-8", "utf8"}
+    codec = "utf-8" if is_utf_8 or is_recoded else encoding
+    codec += "-sig" if codec == "utf-8" and not is_begun else ""
     with io.TextIOWrapper(stream, encoding=codec, errors="surrogateescape") as text:
         while True:
             number, start = at.lines + 1, at.characters
@@ -132,15 +135,10 @@ def read_lines(
             yield _checked(read, f"{name}:{number}", encoding, giant=giant)
 
 
-def is_utf_8(encoding: str) -> bool:
-    """Returns whether an encoding is UTF-8, which may begin with a mark of the byte order."""
-    return encoding.lower().replace("_", "-").removesuffix("-sig") in {"utf-8", "utf8"}
-
-
-def is_binary(stream: io.BufferedReader) -> bool:
+def is_binary(stream: io.BufferedReader, encoding: str) -> bool:
     """Returns whether a file is no text: its first bytes, which are looked at, hold a zero."""
     probe = stream.peek(_BINARY_PROBE_BYTES)
-    return b"\0" in probe
+    return b"\0" in probe and not _WIDE_ENCODINGS.search(encoding)
 
 
 def _checked(line: Line, position: str, encoding: str, *, giant: bool) -> Line | Refusal:

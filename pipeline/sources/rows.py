@@ -182,6 +182,7 @@ class CsvStream(RowStream):
                 stream,
                 self.name,
                 encoding=self.config.encoding,
+                is_recoded=self.is_recoded,
                 max_characters=limit,
             )
             csv.field_size_limit(max(csv.field_size_limit(), limit))

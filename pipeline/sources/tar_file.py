@@ -26,7 +26,7 @@ from pipeline.sources.file_list import (
     is_compressed,
     why_not_text,
 )
-from pipeline.sources.opened_file import BUFFER_BYTES, FileStream
+from pipeline.sources.opened_file import BUFFER_BYTES, FileStream, Recoded
 from pipeline.sources.paragraphs import (
     Document,
     Paragraph,
@@ -142,7 +142,7 @@ class TarStream(FileStream):
 
     def _places_in(self, member: _Member) -> Iterator[Place]:
         with suppress(*ERRORS):
-            if is_binary(member.stream):
+            if self.is_recoded or is_binary(member.stream, self.config.encoding):
                 return
             is_line = self.config.paragraphs == "line"
             for place, _ in pairwise(places_in(member.stream, lines_are_enough=is_line)):
@@ -174,10 +174,14 @@ class TarStream(FileStream):
             return
         piece = Piece(member.stream, stop - start)
         text: io.BufferedReader = io.BufferedReader(cast("io.RawIOBase", piece), BUFFER_BYTES)
+        if self.is_recoded:
+            recoded = Recoded(text, self.config.encoding)
+            text = io.BufferedReader(cast("io.RawIOBase", recoded), BUFFER_BYTES)
         lines = read_lines(
             text,
             name,
             encoding=self.config.encoding,
+            is_recoded=self.is_recoded,
             max_characters=limit,
             at=at,
         )

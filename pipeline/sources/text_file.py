@@ -1,6 +1,7 @@
 """A file of text as a stream: one document, or one document a line of JSON.
 
-Its text is its bytes, compression undone. A file is read in bounded memory.
+Its text is its bytes, compression undone. Where these are not read from the middle on, as of
+UTF-16, it is the same text in UTF-8. A file is read in bounded memory.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ class TextFileStream(FileStream):
                 return
             with ExitStack() as opened:
                 text = self.opened(opened)
-                if is_binary(text):
+                if is_binary(text, self.config.encoding):
                     yield Place(BUFFER_BYTES, 0)
                     return
                 lines_are_enough = self.config.paragraphs == "line" or self._is_json_lines
@@ -141,6 +142,7 @@ class TextFileStream(FileStream):
             stream,
             self.name,
             encoding=self.config.encoding,
+            is_recoded=self.is_recoded,
             max_characters=limit * ROW_FACTOR if self._is_json_lines else limit,
             at=at,
         )

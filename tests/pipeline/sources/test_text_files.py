@@ -103,11 +103,10 @@ def test_an_undecodable_line_costs_its_line_only(tmp_path):
     assert read([tmp_path], encoding="latin-1")["a.txt"][1] == "Café line."
 
 
-def test_utf_16_is_refused_with_what_converts_it(tmp_path):
+def test_utf_16_is_read_when_asked_for(tmp_path):
     (tmp_path / "a.txt").write_text(STORY, encoding="utf-16")
+    assert read([tmp_path], encoding="utf-16") == {"a.txt": PARAGRAPHS}
     assert read([tmp_path]) == {"a.txt": ["!binary_file@a.txt"]}
-    with pytest.raises(ValueError, match=r"convert the files \(iconv -f utf-16"):
-        FilesConfig(encoding="utf-16")
 
 
 def test_a_giant_line_is_refused_without_being_held(tmp_path):
