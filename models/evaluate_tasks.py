@@ -362,7 +362,7 @@ def status_of(result: Result) -> str:
     if isinstance(result, AbsentResult):
         return "absent"
     names = [main_metric(result.task)]
-    if result.task.protocol == "similarity" and not result.task.score:
+    if result.task.protocol == "similarity":
         names.append("spearman_all")
     scores = {name: result.scores[name] for name in names}
     return ", ".join(

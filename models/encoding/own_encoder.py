@@ -9,7 +9,6 @@ import importlib.util
 import inspect
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from importlib.machinery import ModuleSpec, PathFinder, all_suffixes
 from pathlib import Path
 from typing import Any
@@ -72,28 +71,16 @@ class CallableEncoder(StringEncoder):
         batches: list[FloatArray] = []
         for start in range(0, len(sentences), size):
             batch = list(sentences[start : start + size])
-            number = asked.first + start
-            vectors = self._checked(self._answer(batch, number), batch, number)
+            vectors = self._checked(self._answer(batch, start), batch, start)
             if batches and vectors.shape[1] != batches[0].shape[1]:
                 raise ValueError(
-                    f"{self.name}: {vectors.shape[1]} numbers a sentence from sentence {number} "
+                    f"{self.name}: {vectors.shape[1]} numbers a sentence from sentence {start} "
                     f"on, {batches[0].shape[1]} before; all embeddings must have one width"
                 )
             batches.append(vectors)
             if on_progress is not None:
                 on_progress(min(1.0, (start + size) / len(sentences)))
         return np.concatenate(batches)
-
-    def _by_processes(
-        self, sentences: Sequence[str], asked: Asked, on_progress: Progress | None
-    ) -> FloatArray:
-        size = asked.batch_size or self.batch_size
-        if not size:
-            raise ValueError(
-                f"{self.name}: all sentences are to be one batch, which processes cannot share; "
-                "give a batch_size or leave out processes"
-            )
-        return super()._by_processes(sentences, replace(asked, batch_size=size), on_progress)
 
     def _answer(self, batch: list[str], start: int) -> Any:
         try:

@@ -21,8 +21,8 @@ MANIFEST_VERSION = 1
 RECIPE_VERSION = 1
 """Raised when a step below would make other bytes from the same download."""
 
-DATA_PARTS = ("downstream", "probing", "words")
-"""The folders within SentEval's ``data``; ``words`` is not SentEval's, and nobody downloads it."""
+DATA_PARTS = ("downstream", "probing")
+"""The folders within SentEval's ``data``."""
 
 Step = Callable[[bytes], bytes]
 
