@@ -41,7 +41,7 @@ READ_A_CORPUS = (
 """Benchmarks that take ``--corpus`` in their quick mode."""
 OTHERS = (
     *("shard_memory", "orchestration", "splitting", "encode", "embedding", "word_vectors"),
-    *("noise", "opened_elsewhere"),
+    "noise",
 )
 BENCHMARKS = (*READ_A_CORPUS, *OTHERS)
 """All that have a quick mode, in the order in which they run."""

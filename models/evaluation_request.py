@@ -51,12 +51,10 @@ class EvaluationRequest:
     protocol are not the default ones."""
     name: str | None = None
     """What tables call the encoder."""
-    cache: Path = Path("results/embeddings")
-    """Folder that keeps embeddings."""
-    parses: Path | None = None
-    """Folder that keeps tokens and parses for other encoders; by default beside the cache."""
+    parses: Path = Path("results/parses")
+    """Folder that keeps tokens and parses for other encoders."""
     encoder_version: str | None = None
-    """Of a function of the user's own: what its embeddings and results are kept under."""
+    """Of a function of the user's own: what its results are kept under."""
     representation: str = "plain"
     representation_changes: Mapping[str, Any] = field(default_factory=dict)
     protocol: Mapping[str, Any] = field(default_factory=dict)
@@ -175,8 +173,7 @@ def job_of(request: EvaluationRequest) -> dict[str, Any]:
         "tasks": [task.name for task in _tasks(request)],
         "data": str(request.data),
         "out": str(out),
-        "cache": str(request.cache),
-        "parses": str(request.parses or request.cache.parent / "parses"),
+        "parses": str(request.parses),
         "representation": representation.to_dict(),
         "protocol": dict(request.protocol),
         "encoder_settings": {**request.encoder_settings, "config": config.to_dict()},

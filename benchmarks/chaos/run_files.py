@@ -15,7 +15,6 @@ import torch
 
 from models.config.training_presets import preset
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus
-from models.encoding.own_encoder import CallableEncoder
 from models.encoding.parse_cache import ParseCache, token_table
 from models.evaluation.derived.build import SUMMARY_NAME, ParsedFolders, build_probing, read_summary
 from models.evaluation.derived.held_out.altered_sentences import (
@@ -24,7 +23,6 @@ from models.evaluation.derived.held_out.altered_sentences import (
     read_plan,
 )
 from models.evaluation.derived.held_out.config import ProbingConfig
-from models.evaluation.embedding_cache import EmbeddingCache
 from models.evaluation.protocols.outcome import Outcome, Predictions
 from models.evaluation.task_result import (
     DataRecord,
@@ -256,14 +254,10 @@ def _train_until_killed(job: TrainingJob) -> None:
 
 
 def _evaluation_kinds(folder: Path, folders: CorpusFolders) -> list[Kind]:
-    cache, encoder = EmbeddingCache(folder / "embeddings"), CallableEncoder(_encoded, "rule")
     parses, tokens = ParseCache(folder / "parses"), [text.split() for text in SENTENCES]
     result, probing = folder / "results" / "MR.json", folder / "probing"
     altered = folder / "altered" / "sentences"
     summary = folder / "built"
-
-    def embeddings() -> Any:
-        return _plain(dict(cache.embeddings(encoder, SENTENCES, name="rule").views))
 
     def piece() -> Any:
         def make() -> Any:
@@ -276,7 +270,7 @@ def _evaluation_kinds(folder: Path, folders: CorpusFolders) -> list[Kind]:
         assert note is not None
         return asdict(note), read_sentences(probing, note).table.to_pylist()
 
-    embeddings(), piece()
+    piece()
     write_result(result, _result())
     _write_probing(probing)
     constituents = folders.constituents
@@ -292,18 +286,12 @@ def _evaluation_kinds(folder: Path, folders: CorpusFolders) -> list[Kind]:
     )
     build_probing(corpus, changed, summary, half)
     return [
-        Kind("embeddings", _files(folder / "embeddings"), embeddings),
         Kind("parses of raw sentences", _files(folder / "parses", "tokens-*/*"), piece),
         Kind("result", (result,), lambda: _shown(read_result(result))),
         Kind("probing sentences", (probing / SENTENCES_NAME, probing / NOTE_NAME), sentences),
         Kind("probing summary", (summary / SUMMARY_NAME,), lambda: read_summary(summary)),
         Kind("alterations", (altered / PLAN_NAME,), lambda: read_plan(altered)),
     ]
-
-
-def _encoded(sentences: Sequence[str]) -> Any:
-    lengths = [[len(text), text.count("a"), text.count("e")] for text in sentences]
-    return np.array(lengths, dtype=np.float32)
 
 
 def _result() -> TaskResult:

@@ -261,14 +261,6 @@ class JoinedEncoder(StringEncoder):
         place = next(i for i, one in enumerate(self.encoders) if one is part.encoder)
         return [(place, view) for view in views]
 
-    @property
-    def fails_on_refusal(self) -> bool:
-        """Whether a sentence that cannot be taken is an error instead of zeros."""
-        return any(
-            isinstance(encoder, RefusingEncoder) and encoder.fails_on_refusal
-            for encoder in self.encoders
-        )
-
     @cached_property
     def digest(self) -> str:
         """Of the encoders' digests and the views that are taken, in their order."""

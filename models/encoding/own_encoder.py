@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from models.encoding.encoder_interface import Encoder, FloatArray
+from models.encoding.encoder_interface import FloatArray
 from models.encoding.string_encoder import LAST, Asked, Progress, StringEncoder
 from pipeline.base.digest import digest_of, sha256_of_file
 from pipeline.base.watched import OwnPackages
@@ -47,7 +47,6 @@ class CallableEncoder(StringEncoder):
             raise ValueError(f"batch_size must be 0 or more, not {batch_size}")
         self.name = name
         self.batch_size = batch_size
-        """A function may look at all of a batch, so what is kept is found by its size too."""
         self._function = function
 
     def _vectors(
@@ -112,26 +111,6 @@ class CallableEncoder(StringEncoder):
                 f"{batch[wrong[0]][:80]!r}"
             )
         return vectors
-
-
-class RememberingEncoder:
-    """Gives the embeddings of the last list of sentences again without asking the encoder.
-
-    For encoders that nothing is kept of: tasks of one dataset that follow one another share them.
-    """
-
-    def __init__(self, encoder: Encoder) -> None:
-        self._encoder = encoder
-        self._sentences: tuple[str, ...] = ()
-        self._embeddings: FloatArray | None = None
-
-    def encode(self, sentences: Sequence[str]) -> FloatArray:
-        """Returns the embeddings, float32 [n, d]; errors are the encoder's."""
-        if self._embeddings is None or self._sentences != tuple(sentences):
-            self._embeddings = None  # frees the memory before more is taken
-            self._embeddings = self._encoder.encode(sentences)
-            self._sentences = tuple(sentences)
-        return self._embeddings
 
 
 def source_checksum(spec: str) -> str | None:

@@ -90,11 +90,6 @@ class TextEncoder(ReadingEncoder):
             for name in pooling
         }
 
-    @property
-    def num_weights(self) -> int:
-        """How many numbers were trained, word vectors and parsers apart."""
-        return sum(weights.numel() for weights in self._views.parameters())
-
     @torch.no_grad()
     def _embed(self, block: SentenceBlock, pooling: Sequence[Pooling]) -> dict[str, FloatArray]:
         batch = batch_of(block, self.config, with_nodes=set(pooling) != {"last"})

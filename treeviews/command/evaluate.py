@@ -63,22 +63,15 @@ def evaluate(
         ),
     ] = None,
     name: Annotated[str | None, typer.Option(help="What tables call the encoder.")] = None,
-    cache: Annotated[Path, typer.Option(help="Folder that keeps embeddings.")] = Path(
-        "results/embeddings"
-    ),
     parses: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder that keeps tokens and parses for other encoders; by default parses/ "
-            "beside --cache."
-        ),
-    ] = None,
+        Path, typer.Option(help="Folder that keeps tokens and parses for other encoders.")
+    ] = Path("results/parses"),
     encoder_version: Annotated[
         str | None,
         typer.Option(
-            help="For a function of your own: what its embeddings and results are kept under, "
-            "beside the checksum of its module; change it when anything else changes that the "
-            "function reads or imports. Without it both are made anew each time."
+            help="For a function of your own: what its results are kept under, beside the "
+            "checksum of its module; change it when anything else changes that the function reads "
+            "or imports. Without it results are made anew each time."
         ),
     ] = None,
     representation: Annotated[str, typer.Option(help="plain or multi-view.")] = "plain",
@@ -164,7 +157,6 @@ def evaluate(
             tasks=tasks,
             out=out,
             name=name,
-            cache=cache,
             parses=parses,
             encoder_version=encoder_version,
             representation=representation,

@@ -94,17 +94,6 @@ def test_a_row_without_a_parse_is_named(data: Data, model: SentenceModel) -> Non
         encode_corpus(SentenceViews(model), data.corpus(), rows=np.array([76, 77, 78]))
 
 
-def test_no_rows_are_no_embeddings(data: Data, model: SentenceModel) -> None:
-    embeddings = encode_corpus(
-        SentenceViews(model), data.corpus(), rows=np.array([], dtype=np.int64)
-    )
-
-    assert {name: array.shape for name, array in embeddings.items()} == {
-        "0-DEP": (0, 6),
-        "1-CONST": (0, 6),
-    }
-
-
 def test_the_bag_of_words_is_the_mean_with_unknown_words_as_zero(tmp_path: Path) -> None:
     vectors = WordVectors.from_rows(["a", "b"], np.array([[2, 0], [0, 4]], dtype=np.float32))
     folders = write_corpus(tmp_path, {"one": [["a", "b"], ["b", "?", "?", "a"], ["?"]]})
@@ -151,22 +140,9 @@ def test_other_word_vectors_than_the_trained_ones_are_refused(data: Data, tmp_pa
         load_model(tmp_path / "model", vectors_path=other)
 
 
-def test_a_folder_without_a_model_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="no trained model here"):
-        load_model(tmp_path)
-
-
 def test_broken_weights_are_named(data: Data, tmp_path: Path) -> None:
     data.train(replace(CONFIG, epochs=1), tmp_path)
     (tmp_path / "model.safetensors").write_bytes(b"broken")
 
     with pytest.raises(ValueError, match=r"model\.safetensors: damaged or of another run"):
         load_model(tmp_path)
-
-
-def test_held_out_accuracy_leaves_the_mode_as_it_was(data: Data, model: SentenceModel) -> None:
-    model.train()
-    held_out_accuracy(model, data.corpus(), batch_size=16, max_batches=2)
-
-    assert model.training
-    model.eval()

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -23,7 +21,6 @@ from models.evaluation.derived.build import build_probing
 from models.evaluation.derived.export import SENTEVAL_FOLDER
 from models.evaluation.tasks.declarations import PROBING
 from models.evaluation.tasks.load import DerivedSentences, derived_sentences
-from models.model import model_description
 from models.model.sentence_model import SentenceModel, SentenceViews
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
@@ -145,48 +142,6 @@ def test_another_parser_parses_anew(
     with pytest.raises(RuntimeError, match="asked to parse"):
         encoder.encode_views(sentences.texts)
     assert others["dependencies"].num_asked == 0 < others["constituents"].num_asked
-
-
-def test_fast_parses_are_not_taken_for_those_of_the_exact_parser(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    checksums = {"dependencies": "d0-float16", "constituents": "c0"}
-
-    def manifest(_: Path, stage: str) -> SimpleNamespace:
-        facts = {"parser": stage, "parser_checksum": checksums[stage]}
-        return SimpleNamespace(shards=[SimpleNamespace(extra=facts)])
-
-    monkeypatch.setattr(model_description, "read_dataset_manifest", manifest)
-    folders = dict.fromkeys(("sentences", *checksums), tmp_path)
-    assert model_description.exact_parsers_of_corpus(folders) == {"constituents": "c0"}
-    weights = model_description.parsers_of_corpus(folders, {})
-    assert {stage: one.checksum for stage, one in weights.items()} == {
-        "dependencies": "d0",
-        "constituents": "c0",
-    }
-
-
-def test_the_table_names_documents_and_each_text_once(
-    folder: Path, sentences: DerivedSentences
-) -> None:
-    assert asdict(CONFIG)["held_out_unit"] == "document"
-    assert len(set(sentences.texts)) == len(sentences.texts) == sentences.table.num_rows
-    names = sentences.table.column("unit").to_pylist()
-    numbers = dict(zip(names, sentences.units.tolist(), strict=True))
-    assert sorted(numbers, key=lambda name: numbers[name]) == sorted(set(names))
-    assert [numbers[name] for name in names] == sentences.units.tolist()
-
-
-def test_the_table_has_the_corpus_first_each_part_in_its_order(
-    sentences: DerivedSentences,
-) -> None:
-    parts = sentences.table.column("part").to_pylist()
-    rows = sentences.table.column("dataset_row").to_pylist()
-    num_corpus = parts.count("corpus")
-    assert 0 < num_corpus < len(parts)
-    assert parts == ["corpus"] * num_corpus + ["altered"] * (len(parts) - num_corpus)
-    for own in (rows[:num_corpus], rows[num_corpus:]):
-        assert own == sorted(set(own))
 
 
 def test_sentences_that_are_not_those_of_the_note_are_refused(tmp_path: Path, folder: Path) -> None:

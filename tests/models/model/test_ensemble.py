@@ -87,12 +87,6 @@ def test_their_order_is_that_of_the_name(members: tuple[Path, Path]) -> None:
     np.testing.assert_array_equal(found, side_by_side(members[::-1]))
 
 
-@pytest.mark.slow
-def test_several_processes_give_the_same(members: tuple[Path, Path], whole: Path) -> None:
-    found = models.load(whole).encode(SENTENCES, processes=2)
-    np.testing.assert_array_equal(found, side_by_side(members))
-
-
 def test_views_of_the_members_may_be_chosen(members: tuple[Path, Path], tmp_path: Path) -> None:
     name = joined(f"{members[0]}@LIN", f"{members[1]}@0-SEQ")
     export_model(name, tmp_path / "out", WHOLE)
