@@ -9,7 +9,7 @@ import importlib.util
 import inspect
 import sys
 from collections.abc import Callable, Sequence
-from importlib.machinery import ModuleSpec, PathFinder, all_suffixes
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import Any
 
@@ -116,11 +116,11 @@ class CallableEncoder(StringEncoder):
 def source_checksum(spec: str) -> str | None:
     """Returns the sha256 of the file of ``package.module:name``'s module; runs nothing of it.
 
-    Of a package it is a digest of all its Python files; of a module in one, those `__init__.py`
-    that run before it are in it, too. What a module imports from elsewhere, and what it reads, is
-    not in it. None is returned where no file is found, as in an archive.
+    Of a package, or a module in one, it is a digest of all Python files of the package. What these
+    import from elsewhere, and what they read, is not in it. None is returned where no file is
+    found, as in an archive.
     """
-    top, *inner = spec.partition(":")[0].split(".")
+    top = spec.partition(":")[0].partition(".")[0]
     found = PathFinder.find_spec(top, [str(Path.cwd())])
     if found is None or found.loader is None:  # a folder without __init__.py comes last in Python
         found = _spec_of(top) or found
@@ -128,17 +128,13 @@ def source_checksum(spec: str) -> str | None:
         return None
     if found.submodule_search_locations is None:
         file = Path(found.origin or "")
-        return None if inner or not file.is_file() else sha256_of_file(file)
-    files: dict[str, str] = {}
-    for place in found.submodule_search_locations:
-        base = Path(place, *inner)
-        beside = [base.with_name(base.name + suffix) for suffix in all_suffixes()] if inner else []
-        within = [*sorted(base.rglob("*.py")), *beside]
-        above = [Path(place, *inner[:depth], "__init__.py") for depth in range(len(inner))]
-        for path in [*within, *above] if any(map(Path.is_file, within)) else []:
-            if path.is_file():
-                files[str(path.relative_to(place))] = sha256_of_file(path)
-    return next(iter(files.values())) if len(files) == 1 else digest_of(files) if files else None
+        return sha256_of_file(file) if file.is_file() else None
+    files = {
+        str(path.relative_to(place)): sha256_of_file(path)
+        for place in found.submodule_search_locations
+        for path in sorted(Path(place).rglob("*.py"))
+    }
+    return digest_of(files) if files else None
 
 
 def kept_checksum(spec: str) -> str:

@@ -122,16 +122,6 @@ def test_raw_sentences_are_embedded_as_the_corpus_was(run: Run, encoder: TextEnc
         np.testing.assert_allclose(found[f"{view}.last"], matrix, atol=1e-6)
 
 
-def test_a_batch_is_encoded_as_one_by_one_in_order(encoder: TextEncoder) -> None:
-    sentences = ["The dog sees the cat today.", "Fish", "  the\tcat\nsees ", "A bird, again."]
-
-    together = encoder.encode(sentences)
-
-    assert together.shape == (4, 10) and together.dtype == np.float32
-    alone = np.concatenate([encoder.encode([sentence]) for sentence in sentences])
-    np.testing.assert_allclose(together, alone, atol=1e-6)
-
-
 def test_poolings_stand_side_by_side(encoder: TextEncoder) -> None:
     views = encoder.encode_views(SENTENCES[:3], ["mean", "last"])
 
@@ -245,16 +235,6 @@ def test_another_parser_is_refused(run: Run, tmp_path: Path) -> None:
         models.load(changed)
     with pytest.raises(ValueError, match=r"another parser \(checksum .*give dependency_parser="):
         models.load(changed, dependency_parser=BUNDLED_PARSERS["dependencies"])
-
-
-def test_a_model_from_before_parsers_were_recorded_asks_its_corpus(
-    run: Run, tmp_path: Path, encoder: TextEncoder
-) -> None:
-    old = run.copy_of_model(tmp_path / "m", parsers=None)
-
-    found = models.load(old).encode(SENTENCES[:2])
-
-    np.testing.assert_allclose(found, encoder.encode(SENTENCES[:2]), atol=1e-6)
 
 
 def test_without_record_and_corpus_the_parser_must_be_given(run: Run, tmp_path: Path) -> None:

@@ -94,15 +94,6 @@ def test_every_protocol_gives_a_whole_result(
     assert all(len(sha256) == 64 for sha256 in result.data.files.values())
 
 
-@pytest.mark.slow
-def test_what_letters_tell_is_learnt(data: Path) -> None:
-    made = evaluation(data, CountingEncoder())
-    assert scored("MR", made).scores["accuracy"].value > 90
-    assert scored("TREC", made).scores["accuracy"].value > 90
-    assert scored("SST2", made).scores["accuracy"].value > 90
-    assert scored("SICK-R", made).scores["pearson"].value > 60
-
-
 def test_sentences_of_a_dataset_are_embedded_once_for_all_its_tasks(data: Path) -> None:
     encoder = CountingEncoder()
     kept = evaluation(data, encoder)
@@ -335,13 +326,6 @@ def test_absent_tasks_are_written_and_scored_when_their_data_come(tmp_path: Path
 
     write_tiny_senteval(data)
     assert run(job)[0].startswith("MR: accuracy")
-
-
-@pytest.mark.usefixtures("asked")
-def test_null_in_place_of_a_folder_of_parses_keeps_none(data: Path, tmp_path: Path) -> None:
-    run(job_of(data, tmp_path, parses=None))
-    assert (tmp_path / "results").is_dir()
-    assert not list(tmp_path.rglob("*parses*"))
 
 
 @pytest.mark.usefixtures("asked")

@@ -37,7 +37,7 @@ from models.evaluation.tasks.task import EvaluationTask
 from models.report.evaluation_table import evaluation_table
 from tests.support.evaluation_examples import answers, result, similarities, task
 
-AVG7, ACCURACIES_AND_R, MEAN_OF_SIX, MEAN_OF_FIVE = AVERAGES
+AVG7, ACCURACIES_AND_R, MEAN_OF_SIX = AVERAGES
 ACCURACIES = ("MR", "CR", "SUBJ", "MPQA", "TREC")
 
 

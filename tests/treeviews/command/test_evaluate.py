@@ -15,7 +15,7 @@ from models.evaluation.tasks.declarations import TASKS
 from models.evaluation_request import EvaluationRequest, job_of
 from tests.support.command import subcommand
 from tests.support.parsed_corpora import write_vectors
-from tests.support.saved_models import write_model, write_multi_view_model
+from tests.support.saved_models import write_model
 from tests.support.tiny_senteval import write_tiny_senteval
 
 main = subcommand("evaluate")
@@ -195,21 +195,6 @@ def test_what_is_scored_otherwise_goes_into_another_folder(here: Path) -> None:
     assert out_of(**changes, out=Path("mine")) == "mine"
 
 
-@pytest.mark.usefixtures("here")
-def test_other_tasks_in_another_representation_are_not_mixed_into_a_folder(
-    data: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    own = ("--encoder-version", "1", "--out", "out")
-    assert main(command(data, "--tasks", "SST2", *own)) == 0
-    other = ("--tasks", "TREC", "--representation", "multi-view", *own)
-    capsys.readouterr()
-    assert main(command(data, *other)) == 2
-    printed = capsys.readouterr()
-    assert "SST2.json: holds the result of another representation" in printed.err
-    assert printed.out == ""
-    assert not Path("out/TREC.json").exists()
-
-
 def test_results_of_an_earlier_run_of_a_function_without_a_version_are_not_mixed_in(
     data: Path, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -247,33 +232,6 @@ def test_a_damaged_file_is_found_before_anything_is_scored(
 
 def views(*names: str, **more: object) -> tuple[str, str]:
     return ("--representation-changes", json.dumps({"views": names, **more}))
-
-
-def test_each_choice_of_views_has_a_folder_of_its_own(
-    data: Path, here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    model = write_multi_view_model(here / "model", write_vectors(here / "vectors", size=4))
-    multi_view = ("--tasks", "SICK14", "--representation", "multi-view")
-    for chosen in ((), views("SEQ"), views("INV"), views("INV", remove_components=0)):
-        assert main(command(data, *multi_view, *chosen, encoder=str(model))) == 0
-    found = sorted(Path("results").glob("model-*/SICK14.json"))
-    assert len(found) == 4
-    setups = [json.loads(path.read_text(encoding="utf-8"))["setup"] for path in found]
-    assert sorted(str(s["representation"].get("views")) for s in setups) == sorted(
-        ["None", "['SEQ']", "['INV']", "['INV']"]
-    )
-    capsys.readouterr()
-
-    both, z_de = (
-        str(path.parent)
-        for used in (None, ["INV"])
-        for path, setup in zip(found, setups, strict=True)
-        if setup["representation"].get("views") == used
-        and setup["representation"]["remove_components"]
-    )
-    assert compare([both, z_de, "--resamples", "50"]) == 0
-    shown = capsys.readouterr().out
-    assert f"{model} (multi-view)" in shown and f"{model} (multi-view, views INV)" in shown
 
 
 @pytest.mark.usefixtures("here")
