@@ -355,8 +355,6 @@ def _setup(value: Mapping[str, Any]) -> Setup:
 
 def _task(value: Mapping[str, Any]) -> EvaluationTask:
     value = {**value, "classes": tuple(value["classes"])}
-    if value.pop("pairs", False):  # how results said it before there were other features
-        value["features"] = "pair"
     value.pop("score", None)  # of tasks that another library scored
     if value["protocol"] not in get_args(Protocol):
         raise ValueError(f"no protocol {value['protocol']!r}")

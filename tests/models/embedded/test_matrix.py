@@ -105,6 +105,15 @@ def test_the_matrix_is_mapped_and_unpacked_once(folder: Path) -> None:
     np.testing.assert_array_equal(open_embeddings(folder).vectors, first.vectors)
 
 
+def test_the_unpacked_file_may_lie_elsewhere(folder: Path, tmp_path: Path) -> None:
+    before = sorted(folder.iterdir())
+
+    open_embeddings(folder, unpacked=tmp_path / "elsewhere")
+
+    assert sorted(folder.iterdir()) == before
+    assert list((tmp_path / "elsewhere").glob("vectors-*.npy"))
+
+
 def test_damaged_shards_are_not_unpacked(folder: Path) -> None:
     path = shard_path(folder, 1)
     content = bytearray(path.read_bytes())

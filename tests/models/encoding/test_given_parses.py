@@ -15,13 +15,13 @@ from safetensors.numpy import save_file
 from models.config.training_presets import preset
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus
 from models.encoding.reading_encoder import EncoderSettings, WordsEncoder
-from models.encoding.text_encoder import TextEncoder, encode_corpus
+from models.encoding.text_encoder import TextEncoder
 from models.evaluate_tasks import keep_parses_of_data
 from models.evaluation.derived.build import build_probing
 from models.evaluation.derived.export import SENTEVAL_FOLDER
 from models.evaluation.tasks.declarations import PROBING
 from models.evaluation.tasks.load import DerivedSentences, derived_sentences
-from models.model.sentence_model import SentenceModel, SentenceViews
+from models.model.sentence_model import SentenceModel
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
 from tests.support.probing_examples import (
@@ -31,7 +31,7 @@ from tests.support.probing_examples import (
     tokens_of,
     write_rows,
 )
-from tests.support.saved_models import random_model
+from tests.support.saved_models import encoded_one_by_one, random_model
 
 CHECKSUMS = {"dependencies": "d" * 64, "constituents": "c" * 64}
 
@@ -107,12 +107,14 @@ def test_views_are_those_of_the_parsed_corpus(
         stages = ("sentences", "dependencies", "constituents")
         folders = CorpusFolders(**{stage: folder / part / stage for stage in stages})
         chosen = [place for place, row in enumerate(rows) if row["part"] == part]
-        wanted = np.array([rows[place]["dataset_row"] for place in chosen])
         corpus = ParsedCorpus(folders, model.vectors, views=model.config.views)
-        expected = encode_corpus(SentenceViews(model), corpus, rows=wanted)
+        encoded, expected = encoded_one_by_one(model, corpus)
+        wanted = [encoded.index(rows[place]["dataset_row"]) for place in chosen]
         assert len(chosen) > 50
         for view, matrix in expected.items():
-            np.testing.assert_allclose(found[f"{view}.last"][chosen], matrix, rtol=1e-5, atol=1e-6)
+            np.testing.assert_allclose(
+                found[f"{view}.last"][chosen], matrix[wanted], rtol=1e-5, atol=1e-6
+            )
 
 
 def test_words_are_the_tokens_of_the_corpus_however_they_would_be_cut_anew(

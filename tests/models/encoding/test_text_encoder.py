@@ -20,7 +20,7 @@ from models.config.training_config import TrainingConfig
 from models.config.training_presets import preset
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus
 from models.encoding.reading_encoder import EncoderSettings, WordsEncoder
-from models.encoding.text_encoder import TextEncoder, encode_corpus
+from models.encoding.text_encoder import TextEncoder
 from models.model.model_description import (
     ModelDescription,
     ParserRecord,
@@ -29,7 +29,6 @@ from models.model.model_description import (
     recorded_parsers,
 )
 from models.model.model_folder import load_model
-from models.model.sentence_model import SentenceViews
 from models.training.job import RunSettings, TrainingJob
 from models.training.train_views import train
 from pipeline.base.bundled import BUNDLED_PARSERS, shipped_parsers
@@ -43,6 +42,7 @@ from tests.support.command import subcommand
 from tests.support.edited_json import edit
 from tests.support.parsed_corpora import write_vectors
 from tests.support.repository import REPOSITORY
+from tests.support.saved_models import encoded_one_by_one
 
 main = subcommand("encode")
 
@@ -113,7 +113,7 @@ def encoder(run: Run) -> TextEncoder:
 def test_raw_sentences_are_embedded_as_the_corpus_was(run: Run, encoder: TextEncoder) -> None:
     model = load_model(run.model)
     parsed = ParsedCorpus(run.corpus, model.vectors, views=model.config.views)
-    expected = encode_corpus(SentenceViews(model), parsed)
+    _, expected = encoded_one_by_one(model, parsed)
 
     found = encoder.encode_views(SENTENCES)
 
