@@ -9,8 +9,8 @@ The job names encoders, the derived tasks of a run and where both lie::
 ``sentences.json`` has, by each view, the nearest held-out sentences of some and a map of each task.
 Further keys, all optional: ``queries`` (sentences of your own in the place of chosen ones),
 ``num_queries``, ``neighbours`` (of each), ``num_points`` (of a map), ``seed``; of each encoder
-``encoder_settings``; ``cache`` and ``parses`` (folders that encoders share, as
-``models.evaluate_tasks`` fills them), ``device``, ``threads``.
+``encoder_settings``; ``parses`` (a folder that encoders share, as ``models.evaluate_tasks`` fills
+it), ``device``, ``threads``.
 """
 
 from __future__ import annotations
@@ -64,7 +64,6 @@ _OPTIONAL = {
     "neighbours": 3,
     "num_points": 200,
     "seed": 0,
-    "cache": None,
     "parses": None,
     "device": "cpu",
     "threads": 1,
@@ -190,8 +189,7 @@ def _see(
     encoder = resolve_encoder(declared["encoder"], settings)
     if not isinstance(encoder, ViewEncoder):
         raise ValueError(f"{declared['encoder']}: gives no views; name a model or word vectors")
-    cache = EmbeddingCache(None if job["cache"] is None else Path(job["cache"]))
-    found = cache.embeddings(encoder, given.texts)
+    found = EmbeddingCache().embeddings(encoder, given.texts)
     places = {text: place for place, text in enumerate(given.texts)}
     inside = np.array([places[text] for text in seen.sentences])
     are_known = all(query in places for query in seen.queries)

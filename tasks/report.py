@@ -115,11 +115,7 @@ class WriteReport(ReportParameters, SentEvalParameters, EncoderParameters, Artef
         return [
             (
                 row,
-                scoring.clone(
-                    encoder=row.encoder,
-                    representation_changes=row.representation,
-                    after_plain=bool(row.representation),
-                ),
+                scoring.clone(encoder=row.encoder, representation_changes=row.representation),
             )
             for row in declared
         ]

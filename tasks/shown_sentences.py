@@ -146,7 +146,6 @@ class ShowSentences(ShownParameters, EncoderParameters, Artefact):
             "queries": self.asked,
             "neighbours": self.neighbours,
             "seed": self.probing_seed,
-            "cache": str(self.work_folder / "evaluation-embeddings"),
             "parses": str(self.work_folder / "evaluation-parses"),
             "device": self.device,
             "threads": 1,

@@ -47,13 +47,13 @@ HOMES = {
     "triton": ("models/encoders/kernels/fused",),
     "ray": ("tasks/ray_engine.py",),
     "mteb": ("models/mteb/",),
-    "datasets": ("models/mteb/", "pipeline/downloads/hub_dataset.py"),
-    "huggingface_hub": ("models/model/hub.py", "models/mteb/"),
+    "datasets": ("pipeline/downloads/hub_dataset.py",),
+    "huggingface_hub": ("models/model/hub.py",),
     "sentence_transformers": ("models/exchange/sentence_transformers_module.py",),
 }
 
 MODELS_NEED_ONLY = {"torch", "numpy", "pyarrow", "safetensors", "models", "pipeline"}
-MODELS_MAY_IMPORT_LAZILY = {"tqdm", "mteb", "datasets", "huggingface_hub"}
+MODELS_MAY_IMPORT_LAZILY = {"tqdm", "mteb", "huggingface_hub"}
 IMPORTED_IN_LAZY_FILES = {"triton", "sentence_transformers"}
 """At the top of files that are imported lazily themselves."""
 

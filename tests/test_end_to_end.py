@@ -135,7 +135,7 @@ def test_the_command_line_gives_the_figures_of_the_report(
             *(sys.executable, "-m", "treeviews", "evaluate", "--threads", "1"),
             *("--encoder", str(model(work)), "--data", str(data)),
             *("--tasks", ",".join(evaluation_tasks(expected["tasks"]))),
-            *("--out", str(tmp_path / "out"), "--cache", str(tmp_path / "cache")),
+            *("--out", str(tmp_path / "out")),
         ],
         cwd=REPOSITORY,
         capture_output=True,

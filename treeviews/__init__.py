@@ -70,7 +70,6 @@ def encode(
     show_progress: bool = ...,
     normalize: bool = ...,
     convert_to: Literal["numpy"] = ...,
-    processes: int = ...,
 ) -> FloatArray: ...
 @overload
 def encode(
@@ -84,7 +83,6 @@ def encode(
     show_progress: bool = ...,
     normalize: bool = ...,
     convert_to: Literal["torch"],
-    processes: int = ...,
 ) -> torch.Tensor: ...
 def encode(
     sentences: str | Iterable[str],
@@ -97,7 +95,6 @@ def encode(
     show_progress: bool = False,
     normalize: bool = False,
     convert_to: ArrayKind = "numpy",
-    processes: int = 1,
 ) -> FloatArray | torch.Tensor:
     """Returns the vectors of sentences, [n, d] of a list and [d] of one string.
 
@@ -118,7 +115,6 @@ def encode(
         show_progress: whether to draw a bar on standard error.
         normalize: whether to give each vector length 1; one of zeros stays one.
         convert_to: ``numpy`` or ``torch``.
-        processes: how many to share the sentences among.
 
     Raises:
         FileNotFoundError: no such encoder.
@@ -134,7 +130,6 @@ def encode(
         show_progress=show_progress,
         normalize=normalize,
         convert_to=convert_to,
-        processes=processes,
     )
     return vectors
 

@@ -244,8 +244,6 @@ def _rows(columns: Sequence[EncoderColumn], task: str, *, subsets: bool) -> list
     if not scored:
         return []
     names = [name for name in scored[0].scores if (":" in name) == subsets]
-    if scored[0].task.score and not subsets:  # another library's tasks are known by one score
-        names = [scored[0].task.score]
     if subsets and len({name.partition(":")[2] for name in names}) < 2:  # its scores are the task's
         return []
     places = {name: place for place, name in enumerate(SCORES_IN_ORDER)}

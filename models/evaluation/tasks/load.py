@@ -21,7 +21,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from models.evaluation.tasks.declarations import DISCOURSE
-from models.evaluation.tasks.examples import Examples, arranged, items_of, read_text_file
+from models.evaluation.tasks.examples import (
+    RESTORE,
+    Examples,
+    arranged,
+    items_of,
+    read_text_file,
+)
 from models.evaluation.tasks.layout import dataset_named
 from models.evaluation.tasks.task import EvaluationTask, TaskData
 from pipeline.base.digest import sha256_of_file
@@ -200,7 +206,10 @@ def why_absent(task: EvaluationTask, data_folder: Path) -> str:
             "BuildProbing derives from a corpus: name the folder senteval/ that it wrote"
         )
     others = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
-    return f"{task.name}: no {missing[0]}{others}; {dataset_named(task.dataset).if_absent}"
+    return (
+        f"{task.name}: no {missing[0]}{others}; download SentEval's data, or name the folder that "
+        "holds its downstream/ and probing/"
+    )
 
 
 def derived_note(task: EvaluationTask, data_folder: Path) -> DerivedNote | None:
@@ -230,8 +239,7 @@ def load_task(task: EvaluationTask, data_folder: Path) -> TaskData:
     """Returns a task's sentences and answers, as published or as derived from a corpus.
 
     Args:
-        data_folder: SentEval's ``data`` folder, the one that holds ``downstream``, ``probing`` and
-            ``words``.
+        data_folder: SentEval's ``data`` folder, the one that holds ``downstream`` and ``probing``.
 
     Raises:
         AbsentDataError: some or all of the task's files are not there.
@@ -243,7 +251,7 @@ def load_task(task: EvaluationTask, data_folder: Path) -> TaskData:
     if reason := why_absent(task, data_folder):
         raise AbsentDataError(reason)
     files = {
-        role: read_text_file(data_folder / path, dataset.encoding, dataset.if_malformed)
+        role: read_text_file(data_folder / path, dataset.encoding)
         for role, path in dataset.files.items()
     }
     if note is not None:
@@ -254,7 +262,7 @@ def load_task(task: EvaluationTask, data_folder: Path) -> TaskData:
     if empty:
         raise ValueError(
             f"{task.name}: the files in {_folder_of(task, data_folder)} hold no item of "
-            f"{', '.join(empty)}; {dataset.if_malformed}"
+            f"{', '.join(empty)}; {RESTORE}"
         )
     digests = {path: files[role].sha256 for role, path in dataset.files.items()}
     if note is None:

@@ -22,21 +22,11 @@ Protocol = Literal[
     "split",
     "relatedness",
     "similarity",
-    "figures",
-    "ranked_pairs",
 ]
 """How a task is scored. ``nested_folds``: outer folds for the score, inner ones for the
 regulariser; ``folds``: folds of train for the regulariser, then test; ``split``: dev for the
 regulariser, then test; ``relatedness``: a distribution over five grades is learnt; ``similarity``:
-nothing is learnt, the cosine of two vectors is the answer. Two for what another library scored:
-``figures``: each item has a figure, and their mean is the score; ``ranked_pairs``: pairs are ranked
-by likeness, and the average precision of those of class 1 is the score."""
-
-OWN_PAIRS = "words-"
-"""What the name of a task begins with that is no published one: ``words-NAME`` has the graded pairs
-of the user's ``words/NAME.tsv``."""
-MTEB_TASK = "mteb-"
-"""What the name of one of MTEB's tasks begins with: its STS12 is another task than SentEval's."""
+nothing is learnt, the cosine of two vectors is the answer."""
 
 Features = Literal["sentence", "pair", "order", "position", "passage"]
 """What a classifier reads of the vectors x1, x2, … of an item's sentences, side by side.
@@ -70,8 +60,6 @@ class EvaluationTask:
     """How many sentences an item is, and what is learnt from."""
     scores_f1: bool = False
     """Whether the F1 of class 1 is reported beside accuracy."""
-    score: str = ""
-    """The score by which encoders are compared, where it is not that of the protocol."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

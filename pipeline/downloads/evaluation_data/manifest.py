@@ -19,8 +19,8 @@ from pipeline.base.digest import digest_of, remembered_sha256
 MANIFEST_NAME = "manifest.json"
 MANIFEST_VERSION = 1
 
-DATA_PARTS = ("downstream", "probing", "words")
-"""The folders within SentEval's ``data``; ``words`` is not SentEval's, and nobody downloads it."""
+DATA_PARTS = ("downstream", "probing")
+"""The folders within SentEval's ``data``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,14 +91,6 @@ def test_discourse_features_are_those_of_the_paper() -> None:
     np.testing.assert_allclose(found(passage, "passage"), [np.concatenate(sums)], rtol=1e-6)
 
 
-def test_a_pair_has_the_same_features_in_either_order() -> None:
-    vectors, items = embeddings(6), several([0, 1, 2], [3, 4, 5])
-    made = featuriser(vectors, {"train": items}, Representation())
-    np.testing.assert_array_equal(
-        made.features(items), made.features(several([3, 4, 5], [0, 1, 2]))
-    )
-
-
 def test_components_are_removed_batch_by_batch_in_the_order_of_the_items() -> None:
     vectors = embeddings(300)
     order = np.random.default_rng(0).permutation(300)
@@ -109,39 +101,6 @@ def test_components_are_removed_batch_by_batch_in_the_order_of_the_items() -> No
         np.concatenate([without_own_component(batch) for batch in batches]),
         atol=1e-6,
     )
-
-
-def test_another_order_or_size_of_batches_gives_other_features() -> None:
-    vectors, order = embeddings(300), np.arange(300)
-    removal = Representation(remove_components=1)
-    splits = {"train": single(order)}
-    found = featuriser(vectors, splits, removal).vectors(order)
-    turned = featuriser(vectors, splits, removal).vectors(order[::-1].copy())[::-1]
-    whole = featuriser(vectors, splits, removal, batch_items=300).vectors(order)
-    assert not np.allclose(found, turned, atol=1e-4)
-    assert not np.allclose(found, whole, atol=1e-4)
-    np.testing.assert_allclose(whole, without_own_component(vectors), atol=1e-6)
-
-
-def test_first_and_second_sentences_are_batches_of_their_own() -> None:
-    vectors = embeddings(40)
-    first, second = np.arange(20), np.arange(20, 40)
-    items = several(first, second)
-    made = featuriser(vectors, {"train": items}, Representation(remove_components=1))
-    u, v = without_own_component(vectors[first]), without_own_component(vectors[second])
-    np.testing.assert_allclose(
-        made.features(items), np.concatenate([abs(u - v), u * v], axis=1), atol=1e-6
-    )
-
-
-def test_batches_matter_to_no_other_representation() -> None:
-    vectors, order = embeddings(30), np.arange(30)
-    plain = Representation(normalise=True, project_to_width=3)
-    small, large = (
-        featuriser(vectors, {"train": single(order)}, plain, batch_items=size).vectors(order)
-        for size in (7, 128)
-    )
-    np.testing.assert_allclose(small, large, atol=1e-6)
 
 
 def test_components_fitted_on_train_know_nothing_of_test() -> None:
@@ -157,17 +116,6 @@ def test_components_fitted_on_train_know_nothing_of_test() -> None:
     changed[40:50] = -3.0 * changed[40:50]
     other = featuriser(changed, splits, fitted).features(splits["test"])
     np.testing.assert_array_equal(other[10:], found[10:])
-
-
-def test_both_sentences_of_training_pairs_are_fitted_on() -> None:
-    vectors = embeddings(30)
-    splits = {"train": several(range(10), range(10, 20)), "test": several([20], [21])}
-    fitted = Representation(remove_components=1, components_from="train")
-    made = featuriser(vectors, splits, fitted)
-    component = principal_components(vectors[:20], 1)
-    np.testing.assert_allclose(
-        made.vectors(np.array([20, 21])), remove_components(vectors[20:22], component), atol=1e-6
-    )
 
 
 @pytest.mark.parametrize("protocol", ["nested_folds", "similarity"])

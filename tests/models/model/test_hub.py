@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import models
-from models.encoding.named_encoder import load_origin
 from models.exchange.export_options import ExportOptions
 from models.exchange.push import push_model
 from models.model.hub import fetch_model
@@ -136,24 +135,6 @@ def test_the_command_pushes_and_fetches(
     fetched = capsys.readouterr().out.strip()
     assert Path(fetched) == tmp_path / "home" / "treeviews" / "me--it" / commit
     assert models.load(f"hf://me/it@{commit}").digest == models.load(folder).digest
-
-
-def test_a_loaded_model_is_asked_for_once_whoever_loads_it_again(
-    server: HubServer, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("huggingface_hub.constants.HF_HOME", str(tmp_path / "home"))
-    pushed(server, folder)
-    fetch_model("hf://me/it", endpoint=server.address)
-    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", server.address)
-    server.requests.clear()
-    encoder = models.load("hf://me/it")
-    assert len(server.requests) == 1
-    pushed(server, write_model(tmp_path / "n", tmp_path / "v", seed=1, views=("SEQ", "LIN")))
-    server.requests.clear()
-    assert encoder.origin is not None
-    again = load_origin(encoder.origin)
-    np.testing.assert_array_equal(again.encode(SENTENCES), encoder.encode(SENTENCES))
-    assert server.requests == []
 
 
 def server_files(server: HubServer, commit: str) -> dict[str, bytes]:

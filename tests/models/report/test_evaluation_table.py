@@ -37,7 +37,7 @@ from models.evaluation.tasks.task import EvaluationTask
 from models.report.evaluation_table import evaluation_table
 from tests.support.evaluation_examples import answers, result, similarities, task
 
-AVG7, ACCURACIES_AND_R, MEAN_OF_SIX, MEAN_OF_FIVE = AVERAGES
+AVG7, ACCURACIES_AND_R, MEAN_OF_SIX = AVERAGES
 ACCURACIES = ("MR", "CR", "SUBJ", "MPQA", "TREC")
 
 
@@ -214,20 +214,6 @@ def test_the_mean_of_six_is_that_of_all_pairs_of_each_set(tmp_path: Path) -> Non
     assert cell.startswith(f"{expected:.1f} [")
     assert "each ρ over all pairs of a set at once" in table
     assert "avg7" not in table
-
-
-def test_the_mean_of_five_is_that_of_the_sets_that_the_cards_name(tmp_path: Path) -> None:
-    of_six = {one.task.name: one for one in six(EncoderIdentity("words", "w"))}
-    sts16 = replace(of_six["STS15"], task=task("STS16", "similarity"))
-    made = {**of_six, "STS16": sts16}
-    scores = [
-        made[name].scores["spearman_all"].value
-        for name in ("STS12", "STS13", "STS14", "STS16", "SICK14")
-    ]
-    assert average_value(MEAN_OF_FIVE, made) == pytest.approx(float(np.mean(scores)))
-    table = evaluation_table([written(tmp_path / "words", list(made.values()))])
-    (cell,) = cells(table, "mean of five", "")
-    assert cell.startswith(f"{np.mean(scores):.1f} [")
 
 
 def test_without_one_of_the_six_no_mean_of_the_others_is_given(tmp_path: Path) -> None:

@@ -10,9 +10,8 @@ from models.evaluation.tasks.declarations import DISCOURSE
 from models.evaluation.tasks.layout import DATASETS as LAYOUT
 from pipeline.downloads.evaluation_data import SENTEVAL_SETS, datasets_named
 
-WORDS = {"SimLex-999", "WordSim-353", "WordSim-S", "WordSim-R"}  # brought by the user
 # The first is licensed by the LDC, never part of SentEval; those on discourse are derived.
-WITHOUT_A_SOURCE = {"STS13-SMT", *WORDS, *(task.dataset for task in DISCOURSE)}
+WITHOUT_A_SOURCE = {"STS13-SMT", *(task.dataset for task in DISCOURSE)}
 
 
 def test_every_file_that_a_task_reads_is_declared():

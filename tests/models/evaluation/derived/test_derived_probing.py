@@ -127,7 +127,7 @@ def test_a_function_of_ones_own_is_scored_on_them(
         [
             *("--encoder", f"{__name__}:lengths", "--tasks", "SentLen,BShift"),
             *("--data", str(folder / "probing" / SENTEVAL_FOLDER), "--out", str(tmp_path / "out")),
-            *("--cache", str(tmp_path / "cache"), "--threads", "1"),
+            *("--threads", "1"),
         ]
     )
 
@@ -151,7 +151,7 @@ def test_all_of_derived_data_has_the_tasks_on_discourse(
     code = main(
         [
             *("--encoder", f"{__name__}:lengths", "--data", str(data), "--threads", "1"),
-            *("--out", str(tmp_path / "out"), "--cache", str(tmp_path / "cache")),
+            *("--out", str(tmp_path / "out")),
         ]
     )
 
@@ -173,7 +173,7 @@ def test_a_result_on_derived_data_does_not_replace_the_published_one(
     write_files(tmp_path / "published", "past_present", {"all": "".join(lines)})
     derived = exported(tmp_path / "derived")
     arguments = ["--encoder", f"{__name__}:lengths", "--tasks", "Tense", "--out", str(tmp_path)]
-    arguments += ["--threads", "1", "--cache", str(tmp_path / "cache"), "--data"]
+    arguments += ["--threads", "1", "--data"]
 
     assert main([*arguments, str(tmp_path / "published")]) == 0
     assert "derived from" not in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""Embeddings of a corpus' rows: their order, what they do not depend on, and their origin."""
+"""Models drawn by a seed, trained ones read from their folders, and what is refused there."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from models.config.training_config import TrainingConfig
 from models.config.training_presets import preset
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
 from models.corpus.sentence_block import pooled_words
-from models.encoding.text_encoder import encode_corpus
 from models.model.model_folder import load_model
-from models.model.sentence_model import SentenceModel, SentenceViews, batch_of
+from models.model.sentence_model import SentenceModel
 from models.training.job import RunSettings, TrainingJob
 from models.training.learner import held_out_accuracy
 from models.training.train_views import train
@@ -58,51 +57,6 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Data:
 @pytest.fixture(scope="module")
 def model(data: Data) -> SentenceModel:
     return random_model(CONFIG, data.vectors, seed=3)
-
-
-def one_by_one(model: SentenceModel, corpus: ParsedCorpus) -> list[np.ndarray]:
-    embeddings = []
-    for block in corpus.blocks():
-        for place in range(len(block)):
-            with torch.no_grad():
-                views = model.encoder(batch_of(block.slice(place, place + 1)))
-            embeddings.append(torch.cat(views, dim=1)[0].numpy())
-    return embeddings
-
-
-def test_embeddings_stand_in_the_order_of_the_dataset(data: Data, model: SentenceModel) -> None:
-    embeddings = encode_corpus(SentenceViews(model), data.corpus(), batch_size=7)
-
-    assert list(embeddings) == ["0-DEP", "1-CONST"]
-    assert embeddings["0-DEP"].shape == (158, 6)
-    both = np.concatenate(list(embeddings.values()), axis=1)
-    np.testing.assert_allclose(both, one_by_one(model, data.corpus()), atol=1e-6)
-
-
-def test_rows_may_be_asked_for_in_any_order(data: Data, model: SentenceModel) -> None:
-    everything = encode_corpus(SentenceViews(model), data.corpus())["1-CONST"]
-    rows = np.array([150, 3, 60, 3])
-
-    chosen = encode_corpus(SentenceViews(model), data.corpus(), rows=rows)["1-CONST"]
-
-    skipped_before = np.array([2, 0, 1, 0])
-    np.testing.assert_allclose(chosen, everything[rows - skipped_before], atol=1e-6)
-
-
-def test_a_row_without_a_parse_is_named(data: Data, model: SentenceModel) -> None:
-    with pytest.raises(ValueError, match=r"row 77 \(and 0 others\) cannot be encoded"):
-        encode_corpus(SentenceViews(model), data.corpus(), rows=np.array([76, 77, 78]))
-
-
-def test_no_rows_are_no_embeddings(data: Data, model: SentenceModel) -> None:
-    embeddings = encode_corpus(
-        SentenceViews(model), data.corpus(), rows=np.array([], dtype=np.int64)
-    )
-
-    assert {name: array.shape for name, array in embeddings.items()} == {
-        "0-DEP": (0, 6),
-        "1-CONST": (0, 6),
-    }
 
 
 def test_the_bag_of_words_is_the_mean_with_unknown_words_as_zero(tmp_path: Path) -> None:
@@ -151,22 +105,9 @@ def test_other_word_vectors_than_the_trained_ones_are_refused(data: Data, tmp_pa
         load_model(tmp_path / "model", vectors_path=other)
 
 
-def test_a_folder_without_a_model_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="no trained model here"):
-        load_model(tmp_path)
-
-
 def test_broken_weights_are_named(data: Data, tmp_path: Path) -> None:
     data.train(replace(CONFIG, epochs=1), tmp_path)
     (tmp_path / "model.safetensors").write_bytes(b"broken")
 
     with pytest.raises(ValueError, match=r"model\.safetensors: damaged or of another run"):
         load_model(tmp_path)
-
-
-def test_held_out_accuracy_leaves_the_mode_as_it_was(data: Data, model: SentenceModel) -> None:
-    model.train()
-    held_out_accuracy(model, data.corpus(), batch_size=16, max_batches=2)
-
-    assert model.training
-    model.eval()
