@@ -1,4 +1,4 @@
-"""What is known of a model's folder without loading it: what ``treeviews models`` shows."""
+"""What is known of a model's folder without loading it: what ``treeviews models show`` shows."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from typing import Any
 
 from models.config.views import needed_stages
 from models.model.card import CARD_FILE, licence_of
-from models.model.ensemble import ENSEMBLE_FILE, is_ensemble, member_folders, read_ensemble
+from models.model.ensemble import is_ensemble, member_folders, read_ensemble
 from models.model.hub import folder_called
 from models.model.model_description import (
     MODEL_FILE,
     read_model_description,
 )
+from models.work_folder import bytes_below
 from pipeline.base.bundled import BUNDLED_MODELS
-from pipeline.base.mistakes import did_you_mean, sentence_of
+from pipeline.base.mistakes import did_you_mean
 
 
 def model_folder(called: str) -> Path:
@@ -30,28 +31,6 @@ def model_folder(called: str) -> Path:
             f"{', '.join(BUNDLED_MODELS)}{did_you_mean(called, known=BUNDLED_MODELS)}"
         )
     return folder
-
-
-def listed_models(folder: Path) -> list[dict[str, Any]]:
-    """Returns the models right below a folder and those that ship, each as `model_facts` has it.
-
-    Each has a ``name``, too, and says whether it ``ships``. Of one that cannot be read there is
-    the ``path`` and, as ``damaged``, what is wrong.
-    """
-    places = [*folder.glob(f"*/{MODEL_FILE}"), *folder.glob(f"*/{ENSEMBLE_FILE}")]
-    own = [(path.parent, False) for path in sorted(places)]
-    shipped = [(path, True) for path in BUNDLED_MODELS.values()]
-    return [
-        {"name": path.name, "ships": ships, **_facts_or_damage(path)}
-        for path, ships in [*own, *shipped]
-    ]
-
-
-def _facts_or_damage(folder: Path) -> dict[str, Any]:
-    try:
-        return model_facts(folder)
-    except (OSError, ValueError) as error:
-        return {"path": str(folder), "damaged": sentence_of(error)}
 
 
 def model_facts(folder: Path) -> dict[str, Any]:
@@ -70,7 +49,7 @@ def model_facts(folder: Path) -> dict[str, Any]:
         "views": list(config.views),
         "objective": config.objective,
         "needs": needed_stages(config.views),
-        "bytes": _bytes_of(folder),
+        "bytes": bytes_below(folder),
         "seed": config.seed,
         "made": dict(description.made),
         "licence": description.licence or licence_of(folder),
@@ -88,16 +67,12 @@ def _ensemble_facts(folder: Path) -> dict[str, Any]:
         "views": views,
         "objective": ", ".join(dict.fromkeys(facts["objective"] for facts in members)),
         "needs": list(dict.fromkeys(stage for facts in members for stage in facts["needs"])),
-        "bytes": _bytes_of(folder),
+        "bytes": bytes_below(folder),
         "seed": ", ".join(str(facts["seed"]) for facts in members),
         "made": dict(description.made),
         "licence": description.licence or licence_of(folder),
         "members": members,
     }
-
-
-def _bytes_of(folder: Path) -> int:
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
 def model_card(folder: Path) -> str | None:

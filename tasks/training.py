@@ -138,10 +138,6 @@ class TrainEncoders(
         name = f"{self.place().name}_{self.preset}_seed{self.seed}_{self.digest[:6]}"
         return self.work_folder / "tensorboard" / name
 
-    def own_folders(self) -> set[Path]:
-        """Returns the model's folder and that of its TensorBoard events."""
-        return {self.folder, self.tensorboard_folder}
-
     def launch(self) -> LaunchSettings:
         """Returns how many processes and threads the job takes.
 
