@@ -20,8 +20,8 @@ from typing import Any
 import luigi
 from luigi.task import flatten
 
+from models.listing import main_score
 from models.training.logs import duration
-from models.work_folder import main_score
 from pipeline.base.foreign_text import told, without_secrets
 from pipeline.base.mistakes import error_lines
 from tasks import failures

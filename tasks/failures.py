@@ -17,7 +17,6 @@ from typing import Any, NoReturn
 import luigi
 from luigi.execution_summary import _summary_dict
 
-from pipeline.base.foreign_text import told
 from pipeline.base.mistakes import (
     FAILED,
     MISTAKE,

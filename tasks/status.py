@@ -10,7 +10,7 @@ from typing import Literal
 import luigi
 from luigi.task import flatten
 
-from models.work_folder import bytes_below, size_in_words
+from models.listing import bytes_below, size_in_words
 from pipeline.base.mistakes import sentence_of
 from pipeline.shards.listing import num_listed
 from tasks.artefact import Artefact

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from models.evaluation.task_result import EncoderIdentity, write_result
-from models.work_folder import Listed, difference, listed, main_score
+from models.listing import Listed, difference, listed, main_score
 from tests.support.evaluation_examples import answers, result, task
 from treeviews.command import main
 
