@@ -157,6 +157,8 @@ def config_in(folder: Path) -> dict[str, Any]:
         return dict(_flat(asdict(result.setup)))
     if (path := folder / CONFIG_NAME).is_file():
         return dict(_flat(_read(path)))
+    if (folder / MODEL_FILE).is_file():
+        return dict(_flat({"training": model_facts(folder)["config"]}))
     return dict(_flat({_stage_of(path): _read(path) for path in _configs(folder)}))
 
 

@@ -20,12 +20,11 @@ from typing import Any
 import luigi
 import luigi.worker
 from luigi.scheduler import DONE, PENDING
-from luigi.worker import TaskProcess, Worker
+from luigi.worker import Worker
 
 from pipeline.base.job import end_in_words
 from pipeline.base.watched import end_with_parent
 from tasks import failures
-from tasks.artefact import ReportingTask
 from tasks.display import enter_worker, shown_run
 from tasks.failures import Failure, ToldFailure, any_failure, has_failed, remember_failure
 
@@ -50,7 +49,6 @@ def teach_luigi() -> None:
     Worker._log_dependency_error = _remember_unscheduled
     Worker._email_task_failure = _remembering(Worker._email_task_failure)
     luigi.worker.check_complete_cached = _keeping_errors(luigi.worker.check_complete_cached)
-    TaskProcess._handle_run_exception = _told_by_task(TaskProcess._handle_run_exception)
 
 
 class LockOfTheLiving:
@@ -217,16 +215,3 @@ def _remembering(email: Any) -> Any:
         email(worker, task, explanation)
 
     return email_and_remember
-
-
-def _told_by_task(handle: Any) -> Any:
-    """Returns what handles an error of `run`: our tasks tell it themselves, without a traceback."""
-
-    @wraps(handle)
-    def handle_told(process: TaskProcess, error: BaseException) -> Any:
-        if not isinstance(process.task, ReportingTask):
-            return handle(process, error)
-        process.task.trigger_event(luigi.Event.FAILURE, process.task, error)
-        return process.task.on_failure(error)
-
-    return handle_told

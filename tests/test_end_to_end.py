@@ -59,8 +59,8 @@ def shards(work: Path) -> dict[str, bytes]:
 
 
 def artefacts(work: Path) -> dict[str, int]:
-    """Every file with the time of its last change, but for the records of runs."""
-    files = (p for p in work.rglob("*") if p.is_file() and work / "runs" not in p.parents)
+    """Every file with the time of its last change."""
+    files = (p for p in work.rglob("*") if p.is_file())
     return {str(p.relative_to(work)): p.stat().st_mtime_ns for p in files}
 
 

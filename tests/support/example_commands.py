@@ -95,8 +95,8 @@ def _luigi(words: list[str]) -> None:
 
 def _treeviews(words: list[str]) -> None:
     """Holds a command against ours, whose subcommands do nothing but for ``run``'s."""
-    if words[0] in ("run", "status", "why"):
-        words = [word for word in words if word not in ("--json", "--all")]
+    if words[0] in ("run", "status"):
+        words = [word for word in words if word != "--json"]
         named = len(words) > 1 and not words[1].startswith("-")
         _luigi([*(words[1:] if named else ["RunAll", *words[1:]]), "--module", "tasks"])
         return
