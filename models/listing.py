@@ -75,7 +75,7 @@ def listed(work_folder: Path) -> list[Listed]:
         _listed(kind, folder, work_folder)
         for place, kind in _KINDS.items()
         for folder in sorted((work_folder / place).glob("*-*"), key=_when)
-        if _configs(folder)
+        if _configs(folder) or (folder / MODEL_FILE).is_file()
     ]
 
 
@@ -212,7 +212,7 @@ def _stage_of(config: Path) -> str:
 
 
 def _when(folder: Path) -> float:
-    return max((path.stat().st_mtime for path in _configs(folder)), default=0.0)
+    return max((path.stat().st_mtime for path in _configs(folder)), default=folder.stat().st_mtime)
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -26,10 +26,10 @@ from tests.support.repository import REPOSITORY
 SHA256 = "0" * 64
 RUN_QUICKLY = (
     *("encode", "evaluate", "compare", "inspect", "presets", "parse", "--version"),
-    *("vectors", "vocabulary"),
+    *("vectors", "vocabulary", "list", "diff"),
 )
 """Subcommands whose examples take seconds on the prepared folder, and are run."""
-MODELS_RUN_QUICKLY = ("list", "show", "export")
+MODELS_RUN_QUICKLY = ("show", "export")
 """Those of ``treeviews models`` that do."""
 
 
