@@ -40,7 +40,6 @@ from tasks.evaluation_table import EvaluateAll
 from tasks.parameters import SentEvalParameters
 from tasks.parsing import ParseStage
 from tasks.probing_text import BuildProbing
-from tasks.runs.graph import graph_of
 from tasks.senteval import EvaluateEncoder
 from tasks.shown_sentences import ShownParameters, ShowSentences
 from tasks.training import TrainEncoders
@@ -231,7 +230,6 @@ class WriteReport(ReportParameters, SentEvalParameters, EncoderParameters, Artef
             sentences=self.sentences.folder / self.sentences.marker,
             senteval=() if self.evaluation is None else tuple(self.evaluation.folders().values()),
             published=self._published(),
-            graph=graph_of(self),
         )
         write_report(self.folder, inputs)
 

@@ -25,7 +25,7 @@ from pipeline.storage.location import portable_address
 from pipeline.storage.split_job import StoredSplitJob, fetch_shards
 from pipeline.storage.stored_job import make_stored_shards
 from pipeline.text.split import describe_splitter
-from pipeline.text.split_corpus import PLAN_NAME, CorpusSplit, planned_parts
+from pipeline.text.split_corpus import PLAN_NAME, CorpusSplit
 from pipeline.text.split_parts import DUPLICATES_FOLDER
 from pipeline.text.tokenization import SentenceConfig
 from tasks.artefact import ReportingTask, ShardStage
@@ -271,13 +271,6 @@ class SplitSentences(CorpusParameters, ShardStage):
             return handed_out(
                 [SplitParts(destination=self.folder, number=n, count=c) for n, c in ranges]
             )
-
-    def expected_shards(self) -> int | None:
-        """Returns the shards of the finished stage, or the parts that the plan has so far."""
-        known = super().expected_shards()
-        if known is not None or not (self.folder / PLAN_NAME).exists():
-            return known
-        return planned_parts(self.folder)
 
     def _duplicates(self, corpus: CorpusSplit) -> FindDuplicates | None:
         """Returns what finds duplicates where they are to go; it runs on this machine."""

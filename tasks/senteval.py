@@ -18,7 +18,7 @@ from models.evaluation.tasks.layout import dataset_named
 from models.evaluation.tasks.load import NOTE_NAME, missing_files
 from models.evaluation.tasks.task import EvaluationTask
 from pipeline.downloads.evaluation_data import SENTEVAL_SETS
-from tasks.artefact import Artefact, Parts, checksum, run_job
+from tasks.artefact import Artefact, checksum, run_job
 from tasks.evaluated_encoder import EncoderParameters, EvaluatedEncoder
 from tasks.evaluation_data import DownloadSentEval
 from tasks.parameters import SentEvalParameters
@@ -290,10 +290,6 @@ class EvaluateEncoder(SentEvalStage):
     def places(self) -> set[Path]:
         """Returns the folders of the job and of the results."""
         return super().places().union(*(task.places() for task in self.evaluations))
-
-    def parts(self) -> Parts:
-        """Returns how many results there are to be, and how many stand."""
-        return Parts(len(self.evaluations), sum(task.complete() for task in self.evaluations))
 
     def fill(self) -> None:
         """Scores on the tasks that lack a result."""

@@ -54,8 +54,8 @@ def start_all(work: Path, text: Path) -> subprocess.Popen[bytes]:
 
 
 def artefacts(work: Path) -> dict[str, int]:
-    """Every file with the time of its last change, but for the records of runs."""
-    files = (p for p in work.rglob("*") if p.is_file() and work / "runs" not in p.parents)
+    """Every file with the time of its last change."""
+    files = (p for p in work.rglob("*") if p.is_file())
     return {str(p.relative_to(work)): p.stat().st_mtime_ns for p in files}
 
 
