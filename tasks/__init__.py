@@ -28,15 +28,11 @@ from tasks.pairs import MakePairs
 from tasks.parsers import ConvertParser, TrainConstituencyParser, TrainDependencyParser
 from tasks.parsing import ParseConstituents, ParseDependencies, ParseShard
 from tasks.probing_text import (
-    AlterSentences,
     BuildProbing,
-    ParseAlteredConstituents,
-    ParseAlteredDependencies,
 )
 from tasks.report import WriteReport
 from tasks.sentences import DownloadCorpus, SplitSentences
 from tasks.senteval import EvaluateEncoder, EvaluateTask
-from tasks.shown_sentences import ShowSentences
 from tasks.training import TrainEncoders
 from tasks.vocabulary import CountShard, CountVocabulary
 from tasks.word_vectors import DownloadVectors, TrainWordVectors
@@ -44,7 +40,6 @@ from tasks.workers import teach_luigi
 from tasks.workflows import RunAll
 
 __all__ = [
-    "AlterSentences",
     "BuildProbing",
     "CompareFrameworks",
     "ConvertParser",
@@ -63,13 +58,10 @@ __all__ = [
     "FindDuplicates",
     "MakePairs",
     "PaperTables",
-    "ParseAlteredConstituents",
-    "ParseAlteredDependencies",
     "ParseConstituents",
     "ParseDependencies",
     "ParseShard",
     "RunAll",
-    "ShowSentences",
     "SignParts",
     "SplitSentences",
     "Sweep",

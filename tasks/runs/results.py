@@ -76,13 +76,10 @@ def _results_of(task: Artefact) -> list[luigi.LocalTarget]:
 
 
 def _of_report(report: Mapping[str, Any]) -> tuple[RecordedScore, ...]:
-    parts = {"probing": report, "discourse": report.get("discourse") or {}}
-    found = []
-    for name, part in parts.items():
-        if seeds := part.get("trained_seeds"):
-            spread = seeds["deviation"] if seeds["num_seeds"] > 1 else None
-            found.append(RecordedScore(name, seeds["average"], spread))
-    return tuple(found)
+    if not (seeds := report.get("trained_seeds")):
+        return ()
+    spread = seeds["deviation"] if seeds["num_seeds"] > 1 else None
+    return (RecordedScore("probing", seeds["average"], spread),)
 
 
 def _of_training(summary: Mapping[str, Any]) -> tuple[RecordedScore, ...]:
