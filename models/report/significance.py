@@ -82,17 +82,6 @@ def marks_of_table(table: ProbingTable) -> Marks:
     return Marks(baseline, _in_words(compared, baseline), found)
 
 
-def marks_of(table: ProbingTable, row: str, baseline: str) -> RowMarks:
-    """Returns what of one row differs from the baseline, as `marks_of_table` has it.
-
-    Args:
-        table: the rows.
-        row: name of a row, or what rows are taken together under.
-        baseline: likewise.
-    """
-    return _marks(_rows_of(table, row), _rows_of(table, baseline))
-
-
 def _in_words(rows: Sequence[ProbingRow], baseline: str) -> str:
     if baseline != RANDOM_WEIGHTS:
         return rows[0].description

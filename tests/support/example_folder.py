@@ -49,7 +49,7 @@ CONLLU = "\n".join(
     )
 )
 BRACKETS = "(S (NP (DT The) (NN cat)) (VP (VBD sat)) (. .))"
-PROBING = ("sentence_length", "word_content", "tree_depth", "top_constituents", "bigram_shift")
+PROBING = ("sentence_length", "word_content", "tree_depth", "top_constituents", "past_present")
 FUNCTION = '''"""A function that turns sentences into vectors."""
 
 import numpy as np

@@ -39,11 +39,6 @@ _MARK_OF = {split: mark for mark, split in SPLIT_MARKS.items()}
 _EVALUATION_TASK = {task.name: task.evaluation_task for task in TASKS}
 
 
-def evaluation_tasks(names: Iterable[str]) -> list[str]:
-    """Returns what the evaluation of any encoder calls these probing tasks: ``SentLen``, ``WC``."""
-    return [_EVALUATION_TASK[name] for name in names]
-
-
 def senteval_path(name: str) -> Path:
     """Returns where a probing task stands below SentEval's ``data`` folder."""
     dataset = task_named(_EVALUATION_TASK[name]).dataset

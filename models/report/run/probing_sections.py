@@ -5,19 +5,13 @@ The notes are what a reader must know before quoting a figure.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from models.encoding.encoder_names import SIF
-from models.evaluation.derived.export import SENTEVAL_FOLDER, evaluation_tasks
 from models.evaluation.derived.held_out.config import SPLITS
 from models.report.html.sections import (
     Bullets,
     Cell,
-    Code,
-    CodeBlock,
     Paragraph,
     Part,
     Section,
@@ -34,8 +28,7 @@ from models.report.probing_table import (
     RowComparison,
 )
 from models.report.run.run_sections import by_reason
-from models.report.significance import Marks, marks_of
-from pipeline.base.bundled import BUNDLED_MODELS
+from models.report.significance import Marks
 
 MIN_TEST_ITEMS = 500
 """Test items over all tasks below which the report gives no verdict."""
@@ -44,11 +37,12 @@ SMALL_TEST = 200
 MANY_SEEDS = 3
 
 
-def statement(table: ProbingTable, probing: Mapping[str, Any]) -> str:
+def statement(table: ProbingTable, probing: Mapping[str, Any], marks: Marks) -> str:
     """Returns in words whether the trained model beats the same architecture untrained.
 
     Args:
         probing: the summary of the probing data.
+        marks: of the table.
     """
     built, wanted = len(probing["tasks"]), len(probing["tasks"]) + len(probing["absent"])
     num_items = sum(task["sizes"]["test"] for task in probing["tasks"].values())
@@ -60,15 +54,15 @@ def statement(table: ProbingTable, probing: Mapping[str, Any]) -> str:
         )
     for comparison in table.comparisons:
         if comparison.first in (PAIR_ROW, TRAINED_SEEDS) and comparison.second == RANDOM_WEIGHTS:
-            return _verdict(comparison, table)
+            return _verdict(comparison, table, marks)
     return "No row with random weights was evaluated, so what training adds is not known."
 
 
-def _verdict(comparison: RowComparison, table: ProbingTable) -> str:
+def _verdict(comparison: RowComparison, table: ProbingTable, marks: Marks) -> str:
     row = "trained" if comparison.first == TRAINED_SEEDS else comparison.first
-    marks = marks_of(table, row, RANDOM_WEIGHTS).tasks
+    of_tasks = marks.rows[row].tasks
     better, worse = (
-        [task for task, mark in marks.items() if mark == way] for way in ("better", "worse")
+        [task for task, mark in of_tasks.items() if mark == way] for way in ("better", "worse")
     )
     several = table.spreads.get("trained")
     seeds = f" (mean over {several.num_seeds} training seeds)" if several else ""
@@ -181,34 +175,6 @@ def _compared(name: str) -> str:
     return "trained" if name in (PAIR_ROW, TRAINED_SEEDS) else name.replace("_", " ")
 
 
-def exported_section(probing_folder: Path, tasks: Sequence[str]) -> Section:
-    """Returns how any encoder is scored on the probing tasks of a run.
-
-    Args:
-        probing_folder: of the run.
-        tasks: the probing tasks that the corpus was large enough for.
-    """
-    command = (
-        "treeviews evaluate --encoder package.module:function \\\n"
-        f"  --data {shlex.quote(str(probing_folder / SENTEVAL_FOLDER))} \\\n"
-        f"  --tasks {','.join(evaluation_tasks(tasks))}"
-    )
-    return Section.of(
-        "The same tasks for any encoder",
-        Paragraph.of(
-            Code(str(probing_folder / SENTEVAL_FOLDER)),
-            " holds the probing tasks in SentEval's format. A function of your own from a list of "
-            "strings to a matrix is scored on them by",
-        ),
-        CodeBlock(command, "sh"),
-        Paragraph.of(
-            "The protocol is the same as above, and the tasks bring their documents and parses: "
-            "such figures stand beside those of the table, and a model of this run gets its own "
-            "again."
-        ),
-    )
-
-
 def is_small(task: Mapping[str, Any]) -> bool:
     """Returns whether a task of the probing summary has few test sentences."""
     return bool(task["sizes"]["test"] < SMALL_TEST)
@@ -226,10 +192,8 @@ def notes_section(table: ProbingTable, probing: Mapping[str, Any]) -> Section:
         "Labels come from the automatic parses. Tree encoders read the same parses, so on tasks "
         "whose label is a property of the tree they see what sequences and bags of words must "
         "infer.",
-        *_of_rare_words(table),
         *_of_tasks(probing["tasks"]),
         *_of_fits(table),
-        *_of_single_answers(table, probing["tasks"]),
         f"Held-out sentences left out of the tasks: {by_reason(probing['excluded'])}.",
     )
     differing = tuple(
@@ -263,16 +227,6 @@ def _of_seeds(table: ProbingTable) -> list[str]:
     return notes
 
 
-def _of_rare_words(table: ProbingTable) -> list[str]:
-    rows = [row.description for row in table.rows if row.name in (SIF, *BUNDLED_MODELS)]
-    if not rows:
-        return []
-    return [
-        "Made to tell what a sentence means, which these tasks do not ask for; frequent words, "
-        f"that show its form and length, count little in them: {'; '.join(rows)}."
-    ]
-
-
 def _of_tasks(tasks: Mapping[str, Mapping[str, Any]]) -> list[str]:
     notes = []
     if small := [name for name, task in tasks.items() if is_small(task)]:
@@ -303,18 +257,3 @@ def _of_fits(table: ProbingTable) -> list[str]:
             "max_steps."
         )
     return notes
-
-
-def _of_single_answers(table: ProbingTable, tasks: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Returns which rows answer a task with two classes by one of them alone."""
-    found = []
-    for task in table.tasks:
-        rows = [
-            row.description
-            for row in table.rows
-            if row.name != MAJORITY_ROW
-            and len(set(row.results[task].outcome.predictions.predicted.tolist())) == 1
-        ]
-        if rows and len(tasks[task]["classes"]) == 2:
-            found.append(f"{listed([task])} ({'; '.join(rows)})")
-    return [f"These rows answered one class only: {', '.join(found)}."] if found else []

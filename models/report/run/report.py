@@ -59,7 +59,7 @@ class _Found:
         """The result in plain sentences, what training is made for first."""
         return [
             headline(self.effect),
-            probing_sections.statement(self.table, self.probing),
+            probing_sections.statement(self.table, self.probing, self.marks),
         ]
 
 
@@ -117,7 +117,6 @@ def _sections(inputs: ReportInputs, found: _Found) -> list[Section]:
         *sections,
         probing_sections.notes_section(found.table, found.probing),
         run_sections.vectors_section(inputs.training_folder),
-        probing_sections.exported_section(inputs.probing_folder, list(found.rows[0].results)),
         run_sections.configuration_section(inputs),
     ]
 

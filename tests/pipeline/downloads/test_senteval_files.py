@@ -18,7 +18,7 @@ from pipeline.downloads.evaluation_data.recipes import (
 )
 
 WORDS = {"SimLex-999", "WordSim-353", "WordSim-S", "WordSim-R"}  # brought by the user
-# The first is licensed by the LDC, never part of SentEval; those on discourse are derived.
+# The first is licensed by the LDC, never part of SentEval; that on discourse is derived.
 WITHOUT_A_SOURCE = {"STS13-SMT", *WORDS, *(task.dataset for task in DISCOURSE)}
 
 

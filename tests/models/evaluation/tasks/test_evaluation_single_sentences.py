@@ -185,27 +185,28 @@ def test_digests_of_the_files_are_kept_by_path(tmp_path: Path) -> None:
     }
 
 
+SIX = "One .\tTwo .\tThree .\tFour .\tFive .\tSix ."
+
+
 def test_items_of_several_sentences_have_a_column_each(tmp_path: Path) -> None:
-    text = "tr\tswapped\tThen it sank .\tIt sailed .\ntr\tordered\tOne .\tTwo .\n"
-    text += "va\tordered\tIt rained .\tWe stayed .\nte\tswapped\tHe left .\tHe came .\n"
-    write_files(tmp_path, "binary_sentence_ordering", {"all": text})
-    data = load("BSO", tmp_path)
-    assert data.class_names == ("ordered", "swapped")
-    assert rows(data, "test") == [("He left .", "He came .", 1)]
+    lines = (f"{split}\t{label}\t{SIX}\n" for split in ("tr", "va", "te") for label in "ba")
+    write_files(tmp_path, "discourse_coherence", {"all": "".join(lines)})
+    data = load("DC", tmp_path)
+    assert data.class_names == ("a", "b")
+    assert rows(data, "test") == [(*SIX.split("\t"), 1), (*SIX.split("\t"), 0)]
 
 
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("tr\tordered\tOne .", "3 tab-separated columns where 4 are needed"),
-        ("tr\tordered\tOne .\tTwo .\tThree .", "no split, class and 2 sentences that have words"),
-        ("tr\tordered\t \tTwo .", "no split, class and 2 sentences that have words"),
+        ("tr\ta\tOne .", "3 tab-separated columns where 8 are needed"),
+        (f"tr\ta\t{SIX}\tSeven .", "no split, class and 6 sentences that have words"),
+        (f"tr\ta\t \t{SIX.partition(chr(9))[2]}", "no split, class and 6 sentences that have"),
     ],
 )
 def test_a_line_with_other_sentences_than_its_task_is_refused(
     tmp_path: Path, line: str, problem: str
 ) -> None:
-    whole = "tr\tordered\tOne .\tTwo .\n"
-    write_files(tmp_path, "binary_sentence_ordering", {"all": f"{whole}{line}\n"})
-    with pytest.raises(ValueError, match=rf"ordering\.txt, line 2: {problem}; restore"):
-        load("BSO", tmp_path)
+    write_files(tmp_path, "discourse_coherence", {"all": f"tr\ta\t{SIX}\n{line}\n"})
+    with pytest.raises(ValueError, match=rf"coherence\.txt, line 2: {problem}"):
+        load("DC", tmp_path)
