@@ -193,7 +193,7 @@ def test_items_of_several_sentences_have_a_column_each(tmp_path: Path) -> None:
     write_files(tmp_path, "discourse_coherence", {"all": "".join(lines)})
     data = load("DC", tmp_path)
     assert data.class_names == ("a", "b")
-    assert rows(data, "test") == [(*SIX.split("\t"), 1), (*SIX.split("\t"), 0)]
+    assert rows(data, "test") == [(*SIX.split("\t"), 0), (*SIX.split("\t"), 1)]
 
 
 @pytest.mark.parametrize(
