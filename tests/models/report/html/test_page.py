@@ -156,10 +156,6 @@ def test_a_row_has_a_cell_a_column() -> None:
         Table.of("t", ["a", "b"], [["x"]])
 
 
-def test_the_same_page_gives_the_same_text() -> None:
-    assert html_page(page_of("a")) == html_page(page_of("a"))
-
-
 def _luminance(color: str) -> float:
     parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
