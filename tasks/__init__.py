@@ -27,15 +27,11 @@ from tasks.experiments.tables import (
 from tasks.parsers import ConvertParser, TrainConstituencyParser, TrainDependencyParser
 from tasks.parsing import ParseConstituents, ParseDependencies, ParseShard
 from tasks.probing_text import (
-    AlterSentences,
     BuildProbing,
-    ParseAlteredConstituents,
-    ParseAlteredDependencies,
 )
 from tasks.report import WriteReport
 from tasks.sentences import DownloadCorpus, SplitSentences
 from tasks.senteval import EvaluateEncoder, EvaluateTask
-from tasks.shown_sentences import ShowSentences
 from tasks.training import TrainEncoders
 from tasks.vocabulary import CountShard, CountVocabulary
 from tasks.word_vectors import DownloadVectors, TrainWordVectors
@@ -43,7 +39,6 @@ from tasks.workers import teach_luigi
 from tasks.workflows import RunAll
 
 __all__ = [
-    "AlterSentences",
     "BuildProbing",
     "CompareFrameworks",
     "ConvertParser",
@@ -61,13 +56,10 @@ __all__ = [
     "FetchDataset",
     "FindDuplicates",
     "PaperTables",
-    "ParseAlteredConstituents",
-    "ParseAlteredDependencies",
     "ParseConstituents",
     "ParseDependencies",
     "ParseShard",
     "RunAll",
-    "ShowSentences",
     "SignParts",
     "SplitSentences",
     "Sweep",

@@ -158,9 +158,7 @@ class HeldOutParameters:
         description="What is held out: whole documents, or blocks of 50 sentences, for texts of "
         "few documents.",
     )
-    probing_seed = luigi.IntParameter(
-        default=0, description="Seed of the probing tasks' samples and altered sentences."
-    )
+    probing_seed = luigi.IntParameter(default=0, description="Seed of the probing tasks' samples.")
     probing_changes = luigi.DictParameter(
         default={},
         description="Sizes and limits of the derived tasks to change, as JSON: "

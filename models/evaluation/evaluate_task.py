@@ -295,8 +295,6 @@ class Featuriser:
 FEATURES: Mapping[Features, Callable[[Sequence[FloatArray]], Sequence[FloatArray]]] = {
     "sentence": lambda x: x,
     "pair": lambda x: [np.abs(x[0] - x[1]), x[0] * x[1]],
-    "order": lambda x: [*x, x[0] - x[1]],
-    "position": lambda x: [x[0], *(x[0] - other for other in x[1:])],
     "passage": lambda x: [
         np.sum([np.abs(one - other) for one, other in pairwise(x)], axis=0),
         np.sum([one * other for one, other in pairwise(x)], axis=0),

@@ -51,7 +51,7 @@ CONLLU = "\n".join(
 BRACKETS = "(S (NP (DT The) (NN cat)) (VP (VBD sat)) (. .))"
 PAIRED = (("rain falls", 4.5), ("the sun shines", 2.0), ("no", 0.0))
 """Second sentences of graded pairs, with their grades."""
-PROBING = ("sentence_length", "word_content", "tree_depth", "top_constituents", "bigram_shift")
+PROBING = ("sentence_length", "word_content", "tree_depth", "top_constituents", "past_present")
 FUNCTION = '''"""A function that turns sentences into vectors."""
 
 import numpy as np

@@ -12,16 +12,12 @@ from luigi.task_register import load_task
 from models.evaluation.tasks.declarations import DERIVED as DERIVED_TASKS
 from pipeline.base.bundled import BUNDLED_MODELS
 from tasks import (
-    AlterSentences,
     BuildProbing,
     EvaluateEncoder,
     EvaluateTask,
-    ParseAlteredConstituents,
-    ParseAlteredDependencies,
     ParseConstituents,
     ParseDependencies,
     RunAll,
-    ShowSentences,
     SplitSentences,
     TrainDependencyParser,
     TrainEncoders,
@@ -34,16 +30,12 @@ from tests.support.sentence_shards import parser_description
 DERIVED: dict[str, object] = {"derived": True, "task": "Tense"}
 STAGES: list[tuple[type[Artefact], dict[str, object]]] = [
     (SplitSentences, {}),
-    (AlterSentences, {}),
     (ParseDependencies, {}),
     (ParseConstituents, {}),
-    (ParseAlteredDependencies, {}),
-    (ParseAlteredConstituents, {}),
     (TrainEncoders, {}),
     (TrainWordVectors, {}),
     (BuildProbing, {}),
     (EvaluateTask, DERIVED),
-    (ShowSentences, {}),
     (WriteReport, {}),
 ]
 
@@ -84,20 +76,13 @@ def test_output_stands_in_a_folder_that_ends_in_the_digest(
         (SplitSentences, {}, "max_tokens", 50),
         (SplitSentences, {}, "paragraphs", "line"),
         (SplitSentences, {}, "encoding", "latin-1"),
-        (AlterSentences, {}, "held_out_fraction", 0.5),
-        (AlterSentences, {}, "held_out_seed", 3),
-        (AlterSentences, {}, "probing_seed", 3),
-        (AlterSentences, {}, "held_out_unit", "block"),
+        (BuildProbing, {}, "held_out_fraction", 0.5),
+        (BuildProbing, {}, "held_out_seed", 3),
+        (BuildProbing, {}, "held_out_unit", "block"),
+        (BuildProbing, {}, "probing_seed", 3),
         (BuildProbing, {}, "probing_changes", {"test_size": 50}),
         (WriteReport, {}, "further_seeds", [5]),
-        (WriteReport, {}, "baseline", "bag_of_words"),
-        (WriteReport, {}, "map_tasks", "Tense"),
-        (ShowSentences, {}, "map_tasks", ""),
-        (ShowSentences, {}, "queries", ["A dog slept."]),
-        (ShowSentences, {}, "neighbours", 5),
-        (ShowSentences, {}, "changes", {"epochs": 7}),
         (ParseDependencies, {}, "limit", 10),
-        (ParseAlteredDependencies, {}, "probing_seed", 3),
         (TrainEncoders, {}, "views", "SEQ,DEP"),
         (TrainEncoders, {}, "preset", "structured-views"),
         (TrainEncoders, {}, "changes", {"epochs": 7}),
@@ -105,7 +90,6 @@ def test_output_stands_in_a_folder_that_ends_in_the_digest(
         (TrainEncoders, {}, "held_out_fraction", 0.5),
         (TrainEncoders, {}, "max_tokens", 50),
         (TrainWordVectors, {}, "vector_changes", {"size": 7}),
-        (BuildProbing, {}, "probing_seed", 3),
         (EvaluateTask, DERIVED, "seed", 3),
         (EvaluateTask, DERIVED | {"encoder": "random-0"}, "changes", {"hidden_size": 8}),
         (EvaluateTask, DERIVED, "encoder", "bag_of_words"),
@@ -231,17 +215,6 @@ def test_both_parses_stand_beside_the_sentences(tmp_path: Path, text: Path) -> N
     assert ParseConstituents(**base).folder.parent == corpus
 
 
-def test_altering_the_held_out_sentences_parses_the_corpus_no_second_time(
-    tmp_path: Path, text: Path
-) -> None:
-    base = {"work_folder": tmp_path, "source": "files", "paths": str(text)}
-    corpus, altered = ParseConstituents(**base), ParseAlteredConstituents(**base)
-
-    assert AlterSentences(**base).requires()["constituents"].task_id == corpus.task_id
-    assert altered.folder.parent == AlterSentences(**base).folder.parent != corpus.folder.parent
-    assert ParseConstituents(**base, limit=10).folder != corpus.folder
-
-
 def test_a_preset_brings_its_own_views_unless_others_are_given(tmp_path: Path, text: Path) -> None:
     arguments = {"work_folder": tmp_path, "source": "files", "paths": str(text)}
 
@@ -339,14 +312,6 @@ def test_a_change_of_a_field_with_a_parameter_of_its_own_is_refused(
 
     with pytest.raises(ValueError, match=rf"{parameter} sets seed: use the parameters"):
         task.output()
-
-
-def test_the_size_of_the_probing_tasks_does_not_parse_again(tmp_path: Path, text: Path) -> None:
-    base = {"work_folder": tmp_path, "source": "files", "paths": str(text)}
-    before = ParseAlteredDependencies(**base).output().path
-    smaller = ParseAlteredDependencies(probing_changes={"test_size": 50}, **base)
-
-    assert smaller.output().path == before
 
 
 def test_a_missing_parser_is_named(tmp_path: Path, text: Path) -> None:
@@ -479,24 +444,6 @@ def test_a_task_that_luigi_makes_anew_has_its_whole_address_and_tells_none(tmp_p
     except ValueError as error:
         assert "https://***@host" in task.on_failure(error)
         assert "hunter2" not in task.on_failure(error)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"baseline": "glove"}, "baseline 'glove': no such row; choose among random weights, pair"),
-        ({"map_tasks": "BSO"}, "map_tasks: BSO cannot be mapped; choose among SentLen, WC"),
-        ({"neighbours": 0}, "neighbours must lie between 1 and 20, got 0"),
-        ({"queries": [3]}, "sentence 0 \\(from 0\\) is int, not a string"),
-    ],
-)
-def test_what_a_report_cannot_show_is_refused_before_work_begins(
-    parameters: dict[str, object], message: str, tmp_path: Path, text: Path
-) -> None:
-    task = WriteReport(work_folder=tmp_path, source="files", paths=str(text), **parameters)
-    with pytest.raises(ValueError, match=message):
-        for needed in luigi.task.flatten(task.requires()):
-            needed.requires()
 
 
 @pytest.mark.slow

@@ -1,12 +1,12 @@
-"""All tasks of SentEval, declared (Conneau & Kiela 2018, Conneau et al. 2018), and of DiscoEval
-those that any text gives (Chen et al. 2019)."""
+"""All tasks of SentEval, declared (Conneau & Kiela 2018, Conneau et al. 2018), and the one of
+DiscoEval that is derived from any text (Chen et al. 2019)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from models.evaluation.tasks.task import EvaluationTask, Features
+from models.evaluation.tasks.task import EvaluationTask
 from pipeline.base.mistakes import did_you_mean
 
 _NEGATIVE_POSITIVE = ("negative", "positive")
@@ -210,48 +210,33 @@ PROBING: tuple[EvaluationTask, ...] = (
 )
 
 
-def _discourse(name: str, dataset: str, features: Features, description: str) -> EvaluationTask:
-    return EvaluationTask(name, dataset, "split", description, CHEN_2019, features=features)
-
-
 DISCOURSE: tuple[EvaluationTask, ...] = (
-    _discourse(
-        "SP",
-        "sentence_position",
-        "position",
-        "From which place of five sentences the one that now comes first was moved",
-    ),
-    _discourse(
-        "BSO",
-        "binary_sentence_ordering",
-        "order",
-        "Whether two neighbouring sentences were swapped",
-    ),
-    _discourse(
+    EvaluationTask(
         "DC",
         "discourse_coherence",
-        "passage",
+        "split",
         "Whether one of six sentences was replaced by one of another text",
-    ),
-    _discourse(
-        "SSP",
-        "sentence_section",
-        "sentence",
-        "Whether the sentence opens its text or comes from later in it",
+        CHEN_2019,
+        features="passage",
     ),
 )
-"""Tasks of DiscoEval, derived from a corpus alone: SentEval's data do not hold them."""
+"""Of DiscoEval, derived from a corpus alone: SentEval's data do not hold it."""
 
 TASKS_VERSION = 1
 """Raised when the same files would give other sentences, items or answers."""
 
-DERIVED: tuple[EvaluationTask, ...] = (*PROBING, *DISCOURSE)
+_OF_ALTERED_SENTENCES = ("BShift", "SOMO", "CoordInv")
+DERIVED: tuple[EvaluationTask, ...] = (
+    *(task for task in PROBING if task.name not in _OF_ALTERED_SENTENCES),
+    *DISCOURSE,
+)
 """Those that are derived from any corpus."""
 TASKS: tuple[EvaluationTask, ...] = (
     *SINGLE_SENTENCES,
     *LEARNT_PAIRS,
     *SIMILARITIES,
-    *DERIVED,
+    *PROBING,
+    *DISCOURSE,
 )
 
 SENTEVAL_NAMES: Mapping[str, str] = MappingProxyType(
@@ -294,12 +279,13 @@ def tasks_named(names: str, *, derived: bool = False) -> tuple[EvaluationTask, .
     """Returns the tasks of a comma-separated list, each once, or all of them for ``all``.
 
     Args:
-        derived: whether the data are derived from a corpus: ``all`` has the tasks on discourse
-            only then, which SentEval's data lack.
+        derived: whether the data are derived from a corpus, which have other tasks than
+            SentEval's own.
 
     Raises:
         ValueError: a task that does not exist, or no name at all.
     """
     if names.strip().lower() == "all":
-        return TASKS if derived else tuple(task for task in TASKS if task not in DISCOURSE)
+        others = set(PROBING) - set(DERIVED) if derived else set(DISCOURSE)
+        return tuple(task for task in TASKS if task not in others)
     return tuple(dict.fromkeys(task_named(name) for name in names.split(",")))

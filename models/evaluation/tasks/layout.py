@@ -1,7 +1,7 @@
 """Where each dataset is kept below SentEval's ``data`` folder, and who reads it.
 
-The tasks on discourse, which SentEval does not have, stand beside its probing tasks, so that all
-that are derived from a corpus share their sentences."""
+Discourse coherence, which SentEval does not have, stands beside its probing tasks, so that all that
+are derived from a corpus share their sentences."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ from pipeline.shards.schema import schema_for
 NOTE_NAME = "derived.json"
 SENTENCES_NAME = "sentences.parquet"
 FORMAT = "treeviews derived tasks"
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 
 _NAME = pa.dictionary(pa.int32(), pa.string())
 SENTENCES = pa.schema(
@@ -45,9 +45,7 @@ SENTENCES = pa.schema(
         schema_for("sentences").field("tokens"),
         # The document, or the held-out block of it, that the sentence belongs to.
         pa.field("unit", _NAME, nullable=False),
-        # corpus or altered.
-        pa.field("part", _NAME, nullable=False),
-        # Row of that dataset, counted over its shards.
+        # Row of the corpus, counted over its shards.
         pa.field("dataset_row", pa.int64(), nullable=False),
         schema_for("dependencies").field("heads"),
         schema_for("dependencies").field("deprels"),
@@ -93,7 +91,7 @@ class DerivedNote:
         """Returns why a file is not there."""
         reason = self.absent.get(path.name)
         if reason is None:
-            return f"no {path}; the tasks derived from {self.corpus} are not complete; {_REMEDY}"
+            return f"no {path} among the tasks derived from {self.corpus}; {_REMEDY}"
         return f"not derived from {self.corpus}: {reason}"
 
 

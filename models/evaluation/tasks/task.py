@@ -28,17 +28,13 @@ regulariser; ``folds``: folds of train for the regulariser, then test; ``split``
 regulariser, then test; ``relatedness``: a distribution over five grades is learnt; ``similarity``:
 nothing is learnt, the cosine of two vectors is the answer."""
 
-Features = Literal["sentence", "pair", "order", "position", "passage"]
+Features = Literal["sentence", "pair", "passage"]
 """What a classifier reads of the vectors x1, x2, … of an item's sentences, side by side.
 ``sentence``: x1. ``pair``: ``|x1 − x2|`` and x1 ∗ x2 (SentEval; Conneau et al. 2017 also have x1
-and x2). Those of DiscoEval (Chen et al. 2019, section 3): ``order``: x1, x2 and x1 − x2;
-``position``: x1 and x1 − xi for the other four; ``passage``: of six, the sums of ``|xi − xi+1|``
-and of xi ∗ xi+1 over neighbours. Differs from the published ``passage``, all six side by side:
-there a hidden layer of 2,000 units brings sentences together, and a logistic regression would see
-each by itself."""
-SENTENCES_OF: Mapping[Features, int] = MappingProxyType(
-    {"sentence": 1, "pair": 2, "order": 2, "position": 5, "passage": 6}
-)
+and x2). ``passage``: of six, the sums of ``|xi − xi+1|`` and of xi ∗ xi+1 over neighbours. Differs
+from DiscoEval (Chen et al. 2019, section 3), all six side by side: there a hidden layer of 2,000
+units brings sentences together, and a logistic regression would see each by itself."""
+SENTENCES_OF: Mapping[Features, int] = MappingProxyType({"sentence": 1, "pair": 2, "passage": 6})
 """How many sentences an item has."""
 
 

@@ -10,7 +10,7 @@ from models.evaluation.tasks.declarations import DISCOURSE
 from models.evaluation.tasks.layout import DATASETS as LAYOUT
 from pipeline.downloads.evaluation_data import SENTEVAL_SETS, datasets_named
 
-# The first is licensed by the LDC, never part of SentEval; those on discourse are derived.
+# The first is licensed by the LDC, never part of SentEval; that on discourse is derived.
 WITHOUT_A_SOURCE = {"STS13-SMT", *(task.dataset for task in DISCOURSE)}
 
 

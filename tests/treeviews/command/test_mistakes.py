@@ -211,10 +211,6 @@ def test_there_are_more_than_thirty_of_them() -> None:
         ["inspect", "head", "nowhere"],
         ["diff", "nowhere", "english"],
         ["status", "--changes", '{"epoch": 2}'],
-        ["run", "--map-tasks", "MR"],
-        ["run", "--neighbours", "0"],
-        ["run", "--queries", '["It rains.", ""]'],
-        ["run", "--baseline", "nosuch"],
     ],
 )
 def test_a_mistake_that_was_foreseen_has_no_traceback(

@@ -114,10 +114,12 @@ def test_the_sentence_is_the_last_column_of_a_probing_line(tmp_path: Path) -> No
     assert load("Tense", tmp_path).sentences == ("She sings .", "He is .", "It is .")
 
 
+SIX = "One .\tTwo .\tThree .\tFour .\tFive .\tSix ."
+
+
 def test_items_of_several_sentences_have_a_column_each(tmp_path: Path) -> None:
-    text = "tr\tswapped\tThen it sank .\tIt sailed .\ntr\tordered\tOne .\tTwo .\n"
-    text += "va\tordered\tIt rained .\tWe stayed .\nte\tswapped\tHe left .\tHe came .\n"
-    write_files(tmp_path, "binary_sentence_ordering", {"all": text})
-    data = load("BSO", tmp_path)
-    assert data.class_names == ("ordered", "swapped")
-    assert rows(data, "test") == [("He left .", "He came .", 1)]
+    lines = (f"{split}\t{label}\t{SIX}\n" for split in ("tr", "va", "te") for label in "ba")
+    write_files(tmp_path, "discourse_coherence", {"all": "".join(lines)})
+    data = load("DC", tmp_path)
+    assert data.class_names == ("a", "b")
+    assert rows(data, "test") == [(*SIX.split("\t"), 0), (*SIX.split("\t"), 1)]
