@@ -21,29 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.report import LACKING, Table, header, print_table, tell
-from benchmarks.stopwatch import Spent, Stopwatch
-from benchmarks.timed_command import children_cpu_seconds
+from benchmarks.stopwatch import Spent, Stopwatch, children_cpu_seconds
 from pipeline.base.job import end_in_words
 
-READ_A_CORPUS = (
-    *(
-        "tree_lstm",
-        "parsing",
-        "parsing_parts",
-        "exactness",
-        "frameworks",
-        "evaluation",
-        "reader",
-        "path_sums",
-    ),
-    *("shards", "checksums", "train_gpu"),
-)
+READ_A_CORPUS = ("tree_lstm", "parsing", "frameworks", "evaluation", "shards")
 """Benchmarks that take ``--corpus`` in their quick mode."""
-OTHERS = (
-    *("shard_memory", "orchestration", "splitting", "encode", "embedding", "word_vectors"),
-    *("noise", "opened_elsewhere"),
-)
-BENCHMARKS = (*READ_A_CORPUS, *OTHERS)
+BENCHMARKS = (*READ_A_CORPUS, "splitting", "encode", "embedding", "word_vectors")
 """All that have a quick mode, in the order in which they run."""
 
 

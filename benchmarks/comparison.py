@@ -13,7 +13,6 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from benchmarks.arithmetic import StepCost
 from benchmarks.contestants import REFERENCES, Entry, Runner, Task
 from benchmarks.report import tell
 from benchmarks.step_process import StepProcess
@@ -51,8 +50,6 @@ class Contestant:
     entry: Entry
     label: str
     """Its name in a table."""
-    cost: StepCost | None
-    """Unknown of what is measured on a part of the sentences only."""
     expected: Mapping[str, Tensor] = field(repr=False)
     """What must come of its steps, as our encoder in float32 has it; see `Runner.outcome`."""
     difference: float | None = None
@@ -154,35 +151,25 @@ def compare(
 
 def _entries(task: Task, view: str, hidden_size: int, dtypes: Sequence[torch.dtype]) -> list[Entry]:
     """Returns ours in each precision, in float32 with the default backend as well, and others."""
-    num_sentences = len(task.sentences.block)
-    ours = Entry(view, hidden_size, "ours", torch.float32, task.gemm, num_sentences)
+    ours = Entry(view, hidden_size, "ours", torch.float32, task.gemm)
     entries = [replace(ours, dtype=dtype) for dtype in dtypes]
     plain = replace(ours, gemm="default")
     if task.gemm != "default":
         entries.append(plain)
-    for name in REFERENCES[view]:
-        count = min(task.recursion_sentences, num_sentences)
-        entries.append(
-            replace(plain, name=name, num_sentences=count if name == "recursion" else num_sentences)
-        )
-    return entries
+    return [*entries, *(replace(plain, name=name) for name in REFERENCES[view])]
 
 
 def _contestants(task: Task, entries: Sequence[Entry]) -> list[Contestant]:
-    """Returns the implementations with what their steps cost and what must come of them."""
-    ours: dict[int, dict[str, Tensor]] = {}
+    """Returns the implementations with what must come of their steps."""
+    ours = Runner(task, entries[0]).outcome()
     contestants = []
     for entry in entries:
-        count = entry.num_sentences
-        if count not in ours:
-            ours[count] = Runner(task, replace(entries[0], num_sentences=count)).outcome()
         runner = Runner(task, entry)
-        tell(f"{entry.view} at {entry.hidden_size}: what {runner.step.label} must compute")
-        expected = ours[count]
+        expected = ours
         if runner.reference is not None:
             gradients = {name: value for name, value in expected.items() if name}
             expected = {"": expected[""], **runner.reference.named_as_here(gradients)}
-        contestants.append(Contestant(entry, runner.step.label, runner.cost(), expected))
+        contestants.append(Contestant(entry, runner.step.label, expected))
     return contestants
 
 

@@ -12,14 +12,11 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from benchmarks.arithmetic import StepCost, cost_of
 from benchmarks.references import (
     PackedGRU,
     PlainChildSum,
     PlainNary,
     PyTorchTreeLSTM,
-    RecursiveChildSum,
-    RecursiveNary,
     Reference,
 )
 from benchmarks.stopwatch import Spent
@@ -36,9 +33,8 @@ REFERENCES: dict[str, dict[str, Callable[..., Reference]]] = {
     "DEP": {
         "pytorch_tree_lstm": PyTorchTreeLSTM,
         "autograd": PlainChildSum,
-        "recursion": RecursiveChildSum,
     },
-    "CONST": {"autograd": PlainNary, "recursion": RecursiveNary},
+    "CONST": {"autograd": PlainNary},
     "SEQ": {"nn_gru": PackedGRU},
 }
 """For each view what it is compared with, by the name in the last line's keys."""
@@ -55,19 +51,10 @@ class Sentences:
     vectors: Tensor
     """[V, E]; float32, a vector per word of the vocabulary."""
 
-    def first(self, count: int) -> Sentences:
-        """Returns the first ``count`` of them."""
-        return Sentences(self.block.slice(0, min(count, len(self.block))), self.vectors)
-
     def prepare(self) -> tuple[SentenceBatch, Tensor]:
         """Returns them as the encoders take them, with their word types' vectors [T, E]."""
         batch = batch_of(self.block)
         return batch, self.vectors.index_select(0, batch.word_ids)
-
-    def num_nodes(self, view: str) -> int:
-        """Returns the nodes that a view computes: the words, and in CONST what they are part of."""
-        words = len(self.block.token_ids)
-        return 2 * words - len(self.block) if view == "CONST" else words
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +62,6 @@ class Task:
     """What is measured."""
 
     sentences: Sentences
-    recursion_sentences: int
     gemm: GemmBackend
     """Of our encoder; the others have PyTorch's default. If that is another, ours is measured with
     the default as well."""
@@ -93,8 +79,6 @@ class Entry:
     """``ours``, or a key of `REFERENCES`."""
     dtype: torch.dtype
     gemm: GemmBackend
-    num_sentences: int
-    """It runs on the first so many of the task's sentences."""
 
 
 class Runner:
@@ -104,8 +88,7 @@ class Runner:
         """Raises:
         ModuleNotFoundError: the implementation is a package that is not installed.
         """
-        sentences = task.sentences.first(entry.num_sentences)
-        batch, word_vectors = sentences.prepare()
+        batch, word_vectors = task.sentences.prepare()
         word_size, hidden_size = word_vectors.shape[1], entry.hidden_size
         torch.manual_seed(task.seed)
         encoder = build_encoder(entry.view, word_size=word_size, hidden_size=hidden_size)
@@ -113,7 +96,7 @@ class Runner:
         self.reference: Reference | None = None
         if entry.name != "ours":
             self.reference = REFERENCES[entry.view][entry.name](
-                sentences.block, word_size=word_size, hidden_size=hidden_size
+                task.sentences.block, word_size=word_size, hidden_size=hidden_size
             )
             self.reference.take_weights(encoder)
         self.step = TrainingStep(
@@ -122,18 +105,7 @@ class Runner:
             self.reference or (lambda vectors: encoder(batch, vectors)),
             word_vectors.to(entry.dtype),
             entry.gemm,
-            scale=task.sentences.num_nodes(entry.view) / sentences.num_nodes(entry.view),
         )
-
-    def cost(self) -> StepCost | None:
-        """Returns what a first step costs, as later ones may reuse memory.
-
-        Unknown of what runs on a part of the sentences only.
-        """
-        if self.step.scale != 1:
-            return None
-        use_gemm(self.step.gemm)
-        return cost_of(self.step.forward_backward)
 
     def outcome(self) -> dict[str, Tensor]:
         """Returns the sentences' vectors as ``""`` and each weight's gradient by its name."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import resource
 import subprocess
 import sys
 import tempfile
@@ -23,6 +22,7 @@ import torch
 from benchmarks.encode_process import VS_PARSERS
 from benchmarks.quick import parse_arguments
 from benchmarks.report import Table, fail, header, print_last_line, print_table, tell
+from benchmarks.stopwatch import children_cpu_seconds
 from pipeline.base.bundled import BUNDLED_MODELS
 from pipeline.base.job import job_environment
 from pipeline.sources.paragraphs import Paragraph
@@ -224,7 +224,7 @@ def _warm_start(encoder: str, sentence: str) -> dict[str, float]:
     clock, processor = [], []
     for number in range(STARTS):
         tell(f"start {number + 1} of {STARTS}: {encoder}")
-        spent, start = _processor_seconds_of_children(), time.perf_counter()
+        spent, start = children_cpu_seconds(), time.perf_counter()
         done = subprocess.run(
             [sys.executable, "-c", code, encoder, sentence],
             capture_output=True,
@@ -233,18 +233,13 @@ def _warm_start(encoder: str, sentence: str) -> dict[str, float]:
             check=False,
         )
         clock.append(time.perf_counter() - start)
-        processor.append(_processor_seconds_of_children() - spent)
+        processor.append(children_cpu_seconds() - spent)
         if done.returncode:
             raise RuntimeError((done.stderr.strip() or "failed").splitlines()[-1])
     return {
         "warm_start_seconds": round(min(clock), 2),
         "warm_start_processor_seconds": round(min(processor), 2),
     }
-
-
-def _processor_seconds_of_children() -> float:
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from benchmarks.device import device_name, device_of
 from benchmarks.evaluation_input import MR_SIZE, Input, inputs
 from benchmarks.quick import parse_arguments
 from benchmarks.references.sklearn_protocol import (
@@ -30,7 +31,6 @@ from benchmarks.references.sklearn_protocol import (
 )
 from benchmarks.report import Table, fail, header, print_last_line, print_table, tell
 from benchmarks.stopwatch import Spent, Stopwatch
-from benchmarks.training_rate import device_name, device_of
 from models.config.training_presets import preset
 from models.encoding.named_encoder import resolve_encoder
 from models.encoding.reading_encoder import EncoderSettings
@@ -138,7 +138,7 @@ def _inputs(options: argparse.Namespace) -> list[Input]:
     return inputs(
         encoder,
         representation,
-        EmbeddingCache(kept),
+        EmbeddingCache(),
         data_folder=options.data,
         tasks=options.tasks,
         corpus=options.corpus,
@@ -300,7 +300,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--preset", default="laptop", help="of a random encoder")
     add("--changes", default=WIDE_ENCODER, help="of the preset, as JSON")
     add("--poolings", default="max,mean,min,last", help="of each view's states, side by side")
-    add("--cache", type=Path, help="folder that keeps embeddings and parses; by default none")
+    add("--cache", type=Path, help="folder that keeps parses; by default none")
     add("--converged", action="store_true", help="also let scikit-learn walk until it is done")
     add("--tolerance", type=float, default=CONVERGED.tolerance, help="at which it then is done")
     add("--folds", type=int, default=10, help="outer and inner")

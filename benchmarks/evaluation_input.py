@@ -57,7 +57,7 @@ def inputs(
     """Returns the classification tasks whose data are there.
 
     Args:
-        cache: where embeddings are kept.
+        cache: keeps the embeddings of the last sentences.
         data_folder: SentEval's; None takes the default run's sentences as one task like MR.
         tasks: names, or ``all``.
         corpus: of the default run, see `corpus_folders`.

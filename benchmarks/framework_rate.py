@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import torch
 
+from benchmarks.device import wait_for
 from benchmarks.framework_contestants import OURS, REFERENCES, Contestant, Step, Turn
 from benchmarks.report import tell
 from benchmarks.stopwatch import Stopwatch
-from benchmarks.training_rate import wait_for
 from models.config.training_config import TrainingConfig
 from models.corpus.sentence_block import SentenceBlock
 from models.encoders.kernels.gemm import use_gemm

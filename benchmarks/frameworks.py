@@ -21,21 +21,27 @@ from typing import get_args
 import torch
 
 from benchmarks.corpus import add_corpus_options, corpus_folders, identity
+from benchmarks.device import device_name, device_of
 from benchmarks.framework_contestants import TrainingText, contestants, read_text
 from benchmarks.framework_rate import Comparison, Turns, compare
 from benchmarks.framework_tables import comparison_table, figures
-from benchmarks.gemm_speed import measure_training_products
 from benchmarks.quick import parse_arguments
 from benchmarks.report import fail, header, print_last_line, print_table, tell
-from benchmarks.training_rate import device_name, device_of
 from models.config.training_config import Precision, TrainingConfig
 from models.config.training_presets import preset
 from models.corpus.parsed_corpus import CorpusFolders
-from models.encoders.kernels.gemm import MAX_ERROR, GemmBackend
+from models.encoders.kernels.gemm import (
+    MAX_ERROR,
+    GemmBackend,
+    product_errors,
+    training_products,
+)
 from pipeline.base.watched import keep_memory
 
 PRESETS = ("B-G", "B-D")
 STRUCTURED_VIEWS = ("DEP", "CONST")
+PRODUCTS_WIDTH = 1024
+"""Of the products by which it is judged who multiplies exactly."""
 QUICK = {"hidden": 128, "batch": 128, "rounds": 2}
 
 
@@ -102,8 +108,8 @@ def _backends(device: torch.device) -> list[GemmBackend]:
     """Returns the matrix products that an implementation may choose the faster of."""
     if device.type != "cpu":
         return ["default"]
-    measured = measure_training_products(repeats=1)
-    return [name for name, found in measured.items() if found.error <= MAX_ERROR]
+    errors = product_errors(training_products(PRODUCTS_WIDTH))
+    return [name for name, error in errors.items() if error <= MAX_ERROR]
 
 
 def _text(folders: CorpusFolders, options: argparse.Namespace) -> TrainingText:

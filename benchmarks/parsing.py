@@ -3,12 +3,9 @@
 ``python -m benchmarks.parsing`` parses the default run's sentences, or those of treebanks given
 with ``--conllu``, on one thread: supar's ``Parser.predict`` and our dependency parser, exact and
 fast; benepar's length-bucketed ``ChartParser.parse``, its ``parse_sents`` and our constituency
-parser. All take turns, begin every round anew, and their trees are compared. It then runs shard
-jobs, one alone and two at once. The last line it prints is one JSON object.
-
-Rates of the last line count CPU seconds of the best round; ``two_processes_vs_one`` counts wall
-time, so that it needs two cores that nobody else uses. ``dep_fast_las_loss`` is of the treebank's
-trees where there are some, else of those of the exact mode.
+parser. All take turns, begin every round anew, and their trees are compared. The last line it
+prints is one JSON object. Its rates count CPU seconds of the best round; ``dep_fast_las_loss`` is
+of the treebank's trees where there are some, else of those of the exact mode.
 """
 
 from __future__ import annotations
@@ -25,14 +22,12 @@ from benchmarks.parsing_contestants import (
     parse_sents_contestant,
 )
 from benchmarks.parsing_input import ParsingInput, add_text_options, chosen_input
-from benchmarks.parsing_processes import ProcessRates, process_rates
 from benchmarks.parsing_rate import measure
-from benchmarks.parsing_tables import Results, parsing_table, process_table
+from benchmarks.parsing_tables import Results, parsing_table
 from benchmarks.quick import parse_arguments
 from benchmarks.references.benepar_parse import BUCKET_TOKENS
-from benchmarks.report import LackingError, fail, header, print_last_line, print_table
+from benchmarks.report import fail, header, print_last_line, print_table
 from pipeline.base.bundled import BUNDLED_PARSERS, parser_folder
-from pipeline.base.job import available_cores
 from pipeline.parsers.adapters.device import fast_dtype
 
 PARSE_SENTS_WARM_UP = 50
@@ -42,7 +37,6 @@ QUICK = {
     "rounds": 1,
     "bucket_tokens": [1000],
     "parse_sents_sentences": 20,
-    "shard_sentences": 300,
 }
 
 
@@ -56,14 +50,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         text = chosen_input(options, options.sentences)
         run = header("benchmarks.parsing", given, text=text.text, seed=0, quick=options.quick)
         results = _measure(text, options)
-        processes = _measure_processes(text, options)
     except (FileNotFoundError, RuntimeError, ValueError) as error:
         return fail(error)
     print_table(parsing_table(results, options.rounds), run)
-    if processes:
-        print_table(process_table(processes, options.shard_sentences), run)
-    ratio = round(min(one.ratio for one in processes), 3) if processes else None
-    print_last_line({**results.figures(), "two_processes_vs_one": ratio})
+    print_last_line(results.figures())
     return 0
 
 
@@ -91,36 +81,17 @@ def _measure(text: ParsingInput, options: argparse.Namespace) -> Results:
     )
 
 
-def _measure_processes(text: ParsingInput, options: argparse.Namespace) -> list[ProcessRates]:
-    if not options.shard_sentences:
-        return []
-    return [
-        process_rates(
-            stage,
-            parser,
-            text.sentences,
-            num_rows=options.shard_sentences,
-            rounds=options.rounds,
-        )
-        for stage, parser in zip(("dependencies", "constituents"), options.parsers, strict=True)
-    ]
-
-
 def _check(options: argparse.Namespace) -> None:
     """Raises:
-    ValueError: a number below what it may be, or no second core for a second process.
+    ValueError: a number below what it may be.
     """
-    least = {"sentences": 1, "rounds": 1, "parse_sents_rounds": 1, "shard_sentences": 0}
+    least = {"sentences": 1, "rounds": 1, "parse_sents_rounds": 1}
     least |= {} if options.parse_sents_sentences is None else {"parse_sents_sentences": 1}
     if min(options.bucket_tokens) < 1:
         raise ValueError("--bucket-tokens must be at least 1")
     for name, smallest in least.items():
         if getattr(options, name) < smallest:
             raise ValueError(f"--{name.replace('_', '-')} must be at least {smallest}")
-    if options.shard_sentences and available_cores() < 2:
-        raise LackingError(
-            "two shard jobs need two cores; give --shard-sentences 0 to leave them out"
-        )
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -148,12 +119,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--parse-sents-sentences", type=int, help="parse_sents on the first ones only; it is slow")
     add("--parse-sents-rounds", type=int, default=1)
-    add(
-        "--shard-sentences",
-        type=int,
-        default=20_000,
-        help="rows of a shard job, repeated from the sentences; 0 leaves shard jobs out",
-    )
     return parser
 
 

@@ -39,26 +39,19 @@ def add_text_options(parser: argparse.ArgumentParser) -> None:
     add("--corpus", type=Path, help="without --conllu: folder of another parsed corpus")
 
 
-def chosen_input(
-    options: argparse.Namespace, num_sentences: int, *, fewer: bool = False
-) -> ParsingInput:
+def chosen_input(options: argparse.Namespace, num_sentences: int) -> ParsingInput:
     """Returns the first sentences of the text that the command line chose.
-
-    Args:
-        fewer: whether all are taken where there are fewer.
 
     Raises:
         FileNotFoundError: no such corpus.
         ValueError: a file is missing or malformed, or there are fewer sentences.
     """
     if options.conllu:
-        return treebank_input(options.conllu, num_sentences, fewer=fewer)
-    return corpus_input(options.corpus, num_sentences, fewer=fewer)
+        return treebank_input(options.conllu, num_sentences)
+    return corpus_input(options.corpus, num_sentences)
 
 
-def treebank_input(
-    files: Sequence[Path], num_sentences: int, *, fewer: bool = False
-) -> ParsingInput:
+def treebank_input(files: Sequence[Path], num_sentences: int) -> ParsingInput:
     """Returns the first sentences of CoNLL-U files; see `chosen_input`.
 
     Raises:
@@ -70,11 +63,10 @@ def treebank_input(
         [one.tokens for one in annotated],
         [DependencyParse(one.heads, one.deprels) for one in annotated],
         num_sentences,
-        fewer,
     )
 
 
-def corpus_input(corpus: Path | None, num_sentences: int, *, fewer: bool = False) -> ParsingInput:
+def corpus_input(corpus: Path | None, num_sentences: int) -> ParsingInput:
     """Returns the first sentences of a parsed corpus; see `corpus_folders` and `chosen_input`.
 
     Raises:
@@ -83,7 +75,7 @@ def corpus_input(corpus: Path | None, num_sentences: int, *, fewer: bool = False
     """
     folder = corpus_folders(corpus).sentences
     tokens = list(islice(_corpus_sentences(folder), num_sentences + WARM_UP_SENTENCES))
-    return _cut(folder.absolute().parent.name, tokens, None, num_sentences, fewer)
+    return _cut(folder.absolute().parent.name, tokens, None, num_sentences)
 
 
 def _corpus_sentences(folder: Path) -> Iterator[Sentence]:
@@ -104,10 +96,7 @@ def _cut(
     sentences: Sequence[Sentence],
     gold: Sequence[DependencyParse] | None,
     num_sentences: int,
-    fewer: bool,
 ) -> ParsingInput:
-    if fewer:
-        num_sentences = min(num_sentences, len(sentences))
     text = f"first {num_sentences} sentences of {source}"
     if len(sentences) < num_sentences:
         raise ValueError(f"{text}: there are only {len(sentences)}; lower --sentences")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from benchmarks.parsing_contestants import EXACT, FAST, PARSE_SENTS, SUPAR
 from benchmarks.parsing_input import ParsingInput
-from benchmarks.parsing_processes import ProcessRates
 from benchmarks.parsing_rate import Measured, las
 from benchmarks.report import Table
 
@@ -101,26 +100,3 @@ def _constituency_rows(results: Results) -> Iterator[tuple[str, ...]]:
 def _rates(one: Measured) -> tuple[str, ...]:
     rates = (one.rate, one.num_sentences / one.median_seconds, one.num_sentences / one.wall_seconds)
     return one.label, *(f"{rate:.1f}" for rate in rates)
-
-
-def process_table(rates: Sequence[ProcessRates], num_rows: int) -> Table:
-    """Returns what a second shard job at the same time adds."""
-    columns = (
-        *("stage", "one job (sentences/s)", "two jobs (sentences/s)", "times one"),
-        *("one job (sentences/CPU s)", "two jobs (sentences/CPU s)"),
-    )
-    rows = [
-        (
-            *(one.stage, f"{one.one:.0f}", f"{one.two:.0f}", f"{one.ratio:.2f}"),
-            *(f"{one.one_by_cpu:.0f}", f"{one.two_by_cpu:.0f}"),
-        )
-        for one in rates
-    ]
-    notes = [
-        f"each job is a process with one thread that parses a shard of {num_rows} rows, the "
-        "sentences repeated; wall time without loading the parser, the best round of each",
-        "two jobs: twice the rows in the time of the slower one",
-        "sentences/CPU s: of all that a job's process does, loading the parser included, so that "
-        "short shards have less of it",
-    ]
-    return Table("Shard jobs at once", columns, rows, notes)

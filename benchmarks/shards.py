@@ -1,4 +1,4 @@
-"""Measures what parsed shards cost on disk and how fast they are read and checked.
+"""Measures what parsed shards cost on disk and how fast they are read.
 
 ``python -m benchmarks.shards`` reads a parsed corpus in one thread. The last line it prints is one
 JSON object.
@@ -21,8 +21,6 @@ import pyarrow.parquet as pq
 from benchmarks.corpus import STAGES, corpus_folders, identity
 from benchmarks.quick import parse_arguments
 from benchmarks.report import Table, fail, header, print_last_line, print_table, tell
-from pipeline.inspect.check import faults_of
-from pipeline.inspect.dataset import select
 from pipeline.shards.manifests import quarantine_path, read_dataset_manifest, shard_path
 from pipeline.shards.shards import read_shard
 
@@ -55,19 +53,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         assert dependencies is not None  # corpus_folders finds all stages or says what is missing
         pa.set_cpu_count(1)
         sizes = {stage: stage_size(getattr(folders, stage), stage) for stage in STAGES}
-        heads_rate = sizes["dependencies"].rows / _best_seconds(
-            "reading heads", lambda: read_heads(dependencies), options.rounds
-        )
-        check_seconds = _best_seconds(
-            "checking", lambda: _check(folders.sentences.parent), options.rounds
-        )
+        seconds = _best_seconds(lambda: read_heads(dependencies), options.rounds)
     except (FileNotFoundError, ValueError) as error:
         return fail(error)
     figures = {
         "bytes_per_sentence": round(sum(_per_row(sizes[stage]) for stage in PARSED), 1),
         "text_bytes_per_sentence": round(_per_row(sizes["sentences"]), 1),
-        "heads_rows_per_second": round(heads_rate),
-        "check_rows_per_second": round(sizes["sentences"].rows / check_seconds),
+        "heads_rows_per_second": round(sizes["dependencies"].rows / seconds),
     }
     run = header("benchmarks.shards", given, corpus=folders, seed=0, quick=options.quick)
     print_table(_size_table(sizes), run)
@@ -117,21 +109,11 @@ def read_heads(folder: Path) -> int:
     return count
 
 
-def _check(corpus: Path) -> None:
-    """Checks a corpus.
-
-    Raises:
-        ValueError: it has a fault, after which its check is no measure.
-    """
-    for fault in faults_of(select(corpus)):
-        raise ValueError(f"the corpus is not whole: {fault}")
-
-
-def _best_seconds(what: str, measured: Callable[[], object], rounds: int) -> float:
+def _best_seconds(measured: Callable[[], object], rounds: int) -> float:
     """Returns the process time of the fastest of several rounds."""
     seconds = []
     for number in range(rounds):
-        tell(f"{what}: round {number + 1} of {rounds}")
+        tell(f"reading heads: round {number + 1} of {rounds}")
         started = time.process_time()
         measured()
         seconds.append(time.process_time() - started)
@@ -157,10 +139,7 @@ def _size_table(sizes: dict[str, StageSize]) -> Table:
 
 
 def _rate_table(figures: dict[str, float], rounds: int) -> Table:
-    rows = [
-        ["heads into offsets and values", f"{figures['heads_rows_per_second']:,}"],
-        ["check of all stages", f"{figures['check_rows_per_second']:,}"],
-    ]
+    rows = [["heads into offsets and values", f"{figures['heads_rows_per_second']:,}"]]
     note = f"process time of one thread, the best of {rounds} rounds; files in the system's cache"
     return Table("Reading parsed shards", ["what", "sentences/s"], rows, [note])
 

@@ -1,16 +1,10 @@
 """Measures how well and how fast text is split into sentences and tokens, beside other libraries.
 
 ``python -m benchmarks.splitting --treebank NAME=FILE.conllu …`` splits the raw text of treebanks
-and compares sentences and tokens with the annotated ones. Of a text it measures, by ``--parts``,
-
-- ``speed``: the public function in one process, and other libraries on the same: spaCy's
-  sentencizer, nltk's Punkt, pysbd, nupunkt, BlingFire, sentencex (which of them are not installed
-  is said); our tokens are compared with those of spaCy's own rules, text by text;
-- ``workers``: the command line's stage with one worker and with two, which must make the same
-  bytes; ``two_processes_vs_one`` compares their wall time, so that it needs two cores that nobody
-  else uses.
-
-The last line it prints is one JSON object.
+and compares sentences and tokens with the annotated ones. It then splits a text by the public
+function, and by other libraries: spaCy's sentencizer, nltk's Punkt, pysbd, nupunkt, BlingFire,
+sentencex (which of them are not installed is said). Our tokens are compared with those of spaCy's
+own rules, text by text. The last line it prints is one JSON object.
 """
 
 from __future__ import annotations
@@ -39,7 +33,6 @@ from benchmarks.report import (
     tell,
 )
 from benchmarks.splitting_process import IN_MEMORY, paragraphs_of, write_default_text
-from benchmarks.splitting_stage import measure_stage, stage_figures, stage_table
 from benchmarks.splitting_treebanks import Agreement, GoldParagraph, read_paragraphs
 from pipeline.base.job import job_environment
 from pipeline.text.boundaries import sentence_ranges
@@ -47,7 +40,6 @@ from pipeline.text.cleaning import clean_text
 from pipeline.text.tokenization import EnglishTokenizer, TokenizedText, tokenized_by_spacy
 
 OURS = "Treeviews"
-PARTS = ("speed", "workers")
 QUICK = {"others_seconds": 3.0, "compared_paragraphs": 2_000}
 Treebanks = dict[str, list[GoldParagraph]]
 
@@ -67,25 +59,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if not sample:
                 raise ValueError("the text has no paragraph; give another --text")
             scores = _scores(treebanks, sample)
-            speed: dict[str, dict[str, Any]] = {}
-            if "speed" in options.parts:
-                _check_same_tokens(sample)
-                speed = _speed(texts, options)
-            runs = measure_stage(texts) if "workers" in options.parts else []
+            _check_same_tokens(sample)
+            speed = _speed(texts, options)
     except (OSError, ValueError, RuntimeError) as error:
         return fail(error)
     what = ", ".join(map(str, options.text)) or "Python's documentation, as in the default run"
     run = header("benchmarks.splitting", given, text=what, seed=0, quick=options.quick)
     if treebanks:
         print_table(_score_table(treebanks, scores), run)
-    if speed:
-        print_table(_speed_table(speed, len(sample)), run)
-    if runs:
-        print_table(stage_table(runs), run)
-    if absent := _absent() if speed or treebanks else []:
+    print_table(_speed_table(speed, len(sample)), run)
+    if absent := _absent():
         remedy = f"pip install {' '.join(absent)}"
         print_lines([f"Not installed, so not compared: {', '.join(absent)} ({remedy})"])
-    print_last_line(_last_line(treebanks, scores, speed, stage_figures(runs), absent))
+    print_last_line(_last_line(treebanks, scores, speed, absent))
     return 0
 
 
@@ -97,10 +83,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--treebank", nargs="+", default=[], metavar="NAME=FILE", help="treebanks in CoNLL-U")
     text = "files or folders, a blank line between paragraphs; default: the default run's text"
     add("--text", type=Path, nargs="+", default=[], help=text)
-    what = f"what is measured of the text; default: {' '.join(PARTS)}"
-    add("--parts", nargs="+", choices=PARTS, default=PARTS, metavar="PART", help=what)
-    many = "in speed: so many, of the text over and over; default: all"
-    add("--sentences", type=int, default=0, help=many)
     add("--others-seconds", type=float, default=20.0, help="for each other library")
     add("--compared-paragraphs", type=int, default=50_000, help="for the others and for tokens")
     return parser
@@ -201,7 +183,7 @@ def _sentence_f1(paragraphs: Sequence[GoldParagraph], split: Splitter) -> float:
 def _speed(texts: list[str], options: argparse.Namespace) -> dict[str, dict[str, Any]]:
     """Returns what processes measured, one after the other: ours and each other library."""
     tell(f"splitting: {OURS}")
-    found = {OURS: _measured({"paths": texts, "sentences": options.sentences})}
+    found = {OURS: _measured({"paths": texts})}
     limits = {"most": options.compared_paragraphs, "seconds": options.others_seconds}
     for package in (IN_MEMORY, *SPLITTERS):
         tell(f"splitting: {package}")
@@ -270,7 +252,7 @@ def _speed_table(speed: dict[str, dict[str, Any]], compared: int) -> Table:
             "ours: files to shards of tokens, what the tokenizer loads included; in memory and by "
             "the others: paragraphs to sentences alone, loaded before, until their time is up",
             f"ours took {ours['wall_seconds']:.1f} s on the clock and {ours['peak_mib']:,.0f} MiB "
-            f"at most, {ours['grown_mib']:+.1f} MiB from a fifth of the text to its end",
+            "at most",
             f"{compared:,} paragraphs have the same tokens by spaCy's rules, a text at a time",
         ],
     )
@@ -284,35 +266,26 @@ def _last_line(
     treebanks: Treebanks,
     scores: dict[str, dict[str, list[float]]],
     speed: dict[str, dict[str, Any]],
-    stage: dict[str, Any],
     absent: list[str],
 ) -> dict[str, Any]:
-    """Returns all figures; None is what was not measured."""
+    """Returns all figures; None is what was not measured for want of a library."""
     others = [found["sentences"] for name, found in scores.items() if name != OURS]
     vs_spacy = _rate(speed[IN_MEMORY]) / _rate(speed["spacy"]) if "spacy" in speed else None
-
-    def rate(name: str) -> float | None:
-        return round(_rate(speed[name]), 1) if name in speed else None
-
-    def ours(name: str) -> float | None:
-        return round(speed[OURS][name], 1) if speed else None
 
     def named(figures: Sequence[float]) -> dict[str, float]:
         return {name: round(f1, 2) for name, f1 in zip(treebanks, figures, strict=True)}
 
     return {
-        "sentences_per_second": rate(OURS),
-        "in_memory_sentences_per_second": rate(IN_MEMORY),
+        "sentences_per_second": round(_rate(speed[OURS]), 1),
+        "in_memory_sentences_per_second": round(_rate(speed[IN_MEMORY]), 1),
         "vs_spacy_sentencizer": None if vs_spacy is None else round(vs_spacy, 2),
-        **stage,
         "sentence_f1": named(scores[OURS]["sentences"]),
         "token_f1": named(scores[OURS]["tokens"]),
         "best_other_f1": named([max(column) for column in zip(*others, strict=True)])
         if others
         else {},
-        "sentences": ours("sentences"),
-        "peak_mib": ours("peak_mib"),
-        "grown_mib": ours("grown_mib"),
+        "sentences": speed[OURS]["sentences"],
+        "peak_mib": round(speed[OURS]["peak_mib"], 1),
         "absent": absent,
     }
 

@@ -7,7 +7,6 @@ split in the process before.
 from __future__ import annotations
 
 import json
-import os
 import sys
 import tempfile
 import time
@@ -18,9 +17,8 @@ from benchmarks.references.splitters import SPLITTERS
 from pipeline.base.machine import peak_bytes
 from pipeline.sources.files import TextFiles
 from pipeline.sources.paragraphs import Paragraph
-from pipeline.sources.plan import BYTES_PER_ROW
 from pipeline.sources.python_docs import PythonDocs
-from pipeline.sources.streams import Stream, documents_of
+from pipeline.sources.streams import documents_of
 from pipeline.text.boundaries import sentence_ranges
 from pipeline.text.cleaning import clean_text
 from pipeline.text.split import ITEMS_AT_ONCE
@@ -29,25 +27,6 @@ from pipeline.text.tokenization import EnglishTokenizer, SentenceConfig, english
 
 IN_MEMORY = "in memory"
 """Names our own functions where another library could be."""
-_SETTLED = 0.2
-"""Share of the sentences after which memory has what a run keeps."""
-
-
-class RepeatedText(TextFiles):
-    """Files over and over.
-
-    Args:
-        sentences: that they are to have together; twice as many by all that is known.
-    """
-
-    def __init__(self, paths: Sequence[str], sentences: int) -> None:
-        super().__init__(paths)
-        num_bytes = sum([*stream.survey()][-1].offset for stream in super().streams())
-        self._times = 1 + 2 * sentences * BYTES_PER_ROW // max(num_bytes, 1)
-
-    def streams(self) -> list[Stream]:
-        """Returns all files, and again."""
-        return super().streams() * self._times
 
 
 def write_default_text(folder: Path) -> None:
@@ -71,32 +50,19 @@ def paragraphs_of(paths: list[str], most: int) -> list[str]:
     return found
 
 
-def split_text(paths: list[str], sentences: int) -> dict[str, float]:
+def split_text(paths: list[str]) -> dict[str, float]:
     """Splits a text by the public function, into shards that are thrown away.
 
     What the tokenizer loads counts, what Python imports before does not.
-
-    Args:
-        sentences: so many, from the text over and over; 0 takes the text once.
     """
-    source = RepeatedText(paths, sentences) if sentences else TextFiles(paths)
-    resident: list[tuple[float, int]] = []
     started, spent = time.perf_counter(), time.process_time()
     with tempfile.TemporaryDirectory() as scratch:
-        manifest = split_sentences(
-            source,
-            SentenceConfig(limit=sentences),
-            Path(scratch),
-            on_progress=lambda fraction, _: resident.append((fraction, _resident_bytes())),
-        )
-    settled = [size for fraction, size in resident if fraction >= _SETTLED]
-    grown = (settled[-1] - settled[0]) / (1 << 20) if settled else 0.0
+        manifest = split_sentences(TextFiles(paths), SentenceConfig(), Path(scratch))
     return {
         "sentences": manifest.rows,
         "processor_seconds": time.process_time() - spent,
         "wall_seconds": time.perf_counter() - started,
         "peak_mib": peak_bytes() / (1 << 20),
-        "grown_mib": grown,
     }
 
 
@@ -138,14 +104,6 @@ def _other(package: str, texts: Sequence[str]) -> tuple[str, Callable[[Sequence[
     """Returns what counts the sentences that another library finds in texts."""
     name, split_one = SPLITTERS[package](texts)
     return name, lambda some: sum(len(split_one(text)) for text in some)
-
-
-def _resident_bytes() -> int:
-    """Returns the memory that the process has now, where the system tells it; else its peak."""
-    statm = Path("/proc/self/statm")
-    if not statm.exists():
-        return peak_bytes()
-    return int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def main() -> None:

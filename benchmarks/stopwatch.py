@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -34,6 +35,12 @@ class Stopwatch:
     def read(self) -> Spent:
         """Returns what has been spent since then."""
         return Spent(time.perf_counter() - self._wall, time.process_time() - self._cpu)
+
+
+def children_cpu_seconds() -> float:
+    """Returns the CPU time of all ended processes that this one started, and of theirs."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def spent_by(act: Callable[[], object]) -> Spent:

@@ -32,8 +32,6 @@ class TrainingStep:
     """From the word types' vectors [T, E] to the sentences' [B, H]."""
     word_vectors: Tensor
     gemm: GemmBackend
-    scale: float = 1.0
-    """By which a step's forward and backward are multiplied: nodes of the whole over its own."""
 
     def __post_init__(self) -> None:
         self.optimiser = torch.optim.Adam(self.module.parameters(), lr=LEARNING_RATE, fused=True)
@@ -46,9 +44,9 @@ class TrainingStep:
         return output.detach()
 
     def measure(self) -> Spent:
-        """Takes one step; returns what it took, forward and backward scaled."""
+        """Takes one step; returns what it took."""
         use_gemm(self.gemm)
-        return spent_by(self.forward_backward).times(self.scale) + spent_by(self.optimiser.step)
+        return spent_by(self.forward_backward) + spent_by(self.optimiser.step)
 
     def gradients(self) -> dict[str, Tensor]:
         """Returns the gradient of every weight by its name, zero where it took no part."""

@@ -14,8 +14,7 @@ from collections.abc import Sequence
 
 import torch
 
-from benchmarks.arithmetic import best_product_rate
-from benchmarks.comparison import compare
+from benchmarks.comparison import Comparison, compare
 from benchmarks.contestants import VIEWS, Sentences, Task
 from benchmarks.corpus import (
     add_corpus_options,
@@ -24,24 +23,15 @@ from benchmarks.corpus import (
     identity,
     random_vectors,
 )
-from benchmarks.gemm_speed import fastest_gemm
 from benchmarks.quick import parse_arguments
 from benchmarks.references.pytorch_tree_lstm import treelstm_module
 from benchmarks.report import fail, header, print_last_line, print_table, tell
-from benchmarks.schedule_rate import schedule_rates
-from benchmarks.step_profile import profile_rows
-from benchmarks.tree_lstm_tables import Results, comparison_table, profile_table, schedule_table
+from benchmarks.tree_lstm_tables import comparison_table, figures
 from models.corpus.parsed_corpus import CorpusFolders
-from models.encoders.kernels.gemm import choose_gemm, use_gemm
+from models.encoders.kernels.gemm import choose_gemm
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
-QUICK = {
-    "sentences": 100,
-    "hidden": [256],
-    "recursion_sentences": 5,
-    "gemm_sizes": [512],
-    "schedule_repeats": 50,
-}
+QUICK = {"sentences": 100, "hidden": [256]}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -50,8 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parse_arguments(_parser(), given, QUICK)
     torch.set_num_threads(1)
     try:
-        if not options.profile:
-            treelstm_module()  # what would fail later without it is not begun
+        treelstm_module()  # what would fail later without it is not begun
         folders = corpus_folders(options.corpus)
         task = _task(options, folders)
         run = header(
@@ -60,33 +49,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
             seed=options.seed,
             quick=options.quick,
         )
-        if options.profile:
-            print_table(profile_table(profile_rows(task, options.hidden), task), run)
-            return 0
-        results = _measure(task, options)
+        comparisons = _measure(task, options)
     except (ChildProcessError, FileNotFoundError, ModuleNotFoundError, ValueError) as error:
         return fail(error)
-    print_table(comparison_table(results), run)
-    print_table(schedule_table(results), run)
-    print_last_line({**results.figures(), "gemm": task.gemm, **identity(folders)})
+    print_table(comparison_table(task, comparisons), run)
+    print_last_line({**figures(comparisons), "gemm": task.gemm, **identity(folders)})
     return 0
 
 
-def _measure(task: Task, options: argparse.Namespace) -> Results:
-    """Returns all figures; tells on standard error what is being measured."""
+def _measure(task: Task, options: argparse.Namespace) -> list[Comparison]:
+    """Returns a comparison for each view and width; tells on standard error what is measured."""
     dtypes = [DTYPES[name] for name in options.precision]
-    rates = _product_rates(dtypes, options)
     comparisons = []
     for hidden_size in options.hidden:
         for view in VIEWS:
             tell(f"measuring {view} at {hidden_size}")
             comparisons.append(compare(task, view, hidden_size, dtypes))
-        # Again, since the machine may by now be faster: the share must not gain by that.
-        again = _product_rates(dtypes, options)
-        rates = {dtype: max(rate, again[dtype]) for dtype, rate in rates.items()}
-    use_gemm("default")
-    schedules = schedule_rates(task.sentences.block, options.schedule_repeats)
-    return Results(task, comparisons, schedules, rates)
+    return comparisons
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -99,11 +78,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--repeats", type=int, default=3, help="steps of each; its best one counts")
     parser.add_argument(
         "--gemm",
-        choices=("auto", "default", "onednn", "fastest"),
+        choices=("auto", "default", "onednn"),
         default="auto",
-        help="who multiplies float32 matrices for our encoders; auto is what a training chooses, "
-        "fastest takes the faster one even where it is so by chance; the others have the default, "
-        "with which ours are measured as well",
+        help="who multiplies float32 matrices for our encoders; auto is what a training chooses; "
+        "the others have the default, with which ours are measured as well",
     )
     parser.add_argument(
         "--precision",
@@ -112,46 +90,22 @@ def _parser() -> argparse.ArgumentParser:
         default=["float32"],
         help="float32 is always measured; bfloat16 adds rows of our encoders in it",
     )
-    parser.add_argument(
-        "--recursion-sentences",
-        type=int,
-        default=20,
-        help="recursion node by node is slow: it is measured on so many sentences, and forward "
-        "and backward scaled by the number of nodes",
-    )
-    parser.add_argument("--gemm-sizes", type=int, nargs="+", default=[1024, 1536, 2048])
-    parser.add_argument("--schedule-repeats", type=int, default=200)
-    parser.add_argument(
-        "--profile", action="store_true", help="show instead where our encoders' time goes"
-    )
     return parser
 
 
 def _task(options: argparse.Namespace, folders: CorpusFolders) -> Task:
-    for name in ("sentences", "recursion_sentences", "repeats", "word_size", "schedule_repeats"):
+    for name in ("sentences", "repeats", "word_size"):
         if getattr(options, name) < 1:
             raise ValueError(f"--{name.replace('_', '-')} must be at least 1")
     options.precision = list(dict.fromkeys(["float32", *options.precision]))
     vectors = random_vectors(folders, options.word_size, options.seed)
     block = first_sentences(folders, vectors, options.sentences)
-    gemm = options.gemm
-    if gemm in {"auto", "fastest"}:
-        gemm = choose_gemm() if gemm == "auto" else fastest_gemm()
     return Task(
         sentences=Sentences(block, torch.from_numpy(vectors.matrix)),
-        recursion_sentences=options.recursion_sentences,
-        gemm=gemm,
+        gemm=choose_gemm() if options.gemm == "auto" else options.gemm,
         repeats=options.repeats,
         seed=options.seed,
     )
-
-
-def _product_rates(
-    dtypes: Sequence[torch.dtype], options: argparse.Namespace
-) -> dict[torch.dtype, float]:
-    return {
-        dtype: best_product_rate(dtype, options.gemm_sizes, options.repeats) for dtype in dtypes
-    }
 
 
 if __name__ == "__main__":

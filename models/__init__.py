@@ -45,8 +45,8 @@ def load(
         device: torch's device, or its name, of where to parse and embed.
         on_refusal: ``error`` for a sentence that cannot be taken (empty, longer than the parsers'
             510 tokens, rejected by one), or ``zero`` for a vector of zeros, listed in ``refused``.
-        dependency_parser: folder of the parser of the views DEP and DEPSUM.
-        constituency_parser: folder of the parser of the views CONST and CONSTSUM.
+        dependency_parser: folder of the parser of the view DEP.
+        constituency_parser: folder of the parser of the view CONST.
         vectors: the word vectors; a model that has its own within its folder, as ``english`` has,
             takes none.
 

@@ -26,11 +26,10 @@ from models.encoding.string_encoder import Asked, StringEncoder
 from models.search.similarity import normalized
 from pipeline.base.atomic_files import write_by_library
 from pipeline.base.foreign_text import decoded_lines
-from pipeline.base.job import JobMistakeError
 from pipeline.base.refusal import RefusedSentence
 
 LINES_AT_ONCE = 32_768
-"""Of each process; a whole number of what encoders read at once."""
+"""A whole number of what encoders read at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +122,7 @@ def encode_lines(
         return found
     start, done, width = out.tell(), 0, 0
     refused: list[RefusedSentence] = []
-    for piece in _pieces(lines, name, LINES_AT_ONCE * asked.processes):
+    for piece in _pieces(lines, name, LINES_AT_ONCE):
         vectors = _encoded(encoder, piece, asked, done, show_progress=show_progress)
         if normalize:
             vectors = normalized(vectors)
@@ -168,10 +167,9 @@ def _encoded(
             piece,
             pooling=asked.pooling,
             batch_size=asked.batch_size,
-            processes=asked.processes,
             show_progress=show_progress,
         )
-    except (ValueError, JobMistakeError) as error:
+    except ValueError as error:
         if not first:
             raise
         raise ValueError(f"counted from line {first + 1:,} on: {error}") from error

@@ -3,15 +3,15 @@
 The job names the encoder, the tasks and where their data lies::
 
     {"encoder": "data/work/models/DEP-CONST-…", "name": "DEP,CONST trained", "tasks": ["MR"],
-     "data": "senteval/data", "out": "results", "cache": "embeddings", "threads": 2}
+     "data": "senteval/data", "out": "results", "threads": 2}
 
 ``encoder`` is what ``models.encoding.encoder_names`` describes. One JSON file a task comes
 out, also for a task whose data is absent; ``out`` may also be an object from each task to a folder
 of its own. Further keys, all optional: ``representation`` and ``protocol`` (fields that differ from
 their defaults), ``seed`` (of the encoder, for the result), ``data_manifest`` (what
 ``DownloadSentEval`` wrote of the data), ``encoder_version`` (of a function of your own: what its
-embeddings and results are kept under, beside the checksum of its module; without it both are made
-anew in each run), ``encoder_source`` (that checksum, as whoever wrote the job saw it), ``parses``
+results are kept under, beside the checksum of its module; without it they are made anew in each
+run), ``encoder_source`` (that checksum, as whoever wrote the job saw it), ``parses``
 (folder of tokens and parses that encoders share; without it they are kept for this job alone),
 ``device``, ``encoder_settings``
 (``batch_size``, ``on_refusal``, ``vectors``, ``dependency_parser``, ``constituency_parser``,
@@ -35,11 +35,10 @@ import torch
 from models.encoding.encoder_interface import Encoder, MeasuredEncoder, ViewEncoder
 from models.encoding.encoder_names import parse_encoder_name
 from models.encoding.named_encoder import resolve_encoder, words_beside
-from models.encoding.own_encoder import RememberingEncoder, kept_checksum
+from models.encoding.own_encoder import kept_checksum
 from models.encoding.reading_encoder import EncoderSettings
 from models.encoding.sentence_reader import keep_given
 from models.encoding.text_encoder import available_device
-from models.evaluation.embedding_cache import EmbeddingCache
 from models.evaluation.evaluate_task import MAX_REFUSED, Evaluation, evaluate_task, remarks_of
 from models.evaluation.protocols.config import ProtocolConfig
 from models.evaluation.representations.representation import Representation
@@ -68,7 +67,7 @@ from models.evaluation.tasks.task import EvaluationTask
 from models.evaluation_request import check_results
 from models.kept_encoder import encoder_of
 from models.report.evaluation_table import evaluation_table
-from pipeline.base.digest import digest_of, sha256_of_file
+from pipeline.base.digest import sha256_of_file
 from pipeline.base.job import Progress, run_from_command_line
 from pipeline.downloads.evaluation_data import check_data_folder
 
@@ -76,7 +75,6 @@ _NEEDED = ("encoder", "tasks", "data", "out")
 _OPTIONAL = (
     "name",
     "seed",
-    "cache",
     "parses",
     "encoder_version",
     "encoder_source",
@@ -239,23 +237,15 @@ def evaluation_of(job: Mapping[str, Any], encoder: Encoder | None = None) -> Eva
     representation = Representation.from_dict(job.get("representation", {}))
     source = _source(job)
     encoder = encoder or resolve_encoder(str(job["encoder"]), settings)
-    identity = _identity(job, encoder, source)
-    cache_name = None
-    if not isinstance(encoder, ViewEncoder):
-        if "encoder_version" in job:  # two functions may be of the same version
-            cache_name = digest_of({"encoder": identity.digest})
-        else:
-            encoder = RememberingEncoder(encoder)
-    cache, manifest = job.get("cache"), job.get("data_manifest")
+    manifest = job.get("data_manifest")
     return Evaluation(
         encoder=encoder,
-        identity=identity,
+        identity=_identity(job, encoder, source),
         data_folder=Path(job["data"]),
         data_manifest=None if manifest is None else Path(manifest),
         representation=representation,
         protocol=ProtocolConfig.from_dict(job.get("protocol", {})),
-        cache=EmbeddingCache(None if cache is None else Path(cache)),
-        cache_name=cache_name,
+        is_versioned=isinstance(encoder, ViewEncoder) or "encoder_version" in job,
         # Zeros that are asked for may be any number; unsaid, few sentences may be zeros.
         max_refused=1.0 if given.get("on_refusal") == "zero" else MAX_REFUSED,
         words=words_beside(encoder, settings) if representation.join_words else None,
@@ -343,7 +333,7 @@ def standing_result(path: Path, task: EvaluationTask, evaluation: Evaluation) ->
     result = read_result(path)
     if isinstance(result, AbsentResult) or result.setup.difference(evaluation.setup(task)):
         return None
-    if not isinstance(evaluation.encoder, ViewEncoder) and evaluation.cache_name is None:
+    if not evaluation.is_versioned:
         return None
     files = {name: evaluation.data_folder / name for name in result.data.files}
     same = all(
@@ -362,7 +352,7 @@ def status_of(result: Result) -> str:
     if isinstance(result, AbsentResult):
         return "absent"
     names = [main_metric(result.task)]
-    if result.task.protocol == "similarity" and not result.task.score:
+    if result.task.protocol == "similarity":
         names.append("spearman_all")
     scores = {name: result.scores[name] for name in names}
     return ", ".join(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +24,9 @@ from models.evaluation.representations.representation import (
     representation_named,
 )
 from models.evaluation.task_result import AbsentResult, read_results, results_by_file
-from models.evaluation.tasks.declarations import DERIVED, TASKS, task_named, tasks_named
+from models.evaluation.tasks.declarations import DERIVED, tasks_named
 from models.evaluation.tasks.load import derived_note
-from models.evaluation.tasks.task import MTEB_TASK, OWN_PAIRS, EvaluationTask
+from models.evaluation.tasks.task import EvaluationTask
 from pipeline.base.digest import digest_of, sha256_of_file
 from pipeline.base.job import Progress, available_cores
 from pipeline.downloads.evaluation_data import check_data_folder
@@ -42,23 +42,19 @@ class EvaluationRequest:
 
     encoder: str
     """Of the grammar of `models.encoding.encoder_names`."""
-    data: Path | None = None
-    """SentEval's data folder: it holds downstream/, probing/ and words/."""
-    mteb_data: Path | None = None
-    """The folder that has a folder an MTEB task."""
+    data: Path
+    """SentEval's data folder: it holds downstream/ and probing/."""
     tasks: str = "all"
-    """Names, separated by commas; with both kinds of data MTEB's begin with ``mteb-``."""
+    """Names, separated by commas."""
     out: Path | None = None
     """Folder of the results; by default results/ENCODER, with a digest where representation or
     protocol are not the default ones."""
     name: str | None = None
     """What tables call the encoder."""
-    cache: Path = Path("results/embeddings")
-    """Folder that keeps embeddings."""
-    parses: Path | None = None
-    """Folder that keeps tokens and parses for other encoders; by default beside the cache."""
+    parses: Path = Path("results/parses")
+    """Folder that keeps tokens and parses for other encoders."""
     encoder_version: str | None = None
-    """Of a function of the user's own: what its embeddings and results are kept under."""
+    """Of a function of the user's own: what its results are kept under."""
     representation: str = "plain"
     representation_changes: Mapping[str, Any] = field(default_factory=dict)
     protocol: Mapping[str, Any] = field(default_factory=dict)
@@ -92,26 +88,10 @@ def evaluate(request: EvaluationRequest, on_progress: Progress) -> Evaluated:
     """
     from models.evaluate_tasks import execute
 
-    names: str = request.tasks
-    mtebs: tuple[str, ...] = ()
-    if request.mteb_data is not None:
-        from models.evaluate_mteb import divided
-
-        names, mtebs = divided(request.tasks, senteval=request.data is not None)
-    job = job_of(replace(request, tasks=names))
-    if mtebs:
-        from models.evaluate_mteb import execute as execute_mteb
-        from models.mteb.tasks import mteb_task_names
-
-        assert request.mteb_data is not None
-        mtebs = tuple(mteb_task_names(mtebs, request.mteb_data))
-    scored = [*job["tasks"], *(f"{MTEB_TASK}{name}" for name in mtebs)]
-    check_results({**job, "tasks": scored}, request.data)
-    if job["tasks"]:
-        execute(job, on_progress)
-    if mtebs:
-        execute_mteb({**job, "tasks": mtebs, "data": str(request.mteb_data)}, on_progress)
-    asked = None if "all" in request.tasks.split(",") else tuple(scored)
+    job = job_of(request)
+    check_results(job, request.data)
+    execute(job, on_progress)
+    asked = None if request.tasks.strip().lower() == "all" else tuple(job["tasks"])
     return Evaluated(Path(job["out"]), asked)
 
 
@@ -137,19 +117,12 @@ def scores_in(folder: Path, tasks: Sequence[str] | None = None) -> dict[str, Any
     }
 
 
-def known_tasks() -> list[EvaluationTask]:
-    """Returns all tasks, and that of the user's own graded pairs last."""
-    return [*TASKS, task_named(f"{OWN_PAIRS}NAME")]
-
-
-def check_results(
-    job: Mapping[str, Any], data: Path | None, encoder: Encoder | None = None
-) -> None:
+def check_results(job: Mapping[str, Any], data: Path, encoder: Encoder | None = None) -> None:
     """Refuses a folder of results that this run would mix with its own.
 
     Args:
         job: of `models.evaluate_tasks`; ``out`` is one folder.
-        data: SentEval's data folder; without it, results on SentEval's data are not looked at.
+        data: SentEval's data folder.
         encoder: what the job's ``encoder`` names, where that is an object of this process.
 
     Raises:
@@ -164,9 +137,8 @@ def check_results(
     for path, result in results_by_file(Path(job["out"])).items():
         if isinstance(result, AbsentResult):
             continue
-        # MTEB's results name no files: their data are compared when they are scored.
         for name, sha256 in result.data.files.items():
-            if data is not None and not _is_file_of(data / name, sha256):
+            if not _is_file_of(data / name, sha256):
                 raise ValueError(
                     f"{path}: the result on another {name} than that in {data}; choose another "
                     "folder by --out, or delete it"
@@ -189,8 +161,7 @@ def job_of(request: EvaluationRequest) -> dict[str, Any]:
     Raises:
         ValueError: no data folder, or an unknown task, preset or field.
     """
-    if request.data is not None:
-        check_data_folder(request.data)
+    check_data_folder(request.data)
     representation = representation_named(
         request.representation, **dict(request.representation_changes)
     )
@@ -200,10 +171,9 @@ def job_of(request: EvaluationRequest) -> dict[str, Any]:
         "encoder": request.encoder,
         "name": request.name or parse_encoder_name(request.encoder).shown,
         "tasks": [task.name for task in _tasks(request)],
-        "data": str(request.data or request.mteb_data),
+        "data": str(request.data),
         "out": str(out),
-        "cache": str(request.cache),
-        "parses": str(request.parses or request.cache.parent / "parses"),
+        "parses": str(request.parses),
         "representation": representation.to_dict(),
         "protocol": dict(request.protocol),
         "encoder_settings": {**request.encoder_settings, "config": config.to_dict()},
@@ -217,8 +187,6 @@ def job_of(request: EvaluationRequest) -> dict[str, Any]:
 
 def _tasks(request: EvaluationRequest) -> tuple[EvaluationTask, ...]:
     """Returns the tasks that are asked for; all of derived data are others than of SentEval's."""
-    if request.data is None or not request.tasks:
-        return ()
     return tasks_named(request.tasks, derived=derived_note(DERIVED[0], request.data) is not None)
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 from models.encoding.encoder_interface import Encoder
@@ -12,23 +11,8 @@ from models.encoding.encoder_names import parse_encoder_name
 from models.encoding.named_encoder import own_encoder, string_encoder
 from models.encoding.reading_encoder import EncoderSettings, OnRefusal
 from models.encoding.string_encoder import StringEncoder
+from models.model.hub import SCHEME
 from models.model.model_description import MODEL_FILE
-
-
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    asked: tuple[str, ...]
-    """What it was asked for by, and from where: a folder's path may be relative."""
-    written: dict[Path, int]
-    """Each folder of a model that it stands on, and when that was written."""
-    encoder: StringEncoder
-
-    def is_for(self, asked: tuple[str, ...]) -> bool:
-        return self.asked == asked and all(_written(p) == t for p, t in self.written.items())
-
-
-_lock = Lock()
-_kept: _Kept | None = None
 
 
 def encoder_of(
@@ -45,28 +29,35 @@ def encoder_of(
         FileNotFoundError: no such encoder.
         ValueError: see `string_encoder`; or it is nothing that encodes.
     """
-    global _kept  # noqa: PLW0603 - one encoder a process, whoever asks
     if isinstance(given, StringEncoder):
         return given
     settings = EncoderSettings(device=device, on_refusal=on_refusal)
-    if not isinstance(given, str | Path):
-        function: Any = given.encode if isinstance(given, Encoder) else given
-        if not callable(function):
-            raise ValueError(
-                f"{type(given).__name__} is no encoder; give a name, a model's folder, an object "
-                "with a method encode, or a function from a list of strings to a matrix [n, d]"
-            )
-        return own_encoder(function, getattr(given, "__name__", type(given).__name__), settings)
-    asked = (str(given), device, on_refusal, str(Path.cwd()))
-    with _lock:
-        if _kept is not None and _kept.is_for(asked):
-            return _kept.encoder
-        _kept = None  # frees the memory before more is taken
-    # Outside the lock: a module of the user's own may encode something when it is imported.
-    encoder = string_encoder(str(given), settings)
-    with _lock:
-        _kept = _Kept(asked, {folder: _written(folder) for folder in _folders(encoder)}, encoder)
-    return encoder
+    if isinstance(given, str | Path):
+        called = str(given)
+        # A hub is asked once: what a name of its stands for is not looked up for the key.
+        parts = () if SCHEME in called else parse_encoder_name(called).parts
+        written = tuple((part.folder.resolve(), _written(part.folder)) for part in parts)
+        return _kept(called, settings, written)
+    function: Any = given.encode if isinstance(given, Encoder) else given
+    if not callable(function):
+        raise ValueError(
+            f"{type(given).__name__} is no encoder; give a name, a model's folder, an object "
+            "with a method encode, or a function from a list of strings to a matrix [n, d]"
+        )
+    return own_encoder(function, getattr(given, "__name__", type(given).__name__), settings)
+
+
+@lru_cache(maxsize=1)
+def _kept(
+    called: str, settings: EncoderSettings, written: tuple[tuple[Path, int], ...]
+) -> StringEncoder:
+    """Returns the encoder of a name.
+
+    Args:
+        written: each folder of a model that it stands on, and when that was written.
+    """
+    del written  # part of the key only: the model of a folder may be trained again
+    return string_encoder(called, settings)
 
 
 def vectors_of(given: Any, encoder: object) -> Any:
@@ -86,15 +77,8 @@ def vectors_of(given: Any, encoder: object) -> Any:
     return given
 
 
-def _folders(encoder: StringEncoder) -> list[Path]:
-    """Returns the folders of the models that an encoder stands on."""
-    if encoder.origin is None:
-        return []
-    return [part.folder for part in parse_encoder_name(encoder.origin["called"]).parts]
-
-
 def _written(folder: Path) -> int:
-    """Returns when a model's folder was written, 0 of what is none: it may be trained again."""
+    """Returns when a model's folder was written, 0 of what is none."""
     try:
         return (folder / MODEL_FILE).stat().st_mtime_ns
     except OSError:

@@ -1,20 +1,251 @@
-"""What is known of a model's folder without loading it: what ``treeviews models`` shows."""
+"""What stands in folders, read without loading or making anything.
+
+What is in a work folder and how two of its folders differ: ``treeviews list`` and ``diff``. What a
+model is: ``treeviews models show``.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from models.config.views import needed_stages
+from models.evaluation.scores import main_metric
+from models.evaluation.task_result import TaskResult, results_by_file
 from models.model.card import CARD_FILE, licence_of
-from models.model.ensemble import ENSEMBLE_FILE, is_ensemble, member_folders, read_ensemble
+from models.model.ensemble import is_ensemble, member_folders, read_ensemble
 from models.model.hub import folder_called
 from models.model.model_description import (
     MODEL_FILE,
     read_model_description,
 )
 from pipeline.base.bundled import BUNDLED_MODELS
+from pipeline.base.json_files import read_object
 from pipeline.base.mistakes import did_you_mean, sentence_of
+from pipeline.shards.manifests import MANIFEST_NAME
+
+CONFIG_NAME = "config.json"
+_KINDS = {
+    "corpora": "corpus",
+    "models": "model",
+    "evaluation/jobs": "results",
+    "reports": "report",
+    "experiments": "table",
+}
+"""Folder of the work folder -> what each folder in it is."""
+_REMEDY = "delete the folder and run the stage again"
+
+Scores = dict[str, float]
+Difference = dict[str, tuple[Any, Any]]
+"""Name -> the values of both; None where one has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A corpus, model, report, table, or the results of an encoder."""
+
+    kind: str
+    name: str
+    """Its folder in the work folder; of a model that ships the name that commands take."""
+    about: str
+    """Of a corpus its stages, of a model its seed, of results the encoder."""
+    text: str
+    """Folder of the corpus that it was made from, of a report the source in words."""
+    made: float
+    """When its configuration was written, in seconds since 1970."""
+    num_bytes: int
+    score: str
+    """The main one; or what is wrong with its files."""
+
+
+def listed(work_folder: Path) -> list[Listed]:
+    """Returns what stands in a work folder, what was made last at the end of its kind.
+
+    Raises:
+        FileNotFoundError: there is no such folder.
+    """
+    if not work_folder.is_dir():
+        raise FileNotFoundError(f"{work_folder}: no such work folder; run something first")
+    return [
+        _listed(kind, folder, work_folder)
+        for place, kind in _KINDS.items()
+        for folder in sorted((work_folder / place).glob("*-*"), key=_when)
+        if _configs(folder) or (folder / MODEL_FILE).is_file()
+    ]
+
+
+def shipped_models() -> list[Listed]:
+    """Returns the models that ship."""
+    return [
+        Listed("model", name, "ships", "", 0.0, bytes_below(folder), "")
+        for name, folder in BUNDLED_MODELS.items()
+    ]
+
+
+def _listed(kind: str, folder: Path, work_folder: Path) -> Listed:
+    try:
+        about, text = _made_of(folder, work_folder)
+        score = main_score(folder)
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        about, text, score = "", "", f"damaged: {sentence_of(error)}"
+    name = folder.relative_to(work_folder).as_posix()
+    return Listed(kind, name, about, text, _when(folder), bytes_below(folder), score)
+
+
+def _made_of(folder: Path, work_folder: Path) -> tuple[str, str]:
+    """Returns what tells a folder from others of its kind, and the text that it was made from."""
+    if (path := folder / "report.json").is_file():
+        return "", _read(path)["corpus"]
+    for result in _results(folder):
+        return result.setup.encoder.name, result.data.derived_from
+    if not (folder / CONFIG_NAME).is_file():
+        return ", ".join(map(_stage_of, _configs(folder))), ""
+    config = _read(folder / CONFIG_NAME)
+    corpora = (work_folder / "corpora").glob(f"*-{config.get('sentences')}")
+    seed = config.get("training", {}).get("seed")
+    return "" if seed is None else f"seed {seed}", next((one.name for one in corpora), "")
+
+
+def main_score(folder: Path) -> str:
+    """Returns the first of `scores_in` a folder in words; empty where it has none."""
+    for name, value in scores_in(folder).items():
+        return f"{value:,.0f} {name}" if name == "sentences" else f"{name} {value:.1f}"
+    return ""
+
+
+def scores_in(folder: Path) -> Scores:
+    """Returns the scores of a model, a report or of results; of a corpus how many sentences it has.
+
+    Raises:
+        OSError, ValueError: a file is damaged; names it.
+        LookupError, TypeError: it is of a release that had other fields.
+    """
+    if (path := folder / "report.json").is_file():
+        report = _read(path)
+        seeds = report.get("trained_seeds")
+        rows = {row["name"]: row["result"]["average"] for row in report["rows"]}
+        means = {name: mean["value"] for name, mean in rows.items() if mean}
+        return {"mean of the seeds": seeds["average"], **means} if seeds else means
+    if (path := folder / "summary.json").is_file():
+        best = _read(path)["held_out"]["best"]
+        return {"held-out accuracy": 100 * best["accuracy"]}
+    for path in (folder / MANIFEST_NAME, folder / "sentences" / MANIFEST_NAME):
+        if path.is_file() and "rows" in (manifest := _read(path)):
+            return {"sentences": manifest["rows"]}
+    results = list(_results(folder))
+    scores = {one.task.name: one.scores[main_metric(one.task)].value for one in results}
+    mean = sum(scores.values()) / max(1, len(scores))
+    return {f"mean of {len(scores)} tasks": mean, **scores} if len(scores) > 1 else scores
+
+
+def config_in(folder: Path) -> dict[str, Any]:
+    """Returns the settings that a folder was made with, each by its keys joined by dots.
+
+    Of a report those of all its stages, of results how the encoder was scored.
+
+    Raises:
+        OSError, ValueError: a file is damaged; names it.
+    """
+    if (path := folder / "report.json").is_file():
+        return dict(_flat(_read(path)["config"]))
+    for result in _results(folder):
+        return dict(_flat(asdict(result.setup)))
+    if (path := folder / CONFIG_NAME).is_file():
+        return dict(_flat(_read(path)))
+    if (folder / MODEL_FILE).is_file():
+        return dict(_flat({"training": model_facts(folder)["config"]}))
+    return dict(_flat({_stage_of(path): _read(path) for path in _configs(folder)}))
+
+
+def difference(first: str, second: str, work_folder: Path) -> dict[str, Difference]:
+    """Returns the settings in which two folders differ, and all their main scores side by side.
+
+    Raises:
+        FileNotFoundError: there is no such folder.
+    """
+    folders = [_folder_called(name, work_folder) for name in (first, second)]
+    config, scores = (_beside(*map(read, folders)) for read in (config_in, scores_in))
+    differ = {name: pair for name, pair in config.items() if pair[0] != pair[1]}
+    return {"settings": differ, "scores": scores}
+
+
+def _folder_called(name: str, work_folder: Path) -> Path:
+    places = (Path(name), work_folder / name, BUNDLED_MODELS.get(name, Path(name)))
+    for folder in places:
+        if folder.is_dir():
+            return folder
+    raise FileNotFoundError(f"{name}: no such folder; `treeviews list` names those that are there")
+
+
+def _beside(first: Mapping[str, Any], second: Mapping[str, Any]) -> Difference:
+    return {name: (first.get(name), second.get(name)) for name in {**first, **second}}
+
+
+def _results(folder: Path) -> Iterator[TaskResult]:
+    """Yields the results in a folder, or of the job that it is of."""
+    folders = [folder]
+    if folder.parent.name == "jobs" and (folder / CONFIG_NAME).is_file():
+        place = folder.parents[1] / "results"
+        digests = _read(folder / CONFIG_NAME).get("evaluations", ())
+        folders = [found for digest in digests for found in sorted(place.glob(f"*-{digest}"))]
+    for one in folders:
+        for result in results_by_file(one).values():
+            if isinstance(result, TaskResult):
+                yield result
+
+
+def _configs(folder: Path) -> list[Path]:
+    """Returns the configuration of a folder; of a corpus those of its stages."""
+    own = folder / CONFIG_NAME
+    return [own] if own.is_file() else sorted(folder.glob(f"*/{CONFIG_NAME}"))
+
+
+def _stage_of(config: Path) -> str:
+    """Returns the name of a folder in a corpus without its digest: ``dependencies-dependency``."""
+    name = config.parent.name
+    return name.rpartition("-")[0] or name
+
+
+def _when(folder: Path) -> float:
+    return max((path.stat().st_mtime for path in _configs(folder)), default=folder.stat().st_mtime)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    return read_object(path, (), remedy=_REMEDY)
+
+
+def _flat(value: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """Yields the values of nested objects, lists as JSON."""
+    for name, inner in value.items():
+        if isinstance(inner, Mapping):
+            yield from _flat(inner, f"{above}{name}.")
+        else:
+            yield f"{above}{name}", json.dumps(inner) if isinstance(inner, list | tuple) else inner
+
+
+def bytes_below(folder: Path) -> int:
+    """Returns the bytes of the files in a folder and below; a link counts as itself."""
+    size = 0
+    with suppress(OSError), os.scandir(folder) as entries:  # what is gone meanwhile is left out
+        for entry in entries:
+            is_folder = entry.is_dir(follow_symlinks=False)
+            own = entry.stat(follow_symlinks=False).st_size
+            size += bytes_below(Path(entry.path)) if is_folder else own
+    return size
+
+
+def size_in_words(num_bytes: float) -> str:
+    """Returns a size as people read it: ``433 kB``, ``4.4 MB``."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if num_bytes < 1000:
+            return f"{num_bytes:.{0 if unit in ('B', 'kB') or num_bytes >= 100 else 1}f} {unit}"
+        num_bytes /= 1000
+    return f"{num_bytes:,.1f} TB"
 
 
 def model_folder(called: str) -> Path:
@@ -30,28 +261,6 @@ def model_folder(called: str) -> Path:
             f"{', '.join(BUNDLED_MODELS)}{did_you_mean(called, known=BUNDLED_MODELS)}"
         )
     return folder
-
-
-def listed_models(folder: Path) -> list[dict[str, Any]]:
-    """Returns the models right below a folder and those that ship, each as `model_facts` has it.
-
-    Each has a ``name``, too, and says whether it ``ships``. Of one that cannot be read there is
-    the ``path`` and, as ``damaged``, what is wrong.
-    """
-    places = [*folder.glob(f"*/{MODEL_FILE}"), *folder.glob(f"*/{ENSEMBLE_FILE}")]
-    own = [(path.parent, False) for path in sorted(places)]
-    shipped = [(path, True) for path in BUNDLED_MODELS.values()]
-    return [
-        {"name": path.name, "ships": ships, **_facts_or_damage(path)}
-        for path, ships in [*own, *shipped]
-    ]
-
-
-def _facts_or_damage(folder: Path) -> dict[str, Any]:
-    try:
-        return model_facts(folder)
-    except (OSError, ValueError) as error:
-        return {"path": str(folder), "damaged": sentence_of(error)}
 
 
 def model_facts(folder: Path) -> dict[str, Any]:
@@ -70,7 +279,7 @@ def model_facts(folder: Path) -> dict[str, Any]:
         "views": list(config.views),
         "objective": config.objective,
         "needs": needed_stages(config.views),
-        "bytes": _bytes_of(folder),
+        "bytes": bytes_below(folder),
         "seed": config.seed,
         "made": dict(description.made),
         "licence": description.licence or licence_of(folder),
@@ -88,16 +297,12 @@ def _ensemble_facts(folder: Path) -> dict[str, Any]:
         "views": views,
         "objective": ", ".join(dict.fromkeys(facts["objective"] for facts in members)),
         "needs": list(dict.fromkeys(stage for facts in members for stage in facts["needs"])),
-        "bytes": _bytes_of(folder),
+        "bytes": bytes_below(folder),
         "seed": ", ".join(str(facts["seed"]) for facts in members),
         "made": dict(description.made),
         "licence": description.licence or licence_of(folder),
         "members": members,
     }
-
-
-def _bytes_of(folder: Path) -> int:
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
 def model_card(folder: Path) -> str | None:

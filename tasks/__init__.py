@@ -24,19 +24,14 @@ from tasks.experiments.tables import (
     TableOfSentEval,
     TableOfViewPairs,
 )
-from tasks.pairs import MakePairs
 from tasks.parsers import ConvertParser, TrainConstituencyParser, TrainDependencyParser
 from tasks.parsing import ParseConstituents, ParseDependencies, ParseShard
 from tasks.probing_text import (
-    AlterSentences,
     BuildProbing,
-    ParseAlteredConstituents,
-    ParseAlteredDependencies,
 )
 from tasks.report import WriteReport
 from tasks.sentences import DownloadCorpus, SplitSentences
 from tasks.senteval import EvaluateEncoder, EvaluateTask
-from tasks.shown_sentences import ShowSentences
 from tasks.training import TrainEncoders
 from tasks.vocabulary import CountShard, CountVocabulary
 from tasks.word_vectors import DownloadVectors, TrainWordVectors
@@ -44,7 +39,6 @@ from tasks.workers import teach_luigi
 from tasks.workflows import RunAll
 
 __all__ = [
-    "AlterSentences",
     "BuildProbing",
     "CompareFrameworks",
     "ConvertParser",
@@ -61,15 +55,11 @@ __all__ = [
     "ExpandVocabulary",
     "FetchDataset",
     "FindDuplicates",
-    "MakePairs",
     "PaperTables",
-    "ParseAlteredConstituents",
-    "ParseAlteredDependencies",
     "ParseConstituents",
     "ParseDependencies",
     "ParseShard",
     "RunAll",
-    "ShowSentences",
     "SignParts",
     "SplitSentences",
     "Sweep",

@@ -12,14 +12,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import luigi
 from luigi.parameter import ParameterVisibility
 
 from pipeline.base.atomic_files import (
     RUN_LOCK,
-    holder_of,
     locked,
     locked_if_free,
     sweep_unfinished,
@@ -29,10 +28,9 @@ from pipeline.base.digest import digest_of, remembered_sha256
 from pipeline.base.foreign_text import told, values_without_secrets
 from pipeline.base.job import run_job_process
 from pipeline.base.json_files import read_json
-from pipeline.shards.listing import num_listed
-from pipeline.shards.manifests import MANIFEST_NAME, read_dataset_manifest, stands_whole
+from pipeline.shards.manifests import stands_whole
 from pipeline.shards.schema import SCHEMA_VERSION
-from tasks.display.channel import report
+from tasks.display import report
 from tasks.failures import Failure, ToldFailure, is_refused
 
 logger = logging.getLogger("luigi-interface")
@@ -102,7 +100,7 @@ class ReportingTask(luigi.Task):
         """
 
         def say() -> None:
-            message = f"{lock.parent}: waiting for {holder_of(lock)}, which is at work there"
+            message = f"{lock.parent}: waiting for another run, which is at work there"
             logger.info(message)
             self.set_status_message(message)
 
@@ -146,14 +144,6 @@ def run_job(
         RuntimeError: the job failed; carries the last lines it wrote on standard error.
     """
     run_job_process(module, job, job_path, task.report_progress, threads=threads)
-
-
-class Parts(NamedTuple):
-    """Of a stage that is made part by part, such as shard by shard."""
-
-    num: int | None
-    """None where it is not known yet."""
-    num_done: int
 
 
 class Artefact(ReportingTask):
@@ -214,31 +204,6 @@ class Artefact(ReportingTask):
         """Returns the folders that the task writes into."""
         return {self.folder}
 
-    def later(self) -> list[Artefact]:
-        """Returns what `run` asks for once others are made, as far as it can be named now.
-
-        Who draws the graph of a run asks; nothing need be made for it.
-        """
-        return []
-
-    def own_folders(self) -> set[Path]:
-        """Returns the folders that only this task's result needs: those it writes into, mostly."""
-        return self.places()
-
-    def parts(self) -> Parts | None:
-        """Returns how many parts the stage has and how many stand; None where it has none."""
-        return None
-
-    def seconds(self) -> float | None:
-        """Returns how long the making took, of a complete stage; None where its files do not say.
-
-        Raises:
-            OSError, ValueError: a marker cannot be read.
-        """
-        found = [_seconds_in(Path(one.path)) for one in luigi.task.flatten(self.output())]
-        known = [seconds for seconds in found if seconds is not None]
-        return round(sum(known), 3) if known else None
-
     def run(self) -> Any:
         """Fills the folder, alone; where another run is at it, waits and takes its result."""
         with ExitStack() as locks:
@@ -281,20 +246,6 @@ class ShardStage(Artefact):
         """Folder of the sentences that the shards are parses of."""
         return None
 
-    def expected_shards(self) -> int | None:
-        """Returns how many shards the stage is to have; None while that is not known."""
-        if (self.folder / MANIFEST_NAME).exists():
-            return len(read_dataset_manifest(self.folder).shards)
-        return None
-
-    def parts(self) -> Parts:
-        """Returns how many shards the stage has and how many stand."""
-        try:
-            num = self.expected_shards()
-        except (OSError, ValueError):  # its run says what is damaged
-            num = None
-        return Parts(num, num_listed(self.folder))
-
     def complete(self) -> bool:
         """Returns whether the marker stands, and every file that it lists, in its size.
 
@@ -317,19 +268,6 @@ class ShardStage(Artefact):
                 self.folder,
             )
         return whole
-
-
-SAVED_SECONDS = "_when_computed"
-"""Ends the name of a time that was not spent again, as a cache had the result."""
-
-
-def _seconds_in(marker: Path) -> float | None:
-    """Returns the seconds that a file of JSON tells: one number, or one of each step."""
-    facts = read_json(marker, remedy="delete it and run the stage again")
-    told = facts.get("seconds") if isinstance(facts, Mapping) else None
-    if isinstance(told, Mapping):
-        told = sum(value for name, value in told.items() if not name.endswith(SAVED_SECONDS))
-    return float(told) if isinstance(told, int | float) else None
 
 
 def checksum(path: Path, *, names: tuple[str, ...] = ()) -> str:

@@ -23,7 +23,7 @@ class CleaningParameters:
         default="none",
         choices=list(PROFILES),
         description="Steps that change or refuse paragraphs before they are cut into sentences; "
-        "clean: characters, boilerplate, shape, duplicates, language; needs rensa and py3langid.",
+        "clean: characters, boilerplate, shape, duplicates, language; needs py3langid.",
     )
     cleaning_changes = luigi.DictParameter(
         default={},

@@ -12,7 +12,7 @@ import logging
 import re
 import socket
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import fields
 from functools import wraps
 from typing import Any, NoReturn
@@ -30,7 +30,7 @@ from pipeline.base.foreign_text import told
 from pipeline.base.mistakes import DONE, FAILED, did_you_mean
 from tasks import failures
 from tasks.artefact import ReportingTask, announce_nothing
-from tasks.display.shown_run import shown
+from tasks.display import shown
 from tasks.ending import (
     failure_lines,
     is_told,
@@ -39,7 +39,6 @@ from tasks.ending import (
     told_interrupts,
 )
 from tasks.failures import refuse
-from tasks.runs.recording import recorded
 
 logger = logging.getLogger("luigi-interface")
 
@@ -150,7 +149,6 @@ def asked(stage: str, arguments: Sequence[str]) -> Iterator[luigi.Task]:
 
 def _told_run(run: Callable[..., Any]) -> Callable[..., Any]:
     """Returns Luigi's run of tasks, which is shown while it works and told of when it ends."""
-    run = _recorded_run(run)
 
     @wraps(run)
     def run_and_tell(
@@ -165,6 +163,7 @@ def _told_run(run: Callable[..., Any]) -> Callable[..., Any]:
                 interface.InterfaceLogging.setup(settings)
                 _check_before(asked_for)
                 result = run(asked_for, factory, override_defaults)
+                failures.remember_not_run(result)
                 lines = failures.told_failures(has_begun=not failures.is_refused())
                 if lines and not failures.is_done(result):
                     logger.error("\n".join(lines))
@@ -174,6 +173,7 @@ def _told_run(run: Callable[..., Any]) -> Callable[..., Any]:
         with told_interrupts(), shown(level=level, alone=alone) as display:
             _check_before(asked_for)
             result = run(asked_for, factory, override_defaults)
+            failures.remember_not_run(result)
             display.close()
             if not failures.is_done(result):
                 say(failure_lines(has_begun=display.has_begun))
@@ -193,26 +193,6 @@ def _check_before(tasks: Sequence[luigi.Task]) -> None:
         logger.warning("%s", sentence)
     if findings.refusals:
         failures.refuse_run(tasks[0].task_family, findings.refusals)
-
-
-def _recorded_run(run: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns Luigi's run of tasks, of which a record is kept in the work folder."""
-
-    @wraps(run)
-    def run_and_record(tasks: Sequence[luigi.Task], *arguments: Any, **named: Any) -> Any:
-        # Who asks in Python, such as by luigi.build, keeps an account of its own.
-        is_asked = CmdlineParser.get_instance() is not None and not failures.is_refused()
-        with recorded(tasks[0]) if is_asked and tasks else nullcontext(_tell_nobody) as tell:
-            result = run(tasks, *arguments, **named)
-            failures.remember_not_run(result)
-            tell(result)
-        return result
-
-    return run_and_record
-
-
-def _tell_nobody(result: Any) -> None:
-    del result
 
 
 def _check_settings() -> None:

@@ -9,7 +9,6 @@ from typing import ClassVar
 from pipeline.base.atomic_files import write_json_atomically
 from pipeline.base.digest import digest_of
 from pipeline.shards.manifests import (
-    MANIFEST_NAME,
     DatasetManifest,
     ShardRange,
     complete_shards,
@@ -73,12 +72,6 @@ class DerivedStage(CorpusParameters, ShardStage):
     def manifest(self) -> DatasetManifest:
         """Returns the manifest of the finished stage."""
         return read_dataset_manifest(self.folder, self.stage)
-
-    def expected_shards(self) -> int | None:
-        """Returns how many shards the sentences have; None while they are not all there."""
-        if not (self.sentences.folder / MANIFEST_NAME).exists():
-            return None
-        return len(self._numbers())
 
     def complete(self) -> bool:
         """Returns whether the stage is complete here and, as far as is known here, in its storage.

@@ -20,13 +20,12 @@ from typing import Any
 import luigi
 from luigi.task import flatten
 
+from models.listing import main_score
 from models.training.logs import duration
 from pipeline.base.foreign_text import told, without_secrets
 from pipeline.base.mistakes import error_lines
 from tasks import failures
 from tasks.artefact import Artefact, ReportingTask, ShardStage
-from tasks.runs.graph import told_apart
-from tasks.runs.results import figures_of, in_words
 
 _PROGRAMS = ("luigi", "treeviews")
 _KEPT = "what is complete is kept"
@@ -95,24 +94,18 @@ def success_lines(roots: Sequence[luigi.Task], num_stages: int, seconds: float) 
 
 
 def _headline_of(root: luigi.Task) -> list[str]:
-    """Returns what a stage says that came of it, or else its main figures.
+    """Returns what a stage says that came of it, or else its main score.
 
-    Of one that only asks for others, what those say that are no shards; of a table, the figures of
-    what is in it.
+    Of one that only asks for others, what those say that are no shards.
     """
     if own := root.headline() if isinstance(root, ReportingTask) else []:
         return own
-    asked = [one for one in flatten(root.requires()) if isinstance(one, Artefact)]
     if isinstance(root, luigi.WrapperTask):
+        asked = [one for one in flatten(root.requires()) if isinstance(one, Artefact)]
         results = [one for one in asked if not isinstance(one, ShardStage)]
         return [sentence for one in results for sentence in _headline_of(one)]
-    if not isinstance(root, Artefact):
-        return []
-    if figures := figures_of(root):
-        return [in_words(figures)]
-    called = told_apart({one.task_id: one for one in asked})
-    found = {called[one.task_id] or one.task_family: figures_of(one) for one in asked}
-    return [f"{name}: {in_words(each)}" for name, each in found.items() if each]
+    score = main_score(root.folder) if isinstance(root, Artefact) else ""
+    return [score] if score else []
 
 
 @contextmanager

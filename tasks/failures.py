@@ -10,16 +10,13 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
 import luigi
 from luigi.execution_summary import _summary_dict
-from luigi.task import flatten
 
-from pipeline.base.foreign_text import told
 from pipeline.base.mistakes import (
     FAILED,
     MISTAKE,
@@ -42,8 +39,6 @@ class Failure:
     is_mistake: bool
     """Whether the user can mend it."""
     traceback: Path | None
-    folder: Path | None = None
-    """That the stage was to fill, or to fill with shards."""
 
     @classmethod
     def of(cls, task: luigi.Task, error: BaseException) -> Failure:
@@ -58,21 +53,7 @@ class Failure:
             sentence, path = sentence[: kept.start()], Path(kept["path"])
         else:
             path = keep_traceback(error)
-        return cls(task.task_family, sentence, is_mistake(error), path, _folder_of(task))
-
-
-def _folder_of(task: luigi.Task) -> Path | None:
-    """Returns the folder of a stage or a shard job; None of what has none, or cannot be asked."""
-    with suppress(OSError, ValueError):
-        folder = getattr(task, "folder", None) or getattr(task, "destination", None)
-        return Path(folder) if folder is not None else min(folders_of_files(task), default=None)
-    return None
-
-
-def folders_of_files(task: luigi.Task) -> set[Path]:
-    """Returns the folders of the files that a task is to write."""
-    targets = [one for one in flatten(task.output()) if isinstance(one, luigi.LocalTarget)]
-    return {Path(one.path).parent for one in targets}
+        return cls(task.task_family, sentence, is_mistake(error), path)
 
 
 class ToldFailure(str):
@@ -120,15 +101,8 @@ def is_refused() -> bool:
 
 
 def remember_failure(failure: Failure) -> None:
-    """Adds a failure to those of this run; what failed so before in the same folder counts once."""
-    known = [(one.sentence, one.folder) for one in _failures]
-    if (failure.sentence, failure.folder) not in known:
-        _failures.append(failure)
-
-
-def failures_so_far() -> list[Failure]:
-    """Returns what failed in the run that is on or was last in this process."""
-    return list(_failures)
+    """Adds a failure to those of this run."""
+    _failures.append(failure)
 
 
 def any_failure() -> bool:
@@ -148,36 +122,17 @@ def is_done(result: Any) -> bool:
 
 
 def remember_not_run(result: Any) -> None:
-    """Adds why stages were not run where the run is not done, and yet nothing failed.
-
-    Something that they need is made by no stage, or the scheduler gave them to nobody.
-    """
+    """Adds that stages were not run where the run is not done, and yet nothing failed."""
     if is_done(result) or _failures:
         return
     found = _summary_dict(result.worker)
-    missing, held_up = found["still_pending_ext"], found["not_run"]
-    waiting = found["still_pending_not_ext"] or held_up or missing
-    if not waiting:
-        return
-    names = ", ".join(sorted({task.task_family for task in waiting}))
-    if missing and not held_up:
-        lacking = ", ".join(sorted({_output_of(task) for task in missing}))
-        why = f"{lacking} is not there and no stage makes it; put it there"
-        why += ", and run the command again"
-    else:
-        why = "another run holds what is needed; run the command again when that one has ended"
-    sentence = f"{names}: not run, as {why}"
-    remember_failure(Failure(next(iter(waiting)).task_family, sentence, False, None))
-
-
-def _output_of(task: luigi.Task) -> str:
-    """Returns where a task's output is to be, or the task's name if that is no file."""
-    with suppress(Exception):  # of a user's own task, which can be anything
-        targets = [one for one in flatten(task.output()) if isinstance(one, luigi.LocalTarget)]
-        if targets:
-            return told(str(targets[0].path))
-    name: str = task.task_family
-    return name
+    kinds = ("still_pending_ext", "still_pending_not_ext", "not_run")
+    if waiting := {task.task_family for kind in kinds for task in found[kind]}:
+        sentence = (
+            f"{', '.join(sorted(waiting))}: not run, as another run holds what is needed, or no "
+            "stage makes it; run the command again when that one has ended, or put it there"
+        )
+        remember_failure(Failure(min(waiting), sentence, False, None))
 
 
 def only_mistakes() -> bool:

@@ -158,9 +158,7 @@ class HeldOutParameters:
         description="What is held out: whole documents, or blocks of 50 sentences, for texts of "
         "few documents.",
     )
-    probing_seed = luigi.IntParameter(
-        default=0, description="Seed of the probing tasks' samples and altered sentences."
-    )
+    probing_seed = luigi.IntParameter(default=0, description="Seed of the probing tasks' samples.")
     probing_changes = luigi.DictParameter(
         default={},
         description="Sizes and limits of the derived tasks to change, as JSON: "
@@ -220,7 +218,7 @@ class TrainingParameters(VectorTrainingParameters):
         default=1,
         significant=False,
         description="Processes that train together, each on its part of every batch; on cuda each "
-        "takes a device of its own. With gather_negatives false as many as parts.",
+        "takes a device of its own.",
     )
     max_restarts = luigi.IntParameter(
         default=1,
@@ -250,13 +248,6 @@ class TrainingParameters(VectorTrainingParameters):
         default=60.0,
         significant=False,
         description="Seconds between checkpoints: at most so much work is lost to a kill.",
-    )
-    tensorboard = luigi.ChoiceParameter(
-        default="auto",
-        choices=["auto", "yes", "no"],
-        significant=False,
-        description="Whether TensorBoard's event files are written beside metrics.jsonl; auto: if "
-        "it is installed.",
     )
 
 

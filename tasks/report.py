@@ -15,14 +15,7 @@ from models.experiments.report_columns import published_columns
 from models.model.release import current_commit
 from models.report.evaluation_table import PublishedColumn
 from models.report.markdown import number_of
-from models.report.probing_table import (
-    RANDOM_WEIGHTS,
-    RowDeclaration,
-    RowFiles,
-    declare_rows,
-    is_random_row,
-)
-from models.report.run.flow_section import count_corpus
+from models.report.probing_table import RowDeclaration, RowFiles, declare_rows
 from models.report.run.inputs import (
     ReportInputs,
     StageRecord,
@@ -40,23 +33,16 @@ from tasks.evaluation_table import EvaluateAll
 from tasks.parameters import SentEvalParameters
 from tasks.parsing import ParseStage
 from tasks.probing_text import BuildProbing
-from tasks.runs.graph import graph_of
 from tasks.senteval import EvaluateEncoder
-from tasks.shown_sentences import ShownParameters, ShowSentences
 from tasks.training import TrainEncoders
 from tasks.word_vectors import UsedVectors
 
 _REMEDY = "delete the folder and run the stage again"
 
 
-class ReportParameters(ShownParameters):
+class ReportParameters:
     """What a report shows beside what every report has."""
 
-    baseline = luigi.Parameter(
-        default=RANDOM_WEIGHTS,
-        description="What the report's signs of significance are against: random weights, or the "
-        "name of a row in report.json, such as bag_of_words.",
-    )
     senteval = luigi.BoolParameter(
         description="Score on SentEval's tasks, too; implied by --senteval-data."
     )
@@ -102,8 +88,8 @@ class WriteReport(ReportParameters, SentEvalParameters, EncoderParameters, Artef
 
     @property
     def shard_stages(self) -> list[Artefact]:
-        """Sentences and parses, of the corpus and of its altered sentences."""
-        return [task for part in self.probing.requires().values() for task in part.values()]
+        """Sentences and parses of the corpus."""
+        return list(self.probing.requires().values())
 
     @cached_property
     def rows(self) -> list[tuple[RowDeclaration, EvaluateEncoder]]:
@@ -115,20 +101,10 @@ class WriteReport(ReportParameters, SentEvalParameters, EncoderParameters, Artef
         return [
             (
                 row,
-                scoring.clone(
-                    encoder=row.encoder,
-                    representation_changes=row.representation,
-                    after_plain=bool(row.representation),
-                ),
+                scoring.clone(encoder=row.encoder, representation_changes=row.representation),
             )
             for row in declared
         ]
-
-    @property
-    def sentences(self) -> ShowSentences:
-        """The task that finds neighbours and maps."""
-        task: ShowSentences = self.clone(ShowSentences)
-        return task
 
     @property
     def evaluation(self) -> EvaluateAll | None:
@@ -138,30 +114,11 @@ class WriteReport(ReportParameters, SentEvalParameters, EncoderParameters, Artef
         task: EvaluateAll = self.clone(EvaluateAll)
         return task
 
-    def check_baseline(self) -> None:
-        """Refuses a baseline that will be no row.
-
-        Raises:
-            ValueError: names those that will.
-        """
-        rows = [row.name for row, _ in self.rows]
-        known = [RANDOM_WEIGHTS, *(name for name in rows if not is_random_row(name))]
-        if self.baseline not in (*known, *rows):
-            raise ValueError(
-                f"baseline {self.baseline!r}: no such row; choose among {', '.join(known)}"
-            )
-
     def requires(self) -> dict[str, Any]:
-        """Returns everything the report reads, also what its rows were made from.
-
-        Raises:
-            ValueError: the baseline will be no row.
-        """
-        self.check_baseline()
+        """Returns everything the report reads, also what its rows were made from."""
         evaluation = self.evaluation
         return {
             "rows": [task for _, task in self.rows],
-            "sentences": self.sentences,
             **({} if evaluation is None else {"senteval": evaluation}),
             "trainings": self.trainings,
             "probing": self.probing,
@@ -175,8 +132,6 @@ class WriteReport(ReportParameters, SentEvalParameters, EncoderParameters, Artef
             "rows": {row.name: task.digest for row, task in self.rows},
             "trainings": [task.digest for task in self.trainings],
             "probing": self.probing.digest,
-            "sentences": self.sentences.digest,
-            "baseline": self.baseline,
             **({} if self.evaluation is None else {"senteval": self.evaluation.digest}),
             "report_version": REPORT_VERSION,
         }
@@ -207,7 +162,7 @@ class WriteReport(ReportParameters, SentEvalParameters, EncoderParameters, Artef
         self.write_config()
         if self.evaluation is not None:
             shutil.copy2(self.evaluation.folder / EvaluateAll.announced, self.folder)
-        stages = self.probing.requires()["corpus"]
+        stages = self.probing.requires()
         inputs = ReportInputs(
             config=self.resolved_config(),
             stages=(
@@ -228,14 +183,8 @@ class WriteReport(ReportParameters, SentEvalParameters, EncoderParameters, Artef
             corpus=self.corpus_in_words(),
             command=command_line(),
             machine=machine_in_words(),
-            counts=count_corpus(
-                {name: task.folder for name, task in stages.items()}, self.training.config.views
-            ),
-            baseline=self.baseline,
-            sentences=self.sentences.folder / self.sentences.marker,
             senteval=() if self.evaluation is None else tuple(self.evaluation.folders().values()),
             published=self._published(),
-            graph=graph_of(self),
         )
         write_report(self.folder, inputs)
 
@@ -288,7 +237,7 @@ class WriteReport(ReportParameters, SentEvalParameters, EncoderParameters, Artef
 
     def resolved_config(self) -> dict[str, Any]:
         """Returns the configuration of every stage the report stands on."""
-        stages, words = self.probing.requires()["corpus"], self.training.word_vectors.requires
+        stages, words = self.probing.requires(), self.training.word_vectors.requires
         return {
             **{name: task.content() for name, task in stages.items()},
             **{name: task.content() for name, task in words.items()},
@@ -303,11 +252,9 @@ def _result_files(task: EvaluateEncoder) -> tuple[Path, ...]:
 
 def shard_records(probing: BuildProbing) -> tuple[StageRecord, ...]:
     """Returns rows, drops and seconds of every stage that writes shards."""
-    titles = {"corpus": "", "altered": " (altered sentences)"}
     return tuple(
-        StageRecord.of_dataset(name + titles[part], read_dataset_manifest(task.folder, name))
-        for part, stages in probing.requires().items()
-        for name, task in stages.items()
+        StageRecord.of_dataset(name, read_dataset_manifest(task.folder, name))
+        for name, task in probing.requires().items()
     )
 
 

@@ -25,7 +25,7 @@ from pipeline.storage.location import portable_address
 from pipeline.storage.split_job import StoredSplitJob, fetch_shards
 from pipeline.storage.stored_job import make_stored_shards
 from pipeline.text.split import describe_splitter
-from pipeline.text.split_corpus import PLAN_NAME, CorpusSplit, planned_parts
+from pipeline.text.split_corpus import PLAN_NAME, CorpusSplit
 from pipeline.text.split_parts import DUPLICATES_FOLDER
 from pipeline.text.tokenization import SentenceConfig
 from tasks.artefact import ReportingTask, ShardStage
@@ -40,7 +40,7 @@ logger = logging.getLogger("luigi-interface")
 _GIVEN_BY = {"paths": "files", "url": "url", "dataset": "hf"}
 """What says where a text is -> the source that is made for it."""
 UNREAD = (
-    *("unreadable_folder", "unreadable_file", "damaged_file", "binary_file", "undecodable"),
+    *("unreadable_file", "damaged_file", "binary_file", "undecodable"),
     *("missing_text", "bad_row", "bad_json", "giant_line", "giant_paragraph"),
 )
 """Reasons of refusals that lie in files rather than in sentences."""
@@ -156,7 +156,7 @@ class SplitSentences(CorpusParameters, ShardStage):
         if self.url:
             check_sha256(self.url, self.sha256)
         if needed:
-            config_of(self.source, self._file_settings, self._named_paths)
+            config_of(self.source, self._file_settings)
 
     def _check_concerns(self) -> None:
         """Refuses parameters that the source would not read.
@@ -218,11 +218,11 @@ class SplitSentences(CorpusParameters, ShardStage):
         """
         self.check_source()
         if self.url:
-            read = config_of(self.source, self._file_settings, self._named_paths).to_dict()
+            read = config_of(self.source, self._file_settings).to_dict()
             named = {"source": self.source, "url": self.url, "sha256": self.sha256}
             source = values_without_secrets(named | read)
         elif self.source == "hf":
-            read = config_of(self.source, self._file_settings, self._named_paths).to_dict()
+            read = config_of(self.source, self._file_settings).to_dict()
             source = {"source": "hf", "fetched": self.clone(FetchDataset).digest} | read
         else:
             source = self.opened_source.describe()
@@ -271,13 +271,6 @@ class SplitSentences(CorpusParameters, ShardStage):
             return handed_out(
                 [SplitParts(destination=self.folder, number=n, count=c) for n, c in ranges]
             )
-
-    def expected_shards(self) -> int | None:
-        """Returns the shards of the finished stage, or the parts that the plan has so far."""
-        known = super().expected_shards()
-        if known is not None or not (self.folder / PLAN_NAME).exists():
-            return known
-        return planned_parts(self.folder)
 
     def _duplicates(self, corpus: CorpusSplit) -> FindDuplicates | None:
         """Returns what finds duplicates where they are to go; it runs on this machine."""

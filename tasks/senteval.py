@@ -18,7 +18,7 @@ from models.evaluation.tasks.layout import dataset_named
 from models.evaluation.tasks.load import NOTE_NAME, missing_files
 from models.evaluation.tasks.task import EvaluationTask
 from pipeline.downloads.evaluation_data import SENTEVAL_SETS
-from tasks.artefact import Artefact, Parts, checksum, run_job
+from tasks.artefact import Artefact, checksum, run_job
 from tasks.evaluated_encoder import EncoderParameters, EvaluatedEncoder
 from tasks.evaluation_data import DownloadSentEval
 from tasks.parameters import SentEvalParameters
@@ -124,7 +124,6 @@ class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
             "tasks": [evaluation.declaration.name for evaluation in evaluations],
             **self._data_of_job(*(task.declaration.dataset for task in evaluations)),
             "out": {task.declaration.name: str(task.folder) for task in evaluations},
-            "cache": str(self.work_folder / "evaluation-embeddings"),
             "parses": str(self.work_folder / "evaluation-parses"),
             "representation": self.resolved_representation(),
             "protocol": self.resolved_protocol(),
@@ -156,8 +155,8 @@ class EvaluateTask(SentEvalStage):
     """Scores one encoder on one task.
 
     Output: one JSON file: scores with intervals, counts, dev score, chosen regulariser, seconds,
-    digests and the prediction of every item; or that the task's data is absent. Embeddings and
-    parses are kept in the work folder, for all tasks and encoders that share them.
+    digests and the prediction of every item; or that the task's data is absent. Parses
+    are kept in the work folder, for all tasks and encoders that share them.
     """
 
     task = luigi.Parameter(default="MR", description="The task: MR, SICK-R, STS14, TreeDepth, …")
@@ -249,11 +248,6 @@ class EvaluateEncoder(SentEvalStage):
         description="Where in the list to begin: encoders that run side by side then parse "
         "different sentences first, and find each other's.",
     )
-    after_plain = luigi.BoolParameter(
-        significant=False,
-        description="Wait until the encoder is scored without changes of its representation, and "
-        "find its embeddings, where a table has both.",
-    )
 
     @cached_property
     def evaluations(self) -> list[EvaluateTask]:
@@ -275,11 +269,7 @@ class EvaluateEncoder(SentEvalStage):
 
     def requires(self) -> dict[str, Artefact]:
         """Returns the data and what the encoder takes: its model, or trained word vectors."""
-        needed = self.inputs(*(task.declaration.dataset for task in self.evaluations))
-        if self.after_plain:
-            plain = {"representation_changes": {}, "after_plain": False}
-            needed["plain"] = self.clone(EvaluateEncoder, **plain)
-        return needed
+        return self.inputs(*(task.declaration.dataset for task in self.evaluations))
 
     def content(self) -> dict[str, Any]:
         """Returns the digests of the evaluations."""
@@ -300,10 +290,6 @@ class EvaluateEncoder(SentEvalStage):
     def places(self) -> set[Path]:
         """Returns the folders of the job and of the results."""
         return super().places().union(*(task.places() for task in self.evaluations))
-
-    def parts(self) -> Parts:
-        """Returns how many results there are to be, and how many stand."""
-        return Parts(len(self.evaluations), sum(task.complete() for task in self.evaluations))
 
     def fill(self) -> None:
         """Scores on the tasks that lack a result."""

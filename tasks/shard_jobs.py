@@ -31,11 +31,6 @@ class ShardJob(ReportingTask):
     number = luigi.IntParameter(description="Number of the first shard.")
     count = luigi.IntParameter(default=1, description="How many shards, one after the other.")
 
-    @property
-    def weight(self) -> float:
-        """Its share in the work of all jobs of the stage."""
-        return float(self.count)
-
     def output(self) -> luigi.LocalTarget:
         """Returns the last shard's manifest, which is written last."""
         last = self.number + self.count - 1

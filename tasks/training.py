@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from models.config.training_config import TrainingConfig
+from models.config.training_config import TRAINING_VERSION, TrainingConfig
 from models.config.training_presets import preset
 from models.config.views import needed_stages
 from models.corpus.parsed_corpus import CorpusFolders
@@ -18,7 +17,6 @@ from models.training.logs import finished_summary
 from pipeline.base.job import available_cores
 from pipeline.parsing.parse_shard import library_versions
 from tasks.artefact import Artefact, run_job
-from tasks.pairs import MakePairs
 from tasks.parameters import (
     CorpusParameters,
     HeldOutParameters,
@@ -78,19 +76,7 @@ class TrainEncoders(
             ValueError: the views cannot be trained.
         """
         self.config.check_trainable()
-        return self.corpus_stages() | self.pairs() | self.word_vectors.requires
-
-    def pairs(self) -> dict[str, MakePairs]:
-        """Returns the stage that makes pairs, where batches are to have some."""
-        config = self.config
-        if not config.pairs_share:
-            return {}
-        wanted = {
-            "positives": config.pair_positives,
-            "negatives": config.pair_negatives,
-            "held_out_block_sentences": config.held_out_block_sentences,
-        }
-        return {"pairs": self.clone(MakePairs, pairs=wanted)}
+        return self.corpus_stages() | self.word_vectors.requires
 
     def corpus_stages(self) -> dict[str, Artefact]:
         """Returns the sentences, and the parses that the views read."""
@@ -116,10 +102,9 @@ class TrainEncoders(
         parsed = needed_stages(self.config.views)
         return {
             "training": self.config.to_dict(),
-            **self.config.versions,
+            "training_version": TRAINING_VERSION,
             "vectors": self.word_vectors.digest,
             **{name: task.digest for name, task in self.corpus_stages().items()},
-            **{name: task.digest for name, task in self.pairs().items()},
             **({} if parsed else {"libraries": library_versions(("torch",))}),
         }
 
@@ -129,19 +114,6 @@ class TrainEncoders(
         kind = [] if config.objective == "contrastive" else [config.objective]
         return self.work_folder / "models" / "-".join([*config.views, *kind])
 
-    @property
-    def tensorboard_folder(self) -> Path:
-        """Folder of TensorBoard's events, whose name tells trainings apart on its page.
-
-        Such as ``DEP-CONST_laptop_seed0_1a2b3c``; those of all trainings stand side by side.
-        """
-        name = f"{self.place().name}_{self.preset}_seed{self.seed}_{self.digest[:6]}"
-        return self.work_folder / "tensorboard" / name
-
-    def own_folders(self) -> set[Path]:
-        """Returns the model's folder and that of its TensorBoard events."""
-        return {self.folder, self.tensorboard_folder}
-
     def launch(self) -> LaunchSettings:
         """Returns how many processes and threads the job takes.
 
@@ -150,7 +122,6 @@ class TrainEncoders(
         """
         if self.threads < 0:
             raise ValueError(f"threads must be 0 or more, not {self.threads}")
-        self.config.check_processes(self.processes)
         return LaunchSettings(
             threads=self.threads or max(1, available_cores() // 2),
             processes=self.processes,
@@ -169,7 +140,6 @@ class TrainEncoders(
             sentences_at_once=self.sentences_at_once,
             keep_checkpoints=self.keep_checkpoints,
             checkpoint_every_seconds=self.checkpoint_every_seconds,
-            tensorboard={"auto": None, "yes": True, "no": False}[self.tensorboard],
         )
 
     def run(self) -> None:
@@ -185,7 +155,7 @@ class TrainEncoders(
     def fill(self) -> None:
         """Runs the training, which resumes at its last checkpoint."""
         launch = self.launch()
-        settings = replace(self.settings(), tensorboard_folder=self.tensorboard_folder)
+        settings = self.settings()
         if idle := self.config.idle(self.changes):
             logger.warning(
                 "%s: no effect under the %s objective of %s",
@@ -195,7 +165,6 @@ class TrainEncoders(
             )
         self.write_config()
         stages = self.corpus_stages()
-        pairs = [task.folders for task in self.pairs().values()]
         job = TrainingJob(
             self.config,
             CorpusFolders(**{name: task.folder for name, task in stages.items()}),
@@ -204,7 +173,6 @@ class TrainEncoders(
             {k: task.parser_folder for k, task in stages.items() if isinstance(task, ParseStage)},
             settings,
             launch,
-            pairs[0] if pairs else None,
         )
         path = self.folder / "job.json"
         run_job(self, "models.train", job.to_dict(), path, threads=launch.threads or 1)

@@ -10,11 +10,10 @@ import luigi
 
 from pipeline.base.atomic_files import RUN_LOCK, sweep_unfinished
 from pipeline.base.digest import digest_of
-from pipeline.shards.listing import num_listed
 from pipeline.shards.manifests import read_dataset_manifest, read_shard_manifest, shard_ranges
 from pipeline.vocabulary.count_shard import COUNTING_VERSION, CountJob, is_counted
 from pipeline.vocabulary.merge_counts import REPORT_FILE, MergeJob, VocabularyConfig
-from tasks.artefact import Artefact, Parts, run_job
+from tasks.artefact import Artefact, run_job
 from tasks.parameters import CorpusParameters
 from tasks.sentences import SplitSentences
 from tasks.shard_jobs import ShardJob, handed_out
@@ -86,15 +85,6 @@ class CountVocabulary(CorpusParameters, Artefact):
         """The counts of the shards, which every choice of words to keep takes."""
         digest = digest_of({"lower_case": self.lower_case, **self._counted()})
         return self.work_folder / "vocabularies" / "counts" / f"{self.source}-{digest}"
-
-    def own_folders(self) -> set[Path]:
-        """Returns the vocabulary's folder and that of the shards' counts."""
-        return {self.folder, self.counts_folder}
-
-    def parts(self) -> Parts:
-        """Returns how many shards are to be counted, and how many are."""
-        sentences = self.requires().parts()
-        return Parts(sentences.num, num_listed(self.counts_folder))
 
     def run(self) -> Iterator[list[CountShard]]:
         """Has the shards counted that are not, then merges the counts."""

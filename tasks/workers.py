@@ -20,13 +20,12 @@ from typing import Any
 import luigi
 import luigi.worker
 from luigi.scheduler import DONE, PENDING
-from luigi.worker import TaskProcess, Worker
+from luigi.worker import Worker
 
 from pipeline.base.job import end_in_words
 from pipeline.base.watched import end_with_parent
 from tasks import failures
-from tasks.artefact import ReportingTask
-from tasks.display.shown_run import shown_run
+from tasks.display import enter_worker, shown_run
 from tasks.failures import Failure, ToldFailure, any_failure, has_failed, remember_failure
 
 logger = logging.getLogger("luigi-interface")
@@ -42,14 +41,14 @@ def teach_luigi() -> None:
     register_after_fork(_watch_parent, lambda watch: watch())
     luigi.Task.event_handler(luigi.Event.PROCESS_FAILURE)(_explain_end)
     Worker.__init__ = _with_lasting_results(Worker.__init__)
-    Worker.run = _shown(_only_if_scheduled(Worker.run))
+    Worker.run = _shown_if_scheduled(Worker.run)
     Worker._run_task = _telling_begin(Worker._run_task)
     Worker._add_task = _telling_state(Worker._add_task)
+    Worker._handle_next_task = _ticking(Worker._handle_next_task)
     Worker._log_complete_error = _remember_unscheduled
     Worker._log_dependency_error = _remember_unscheduled
     Worker._email_task_failure = _remembering(Worker._email_task_failure)
     luigi.worker.check_complete_cached = _keeping_errors(luigi.worker.check_complete_cached)
-    TaskProcess._handle_run_exception = _told_by_task(TaskProcess._handle_run_exception)
 
 
 class LockOfTheLiving:
@@ -93,6 +92,7 @@ def _watch_parent() -> None:
     parent = multiprocessing.parent_process()
     if parent is not None and parent.pid is not None:
         end_with_parent(parent.pid)
+    enter_worker()
 
 
 def _explain_end(task: luigi.Task, message: str) -> None:
@@ -136,29 +136,19 @@ def _remember_unscheduled(worker: Worker, task: luigi.Task, trace: str) -> None:
     remember_failure(Failure.of(task, error))
 
 
-def _only_if_scheduled(run: Any) -> Any:
-    """Returns the worker's loop, which runs nothing where something cannot be scheduled.
+def _shown_if_scheduled(run: Any) -> Any:
+    """Returns the worker's loop, which is shown; all that it is to run is planned by then.
 
-    What is asked for could not be reached in any case: a mistake is told before the work begins.
+    It runs nothing where something cannot be scheduled. What is asked for could not be reached in
+    any case: a mistake is told before the work begins.
     """
 
     @wraps(run)
-    def run_scheduled(worker: Worker) -> bool:
+    def run_shown(worker: Worker) -> bool:
         if any_failure() and not worker.add_succeeded:
             return False
-        done: bool = run(worker)
-        return done
-
-    return run_scheduled
-
-
-def _shown(run: Any) -> Any:
-    """Returns the worker's loop, which is shown; all that it is to run is planned by then."""
-
-    @wraps(run)
-    def run_shown(worker: Worker) -> bool:
         if display := shown_run():
-            display.begin(worker.worker_processes, list(worker._scheduled_tasks.values()))
+            display.begin()
         done: bool = run(worker)
         return done
 
@@ -192,9 +182,21 @@ def _telling_state(add_task: Any) -> Any:
         elif status == PENDING:
             display.plan(worker._scheduled_tasks[task_id])
         elif status == DONE:
-            display.found_done(worker._scheduled_tasks[task_id])
+            display.found_done(task_id)
 
     return add_task_and_tell
+
+
+def _ticking(handle: Any) -> Any:
+    """Returns what waits a second for the next task that ends, after which the run is shown."""
+
+    @wraps(handle)
+    def handle_and_tick(worker: Worker) -> None:
+        handle(worker)
+        if display := shown_run():
+            display.tick()
+
+    return handle_and_tick
 
 
 def _remembering(email: Any) -> Any:
@@ -213,16 +215,3 @@ def _remembering(email: Any) -> Any:
         email(worker, task, explanation)
 
     return email_and_remember
-
-
-def _told_by_task(handle: Any) -> Any:
-    """Returns what handles an error of `run`: our tasks tell it themselves, without a traceback."""
-
-    @wraps(handle)
-    def handle_told(process: TaskProcess, error: BaseException) -> Any:
-        if not isinstance(process.task, ReportingTask):
-            return handle(process, error)
-        process.task.trigger_event(luigi.Event.FAILURE, process.task, error)
-        return process.task.on_failure(error)
-
-    return handle_told

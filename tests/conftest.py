@@ -44,9 +44,3 @@ def machine_as_before() -> Iterator[None]:
     with gemm_kept():
         yield
     torch.set_num_threads(threads)
-
-
-@pytest.fixture
-def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Has no run say that it takes long to look at what is there, as it does on a slow machine."""
-    monkeypatch.setattr("tasks.display.shown_run._LONG_LOOK", 600.0)

@@ -23,7 +23,7 @@ ALLOWED_BELOW = {floor: set(FLOORS[: place + 1]) for place, floor in enumerate(F
 HOMES = {
     "luigi": ("tasks/",),
     "typer": ("treeviews/command/",),
-    "rich": ("tasks/display/screen.py",),
+    "rich": ("tasks/display.py",),
     "spacy": (
         *("pipeline/text/tokenization.py", "pipeline/parsing/", "treeviews/spacy_component.py"),
         "pipeline/inspect/page.py",
@@ -41,22 +41,20 @@ HOMES = {
         "treeviews/__init__.py",  # for annotations alone
     ),
     "zstandard": ("pipeline/sources/file_list.py",),
-    "rensa": ("pipeline/cleaning/minhash.py",),
     "py3langid": ("pipeline/cleaning/language.py",),
     "duckdb": ("pipeline/inspect/query.py",),
     "tqdm": ("models/",),
     "triton": ("models/encoders/kernels/fused",),
     "ray": ("tasks/ray_engine.py",),
-    "faiss": ("models/search/faiss_index.py",),
     "mteb": ("models/mteb/",),
-    "datasets": ("models/mteb/", "pipeline/downloads/hub_dataset.py"),
-    "huggingface_hub": ("models/model/hub.py", "models/mteb/"),
+    "datasets": ("pipeline/downloads/hub_dataset.py",),
+    "huggingface_hub": ("models/model/hub.py",),
     "sentence_transformers": ("models/exchange/sentence_transformers_module.py",),
 }
 
 MODELS_NEED_ONLY = {"torch", "numpy", "pyarrow", "safetensors", "models", "pipeline"}
-MODELS_MAY_IMPORT_LAZILY = {"tqdm", "mteb", "datasets", "huggingface_hub"}
-IMPORTED_IN_LAZY_FILES = {"triton", "faiss", "sentence_transformers"}
+MODELS_MAY_IMPORT_LAZILY = {"tqdm", "mteb", "huggingface_hub"}
+IMPORTED_IN_LAZY_FILES = {"triton", "sentence_transformers"}
 """At the top of files that are imported lazily themselves."""
 
 

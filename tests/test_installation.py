@@ -19,7 +19,6 @@ FOR_OTHER_JOBS = {
     "ray",
     "moto",
     "mypy",
-    "tensorboard",
     "gensim",
     "scikit-learn",
     "pytest",

@@ -5,28 +5,18 @@ from __future__ import annotations
 import importlib.metadata
 import subprocess
 import sys
-from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from models.config.training_config import TRAINING_VERSION
-from models.config.training_presets import preset
-from models.corpus.relations import RELATIONS
 from models.encoding.versions import describe_encoding
 from models.evaluation.derived import classes, passages, splits
-from models.evaluation.derived.held_out.config import (
-    ALTERATION_VERSION,
-    PROBING_VERSION,
-    SCARCE_SHARES,
-    ProbingConfig,
-)
-from models.evaluation.derived.held_out.shift_and_inversion import shift
+from models.evaluation.derived.held_out.config import PROBING_VERSION, SCARCE_SHARES
 from models.evaluation.protocols.config import PROTOCOL_VERSION
 from models.evaluation.statistics import resampling
 from models.report.run.report import REPORT_VERSION
-from pipeline.base.digest import digest_of
 from pipeline.parsing.parse_shard import library_versions
 from tasks import word_vectors
 from tasks.training import TrainEncoders
@@ -48,28 +38,15 @@ def test_versions_are_read_without_torch() -> None:
     assert result.stdout.strip() == "False"
 
 
-def test_relations_are_those_of_models_that_were_saved() -> None:
-    """Whoever changes them makes saved models of DEPSUM unreadable; raise TRAINING_VERSION."""
-    assert digest_of({"relations": RELATIONS}) == "ca98c9a1427e"
-
-
 def test_a_constant_of_the_probing_rules_changes_with_their_version() -> None:
     """Whoever changes one of these raises PROBING_VERSION, else old probing data are taken."""
     assert PROBING_VERSION == 5
     assert (
         splits.LARGEST_SHARE, splits.FEW_CLASSES_SHARE, classes.MAX_WORD_SHARE,
         classes.SHORTEST_CONTENT_WORD, classes.LENGTH_TRIM, classes.MIN_DEPTH_SHARE,
-        classes.NUM_CELL_LENGTHS, splits.LEAST_FILL, resampling.MIN_UNITS, passages.POSITIONS,
-        passages.COHERENT,
-    ) == (0.2, 1.5, 0.02, 3, 0.2, 0.06, 8, 0.5, 10, 5, 6)  # fmt: skip
+        classes.NUM_CELL_LENGTHS, splits.LEAST_FILL, resampling.MIN_UNITS, passages.COHERENT,
+    ) == (0.2, 1.5, 0.02, 3, 0.2, 0.06, 8, 0.5, 10, 6)  # fmt: skip
     assert SCARCE_SHARES == {"train": 1 / 2, "dev": 1 / 6, "test": 1 / 3}
-
-
-def test_altered_sentences_change_with_their_version() -> None:
-    """Whoever changes a rule raises the version, else parses of other sentences are taken."""
-    assert ALTERATION_VERSION == 1
-    tokens = ["Slow", "rivers", "carry", "grey", "sand", "down", "to", "the", "wide", "sea", "."]
-    assert " ".join(shift(tokens, 0)) == "Slow carry rivers grey sand down to the wide sea ."
 
 
 def test_a_seed_gives_the_numbers_that_results_were_made_with() -> None:
@@ -104,37 +81,9 @@ def test_trainings_without_parses_know_torch_by_themselves(
     assert trained.content()["gensim"] == "99"
 
 
-def test_only_trainings_with_pairs_know_the_version_of_these(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    configs = [preset(name) for name in ("laptop", "trees-beside-words")]
-    before = [config.versions for config in configs]
-
-    monkeypatch.setattr("models.config.training_config.PAIRED_TRAINING_VERSION", 1_000)
-
-    assert configs[0].versions == before[0] == {"training_version": TRAINING_VERSION}
-    assert configs[1].versions != before[1]
-
-
 def test_all_versions_are_positive() -> None:
     versions = (TRAINING_VERSION, REPORT_VERSION, PROTOCOL_VERSION)
     assert all(version >= 1 for version in versions)
-
-
-@pytest.mark.parametrize("name", [field.name for field in fields(ProbingConfig)])
-def test_only_what_altering_reads_is_in_its_digest(name: str) -> None:
-    read = {
-        "seed", "held_out_fraction", "held_out_seed", "held_out_unit", "held_out_block_sentences",
-        "min_tokens", "max_tokens", "max_sentences",
-    }  # fmt: skip
-    config = ProbingConfig()
-    own = getattr(config, name)
-    value = "block" if name == "held_out_unit" else type(own)(own * 0.9)
-    if name in {"seed", "held_out_seed"}:
-        value = 1
-    changed = replace(config, **{name: value})
-    assert (changed.alteration_dict() != config.alteration_dict()) == (name in read)
-    assert changed.to_dict() != config.to_dict()
 
 
 TREES, WORDS = ("DEP", "CONST"), None

@@ -38,14 +38,12 @@ if TYPE_CHECKING:
     from models.encoding.string_encoder import ArrayKind, StringEncoder
     from models.evaluate_tasks import Scores
     from models.search.exact import Hits, Score
-    from models.search.index import Index, Kind
 
     FloatArray = npt.NDArray[np.float32]
     AnyEncoder = str | Path | StringEncoder | Callable[[list[str]], Any] | object
 
 __all__ = [
     "Parser",
-    "build_index",
     "encode",
     "evaluate",
     "load",
@@ -72,7 +70,6 @@ def encode(
     show_progress: bool = ...,
     normalize: bool = ...,
     convert_to: Literal["numpy"] = ...,
-    processes: int = ...,
 ) -> FloatArray: ...
 @overload
 def encode(
@@ -86,7 +83,6 @@ def encode(
     show_progress: bool = ...,
     normalize: bool = ...,
     convert_to: Literal["torch"],
-    processes: int = ...,
 ) -> torch.Tensor: ...
 def encode(
     sentences: str | Iterable[str],
@@ -99,7 +95,6 @@ def encode(
     show_progress: bool = False,
     normalize: bool = False,
     convert_to: ArrayKind = "numpy",
-    processes: int = 1,
 ) -> FloatArray | torch.Tensor:
     """Returns the vectors of sentences, [n, d] of a list and [d] of one string.
 
@@ -120,7 +115,6 @@ def encode(
         show_progress: whether to draw a bar on standard error.
         normalize: whether to give each vector length 1; one of zeros stays one.
         convert_to: ``numpy`` or ``torch``.
-        processes: how many to share the sentences among.
 
     Raises:
         FileNotFoundError: no such encoder.
@@ -136,7 +130,6 @@ def encode(
         show_progress=show_progress,
         normalize=normalize,
         convert_to=convert_to,
-        processes=processes,
     )
     return vectors
 
@@ -196,8 +189,7 @@ def search(
         hits = treeviews.search("Where is the cat?", treeviews.encode(sentences), k=3)
         [sentences[row] for row in hits.rows]
 
-    Looks at every row, a block at a time; of equal scores the lower row comes first. `build_index`
-    is for matrices that are searched often.
+    Looks at every row, a block at a time; of equal scores the lower row comes first.
 
     Args:
         queries: vectors [q, d] or [d], or sentences.
@@ -214,27 +206,6 @@ def search(
 
     wanted, rows = vectors_of(queries, encoder), vectors_of(matrix, encoder)
     return in_matrix(wanted, rows, k, score=score)
-
-
-def build_index(matrix: Any, kind: Kind = "auto", *, score: Score = "cosine") -> Index:
-    """Returns an index over the rows of a matrix, for many searches.
-
-        index = treeviews.build_index(treeviews.encode(sentences))
-        index.search(treeviews.encode("Where is the cat?"), k=3).rows
-
-    Args:
-        matrix: vectors [m, d].
-        kind: ``exact``, ``faiss``, ``hnsw``, or ``auto``: exact for a small matrix, else
-            faiss if it is installed, else exact.
-        score: ``cosine`` or ``dot``.
-
-    Raises:
-        ModuleNotFoundError: the library is not installed; names the remedy.
-        ValueError: no matrix, or another kind or score.
-    """
-    from models.search.index import build_index as over_rows
-
-    return over_rows(matrix, kind, score=score)
 
 
 def open_embeddings(folder: str | Path, *, unpacked: str | Path | None = None) -> EmbeddingMatrix:

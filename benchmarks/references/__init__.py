@@ -8,14 +8,11 @@ from benchmarks.references.packed_gru import PackedGRU
 from benchmarks.references.plain_child_sum import PlainChildSum
 from benchmarks.references.plain_nary import PlainNary
 from benchmarks.references.pytorch_tree_lstm import PyTorchTreeLSTM
-from benchmarks.references.recursion import RecursiveChildSum, RecursiveNary
 
 __all__ = [
     "PackedGRU",
     "PlainChildSum",
     "PlainNary",
     "PyTorchTreeLSTM",
-    "RecursiveChildSum",
-    "RecursiveNary",
     "Reference",
 ]

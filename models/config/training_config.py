@@ -7,12 +7,12 @@ decoders). Where a paper leaves a value open, the docstring says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 from models.config.held_out import HeldOutUnit, HoldOut
-from models.config.views import INVERSE, SUM_OF_VIEW, VIEWS, WORD_WIDE_VIEWS
+from models.config.views import INVERSE, VIEWS
 from pipeline.base.config_fields import (
     POSITIVE,
     Config,
@@ -30,11 +30,17 @@ from pipeline.base.refusal import shortened
 
 TRAINING_VERSION = 5
 """Raised when the same configuration, corpus and word vectors would train to another model."""
-PAIRED_TRAINING_VERSION = 2
-"""The same of trainings whose batches have pairs; the others do not know it."""
 
-MOST_CONTEXT_BESIDE_PAIRS = 500
-"""Hard negatives stand at a distance from their sentence that no context may reach."""
+RETIRED_SETTINGS = frozenset(
+    {
+        *("added_to_words", "gather_negatives", "leaves_temperature", "leaves_weight"),
+        *("own_words_temperature", "own_words_weight", "pair_negatives", "pair_positives"),
+        *("pairs_share", "parts", "path_parts"),
+    }
+)
+"""Settings of earlier releases that models still name."""
+_RETIRED_WEIGHTS = frozenset({"added_to_words", "leaves_weight", "own_words_weight"})
+"""Those of them that gave a model weights of their own."""
 
 Critic = Literal["bilinear", "inner_product"]
 """How a view is scored against another's context."""
@@ -60,9 +66,9 @@ WordVectorUse = Literal["frozen", "trained"]
 WordInit = Literal["xavier", "uniform", "given"]
 """How trained word vectors start; uniform: within 0.1 of zero (QuickThoughts); given: as those of
 the file."""
-WordWeights = Literal["none", "sif", "trained"]
-"""How much a word counts: all alike; a / (a + p) of its probability p (smooth inverse frequency);
-or by a trained number that starts there."""
+WordWeights = Literal["none", "sif"]
+"""How much a word counts: all alike, or a / (a + p) of its probability p (smooth inverse
+frequency)."""
 Embeddings = Literal["shared", "separate", "side_by_side"]
 """Whether both views look words up in one table of trained vectors, or each in its own; side by
 side: of given vectors the first half is one view's and the second the other's."""
@@ -73,8 +79,8 @@ SeqCell = Literal["gru", "lstm"]
 """What SEQ reads words with."""
 DepCell = Literal["child_sum", "attentive"]
 """How a dependency node sums its children: equally, or by attention."""
-Shuffled = Literal["nothing", "words", "relations"]
-"""Controls: whether a sentence's words, or its relations, change places in their tree."""
+Shuffled = Literal["nothing", "words"]
+"""A control: whether a sentence's words change places in their tree."""
 Precision = Literal["float32", "tf32", "bfloat16"]
 """In what precision the encoders multiply."""
 KeptWeights = Literal["last", "best"]
@@ -103,9 +109,6 @@ WITH_COMPONENT = ReadIf(lambda config: config.remove_top_component)
 WITH_TEMPERATURE = ReadIf(
     lambda config: config.objective != "contrastive" or config.normalise == "l2"
 )
-WITH_PAIRS = ReadIf(lambda config: config.pairs_share > 0)
-WITH_OWN_WORDS = ReadIf(lambda config: config.own_words_weight > 0)
-WITH_LEAVES = ReadIf(lambda config: config.leaves_weight > 0)
 BOTH = ReadIf(lambda config: config.objective == "both")
 WITH_WEIGHTS = ReadIf(lambda config: config.word_weights != "none")
 TRAINED_WORDS = ReadIf(lambda config: config.word_vectors == "trained")
@@ -117,8 +120,6 @@ WORDS_FROM_NOTHING = ReadIf(
 )
 OF_SEQ = ReadIf(lambda config: "SEQ" in config.views)
 OF_DEP = ReadIf(lambda config: "DEP" in config.views)
-OF_PATHS = ReadIf(lambda config: not {"DEPSUM", "CONSTSUM"}.isdisjoint(config.views))
-NOT_OF_SUMS = ReadIf(lambda config: not set(config.views) <= WORD_WIDE_VIEWS)
 NOT_OF_BOW = ReadIf(lambda config: set(config.views) != {"BOW"})
 
 OrthonormalRate = Annotated[
@@ -138,7 +139,7 @@ class TrainingConfig(Config):
     objective: Annotated[ObjectiveName, SHAPES] = "contrastive"
     """A: contrastive; B: generative (section 2.2), discriminative (2.3) or both (appendix 5);
     C: generative. Both predicts words from the first view."""
-    hidden_size: Annotated[Count, SHAPES, NOT_OF_SUMS] = 256
+    hidden_size: Annotated[Count, SHAPES, NOT_OF_BOW] = 256
     """Width of a view. A, section Experiments: 4800 over two views and two vocabularies, on UMBC; a
     small corpus does not fill that."""
     word_vectors: Annotated[WordVectorUse, SHAPES] = "frozen"
@@ -169,10 +170,10 @@ class TrainingConfig(Config):
     """Root mean square of a component to which given vectors are scaled; None leaves them.
 
     Open in A. Measured: word2vec vectors scaled to about 0.35 train; the same at 1.0 do not."""
-    read_rms: Annotated[float | None, POSITIVE, SHAPES, NOT_OF_SUMS] = None
+    read_rms: Annotated[float | None, POSITIVE, SHAPES, NOT_OF_BOW] = None
     """Root mean square of a component at which SEQ, DEP, CONST and LIN read every word, whatever it
     weighs; None: as it weighs. Weights by frequency leave a mean nothing of "who" and "not", which
-    a tree has a place for. Sums and means, also those of added_to_words, read words as weighted."""
+    a tree has a place for. Means read words as weighted."""
     words_beside: Annotated[float | None, POSITIVE, SHAPES] = None
     """Weight of one more view of the finished model, the mean of its words, beside the trained
     ones. All views are then brought to length 1, that of the words to this; None: neither. None
@@ -187,11 +188,6 @@ class TrainingConfig(Config):
     context_size: Annotated[Count, IN_CONTEXT] = 1
     """Sentences to either side that count as context (A, section Contrastive learning; Q: 1; B,
     discriminative: 3). A generative training predicts the next sentence."""
-    gather_negatives: bool = True
-    """Whether all sentences of a batch are candidates, on any number of devices, or those of one of
-    its parts alone. A and Q trained on one device."""
-    parts: Count = 1
-    """Parts of a batch if negatives are not gathered; each is computed on a device of its own."""
     epochs: Count = 3
     """Open in A; Q passes once over its books. On the embedded corpus the held-out loss falls for
     three epochs and no further."""
@@ -240,26 +236,6 @@ class TrainingConfig(Config):
     Some hundred steps hardly move it: a short training does well to start lower."""
     temperature_trained: Annotated[bool, IN_CONTEXT, WITH_TEMPERATURE] = True
     """Whether τ is a parameter; else it stays."""
-    own_words_weight: Annotated[float, at_least(0)] = 0.0
-    """Of the loss by which each view finds its own sentence's words among the batch's, beside the
-    objective. None of the papers; Banyan's (Opper & Siddharth 2025) is alike. Sentences are
-    weighted as the objective weighs its anchors."""
-    own_words_temperature: Annotated[Positive, WITH_OWN_WORDS] = 0.1
-    """τ of that loss, which stays."""
-    leaves_weight: Annotated[float, at_least(0)] = 0.0
-    """Of the loss by which each view, taken down its tree again, finds the word at every leaf among
-    the batch's, beside the objective: Banyan's downward pass (Opper & Siddharth 2025); what
-    differs stands in `models.objectives.leaves`. Each distinct word of a batch counts alike."""
-    leaves_temperature: Annotated[Positive, WITH_LEAVES] = 0.1
-    """τ of that loss, which stays. Banyan has none: its scores are no cosines."""
-    pairs_share: ShareBelow1 = 0.0
-    """Of a batch's sentences, those that stand in pairs which syntax makes, beside text: a
-    sentence for training, what its tree makes of it that says the same, and what says another
-    thing. None of the papers; see `models.corpus.syntactic_pairs`."""
-    pair_positives: Annotated[Count, WITH_PAIRS] = 2
-    """At most so many positives are made of a sentence."""
-    pair_negatives: Annotated[Natural, WITH_PAIRS] = 1
-    """At most so many hard negatives stand beside each of them."""
     negatives: Annotated[Count, PREDICTING] = 5
     """Negative samples a word, K (B, appendix 3). Generative objective only, as what follows."""
     shared_negatives: Annotated[Count, PREDICTING] = 16_384
@@ -299,16 +275,10 @@ class TrainingConfig(Config):
     call random LSTM; it can be trained, too."""
     dep_cell: Annotated[DepCell, SHAPES, OF_DEP] = "child_sum"
     """A, section Language views: Child-Sum; a later text of A: attentive. Of DEP only."""
-    path_parts: Annotated[int | None, at_least(1), SHAPES, OF_PATHS] = 1
-    """Parts of a word vector, each of which DEPSUM and CONSTSUM weigh by weights of its own; None:
-    as many as components. Banyan (Opper & Siddharth 2025): 2."""
-    added_to_words: Annotated[bool, SHAPES, NOT_OF_BOW] = False
-    """Whether each view is added to the weighted mean of its words, by a share that is trained from
-    0. None of the papers: a tree alone starts far below its words."""
     shuffled: Annotated[Shuffled, SHAPES] = "nothing"
     """A control, in training and after it: trees stay, but a sentence's words stand at random
-    places of them, the same ones each time; or relations at random edges. What a view then loses is
-    what it took from structure."""
+    places of them, the same ones each time. What a view then loses is what it took from
+    structure."""
     init: Annotated[Init, SHAPES] = "xavier"
     """A, section Experiments: Xavier; a later text of A: uniform; B, appendix 3: he, with gates'
     biases of 1; C, appendix A: orthonormal; xavier_open: Xavier, but for forget gates' biases of
@@ -348,39 +318,17 @@ class TrainingConfig(Config):
             raise ValueError(
                 f"hidden_size must be even if bidirectional is true, not {self.hidden_size}"
             )
-        of_text = self.batch_size - self.sentences_in_pairs
-        if self.run_length is not None and self.run_length > of_text:
-            of_batch = "batch_size without its pairs" if self.pairs_share else "batch_size"
+        if self.run_length is not None and self.run_length > self.batch_size:
             raise ValueError(
-                f"run_length must be at most {of_batch}, {of_text}, not {self.run_length}"
+                f"run_length must be at most batch_size, {self.batch_size}, not {self.run_length}"
             )
-        orderless = set(self.views) <= {"LIN", "BOW"}
-        if (self.shuffled == "relations" and "DEPSUM" not in self.views) or (
-            self.shuffled == "words" and orderless
-        ):
+        if self.shuffled == "words" and set(self.views) <= {"LIN", "BOW"}:
             raise ValueError(
                 f"shuffled {self.shuffled} is no control of views {', '.join(self.views)}, which "
-                "do not read what it moves: relations are DEPSUM's, LIN and BOW know no order"
-            )
-        if self.pairs_share and self.parts > 1:
-            raise ValueError(
-                f"pairs_share must be 0 with parts {self.parts}: a part of a batch would have all "
-                "of its pairs; gather the negatives"
-            )
-        if self.pairs_share and self.context_size >= MOST_CONTEXT_BESIDE_PAIRS:
-            raise ValueError(
-                f"context_size must be below {MOST_CONTEXT_BESIDE_PAIRS} with pairs, not "
-                f"{self.context_size}"
+                "know no order"
             )
         if self.keep == "best" and not self.held_out_batches:
             raise ValueError("keep best needs held_out_batches of at least 1, not 0")
-        if self.gather_negatives and self.parts > 1:
-            raise ValueError(f"parts must be 1 if gather_negatives is true, not {self.parts}")
-        if self.leaves_weight and not set(self.views) <= SUM_OF_VIEW.keys():
-            raise ValueError(
-                f"leaves_weight must be 0 for views {', '.join(self.views)}: only "
-                f"{', '.join(SUM_OF_VIEW)} have trees with leaves"
-            )
         self._check_embeddings()
         self._check_objective()
 
@@ -403,11 +351,10 @@ class TrainingConfig(Config):
             )
         if self.objective == "both" and len(self.views) != 2:
             raise ValueError(f"objective both trains two views, not {self.views}")
-        if self.has_decoder and "trained" in {self.word_vectors, self.word_weights}:
+        if self.has_decoder and self.word_vectors == "trained":
             raise ValueError(
-                f"word_vectors must be frozen and word_weights not trained under the "
-                f"{self.objective} objective: words that are predicted must not move (Tang & de Sa "
-                "2018, section 2.2)"
+                f"word_vectors must be frozen under the {self.objective} objective: words that are "
+                "predicted must not move (Tang & de Sa 2018, section 2.2)"
             )
         wanted = ["excluded", "zeroed" if self.objective == "contrastive" else "included"]
         if self.objective != "generative" and self.anchor not in wanted:
@@ -421,18 +368,6 @@ class TrainingConfig(Config):
         """Which sentences are never trained on."""
         return HoldOut.of(self)
 
-    def check_processes(self, processes: int) -> None:
-        """Refuses a number of processes that would train to another model.
-
-        Raises:
-            ValueError: negatives are not gathered, and there is not one process a part.
-        """
-        if not self.gather_negatives and processes != self.parts:
-            raise ValueError(
-                f"without gather_negatives each part of a batch takes a process of its own: parts "
-                f"is {self.parts}, processes is {processes}; make them equal"
-            )
-
     def check_trainable(self) -> None:
         """Refuses views that can be embedded by, but not trained.
 
@@ -440,24 +375,17 @@ class TrainingConfig(Config):
             ValueError: nothing of the finished model would change, or views of unlike width are to
                 agree; names the remedy.
         """
-        is_words = [view in WORD_WIDE_VIEWS or self.added_to_words for view in self.views]
-        is_given = self.word_vectors == "frozen" and self.word_weights != "trained"
+        is_given = self.word_vectors == "frozen"
         if set(self.views) == {"BOW"} and is_given and not self.has_decoder:
             raise ValueError(
                 f"views {', '.join(self.views)} of frozen word vectors have nothing to train; take "
-                "LIN for BOW, or train the words (word_vectors) or their weights (word_weights)"
+                "LIN for BOW, or train the words (word_vectors)"
             )
-        if self.pairs_share and not 2 <= self.sentences_in_pairs <= self.batch_size - 2:
+        has_one_bow = {view == "BOW" for view in self.views} == {True, False}
+        if self.objective in {"discriminative", "both"} and has_one_bow:
             raise ValueError(
-                f"pairs_share {self.pairs_share:g} of batch_size {self.batch_size} leaves "
-                f"{self.sentences_in_pairs} sentences in pairs and "
-                f"{self.batch_size - self.sentences_in_pairs} of text; both need 2 or more"
-            )
-        if self.objective in {"discriminative", "both"} and len(set(is_words)) > 1:
-            raise ValueError(
-                f"views {', '.join(self.views)} cannot agree: {', '.join(sorted(WORD_WIDE_VIEWS))} "
-                "are as wide as the word vectors; take LIN for a sum, or add both views to the "
-                "words (added_to_words)"
+                f"views {', '.join(self.views)} cannot agree: BOW is as wide as the word vectors; "
+                "take LIN for it"
             )
 
     @property
@@ -469,25 +397,6 @@ class TrainingConfig(Config):
     def has_decoder(self) -> bool:
         """Whether words are predicted, by a decoder whose inverse is one more view."""
         return self.objective in {"generative", "both"}
-
-    @property
-    def views_read(self) -> tuple[str, ...]:
-        """The views whose columns of a corpus are read: those trained, and what goes down a tree.
-
-        DEP itself has no use for relations, by which a sentence goes down to its leaves.
-        """
-        return (*self.views, *(SUM_OF_VIEW[view] for view in self.views if self.leaves_weight))
-
-    @property
-    def versions(self) -> dict[str, int]:
-        """Versions of what trains, which stand beside these fields in the digest of a training."""
-        paired = {"paired_training_version": PAIRED_TRAINING_VERSION} if self.pairs_share else {}
-        return {"training_version": TRAINING_VERSION, **paired}
-
-    @property
-    def sentences_in_pairs(self) -> int:
-        """How many sentences of a batch stand in pairs that syntax makes."""
-        return round(self.batch_size * self.pairs_share)
 
     @property
     def test_views(self) -> tuple[str, ...]:
@@ -505,12 +414,26 @@ class TrainingConfig(Config):
             word_size = self.trained_word_size
         if self.embeddings == "side_by_side":
             word_size //= 2
-        widths = [
-            word_size if self.added_to_words or view in WORD_WIDE_VIEWS else self.hidden_size
-            for view in self.views
-        ]
+        widths = [word_size if view == "BOW" else self.hidden_size for view in self.views]
         inverse = widths[:1] if self.has_decoder else []
         return [*widths, *inverse, *([word_size] if self.words_beside else [])]
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> TrainingConfig:
+        """Returns the configuration with these fields; those of earlier releases are passed over.
+
+        Raises:
+            ValueError: see `Config.from_dict`; or a model of an earlier release has weights that
+                this one has no use for.
+        """
+        if isinstance(values, Mapping):
+            if gone := sorted(name for name in _RETIRED_WEIGHTS if values.get(name)):
+                raise ValueError(
+                    f"training settings {', '.join(gone)} are of an earlier release; install the "
+                    "one that made this model, or train again without them"
+                )
+            values = {name: v for name, v in values.items() if name not in RETIRED_SETTINGS}
+        return super(TrainingConfig, cls).from_dict(values)
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the fields as JSON knows them.

@@ -84,9 +84,8 @@ PRESETS: dict[str, TrainingConfig] = {
         normalise="l2",
         temperature=0.05,
         temperature_trained=False,
-        batch_size=1152,
+        batch_size=768,
         run_length=2,
-        pairs_share=1 / 3,
         epochs=1,
         learning_rate=2e-3,
         held_out_fraction=0.02,
@@ -97,10 +96,8 @@ PRESETS: dict[str, TrainingConfig] = {
 published, ``quickthoughts`` is Q, A's baseline, ``B-…`` are B's generative and discriminative
 frameworks and both together, ``C-…`` is C with either decoder. ``weighted-words`` is no paper's: it
 trains word vectors that are given, weighted by SIF, to find a sentence's neighbour by their mean.
-Nor is ``trees-beside-words``, whose trees stand beside the words of a model that was made so; it is
-trained on a text's neighbours and on pairs that syntax makes.
-Their values stand in the docstrings
-of the fields, where A, B, C and Q are explained, too.
+Nor is ``trees-beside-words``, whose trees stand beside the words of a model that was made so. Their
+values stand in the docstrings of the fields, where A, B, C and Q are explained, too.
 
 A says both that it uses Q's objective, whose targets are soft, and, by its formula, that a positive
 stands against the negatives alone; ``structured-views`` takes the formula."""

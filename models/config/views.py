@@ -9,8 +9,6 @@ STAGE_OF_VIEW: dict[str, str | None] = {
     "SEQ": None,
     "DEP": "dependencies",
     "CONST": "constituents",
-    "DEPSUM": "dependencies",
-    "CONSTSUM": "constituents",
     "LIN": None,
     "BOW": None,
     "INV": None,
@@ -21,10 +19,6 @@ INVERSE = "INV"
 """The inverse of a trained decoder: a view of the finished model that no training asks for."""
 VIEWS = tuple(view for view in STAGE_OF_VIEW if view != INVERSE)
 """Those that a training can ask for."""
-WORD_WIDE_VIEWS = frozenset({"BOW", "DEPSUM", "CONSTSUM"})
-"""Sums of word vectors, as wide as these."""
-SUM_OF_VIEW = {"DEP": "DEPSUM", "CONST": "CONSTSUM", "DEPSUM": "DEPSUM", "CONSTSUM": "CONSTSUM"}
-"""View of a tree -> the view that reads the same tree as paths."""
 UNORDERED_VIEWS = frozenset({"LIN", "BOW", INVERSE})
 """Those whose states are of words each by itself: they have no last one, their mean stands for
 it."""
@@ -40,8 +34,6 @@ def needed_stages(views: Sequence[str]) -> list[str]:
 def columns_read(views: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Returns the columns of each parse stage that views read, see ``pipeline.shards.schema``."""
     columns = {"dependencies": ("heads",), "constituents": ("binary_left", "binary_right")}
-    if "DEPSUM" in views:
-        columns["dependencies"] += ("deprels",)
     return {stage: columns[stage] for stage in needed_stages(views)}
 
 

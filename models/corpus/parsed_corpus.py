@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from models.config.held_out import HoldOut
 from models.config.views import STAGE_OF_VIEW, VIEWS, columns_read
-from models.corpus.relations import relation_numbers
 from models.corpus.sentence_block import SentenceBlock
 from models.words.word_vectors import Coverage, WordVectors
 from pipeline.base.config_fields import Config
@@ -76,8 +75,6 @@ class Selection:
     hold_out: HoldOut = field(default_factory=HoldOut)
     max_tokens: int | None = None
     """Longer sentences are skipped; None takes all."""
-    whole_documents: bool = False
-    """Whether a document of which one sentence is skipped is skipped whole, within a shard."""
 
     def mask(
         self,
@@ -188,7 +185,7 @@ class ParsedCorpus:
         names = documents.dictionary.to_pylist()
         document_of_row = documents.indices.to_numpy().astype(np.int32)
         chosen = self.selection.mask(names, document_of_row, table["sentence_index"].to_numpy())
-        chosen, skipped = self._usable(table, chosen, document_of_row)
+        chosen, skipped = self._usable(table, chosen)
         rows = np.flatnonzero(chosen)
         table = table.filter(pa.array(chosen)).combine_chunks()
         self._check_lengths(table, rows, number)
@@ -201,7 +198,6 @@ class ParsedCorpus:
             sentence_index=table["sentence_index"].to_numpy(),
             rows=rows + self._first_rows[number],
             heads=_flat(table, "heads"),
-            relations=_relations(table),
             binary_left=_flat(table, "binary_left"),
             binary_right=_flat(table, "binary_right"),
         )
@@ -222,7 +218,7 @@ class ParsedCorpus:
         return pa.table(columns)
 
     def _usable(
-        self, table: pa.Table, chosen: NDArray[np.bool_], document_of_row: NDArray[np.int32]
+        self, table: pa.Table, chosen: NDArray[np.bool_]
     ) -> tuple[NDArray[np.bool_], Counter[str]]:
         """Returns the mask of chosen rows that can be used, and the others counted by reason."""
         causes = {
@@ -234,13 +230,10 @@ class ParsedCorpus:
             causes["too_long"] = _list_lengths(table["tokens"]) > self.selection.max_tokens
         skipped: Counter[str] = Counter()
         for reason, applies in causes.items():
-            left_out = applies
-            if self.selection.whole_documents:
-                left_out = np.isin(document_of_row, document_of_row[applies])
-            count = int((chosen & left_out).sum())
+            count = int((chosen & applies).sum())
             if count:
                 skipped[reason] = count
-            chosen = chosen & ~left_out
+            chosen = chosen & ~applies
         return chosen, skipped
 
     def _check_lengths(self, table: pa.Table, rows: NDArray[np.int64], number: int) -> None:
@@ -318,9 +311,3 @@ def _flat(table: pa.Table, name: str) -> NDArray[np.int16] | None:
         return None
     values: NDArray[np.int16] = pc.list_flatten(table[name]).to_numpy()
     return values
-
-
-def _relations(table: pa.Table) -> NDArray[np.int16] | None:
-    if "deprels" not in table.column_names:
-        return None
-    return relation_numbers(pc.list_flatten(table["deprels"]))

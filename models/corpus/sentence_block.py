@@ -38,9 +38,6 @@ class SentenceBlock:
     """[N]; row of the dataset, counted over all its shards."""
     heads: NDArray[np.int16] | None = None
     """[T]; 1-based within the sentence, 0 is the root. None unless a view needs it."""
-    relations: NDArray[np.int16] | None = None
-    """[T]; of each token to its head, numbers of `models.corpus.relations`. None unless a view
-    needs it."""
     binary_left: NDArray[np.int16] | None = None
     """[T - N]; see ``pipeline.shards.schema``. None unless a view needs it."""
     binary_right: NDArray[np.int16] | None = None
@@ -72,45 +69,19 @@ class SentenceBlock:
         inner, _ = gather_ranges(self.inner_offsets, order)
         return self._part(order, tokens, inner, offsets)
 
-    def beside(self, other: SentenceBlock) -> SentenceBlock:
-        """Returns these sentences and, after them, those of another corpus.
-
-        Rows stay as they are, each of its own dataset; documents of the two are different ones.
-
-        Raises:
-            ValueError: one has trees that the other has not.
-        """
-        columns = {}
-        for name in ("heads", "relations", "binary_left", "binary_right"):
-            both = [getattr(self, name), getattr(other, name)]
-            if sum(column is None for column in both) == 1:
-                raise ValueError(f"only one of two blocks to stand side by side has {name}")
-            columns[name] = None if both[0] is None else np.concatenate(both)
-        first_document = self.documents.max(initial=-1) + 1
-        return SentenceBlock(
-            token_ids=np.concatenate([self.token_ids, other.token_ids]),
-            offsets=np.concatenate([self.offsets, self.offsets[-1] + other.offsets[1:]]),
-            documents=np.concatenate([self.documents, other.documents + first_document]),
-            sentence_index=np.concatenate([self.sentence_index, other.sentence_index]),
-            rows=np.concatenate([self.rows, other.rows]),
-            **columns,
-        )
-
     def shuffled(self, what: Shuffled) -> SentenceBlock:
-        """Returns the sentences with their words, or their relations, at other places.
+        """Returns the sentences, with their words at other places if these are to be shuffled.
 
         The places are drawn by all of the sentence's own words, so a word has no place of its own.
         """
-        name = {"words": "token_ids", "relations": "relations"}.get(what)
-        values = getattr(self, name) if name else None
-        if values is None or name is None or not len(self):
+        if what == "nothing" or not len(self):
             return self
         sentences = np.repeat(np.arange(len(self)), self.lengths)
         places = np.arange(len(self.token_ids)) - self.offsets[sentences]
         words = hashes(self.token_ids.astype(np.int64) * (MAX_TOKENS + 1) + places)
         of_sentence = np.add.reduceat(words, self.offsets[:-1])
         order = np.lexsort((hashes(of_sentence[sentences] + places), sentences))
-        return replace(self, **{name: values[order]})
+        return replace(self, token_ids=self.token_ids[order])
 
     def _part(self, sentences: Any, tokens: Any, inner: Any, offsets: Any) -> SentenceBlock:
         """Returns some sentences.
@@ -126,7 +97,6 @@ class SentenceBlock:
             sentence_index=self.sentence_index[sentences],
             rows=self.rows[sentences],
             heads=None if self.heads is None else self.heads[tokens],
-            relations=None if self.relations is None else self.relations[tokens],
             binary_left=None if self.binary_left is None else self.binary_left[inner],
             binary_right=None if self.binary_right is None else self.binary_right[inner],
         )

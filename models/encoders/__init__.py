@@ -1,5 +1,4 @@
-"""Sentence encoders, one view a file; BOW and LIN, which read no order, share one, and DEPSUM and
-CONSTSUM, which are sums over paths.
+"""Sentence encoders, one view a file; BOW and LIN, which read no order, share one.
 
 In: a `SentenceBatch` and the vectors of its word types, [T, E]. Out: one vector a sentence, [B, H];
 for pooling in evaluation all states of the sentences (`base.SentenceStates`). A file holds a view's
@@ -16,24 +15,19 @@ from torch import nn
 
 from models.config.training_config import DepCell, Init, SeqCell
 from models.config.views import VIEWS
-from models.encoders.added_to_words import AddedToWords
 from models.encoders.base import SentenceEncoder
 from models.encoders.child_sum import ChildSumTreeLSTM
 from models.encoders.gru import GRU
 from models.encoders.lstm import LSTM
 from models.encoders.nary import NaryTreeLSTM
-from models.encoders.path_sums import ConstituentPathSum, DependencyPathSum
 from models.encoders.read_alike import ReadAlike
 from models.encoders.word_averages import BagOfWords, LinearAverage
 
 __all__ = [
     "GRU",
     "LSTM",
-    "AddedToWords",
     "BagOfWords",
     "ChildSumTreeLSTM",
-    "ConstituentPathSum",
-    "DependencyPathSum",
     "LinearAverage",
     "NaryTreeLSTM",
     "ReadAlike",
@@ -47,10 +41,6 @@ _ENCODERS: dict[str, Callable[..., nn.Module]] = {
     "LIN": LinearAverage,
 }
 _SEQUENCES: dict[SeqCell, type[GRU | LSTM]] = {"gru": GRU, "lstm": LSTM}
-_PATH_SUMS: dict[str, type[DependencyPathSum | ConstituentPathSum]] = {
-    "DEPSUM": DependencyPathSum,
-    "CONSTSUM": ConstituentPathSum,
-}
 
 
 def build_encoder(
@@ -62,8 +52,6 @@ def build_encoder(
     bidirectional: bool = False,
     seq_cell: SeqCell = "gru",
     dep_cell: DepCell = "child_sum",
-    path_parts: int | None = 1,
-    added_to_words: bool = False,
     read_rms: float | None = None,
 ) -> nn.Module:
     """Returns a new `SentenceEncoder` for the view.
@@ -71,36 +59,26 @@ def build_encoder(
     Args:
         view: one of `models.config.views.VIEWS`.
         word_size: E, the width of a word vector.
-        hidden_size: H, the width of a sentence's vector, except of sums of words, which is E.
+        hidden_size: H, the width of a sentence's vector, except of BOW, which is E.
         init: how the weights start.
         bidirectional: whether SEQ reads in both directions, each half as wide.
         seq_cell: what SEQ reads with.
         dep_cell: how DEP sums a node's children.
-        path_parts: parts of a word vector with weights of their own in DEPSUM and CONSTSUM;
-            None: as many as components.
-        added_to_words: whether the view is added to the mean of its words, by a share that starts
-            at 0; it is then as wide as a word vector. BOW is that mean.
-        read_rms: root mean square of a component at which views that are no sums read every word;
-            None: as it comes.
+        read_rms: root mean square of a component at which all views but BOW read every word; None:
+            as it comes.
 
     Raises:
-        ValueError: no such view or init, or parts that do not divide a word vector.
+        ValueError: no such view or init.
     """
     if view == "BOW":
         return BagOfWords(word_size=word_size)
-    encoder: nn.Module
-    if view in _PATH_SUMS:
-        encoder = _PATH_SUMS[view](word_size=word_size, parts=path_parts)
-    elif view in _ENCODERS or view == "SEQ":
-        options: dict[str, Any] = {"hidden_size": hidden_size, "init": init}
-        if view == "SEQ":
-            options["bidirectional"] = bidirectional
-        elif view == "DEP":
-            options["dep_cell"] = dep_cell
-        made = _SEQUENCES[seq_cell] if view == "SEQ" else _ENCODERS[view]
-        encoder = made(word_size=word_size, **options)
-        if read_rms is not None:
-            encoder = ReadAlike(encoder, rms=read_rms)
-    else:
+    if view != "SEQ" and view not in _ENCODERS:
         raise ValueError(f"unknown view {view!r}; known: {', '.join(VIEWS)}")
-    return AddedToWords(encoder, word_size=word_size, init=init) if added_to_words else encoder
+    options: dict[str, Any] = {"hidden_size": hidden_size, "init": init}
+    if view == "SEQ":
+        options["bidirectional"] = bidirectional
+    elif view == "DEP":
+        options["dep_cell"] = dep_cell
+    made = _SEQUENCES[seq_cell] if view == "SEQ" else _ENCODERS[view]
+    encoder = made(word_size=word_size, **options)
+    return encoder if read_rms is None else ReadAlike(encoder, rms=read_rms)

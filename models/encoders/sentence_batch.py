@@ -18,14 +18,8 @@ import torch
 from torch import Tensor
 
 from models.config.views import VIEWS
-from models.corpus.relations import RELATIONS
 from models.corpus.sentence_block import MAX_TOKENS
-from models.encoders.order import (
-    BinarySchedule,
-    DependencySchedule,
-    PathSchedule,
-    SequenceSchedule,
-)
+from models.encoders.order import BinarySchedule, DependencySchedule, SequenceSchedule
 from models.encoders.order.arrays import (
     IndexArray,
     as_index_array,
@@ -57,10 +51,6 @@ class SentenceBatch:
     """Of DEP."""
     constituents: BinarySchedule | None
     """Of CONST."""
-    dependency_paths: PathSchedule | None
-    """Of DEPSUM."""
-    constituent_paths: PathSchedule | None
-    """Of CONSTSUM."""
 
     @classmethod
     def from_arrays(
@@ -71,7 +61,6 @@ class SentenceBatch:
         binary_left: npt.ArrayLike | None = None,
         binary_right: npt.ArrayLike | None = None,
         *,
-        relations: npt.ArrayLike | None = None,
         views: Collection[str] = VIEWS,
         share_words: bool = True,
         with_nodes: bool = False,
@@ -84,7 +73,6 @@ class SentenceBatch:
             heads: [N]; 1-based heads, 0 for the root.
             binary_left: [N-B]; n-1 values a sentence, see `BinarySchedule.build`.
             binary_right: [N-B]; given if and only if ``binary_left`` is.
-            relations: [N]; numbers of `RELATIONS`, each token's to its head; of use with ``heads``.
             views: those that will read the batch.
             share_words: whether equal words are one word type. Without it every token is a type of
                 its own, so that tokens may be given vectors that differ, as by dropout.
@@ -113,26 +101,19 @@ class SentenceBatch:
             "with_nodes": with_nodes,
         }
         of_words: dict[str, Any] = {"words": word_of_token, "num_words": num_words}
-        sequence = dependencies = constituents = dependency_paths = constituent_paths = None
+        sequence = dependencies = constituents = None
         if "SEQ" in views:
             sequence = SequenceSchedule.build(offsets, lengths, word_of_token)
         if heads is not None:
             flat_heads = _aligned(heads, "heads", len(ids))
             if "DEP" in views:
                 dependencies = DependencySchedule.build(flat_heads, **of_words, **trees)
-            if "DEPSUM" in views and relations is not None:
-                numbers = _aligned(relations, "relations", len(ids))
-                dependency_paths = PathSchedule.of_dependencies(
-                    flat_heads, numbers, len(RELATIONS), **trees
-                )
         if binary_left is not None and binary_right is not None:
             num_inner = len(ids) - len(lengths)
             left = _aligned(binary_left, "binary_left", num_inner)
             right = _aligned(binary_right, "binary_right", num_inner)
             if "CONST" in views:
                 constituents = BinarySchedule.build(left, right, **of_words, **trees)
-            if "CONSTSUM" in views:
-                constituent_paths = PathSchedule.of_constituents(left, right, **trees)
         return cls(
             token_offsets=to_tensor(offsets.copy()),
             word_ids=to_tensor(word_ids),
@@ -140,8 +121,6 @@ class SentenceBatch:
             sequence=sequence,
             dependencies=dependencies,
             constituents=constituents,
-            dependency_paths=dependency_paths,
-            constituent_paths=constituent_paths,
         )
 
     @property

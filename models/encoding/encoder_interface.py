@@ -43,7 +43,7 @@ class ViewEncoder(Encoder, Protocol):
 
     @property
     def digest(self) -> str:
-        """Of everything that determines the embeddings of a sentence; names a folder of caches."""
+        """Of everything that determines the embeddings of a sentence."""
         ...
 
     def encode_views(
@@ -67,7 +67,7 @@ class MeasuredEncoder(ViewEncoder, Protocol):
 
 @runtime_checkable
 class CompositeEncoder(ViewEncoder, Protocol):
-    """One that takes its views from others, so that what is kept of these serves it, too."""
+    """One that takes its views from others."""
 
     @property
     def encoders(self) -> Sequence[ViewEncoder]:
@@ -95,11 +95,6 @@ class RefusingEncoder(Encoder, Protocol):
     @property
     def refused(self) -> Sequence[RefusedSentence]:
         """Sentences of the last call that became zeros."""
-        ...
-
-    @property
-    def fails_on_refusal(self) -> bool:
-        """Whether a sentence that cannot be taken is an error instead of zeros."""
         ...
 
 

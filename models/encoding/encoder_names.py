@@ -101,15 +101,6 @@ class EncoderName:
             return _JOIN.join(part.name for part in self.parts)
         return self.called
 
-    @property
-    def settled(self) -> str:
-        """The same encoder's name from any folder on this machine, whatever is pushed to a hub."""
-        if self.ensemble is not None:
-            return str(self.ensemble.resolve())
-        if not self.parts:
-            return self.called
-        return _JOIN.join(_OF.join([str(one.folder.resolve()), *one.views]) for one in self.parts)
-
 
 def parse_encoder_name(called: str) -> EncoderName:
     """Returns what a name stands for.

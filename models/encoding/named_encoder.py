@@ -9,7 +9,6 @@ Legend: n sentences, H width of a view, d width of all views together.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -37,12 +36,10 @@ from models.encoding.own_encoder import (
     Function,
     import_encoder,
 )
-from models.encoding.processes import encode_by_processes
 from models.encoding.reading_encoder import (
     EncoderSettings,
     ReadingEncoder,
     WordsEncoder,
-    fail_if_any,
     read_side_by_side,
 )
 from models.encoding.static_encoder import (
@@ -80,32 +77,7 @@ def resolve_encoder(called: str, settings: EncoderSettings | None = None) -> Enc
         ValueError: the name stands for nothing, for what is no encoder, or for what Luigi alone
             knows; or a model has no such view.
     """
-    settings = settings or EncoderSettings()
-    name = parse_encoder_name(called)
-    encoder = _resolved(name, settings)
-    if isinstance(encoder, StringEncoder):
-        encoder.origin = _origin(name, settings)
-    return encoder
-
-
-def _origin(name: EncoderName, settings: EncoderSettings) -> dict[str, Any]:
-    """Returns what `load_origin` takes; where code of the user's own lies is looked up for it."""
-    is_function = name.kind == "function"
-    places = [place or str(Path.cwd()) for place in sys.path] if is_function else []
-    return {"called": name.settled, "settings": settings.to_dict(), "path": places}
-
-
-def load_origin(origin: Mapping[str, Any]) -> StringEncoder:
-    """Returns the encoder that has this origin, in another process that begins where this one does.
-
-    A sentence that it cannot take is zeros, for whoever shares the sentences to judge.
-
-    Raises:
-        FileNotFoundError, ValueError: see `resolve_encoder`.
-    """
-    sys.path.extend(place for place in origin["path"] if place not in sys.path)
-    settings = EncoderSettings.from_dict({**origin["settings"], "on_refusal": "zero"})
-    return string_encoder(origin["called"], settings)
+    return _resolved(parse_encoder_name(called), settings or EncoderSettings())
 
 
 def string_encoder(called: str, settings: EncoderSettings | None = None) -> StringEncoder:
@@ -119,10 +91,7 @@ def string_encoder(called: str, settings: EncoderSettings | None = None) -> Stri
     encoder = resolve_encoder(called, settings)
     if isinstance(encoder, StringEncoder):
         return encoder
-    settings = settings or EncoderSettings()
-    function = own_encoder(encoder.encode, called, settings)
-    function.origin = _origin(parse_encoder_name(called), settings)
-    return function
+    return own_encoder(encoder.encode, called, settings or EncoderSettings())
 
 
 def own_encoder(function: Function, name: str, settings: EncoderSettings) -> CallableEncoder:
@@ -292,14 +261,6 @@ class JoinedEncoder(StringEncoder):
         place = next(i for i, one in enumerate(self.encoders) if one is part.encoder)
         return [(place, view) for view in views]
 
-    @property
-    def fails_on_refusal(self) -> bool:
-        """Whether a sentence that cannot be taken is an error instead of zeros."""
-        return any(
-            isinstance(encoder, RefusingEncoder) and encoder.fails_on_refusal
-            for encoder in self.encoders
-        )
-
     @cached_property
     def digest(self) -> str:
         """Of the encoders' digests and the views that are taken, in their order."""
@@ -351,15 +312,6 @@ class JoinedEncoder(StringEncoder):
         joined, together = self.join(views, refused)
         self.refused = list(together)
         return joined
-
-    def _by_processes(
-        self, sentences: Sequence[str], asked: Asked, on_progress: Progress | None
-    ) -> FloatArray:
-        vectors, refused = encode_by_processes(self.origin, sentences, asked, on_progress)
-        if self.fails_on_refusal:
-            fail_if_any(refused)
-        self.refused = refused
-        return vectors
 
     def join(
         self,

@@ -9,14 +9,13 @@ import importlib.util
 import inspect
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from importlib.machinery import ModuleSpec, PathFinder, all_suffixes
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from models.encoding.encoder_interface import Encoder, FloatArray
+from models.encoding.encoder_interface import FloatArray
 from models.encoding.string_encoder import LAST, Asked, Progress, StringEncoder
 from pipeline.base.digest import digest_of, sha256_of_file
 from pipeline.base.watched import OwnPackages
@@ -48,7 +47,6 @@ class CallableEncoder(StringEncoder):
             raise ValueError(f"batch_size must be 0 or more, not {batch_size}")
         self.name = name
         self.batch_size = batch_size
-        """A function may look at all of a batch, so what is kept is found by its size too."""
         self._function = function
 
     def _vectors(
@@ -72,28 +70,16 @@ class CallableEncoder(StringEncoder):
         batches: list[FloatArray] = []
         for start in range(0, len(sentences), size):
             batch = list(sentences[start : start + size])
-            number = asked.first + start
-            vectors = self._checked(self._answer(batch, number), batch, number)
+            vectors = self._checked(self._answer(batch, start), batch, start)
             if batches and vectors.shape[1] != batches[0].shape[1]:
                 raise ValueError(
-                    f"{self.name}: {vectors.shape[1]} numbers a sentence from sentence {number} "
+                    f"{self.name}: {vectors.shape[1]} numbers a sentence from sentence {start} "
                     f"on, {batches[0].shape[1]} before; all embeddings must have one width"
                 )
             batches.append(vectors)
             if on_progress is not None:
                 on_progress(min(1.0, (start + size) / len(sentences)))
         return np.concatenate(batches)
-
-    def _by_processes(
-        self, sentences: Sequence[str], asked: Asked, on_progress: Progress | None
-    ) -> FloatArray:
-        size = asked.batch_size or self.batch_size
-        if not size:
-            raise ValueError(
-                f"{self.name}: all sentences are to be one batch, which processes cannot share; "
-                "give a batch_size or leave out processes"
-            )
-        return super()._by_processes(sentences, replace(asked, batch_size=size), on_progress)
 
     def _answer(self, batch: list[str], start: int) -> Any:
         try:
@@ -127,34 +113,14 @@ class CallableEncoder(StringEncoder):
         return vectors
 
 
-class RememberingEncoder:
-    """Gives the embeddings of the last list of sentences again without asking the encoder.
-
-    For encoders that nothing is kept of: tasks of one dataset that follow one another share them.
-    """
-
-    def __init__(self, encoder: Encoder) -> None:
-        self._encoder = encoder
-        self._sentences: tuple[str, ...] = ()
-        self._embeddings: FloatArray | None = None
-
-    def encode(self, sentences: Sequence[str]) -> FloatArray:
-        """Returns the embeddings, float32 [n, d]; errors are the encoder's."""
-        if self._embeddings is None or self._sentences != tuple(sentences):
-            self._embeddings = None  # frees the memory before more is taken
-            self._embeddings = self._encoder.encode(sentences)
-            self._sentences = tuple(sentences)
-        return self._embeddings
-
-
 def source_checksum(spec: str) -> str | None:
     """Returns the sha256 of the file of ``package.module:name``'s module; runs nothing of it.
 
-    Of a package it is a digest of all its Python files; of a module in one, those `__init__.py`
-    that run before it are in it, too. What a module imports from elsewhere, and what it reads, is
-    not in it. None is returned where no file is found, as in an archive.
+    Of a package, or a module in one, it is a digest of all Python files of the package. What these
+    import from elsewhere, and what they read, is not in it. None is returned where no file is
+    found, as in an archive.
     """
-    top, *inner = spec.partition(":")[0].split(".")
+    top = spec.partition(":")[0].partition(".")[0]
     found = PathFinder.find_spec(top, [str(Path.cwd())])
     if found is None or found.loader is None:  # a folder without __init__.py comes last in Python
         found = _spec_of(top) or found
@@ -162,17 +128,13 @@ def source_checksum(spec: str) -> str | None:
         return None
     if found.submodule_search_locations is None:
         file = Path(found.origin or "")
-        return None if inner or not file.is_file() else sha256_of_file(file)
-    files: dict[str, str] = {}
-    for place in found.submodule_search_locations:
-        base = Path(place, *inner)
-        beside = [base.with_name(base.name + suffix) for suffix in all_suffixes()] if inner else []
-        within = [*sorted(base.rglob("*.py")), *beside]
-        above = [Path(place, *inner[:depth], "__init__.py") for depth in range(len(inner))]
-        for path in [*within, *above] if any(map(Path.is_file, within)) else []:
-            if path.is_file():
-                files[str(path.relative_to(place))] = sha256_of_file(path)
-    return next(iter(files.values())) if len(files) == 1 else digest_of(files) if files else None
+        return sha256_of_file(file) if file.is_file() else None
+    files = {
+        str(path.relative_to(place)): sha256_of_file(path)
+        for place in found.submodule_search_locations
+        for path in sorted(Path(place).rglob("*.py"))
+    }
+    return digest_of(files) if files else None
 
 
 def kept_checksum(spec: str) -> str:

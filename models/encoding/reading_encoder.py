@@ -155,19 +155,6 @@ class ReadingEncoder(StringEncoder):
         first, *others = views.values()
         return np.concatenate([first, *others], axis=1) if others else first
 
-    def _by_processes(
-        self, sentences: Sequence[str], asked: Asked, on_progress: Progress | None
-    ) -> FloatArray:
-        from models.encoding.processes import encode_by_processes
-
-        if self.fails_on_refusal:
-            fail_if_any(self._reader.refused_unread(sentences))
-        vectors, refused = encode_by_processes(self.origin, sentences, asked, on_progress)
-        if self.fails_on_refusal:
-            fail_if_any(refused)
-        self.refused = refused
-        return vectors
-
     def encode_views(
         self,
         sentences: Sequence[str],

@@ -16,7 +16,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from models.corpus.relations import relation_numbers
 from models.corpus.sentence_block import MAX_TOKENS, SentenceBlock
 from models.encoding.parse_cache import (
     TOKENS,
@@ -235,19 +234,15 @@ class SentenceReader:
     ) -> SentenceBlock:
         """Returns the sentences that are taken as flat arrays; ``rows`` is theirs in the block."""
 
-        def flat(name: str, stage: str) -> pa.Array | None:
-            return flat_values(parses[stage], name, taken) if stage in parses else None
-
         def numbers(name: str, stage: str) -> NDArray[np.int16] | None:
-            values = flat(name, stage)
-            return None if values is None else values_of(values)
+            if stage not in parses:
+                return None
+            return values_of(flat_values(parses[stage], name, taken))
 
-        relations = flat("deprels", "dependencies")
         words = self.vectors.token_ids(flat_values(tokens, "tokens", taken))[0]
         return replace(
             _block_of_words(words, offsets_of(tokens, "tokens", taken), rows),
             heads=numbers("heads", "dependencies"),
-            relations=None if relations is None else relation_numbers(relations),
             binary_left=numbers("binary_left", "constituents"),
             binary_right=numbers("binary_right", "constituents"),
         )

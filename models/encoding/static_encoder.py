@@ -152,7 +152,6 @@ def is_static(config: TrainingConfig, settings: EncoderSettings) -> bool:
         and config.word_weights in ("none", "sif")
         and config.precision != "bfloat16"
         and config.shuffled == "nothing"
-        and not config.added_to_words
         and settings.device == "cpu"
     )
 

@@ -6,7 +6,7 @@ Legend: n sentences, d width of an embedding.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args, overload
@@ -33,9 +33,6 @@ class Asked:
     """How a view's states become one vector; several stand side by side."""
     batch_size: int | None = None
     """Sentences embedded at once; None takes what the encoder was loaded with."""
-    processes: int = 1
-    first: int = 0
-    """What the first sentence is numbered as in messages, where it is one of a part."""
 
     def __post_init__(self) -> None:
         """Checks the fields.
@@ -43,24 +40,20 @@ class Asked:
         Raises:
             ValueError: one is out of range, or a pooling is unknown or doubled.
         """
-        for name, value in (("batch_size", self.batch_size), ("processes", self.processes)):
-            if value is not None and (isinstance(value, bool) or value < 1):
-                raise ValueError(f"{name} must be at least 1, got {value}")
+        size = self.batch_size
+        if size is not None and (isinstance(size, bool) or size < 1):
+            raise ValueError(f"batch_size must be at least 1, got {size}")
         check_pooling(self.pooling)
 
 
 class StringEncoder(ABC):
     """Encodes one string or many, and compares what comes out."""
 
-    origin: Mapping[str, Any] | None = None
-    """What another process loads the same encoder by (`models.encoding.processes`); None of one
-    that was made in code."""
-
     @abstractmethod
     def _vectors(
         self, sentences: Sequence[str], asked: Asked, on_progress: Progress | None
     ) -> FloatArray:
-        """Returns one vector a sentence, float32 [n, d], computed by this process."""
+        """Returns one vector a sentence, float32 [n, d]."""
 
     @overload
     def encode(
@@ -72,7 +65,6 @@ class StringEncoder(ABC):
         show_progress: bool = ...,
         normalize: bool = ...,
         convert_to: Literal["numpy"] = ...,
-        processes: int = ...,
     ) -> FloatArray: ...
     @overload
     def encode(
@@ -84,7 +76,6 @@ class StringEncoder(ABC):
         show_progress: bool = ...,
         normalize: bool = ...,
         convert_to: Literal["torch"],
-        processes: int = ...,
     ) -> torch.Tensor: ...
     def encode(
         self,
@@ -95,7 +86,6 @@ class StringEncoder(ABC):
         show_progress: bool = False,
         normalize: bool = False,
         convert_to: ArrayKind = "numpy",
-        processes: int = 1,
     ) -> FloatArray | torch.Tensor:
         """Returns the embeddings, float32: all views and poolings side by side.
 
@@ -112,26 +102,20 @@ class StringEncoder(ABC):
             show_progress: whether to draw a bar on standard error.
             normalize: whether to give each embedding length 1; one of zeros stays one.
             convert_to: ``numpy`` for an array, ``torch`` for a tensor on the CPU.
-            processes: how many to share the sentences among; each loads the encoder first, which
-                is worth while for some thousand sentences on.
 
         Raises:
             ValueError: no strings, an option out of range, or sentences that cannot be taken where
                 the encoder was loaded with ``on_refusal="error"``: names them, the reasons and the
                 remedy. All empty and too long ones are found before any is parsed.
-            RuntimeError: one of several processes failed.
         """
         if convert_to not in get_args(ArrayKind):
             known = ", ".join(get_args(ArrayKind))
             raise ValueError(f"convert_to must be one of {known}, got {convert_to!r}")
         named: Any = (pooling,) if isinstance(pooling, str) else tuple(pooling)
-        asked = Asked(named, batch_size, processes)
+        asked = Asked(named, batch_size)
         listed = [sentences] if isinstance(sentences, str) else listed_strings(sentences)
         with progress_bar(len(listed), shown=show_progress) as on_progress:
-            if processes > 1 and listed:
-                vectors = self._by_processes(listed, asked, on_progress)
-            else:
-                vectors = self._vectors(listed, asked, on_progress)
+            vectors = self._vectors(listed, asked, on_progress)
         if normalize:
             vectors = normalized(vectors)
         if isinstance(sentences, str):
@@ -141,13 +125,6 @@ class StringEncoder(ABC):
         import torch
 
         return torch.from_numpy(vectors)
-
-    def _by_processes(
-        self, sentences: Sequence[str], asked: Asked, on_progress: Progress | None
-    ) -> FloatArray:
-        from models.encoding.processes import encode_by_processes
-
-        return encode_by_processes(self.origin, sentences, asked, on_progress)[0]
 
     similarity = staticmethod(similarity)
     """See `models.search.similarity.similarity`."""

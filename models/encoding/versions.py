@@ -28,8 +28,6 @@ _ARCHITECTURE = (
     "views",
     "bidirectional",
     "dep_cell",
-    "path_parts",
-    "added_to_words",
     "read_rms",
     "words_beside",
     "shuffled",

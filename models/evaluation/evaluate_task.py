@@ -65,9 +65,9 @@ class Evaluation:
     """What ``DownloadSentEval`` knows of the data, if it brought or examined them."""
     representation: Representation = field(default_factory=Representation)
     protocol: ProtocolConfig = field(default_factory=ProtocolConfig)
-    cache: EmbeddingCache = field(default_factory=lambda: EmbeddingCache(None))
-    cache_name: str | None = None
-    """What the embeddings of an encoder without a digest are kept under; None keeps none."""
+    cache: EmbeddingCache = field(default_factory=EmbeddingCache)
+    is_versioned: bool = True
+    """Whether the identity's digest changes when the encoder does, so that results may stand."""
     words: Encoder | None = None
     """The bag of words that is joined, where the representation asks for one."""
     resampling: Resampling = field(default_factory=Resampling)
@@ -154,7 +154,6 @@ def _found(task: EvaluationTask, data: TaskData, evaluation: Evaluation) -> Embe
         evaluation.encoder,
         data.sentences,
         representation.poolings(task.protocol),
-        name=evaluation.cache_name,
     )
     if not representation.join_words:
         return found
@@ -167,7 +166,6 @@ def _found(task: EvaluationTask, data: TaskData, evaluation: Evaluation) -> Embe
         {**found.views, **words.views},
         found.seconds + words.seconds,
         max(found.refused, words.refused, key=len),
-        found.from_cache and words.from_cache,
     )
 
 
@@ -297,8 +295,6 @@ class Featuriser:
 FEATURES: Mapping[Features, Callable[[Sequence[FloatArray]], Sequence[FloatArray]]] = {
     "sentence": lambda x: x,
     "pair": lambda x: [np.abs(x[0] - x[1]), x[0] * x[1]],
-    "order": lambda x: [*x, x[0] - x[1]],
-    "position": lambda x: [x[0], *(x[0] - other for other in x[1:])],
     "passage": lambda x: [
         np.sum([np.abs(one - other) for one, other in pairwise(x)], axis=0),
         np.sum([one * other for one, other in pairwise(x)], axis=0),

@@ -5,8 +5,7 @@ where the task reports it; ``pearson`` and ``spearman`` times 100 with ``mse`` f
 similarity both correlations of each subset (``pearson:images``), their mean over subsets
 (``pearson_mean``), the mean weighted by the subsets' sizes (``pearson_weighted``) and that of all
 pairs pooled (``pearson_all``), because the literature mixes them. MTEB's main score of a set of
-pairs is ``spearman_all``. Figures and ranked pairs have one score, of the name that the task gives,
-in percent: the mean over groups, and that of each group if there are several (``ndcg_at_10:en``).
+pairs is ``spearman_all``.
 
 Nested folds: accuracy is the mean over outer folds, as SentEval's. Differs from SentEval: nothing
 is rounded on the way.
@@ -34,7 +33,6 @@ from models.evaluation.statistics.resampling import (
 )
 from models.evaluation.statistics.weighted_scores import (
     Levels,
-    RankedPairs,
     average_ranks,
     f1_scores,
     is_constant,
@@ -52,8 +50,6 @@ IntArray = npt.NDArray[np.int64]
 
 def main_metric(task: EvaluationTask) -> str:
     """Returns the score by which encoders are compared on a task."""
-    if task.score:
-        return task.score
     if task.protocol == "similarity":
         return "pearson_mean"
     return "pearson" if task.protocol == "relatedness" else "accuracy"
@@ -109,8 +105,6 @@ def undefined_scores(task: EvaluationTask, predictions: Predictions) -> list[str
             if is_constant(predictions.predicted[rows]) or is_constant(predictions.gold[rows])
         ]
         return [f"{measure}{kind}" for measure in ("pearson", "spearman") for kind in found]
-    if task.protocol in {"figures", "ranked_pairs"}:
-        return []
     ones = (predictions.predicted == 1) | (predictions.gold == 1)
     return ["f1"] if task.scores_f1 and not ones.any() else []
 
@@ -142,8 +136,6 @@ def scorer(task: EvaluationTask, *encoders: Predictions) -> Scorer:
         return _Similarity.of(encoders)
     if task.protocol == "relatedness":
         return _Relatedness.of(encoders)
-    if task.protocol in {"figures", "ranked_pairs"}:
-        return _Grouped.of(task, encoders)
     return _Classification.of(encoders, scores_f1=task.scores_f1)
 
 
@@ -331,39 +323,3 @@ class _Similarity:
             for name, scores in by_subset.items():
                 found[f"{measure}:{name}"] = scores[place]
         return found
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Grouped:
-    """One score of each group, in percent, and their mean."""
-
-    name: str
-    groups: dict[str, tuple[IntArray, FloatArray | RankedPairs]]
-    """Places among the stacked answers, and their figures or their ranking."""
-
-    @classmethod
-    def of(cls, task: EvaluationTask, encoders: Sequence[Predictions]) -> _Grouped:
-        first = encoders[0]
-        groups: dict[str, tuple[IntArray, FloatArray | RankedPairs]] = {}
-        for number, name in enumerate(first.group_names):
-            rows = np.flatnonzero(first.groups == number)
-            parts = [one.predicted[rows] for one in encoders]
-            places = [rows + len(first.gold) * place for place in range(len(encoders))]
-            scored: FloatArray | RankedPairs = np.concatenate(parts)
-            if task.protocol == "ranked_pairs":
-                ranks = np.concatenate([average_ranks(part) for part in parts])
-                scored = RankedPairs.of(ranks, np.tile(first.gold[rows], len(encoders)))
-            groups[name] = (np.concatenate(places), scored)
-        return cls(main_metric(task), groups)
-
-    def __call__(self, weights_rn: FloatArray) -> dict[str, FloatArray]:
-        found: dict[str, FloatArray] = {}
-        for name, (columns, scored) in self.groups.items():
-            chosen = np.take(weights_rn, columns, axis=1)
-            if isinstance(scored, RankedPairs):
-                values = scored.average_precisions(chosen)
-            else:
-                values = (chosen @ scored) / chosen.sum(axis=1)
-            found[f"{self.name}:{name}"] = 100.0 * values
-        mean = np.mean(list(found.values()), axis=0)
-        return {self.name: mean, **(found if len(found) > 1 else {})}

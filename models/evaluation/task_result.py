@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ import numpy.typing as npt
 from models.evaluation.protocols.outcome import Outcome, Predictions
 from models.evaluation.scores import score_intervals, undefined_scores
 from models.evaluation.statistics.resampling import Interval, Resampling
-from models.evaluation.tasks.task import EvaluationTask, TaskData
+from models.evaluation.tasks.task import EvaluationTask, Protocol, TaskData
 from pipeline.base.digest import DIGEST_CHARACTERS
 from pipeline.base.json_files import read_json, write_sealed_json
 
@@ -30,10 +30,8 @@ FORMAT_VERSION = 1
 
 COSINE = "cosine"
 """What answers where nothing is learnt."""
-MTEB = "mteb"
-"""What answers where MTEB's own protocols do."""
 SHARED_SETTINGS = ("batch_items", "protocol_version")
-"""Settings that the answers to every task of ours depend on, learnt or not."""
+"""Settings that the answers to every task depend on, learnt or not."""
 ANOTHER_VERSION = "version of the protocols"
 """The `Setup.difference` that evaluating again removes."""
 
@@ -64,7 +62,7 @@ class Setup:
     """The post-processing of the embeddings, resolved."""
     classifier: Mapping[str, Any] = field(default_factory=dict)
     """What turns representations into answers, resolved: the configuration of ``classifier``, or
-    `COSINE` where nothing is learnt, with `SHARED_SETTINGS`; or `MTEB` with its version."""
+    `COSINE` where nothing is learnt, with `SHARED_SETTINGS`."""
     run: Mapping[str, Any] = field(default_factory=dict)
     """Where it was made: device, library versions; determines nothing."""
 
@@ -78,17 +76,12 @@ class Setup:
     @property
     def learns(self) -> bool:
         """Whether a classifier of ours is fitted."""
-        return self._kind not in (COSINE, MTEB)
-
-    @property
-    def _kind(self) -> str:
-        return str(self.classifier.get("classifier", COSINE))
+        return str(self.classifier.get("classifier", COSINE)) != COSINE
 
     def difference(self, other: Setup) -> str | None:
         """Returns in words what keeps two results from being of one evaluation, or None.
 
-        Of a task that learns and one that does not, only what both depend on must be the same; of
-        the classifier one of MTEB's and one of ours have nothing in common.
+        Of a task that learns and one that does not, only what both depend on must be the same.
         """
         if self.encoder != other.encoder:
             same = self.encoder.digest == other.encoder.digest
@@ -97,8 +90,6 @@ class Setup:
         if representation != others:
             return "representation"
         first, second = json.loads(own), json.loads(others_own)
-        if (self._kind == MTEB) != (other._kind == MTEB):
-            return None
         names = {*first, *second} if self.learns == other.learns else SHARED_SETTINGS
         changed = sorted(name for name in names if first.get(name) != second.get(name))
         if changed == ["protocol_version"]:
@@ -364,8 +355,9 @@ def _setup(value: Mapping[str, Any]) -> Setup:
 
 def _task(value: Mapping[str, Any]) -> EvaluationTask:
     value = {**value, "classes": tuple(value["classes"])}
-    if value.pop("pairs", False):  # how results said it before there were other features
-        value["features"] = "pair"
+    value.pop("score", None)  # of tasks that another library scored
+    if value["protocol"] not in get_args(Protocol):
+        raise ValueError(f"no protocol {value['protocol']!r}")
     return EvaluationTask(**value)
 
 

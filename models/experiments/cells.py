@@ -19,8 +19,6 @@ SECONDS_PER_HOUR = 3600.0
 _PARTS: Mapping[Features, int] = {
     "sentence": 1,
     "pair": 2,
-    "order": 3,
-    "position": 5,
     "passage": 2,
 }
 """So many parts as wide as a sentence's vector stand side by side for a classifier."""

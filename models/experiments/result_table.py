@@ -135,47 +135,6 @@ class ResultTable:
     trainings: tuple[TrainingLine, ...] = field(default_factory=tuple)
 
 
-_BASELINE = ", the baseline"
-
-
-def main_scores(table: ResultTable) -> dict[str, float]:
-    """Returns the scores that a table is known by: its best row's, and its baseline's.
-
-    They are of the first column of scores that has any; none where nothing was scored. The best row
-    is the best of the trained ones, where there are such, as in `exports.outcome.headline`.
-    """
-    measured = [
-        (row, line.cells)
-        for row in table.rows
-        for line in row.lines[:1]
-        if line.measured and not row.not_here
-    ]
-    for place, heading in enumerate(table.columns):
-        values = {row: cells[place].value for row, cells in measured}
-        scores = {row: value for row, value in values.items() if value is not None}
-        if heading.is_fact or not scores:
-            continue
-        by_title = {row.full_title: value for row, value in scores.items()}
-        trained = [row.full_title for row in scores if row.is_trained]
-        trained = [title for title in trained if title != table.baseline]
-        candidates = trained or list(by_title)
-        best = (min if heading.lower_is_better else max)(candidates, key=by_title.__getitem__)
-        kind = f"{'trained ' if trained else ''}row{'' if len(candidates) == 1 else 's'}"
-        found = {f"{heading.name} of {best}, best of {len(candidates)} {kind}": by_title[best]}
-        if table.baseline in by_title and table.baseline != best:
-            found[f"{heading.name} of {table.baseline}{_BASELINE}"] = by_title[table.baseline]
-        return found
-    return {}
-
-
-def name_in_brief(name: str) -> str:
-    """Returns the name of a score of `main_scores` without the title of its row; others whole."""
-    if name.endswith(_BASELINE):
-        return "baseline"
-    score, of, row = name.partition(" of ")
-    return score if of and ", best of " in row else name
-
-
 def write_table(path: Path, table: ResultTable) -> None:
     """Writes a table as JSON; the file appears whole or not at all."""
     header = {"format": FORMAT, "format_version": FORMAT_VERSION}

@@ -25,8 +25,6 @@ _VIEWS = {
     "SEQ": "the words in their order ({seq_cell})",
     "DEP": "the dependency tree (Tree-LSTM)",
     "CONST": "the constituency tree (Tree-LSTM)",
-    "DEPSUM": "the paths of the dependency tree",
-    "CONSTSUM": "the paths of the constituency tree",
     "LIN": "the mean of the words through a linear map",
     "BOW": "the mean of the words",
     "INV": "the inverse of the decoder, averaged over the words",

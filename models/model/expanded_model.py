@@ -124,8 +124,6 @@ def trained_words(model: SentenceModel) -> TrainedWords:
 
 def _moved(embedding: WordEmbedding, start: WordEmbedding) -> np.ndarray[Any, np.dtype[np.bool_]]:
     moved = embedding.vectors.ne(start.vectors).any(dim=1)
-    if embedding.log_weights is not None and start.log_weights is not None:
-        moved |= embedding.log_weights.ne(start.log_weights).any(dim=1)
     found: np.ndarray[Any, np.dtype[np.bool_]] = moved.numpy()
     return found
 

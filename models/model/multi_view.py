@@ -56,8 +56,6 @@ class MultiViewEncoder(nn.Module):
                 bidirectional=config.bidirectional,
                 seq_cell=config.seq_cell,
                 dep_cell=config.dep_cell,
-                path_parts=config.path_parts,
-                added_to_words=config.added_to_words,
                 read_rms=config.read_rms,
             )
             for place, view in enumerate(views)

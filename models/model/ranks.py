@@ -1,9 +1,8 @@
 """Several processes train one model: what each encodes, and how their gradients become one.
 
-A batch of successive sentences is cut into one contiguous part a rank. With gathered negatives
-each rank encodes its part, receives the others' views and computes the loss of the whole batch,
-so that any number of ranks gives the gradients of one process with that batch. Without, each part
-is a batch of its own, with negatives from itself alone, and the gradients are averaged.
+A batch of successive sentences is cut into one contiguous part a rank. Each rank encodes its part,
+receives the others' views and computes the loss of the whole batch, so that any number of ranks
+gives the gradients of one process with that batch.
 
 The launcher is torchrun's; this module starts no process and reads no environment. On one rank
 every function does nothing.
@@ -22,8 +21,6 @@ from typing import Any, TypeVar
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
-
-from models.objectives.base import ObjectiveResult
 
 T = TypeVar("T")
 
@@ -179,78 +176,6 @@ def reduce_joint_gradients(encoder: nn.Module, objective: nn.Module, ranks: Rank
         dist.all_reduce(gradient)
     for gradient in _gradients(objective):
         dist.broadcast(gradient, src=0)
-
-
-def average_gradients(model: nn.Module, ranks: Ranks, num_anchors: Tensor) -> None:
-    """Makes each rank's gradients those of all ranks' losses, weighted by their anchors.
-
-    That is the mean over all anchors where an objective's own loss is one over its anchors.
-
-    Args:
-        num_anchors: scalar; anchors of this rank's own batch, of whose loss the gradients are.
-    """
-    if ranks.size == 1:
-        return
-    share = _share(num_anchors, ranks)
-    for gradient in _gradients(model):
-        dist.all_reduce(gradient.mul_(share.to(gradient.dtype)))
-
-
-def average_buffers(module: nn.Module, ranks: Ranks) -> None:
-    """Makes each rank's running statistics the mean over all ranks.
-
-    Differs from statistics of all ranks' rows together, which gathered negatives have: the
-    variance is that within a rank's batch.
-    """
-    if ranks.size == 1:
-        return
-    for part in module.modules():
-        if isinstance(part, nn.BatchNorm1d):  # other buffers are constants
-            for buffer in part.buffers():
-                if buffer.is_floating_point():
-                    dist.all_reduce(buffer.div_(ranks.size))
-
-
-def average_result(result: ObjectiveResult, ranks: Ranks) -> ObjectiveResult:
-    """Returns the detached means of all ranks' results, weighted by their anchors.
-
-    Measures that are no number are those of a rank without sentences and count for nothing.
-    """
-    if ranks.size == 1:
-        return result
-    share = _share(result.num_anchors, ranks)
-    means = [result.loss, result.accuracy, result.chance]
-    values = torch.stack([value.detach().double() for value in means])
-    measures = torch.stack([values.new_zeros(()), *(m.double() for m in result.measures.values())])
-    is_known = measures.isfinite().all()
-    # Shares of ranks without sentences are 0, but where no rank has an anchor.
-    weight = share * is_known
-    totals = torch.cat(
-        [
-            values * share,
-            measures.nan_to_num() * weight,
-            torch.stack([weight, result.num_anchors.double()]),
-        ]
-    )
-    dist.all_reduce(totals)
-    loss, accuracy, chance, _, *others, known, num_anchors = totals
-    names = zip(result.measures, others, strict=True)
-    dtype = result.loss.dtype
-    return ObjectiveResult(
-        loss=loss.to(dtype),
-        accuracy=accuracy.to(dtype),
-        chance=chance.to(dtype),
-        num_anchors=num_anchors.long(),
-        measures={name: (value / known).to(dtype) for name, value in names},
-    )
-
-
-def _share(num_anchors: Tensor, ranks: Ranks) -> Tensor:
-    """Returns this rank's share of all ranks' anchors, scalar float64; equal if there are none."""
-    own = num_anchors.double()
-    total = own.clone()
-    dist.all_reduce(total)
-    return torch.where(total > 0, own / total.clamp(min=1), torch.full_like(own, 1 / ranks.size))
 
 
 def _gradients(module: nn.Module) -> Iterator[Tensor]:

@@ -134,15 +134,10 @@ class SentenceModel(nn.Module):
 
         Args:
             batch: made for the same ranks.
-            ranks: on several and with ``gather_negatives`` the objective is that of all their
-                sentences together, else that of this rank's.
+            ranks: on several the objective is that of all their sentences together.
         """
-        views = self.views(batch)
-        if self.config.gather_negatives:
-            num_rows = len(batch.context.documents)
-            views = [gather_rows(view, ranks, num_rows) for view in views]
-        elif not batch.pieces:
-            return self._nothing(views)
+        num_rows = len(batch.context.documents)
+        views = [gather_rows(view, ranks, num_rows) for view in self.views(batch)]
         result: ObjectiveResult = self.objective(views, batch.context, self._look_up)
         return result
 
@@ -229,21 +224,12 @@ class SentenceModel(nn.Module):
             part = block.slice(first, min(first + length, stop))
             sentences = batch_of(part, self.config, share_words=share_words)
             pieces.append(Piece(sentences, first_token=int(block.offsets[first])))
-        of_objective = block if self.config.gather_negatives else block.slice(start, stop)
         return TrainingBatch(
             tuple(pieces),
-            SentenceContext.of(of_objective, self.config),
+            SentenceContext.of(block, self.config),
             num_sentences=len(block),
             num_tokens=int(block.offsets[-1]),
         )
-
-    def _nothing(self, views: Sequence[Tensor]) -> ObjectiveResult:
-        """Returns the result of no sentences, differentiable like any other."""
-        loss = torch.stack([view.sum() for view in views]).sum()
-        none = loss.detach()
-        unknown = torch.full_like(none, torch.nan)
-        measures = dict.fromkeys(self.objective.measure_names, unknown)
-        return ObjectiveResult(loss, none, none, none.long(), measures)
 
 
 def build_model(config: TrainingConfig, vectors: WordVectors, seed: int) -> SentenceModel:
@@ -278,7 +264,6 @@ def batch_of(
         block.heads,
         block.binary_left,
         block.binary_right,
-        relations=block.relations,
         views=VIEWS if config is None else config.views,
         share_words=share_words,
         with_nodes=with_nodes,

@@ -1,5 +1,4 @@
-"""Encoders as MTEB models, and MTEB's tasks on local data in the result files of `evaluation`.
+"""Encoders as models of MTEB, which loads its tasks, asks for vectors and scores them.
 
-MTEB loads, encodes and scores; what it answers item by item gives the intervals. mteb and datasets
-are the extra ``mteb``; nothing here asks the network.
+mteb is the extra of that name.
 """

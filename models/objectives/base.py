@@ -14,12 +14,8 @@ import torch
 from torch import Tensor, nn
 
 from models.config.training_config import TrainingConfig
-from models.config.views import SUM_OF_VIEW
 from models.corpus.sentence_block import SentenceBlock
-from models.encoders.base import require
-from models.encoders.order import PathSchedule
-from models.encoders.order.arrays import IndexArray, distinct_words, to_tensor
-from models.encoders.sentence_batch import SentenceBatch
+from models.encoders.order.arrays import distinct_words, to_tensor
 
 LookUp = Callable[[Tensor], Tensor]
 """From vocabulary ids [T] to their word vectors [T, E], as the encoders see them; the unknown
@@ -61,84 +57,6 @@ def next_words_of(block: SentenceBlock) -> NextWords:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OwnWords:
-    """The distinct known words of each sentence."""
-
-    word_ids: Tensor
-    """[T] int64; vocabulary ids of the batch's distinct known words."""
-    sentences: Tensor
-    """[M] int64, ascending; the sentence of each pair of a sentence and a word of it."""
-    words: Tensor
-    """[M] int64; its word, as a row of ``word_ids``."""
-
-
-def own_words_of(block: SentenceBlock) -> OwnWords:
-    """Returns the distinct known words of the block's sentences."""
-    tokens, word_ids, words = _known_tokens(block)
-    pairs = np.unique(_sentences(block)[tokens] * max(1, len(word_ids)) + words)
-    sentences, words = np.divmod(pairs, max(1, len(word_ids)))
-    return OwnWords(to_tensor(word_ids), to_tensor(sentences), to_tensor(words))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Leaves:
-    """Tokens of known words, and their paths down the trees of the views."""
-
-    word_ids: Tensor
-    """[T] int64; vocabulary ids of the batch's distinct known words."""
-    tokens: Tensor
-    """[M] int64; those of a known word, among all of the batch."""
-    sentences: Tensor
-    """[M] int64, ascending; the sentence of each."""
-    words: Tensor
-    """[M] int64; its word, as a row of ``word_ids``."""
-    paths: tuple[PathSchedule, ...]
-    """One a view."""
-
-
-def leaves_of(block: SentenceBlock, views: Sequence[str]) -> Leaves:
-    """Returns the tokens of known words, with their paths in the trees of the views.
-
-    Args:
-        views: each of one of the two trees, which the block has; of dependencies, with relations.
-
-    Raises:
-        ValueError: a malformed tree; names the sentence.
-    """
-    sums = [SUM_OF_VIEW[view] for view in views]
-    batch = SentenceBatch.from_arrays(
-        block.token_ids,
-        block.offsets,
-        block.heads,
-        block.binary_left,
-        block.binary_right,
-        relations=block.relations,
-        views=sums,
-    )
-    paths = {"DEPSUM": batch.dependency_paths, "CONSTSUM": batch.constituent_paths}
-    columns = "heads and relations, or binary_left and binary_right"
-    tokens, word_ids, words = _known_tokens(block)
-    return Leaves(
-        word_ids=to_tensor(word_ids),
-        tokens=to_tensor(tokens),
-        sentences=to_tensor(_sentences(block)[tokens]),
-        words=to_tensor(words),
-        paths=tuple(require(paths[name], "leaves_weight", columns) for name in sums),
-    )
-
-
-def _known_tokens(block: SentenceBlock) -> tuple[IndexArray, IndexArray, IndexArray]:
-    """Returns the tokens of known words, their distinct words, and which of these each is."""
-    tokens = np.flatnonzero(block.token_ids)
-    return tokens, *distinct_words(block.token_ids[tokens].astype(np.int64))
-
-
-def _sentences(block: SentenceBlock) -> IndexArray:
-    """Returns the sentence of each token."""
-    return np.repeat(np.arange(len(block)), block.lengths)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class SentenceContext:
     """Where a batch's sentences stand in their documents, and what follows them there."""
 
@@ -148,10 +66,6 @@ class SentenceContext:
     """[B] int64; position in the document. A gap in it is a gap in the text."""
     next_words: NextWords | None = None
     """Made only for objectives that predict words."""
-    own_words: OwnWords | None = None
-    """Made only for objectives that ask for them."""
-    leaves: Leaves | None = None
-    """Made only for objectives that ask for them; None of no sentences."""
 
     @classmethod
     def of(cls, block: SentenceBlock, config: TrainingConfig) -> SentenceContext:
@@ -160,12 +74,6 @@ class SentenceContext:
             documents=torch.tensor(block.documents, dtype=torch.int64),
             sentence_index=torch.tensor(block.sentence_index, dtype=torch.int64),
             next_words=next_words_of(block) if config.has_decoder else None,
-            own_words=own_words_of(block) if config.own_words_weight else None,
-            leaves=(
-                leaves_of(block.shuffled(config.shuffled), config.views)
-                if config.leaves_weight and len(block)
-                else None
-            ),
         )
 
 

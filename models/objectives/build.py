@@ -11,13 +11,10 @@ from torch import Tensor
 
 from models.config.training_config import TrainingConfig
 from models.objectives.base import LookUp, Objective, ObjectiveResult, SentenceContext
-from models.objectives.beside import LossBeside
 from models.objectives.contrastive import ContrastiveObjective
 from models.objectives.decoders import build_decoder
 from models.objectives.discriminative import DiscriminativeObjective
 from models.objectives.generative import GenerativeObjective
-from models.objectives.leaves import WithLeaves
-from models.objectives.own_words import WithOwnWords
 
 
 def build_objective(
@@ -33,17 +30,6 @@ def build_objective(
     Raises:
         ValueError: views of widths that the objective cannot compare.
     """
-    objective = _main_objective(config, widths, word_size, num_words)
-    if config.own_words_weight:
-        objective = WithOwnWords(objective, widths, word_size, config)
-    if config.leaves_weight:
-        objective = WithLeaves(objective, widths, word_size, config)
-    return objective
-
-
-def _main_objective(
-    config: TrainingConfig, widths: Sequence[int], word_size: int, num_words: int
-) -> Objective:
     if config.objective == "contrastive":
         return ContrastiveObjective(first_size=widths[0], second_size=widths[1], config=config)
     if config.objective == "discriminative":
@@ -58,8 +44,6 @@ def _main_objective(
 
 def generative_of(objective: Objective) -> GenerativeObjective | None:
     """Returns the part of an objective that predicts words, or None."""
-    while isinstance(objective, LossBeside):
-        objective = objective.objective
     if isinstance(objective, JointObjective):
         objective = objective.generative
     return objective if isinstance(objective, GenerativeObjective) else None

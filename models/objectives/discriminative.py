@@ -50,7 +50,7 @@ class DiscriminativeObjective(Objective):
             raise ValueError(
                 f"the discriminative objective compares views of one width, got {view_sizes[0]} "
                 f"and {view_sizes[1]}; use LIN, which is as wide as the other view, for a sum of "
-                "words (BOW, DEPSUM, CONSTSUM)"
+                "words (BOW)"
             )
         self.config = config
         # Differs from the paper: the logarithm is trained, so that τ cannot turn negative.

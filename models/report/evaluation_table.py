@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,7 +27,7 @@ from models.evaluation.task_result import (
     scored_results,
     shown_setup,
 )
-from models.evaluation.tasks.declarations import DISCOURSE, TASKS
+from models.evaluation.tasks.declarations import TASKS
 from models.report.html.sections import Bullets, Section, Table
 from models.report.markdown import (
     SCORES_OF_ERRORS,
@@ -47,6 +47,7 @@ from models.report.table_notes import (
 ABSENT = "absent"
 NOT_EVALUATED = "not evaluated"
 NOT_GIVEN = "not given"
+_TASK_NAMES = frozenset(task.name for task in TASKS)
 
 SCORES_IN_ORDER = (
     "accuracy",
@@ -244,8 +245,6 @@ def _rows(columns: Sequence[EncoderColumn], task: str, *, subsets: bool) -> list
     if not scored:
         return []
     names = [name for name in scored[0].scores if (":" in name) == subsets]
-    if scored[0].task.score and not subsets:  # another library's tasks are known by one score
-        names = [scored[0].task.score]
     if subsets and len({name.partition(":")[2] for name in names}) < 2:  # its scores are the task's
         return []
     places = {name: place for place, name in enumerate(SCORES_IN_ORDER)}
@@ -279,18 +278,15 @@ def _averages_of(scored: Sequence[TaskResult]) -> list[AverageDeclaration]:
 def _average_rows(
     columns: Sequence[EncoderColumn], averages: Sequence[AverageDeclaration]
 ) -> list[list[str]]:
-    """Returns the averages and, if any encoder has them, the means over derived tasks."""
+    """Returns the averages and, if any encoder has them, the mean over derived tasks."""
     cells = [_average_cells(column, averages) for column in columns]
     rows = [
         [declared.name, "", *(of_column[declared.name] for of_column in cells)]
         for declared in averages
     ]
-    on_discourse = {task.name for task in DISCOURSE}
-    others = {task.name for task in TASKS} - on_discourse
-    for name, tasks in (("derived tasks", others), ("tasks on discourse", on_discourse)):
-        derived = [_derived_average(column, tasks) for column in columns]
-        if any(cell != NOT_GIVEN for cell in derived):
-            rows.append([f"average of the {name}", "accuracy", *derived])
+    derived = [_derived_average(column) for column in columns]
+    if any(cell != NOT_GIVEN for cell in derived):
+        rows.append(["average of the derived tasks", "accuracy", *derived])
     return rows
 
 
@@ -310,15 +306,15 @@ def _average_cells(column: EncoderColumn, averages: Sequence[AverageDeclaration]
     }
 
 
-def _derived_average(column: EncoderColumn, tasks: Collection[str]) -> str:
-    """Returns the mean over those tasks whose documents are known, if they are of one corpus."""
+def _derived_average(column: EncoderColumn) -> str:
+    """Returns the mean over the tasks whose documents are known, if they are of one corpus."""
     if len({*corpora_of(r for seed in column.seeds for r in seed.values()).values()}) > 1:
         return NOT_GIVEN
     found = (
         {
             task: result
             for task, result in scored_results(results).items()
-            if task in tasks and result.outcome.predictions.clusters is not None
+            if task in _TASK_NAMES and result.outcome.predictions.clusters is not None
         }
         for results in column.seeds
     )

@@ -20,7 +20,6 @@ from models.report.html.sections import (
     Row,
     Section,
     Span,
-    Strong,
     Subheading,
     Table,
 )
@@ -85,8 +84,6 @@ def _spans(spans: Sequence[Span]) -> str:
 
 def _span(span: Span) -> str:
     match span:
-        case Strong():
-            return f"**{escaped_markdown(span.text)}**"
         case Code():
             return code(span.text)
         case _:
@@ -160,7 +157,12 @@ def percent(value: float) -> str:
 def with_interval(interval: Interval, *, signed: bool = False, digits: int = 1) -> str:
     """Returns a figure with its interval's bounds, as ``63.2 [61.0, 65.4]``; no 0 is negative."""
     form = f"{'+' if signed else ''}z.{digits}f"
-    return f"{interval.value:{form}} [{interval.low:{form}}, {interval.high:{form}}]"
+    return f"{interval.value:{form}} {bounds(interval, form)}"
+
+
+def bounds(interval: Interval, form: str = "z.1f") -> str:
+    """Returns an interval alone, as ``[61.0, 65.4]``."""
+    return f"[{interval.low:{form}}, {interval.high:{form}}]"
 
 
 def count(value: int) -> str:

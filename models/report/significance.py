@@ -1,4 +1,4 @@
-"""Which figures of a table differ from those of one baseline, on the same test items."""
+"""Which figures of a table differ from those of random weights, on the same test items."""
 
 from __future__ import annotations
 
@@ -62,54 +62,27 @@ class Marks:
         )
 
 
-def baselines_of(table: ProbingTable) -> list[str]:
-    """Returns what a table's figures can be compared with, by name."""
-    together = [RANDOM_WEIGHTS] if table.random is not None else []
-    return [*together, *(row.name for row in table.rows if row.name != MAJORITY_ROW)]
+def marks_of_table(table: ProbingTable) -> Marks:
+    """Returns which figures of a table differ from those of random weights.
 
-
-def marks_against(table: ProbingTable, baseline: str) -> Marks:
-    """Returns which figures of a table differ from the baseline's.
-
-    Args:
-        table: the rows.
-        baseline: one of `baselines_of`. Where there are no random weights, the bag of words takes
-            their place, and without that there are no marks.
-
-    Raises:
-        ValueError: no such baseline.
+    Where there are none, the bag of words takes their place, and without that there are no marks.
     """
-    known = baselines_of(table)
-    if baseline == RANDOM_WEIGHTS and baseline not in known:
-        if BAG_OF_WORDS not in known:
-            return Marks("", "", {})
-        baseline = BAG_OF_WORDS
-    if baseline not in known:
-        raise ValueError(f"baseline {baseline!r}: no such row; choose among {', '.join(known)}")
-    own = {row.name for row in _rows_of(table, baseline)}
+    baseline = RANDOM_WEIGHTS if table.random is not None else BAG_OF_WORDS
+    compared = _rows_of(table, baseline)
+    if not compared:
+        return Marks("", "", {})
+    own = {row.name for row in compared}
     sides = {row.name: [row] for row in table.rows if row.name != MAJORITY_ROW}
     sides |= {name: table.of_spread(name) for name in table.spreads}
     found = {
-        name: _marks(rows, _rows_of(table, baseline))
+        name: _marks(rows, compared)
         for name, rows in sides.items()
         if not own & {row.name for row in rows}
     }
-    return Marks(baseline, _in_words(table, baseline), found)
+    return Marks(baseline, _in_words(compared, baseline), found)
 
 
-def marks_of(table: ProbingTable, row: str, baseline: str) -> RowMarks:
-    """Returns what of one row differs from the baseline, as `marks_against` has it.
-
-    Args:
-        table: the rows.
-        row: name of a row, or what rows are taken together under.
-        baseline: of `baselines_of`.
-    """
-    return _marks(_rows_of(table, row), _rows_of(table, baseline))
-
-
-def _in_words(table: ProbingTable, baseline: str) -> str:
-    rows = _rows_of(table, baseline)
+def _in_words(rows: Sequence[ProbingRow], baseline: str) -> str:
     if baseline != RANDOM_WEIGHTS:
         return rows[0].description
     return f"{RANDOM_WEIGHTS} ({f'{len(rows)} seeds' if len(rows) > 1 else 'one seed'})"

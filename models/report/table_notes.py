@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from models.evaluation.protocols.outcome import ZERO_VECTORS
-from models.evaluation.task_result import MTEB, TaskResult
+from models.evaluation.task_result import TaskResult
 from models.report.markdown import count
 
 
@@ -35,29 +35,13 @@ def derived_notes(corpora: Mapping[str, str]) -> list[str]:
 
 
 def scoring_notes(results: Iterable[TaskResult]) -> list[str]:
-    """Returns which score of pairs is MTEB's, and which tasks MTEB scored; none without either.
-
-    Args:
-        results: of all encoders and seeds, in the order in which the tasks are to be named.
-    """
-    found = list(results)
-    notes = []
-    if any(one.task.protocol == "similarity" and not one.task.score for one in found):
-        notes.append(
-            "spearman_all: 100 ρ by cosine over all pairs of a set at once, as MTEB's main score "
-            "of a set without subsets."
-        )
-    tasks: dict[str, list[str]] = {}
-    for result in found:
-        if result.setup.classifier.get("classifier") == MTEB:
-            named = tasks.setdefault(str(result.setup.classifier["version"]), [])
-            if result.task.name not in named:
-                named.append(result.task.name)
-    notes += [
-        f"{', '.join(names)}: scored by MTEB {version} on local data."
-        for version, names in tasks.items()
+    """Returns which score of pairs is MTEB's; nothing where there are no pairs."""
+    if not any(one.task.protocol == "similarity" for one in results):
+        return []
+    return [
+        "spearman_all: 100 ρ by cosine over all pairs of a set at once, as MTEB's main score "
+        "of a set without subsets."
     ]
-    return notes
 
 
 def data_remarks(results: Iterable[TaskResult]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -122,52 +122,6 @@ class TrainingBatches:
         rows = rows[rows < count]  # the last run may be shorter
         for start, stop in cut(count, self._batch_size):
             yield rows[start:stop]
-
-
-def seed_of_pairs(seed: int) -> int:
-    """Returns a seed of its own for the order of pairs.
-
-    By the text's seed both would be in the same shard for long, and a batch would have many
-    sentences twice: as text, and as the source of a pair, which is then a negative of its copy.
-
-    Args:
-        seed: of the training.
-    """
-    return int(np.random.SeedSequence(seed, spawn_key=(1,)).generate_state(1, np.uint64)[0])
-
-
-class BatchesWithPairs:
-    """Batches of text, each with a batch of pairs beside it, which are passed over as often."""
-
-    def __init__(self, text: TrainingBatches, pairs: TrainingBatches) -> None:
-        """Takes both.
-
-        Args:
-            pairs: in an order of their own, see `seed_of_pairs`.
-
-        Raises:
-            ValueError: there are no pairs.
-        """
-        if not pairs.steps_per_epoch:
-            raise ValueError(
-                "no pair is short enough to train on; raise max_tokens, give more text, or set "
-                "pairs_share to 0"
-            )
-        self._text, self._pairs = text, pairs
-        self.steps_per_epoch = text.steps_per_epoch
-        """Batches of one pass over the text."""
-
-    def from_step(
-        self, step: int, *, epochs: int, read_ahead: bool = False
-    ) -> Generator[SentenceBlock]:
-        """Yields the batches of the steps from ``step`` on; see `TrainingBatches.from_step`."""
-        passes = -(-epochs * self.steps_per_epoch // self._pairs.steps_per_epoch)
-        with (
-            closing(self._text.from_step(step, epochs=epochs, read_ahead=read_ahead)) as text,
-            closing(self._pairs.from_step(step, epochs=passes, read_ahead=read_ahead)) as pairs,
-        ):
-            for block, beside in zip(text, pairs, strict=False):  # text ends first
-                yield block.beside(beside)
 
 
 class _Prefetcher(Generic[T]):

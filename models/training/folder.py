@@ -1,4 +1,4 @@
-"""The files of a training under way, kept in step: logs, checkpoints, the corpus' survey."""
+"""The files of a training under way, kept in step: metrics, checkpoints, the corpus' survey."""
 
 from __future__ import annotations
 
@@ -27,13 +27,7 @@ from models.training.checkpoints import (
     write_checkpoint,
 )
 from models.training.job import RunSettings
-from models.training.logs import (
-    METRICS_FILE,
-    TENSORBOARD_FOLDER,
-    MetricsLog,
-    TensorBoardLog,
-    tensorboard_is_wanted,
-)
+from models.training.logs import METRICS_FILE, MetricsLog
 from models.words.word_vectors import Coverage
 from pipeline.base.atomic_files import write_bytes_atomically
 from pipeline.base.json_files import check_file, read_json, write_sealed_json
@@ -41,8 +35,6 @@ from pipeline.base.json_files import check_file, read_json, write_sealed_json
 logger = logging.getLogger(__name__)
 
 CHECKPOINTS_FOLDER = "checkpoints"
-PAIRS_FOLDER = "pairs"
-"""Within it the survey of the sentences in pairs, where a training has some."""
 SURVEY_FILE = "survey.json"
 COUNTS_FILE = "word-counts.npy"
 
@@ -63,7 +55,6 @@ def open_checkpoint(out: Path, identity: str, ranks: Ranks) -> Checkpoint | None
     checkpoint = None
     if ranks.is_first:
         remove_unfinished(folder)
-        remove_unfinished(folder / PAIRS_FOLDER)
         checkpoint = last_whole_checkpoint(folder)
     ranks.wait_for_all()
     if not ranks.is_first:
@@ -93,18 +84,16 @@ class TrainingFolder:
         *,
         identity: str,
         settings: RunSettings,
-        last_step: int,
         checkpoint: Checkpoint | None,
         save_best: Callable[[Path], None] | None,
     ) -> None:
-        """Cuts the logs back to the checkpoint; without one they start anew.
+        """Cuts the metrics back to the checkpoint; without one they start anew.
 
         Args:
-            last_step: of the whole training.
             save_best: writes the present weights as a model folder; None keeps no best model.
 
         Raises:
-            ValueError: the logs or the best model do not fit the checkpoint.
+            ValueError: the metrics or the best model do not fit the checkpoint.
         """
         self.checkpoints = out / CHECKPOINTS_FOLDER
         self._identity = identity
@@ -113,25 +102,13 @@ class TrainingFolder:
         self.best = BestModel(self.checkpoints, save=save_best, record=state.get("best"))
         self._remove_unknown_models()
         self._metrics = MetricsLog(out / METRICS_FILE, keep_bytes=state.get("metrics_bytes", 0))
-        self._tensorboard: TensorBoardLog | None = None
-        if tensorboard_is_wanted(settings.tensorboard):
-            step = None if checkpoint is None else checkpoint.step
-            self._tensorboard = TensorBoardLog(
-                settings.tensorboard_folder or out / TENSORBOARD_FOLDER,
-                last_step=last_step,
-                after_step=step,
-            )
 
     def write(self, record: Mapping[str, Any]) -> None:
-        """Appends a record to the logs."""
+        """Appends a record to the metrics."""
         self._metrics.write(record)
-        if self._tensorboard is not None:
-            self._tensorboard.write(record)
 
     def save(self, step: int, tensors: dict[str, Tensor], state: Mapping[str, Any]) -> None:
-        """Writes a checkpoint that fits the logs as they stand."""
-        if self._tensorboard is not None:
-            self._tensorboard.flush()
+        """Writes a checkpoint that fits the metrics as they stand."""
         own = {
             "identity": self._identity,
             "metrics_bytes": self._metrics.position(),
@@ -151,10 +128,8 @@ class TrainingFolder:
         self.best.remove_unknown(checkpoint_state(path)["best"] for path in kept)
 
     def close(self) -> None:
-        """Closes the logs."""
+        """Closes the metrics."""
         self._metrics.close()
-        if self._tensorboard is not None:
-            self._tensorboard.close()
 
 
 def surveyed(corpus: ParsedCorpus, folder: Path, identity: str, ranks: Ranks) -> CorpusSurvey:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
-from models.config.training_config import TrainingConfig
+from models.config.training_config import TRAINING_VERSION, TrainingConfig
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Part, Selection
 from models.model.model_description import ParserRecord, parsers_of_corpus, place_of
 from models.training.launching import LaunchSettings
@@ -47,13 +47,6 @@ class RunSettings(Config):
     keep_checkpoints: Count = 2
     keep_best: bool = True
     """Whether the weights of the lowest held-out loss are kept beside the last ones."""
-    tensorboard: bool | None = None
-    """Whether TensorBoard's event files are written; None writes them if it is installed."""
-    tensorboard_folder: Path | None = None
-    """Of the event files; TensorBoard's page calls the training by its name. None: one within the
-    model's folder."""
-    progress_bar: bool | None = None
-    """Whether a bar is drawn on standard error; None draws one on a terminal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +76,6 @@ class TrainingJob(Config):
     parser that is the shards say; where it lies changes no result."""
     settings: RunSettings = field(default_factory=RunSettings)
     launch: LaunchSettings = field(default_factory=LaunchSettings)
-    pairs: CorpusFolders | None = None
-    """Those that syntax makes of the corpus, where the configuration has a share of them."""
 
     def provenance(self, vectors: WordVectors) -> Provenance:
         """Returns what the training is made from.
@@ -97,13 +88,10 @@ class TrainingJob(Config):
             ValueError: a stage is missing, or its shards are by several parsers.
         """
         needed = self.corpus.needed_by(self.config.views)
-        paired = self.config.sentences_in_pairs and self.pairs is not None
-        pairs = self.pairs.needed_by(self.config.views) if paired and self.pairs else {}
         content = {
-            **self.config.versions,
+            "training_version": TRAINING_VERSION,
             "config": self.config.to_dict(),
             "corpus": _shards_of(needed),
-            **({"pairs": _shards_of(pairs)} if pairs else {}),
             "vectors": vectors.checksum,
         }
         origin = {
@@ -131,20 +119,6 @@ class TrainingJob(Config):
         shipped = shipped_parsers(stage).values()
         return named | (place_of(place, self.out, shipped) if place else {})
 
-    def paired(self, vectors: WordVectors) -> ParsedCorpus:
-        """Returns the sentences of the pairs; argument as of `part`.
-
-        Without its source a positive is no positive, so a group with one long sentence is left out.
-
-        Raises:
-            FileNotFoundError: a stage of the pairs is not complete.
-            ValueError: there is no folder of pairs, a stage is missing, or stages do not match.
-        """
-        if self.pairs is None:
-            raise ValueError("pairs_share is above 0, but the training's job names no pairs")
-        selection = Selection(max_tokens=self.config.max_tokens, whole_documents=True)
-        return ParsedCorpus(self.pairs, vectors, views=self.config.views_read, selection=selection)
-
     def part(self, part: Part, vectors: WordVectors) -> ParsedCorpus:
         """Returns the sentences of a part.
 
@@ -156,7 +130,7 @@ class TrainingJob(Config):
             ValueError: a stage is missing, or the stages do not match.
         """
         selection = Selection(part, self.config.hold_out, self.config.max_tokens)
-        return ParsedCorpus(self.corpus, vectors, views=self.config.views_read, selection=selection)
+        return ParsedCorpus(self.corpus, vectors, views=self.config.views, selection=selection)
 
 
 def _shards_of(folders: Mapping[str, Path]) -> dict[str, list[str]]:

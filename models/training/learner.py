@@ -18,13 +18,7 @@ from torch import Tensor, nn
 from models.config.training_config import TrainingConfig
 from models.corpus.parsed_corpus import ParsedCorpus
 from models.corpus.sentence_block import SentenceBlock
-from models.model.ranks import (
-    Ranks,
-    average_buffers,
-    average_gradients,
-    average_result,
-    reduce_joint_gradients,
-)
+from models.model.ranks import Ranks, reduce_joint_gradients
 from models.model.sentence_model import SentenceModel, TrainingBatch
 from models.training.batches import cut
 from models.training.row_adam import RowAdam
@@ -55,12 +49,7 @@ class Learner:
             parameter.grad = None
         result = self.model(batch, self._ranks)
         result.loss.backward()
-        if self.model.config.gather_negatives:
-            reduce_joint_gradients(self.model.encoder, self.model.objective, self._ranks)
-        else:
-            average_gradients(self.model, self._ranks, result.num_anchors)
-            average_buffers(self.model.objective, self._ranks)
-            result = average_result(result, self._ranks)
+        reduce_joint_gradients(self.model.encoder, self.model.objective, self._ranks)
         norm = nn.utils.get_total_norm(self._gradients(), foreach=True)
         # Together, so that a device is waited for once.
         further = result.measures
@@ -167,8 +156,7 @@ def held_out_accuracy(
 
     Args:
         corpus: opened with the part ``held_out``.
-        batch_size: successive sentences that are told apart; by default as many as in training,
-            where some of them may stand in pairs.
+        batch_size: successive sentences that are told apart; by default as many as in training.
         max_batches: only the first so many batches; all by default.
         sentences_at_once: most that are encoded at once; all of a batch by default.
     """

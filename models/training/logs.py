@@ -1,6 +1,6 @@
-"""What a training tells while it runs: JSON lines, TensorBoard's event files, a progress bar.
+"""What a training tells while it runs: JSON lines, and the time left.
 
-A resumed training continues the lines and events without gap or repetition.
+A resumed training continues the lines without gap or repetition.
 """
 
 from __future__ import annotations
@@ -8,16 +8,11 @@ from __future__ import annotations
 import json
 import logging
 import os
-import shutil
-import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from importlib.util import find_spec
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pipeline.base.bundled import how_to_install
 from pipeline.base.json_files import FILES, read_object
 
 logger = logging.getLogger(__name__)
@@ -25,14 +20,10 @@ logger = logging.getLogger(__name__)
 METRICS_FILE = "metrics.jsonl"
 SUMMARY_FILE = "summary.json"
 """Written last, so it marks a training complete."""
-TENSORBOARD_FOLDER = "tensorboard"
 _RESULT = ("model.safetensors", "model.json")
 """What a summary of an earlier release, which lists no files, is the summary of."""
-STEPS_BETWEEN_WRITES = 10
-"""Writing an event of eight numbers takes 0.4 ms; of every step it would be seen in the rate."""
 SMOOTHING = 0.05
 """Weight of the last step in the speed from which the time left is told."""
-_PLACE = ("kind", "step")
 
 
 def finished_summary(out: Path, identity: str | None = None) -> dict[str, Any] | None:
@@ -109,91 +100,6 @@ def metrics_of(path: Path) -> Iterator[dict[str, Any]]:
 def read_metrics(path: Path) -> list[dict[str, Any]]:
     """Returns what `metrics_of` yields."""
     return list(metrics_of(path))
-
-
-class TensorBoardLog:
-    """Writes the numbers of a record under ``kind/name``, as in ``train/loss``.
-
-    Of the steps the first, the last and every tenth in between.
-    """
-
-    def __init__(self, folder: Path, *, last_step: int, after_step: int | None = None) -> None:
-        """Goes on behind a step, whose successors of an earlier run are hidden, or starts anew.
-
-        Args:
-            folder: of the event files.
-            last_step: of the whole training.
-            after_step: the checkpoint's step; None starts anew.
-        """
-        from torch.utils.tensorboard import SummaryWriter
-
-        if after_step is None:
-            shutil.rmtree(folder, ignore_errors=True)
-        self._ends = (1, last_step)
-        self._writer: Any = SummaryWriter(
-            str(folder), purge_step=None if after_step is None else after_step + 1
-        )
-
-    def write(self, record: Mapping[str, Any]) -> None:
-        """Appends the numbers of one record, if it is one that is shown."""
-        step = record["step"]
-        if record["kind"] == "train" and step % STEPS_BETWEEN_WRITES and step not in self._ends:
-            return
-        for name, value in record.items():
-            if name not in _PLACE and not isinstance(value, str):
-                self._writer.add_scalar(f"{record['kind']}/{name}", value, step)
-
-    def flush(self) -> None:
-        """Hands everything to the operating system."""
-        self._writer.flush()
-
-    def close(self) -> None:
-        """Closes the file."""
-        self._writer.close()
-
-
-def tensorboard_is_wanted(asked: bool | None) -> bool:
-    """Returns whether event files are written.
-
-    Args:
-        asked: None asks for them where TensorBoard is installed.
-
-    Raises:
-        ValueError: asked for and not installed.
-    """
-    installed = find_spec("tensorboard") is not None
-    if asked and not installed:
-        raise ValueError(
-            "tensorboard is true but TensorBoard is not installed: "
-            f"{how_to_install('tensorboard')}, or leave it out"
-        )
-    return installed if asked is None else asked
-
-
-@contextmanager
-def progress_bar(
-    total: int, *, initial: int, shown: bool | None
-) -> Iterator[Callable[[float, float], None]]:
-    """Yields what counts a step, given its loss and accuracy, on a bar on standard error.
-
-    Args:
-        initial: steps done before.
-        shown: whether it is drawn; None draws it on a terminal only.
-    """
-    if not (sys.stderr.isatty() if shown is None else shown):
-        yield lambda loss, accuracy: None
-        return
-    from tqdm import tqdm
-
-    with tqdm(
-        total=total, initial=initial, unit="step", desc="training", smoothing=SMOOTHING
-    ) as bar:
-
-        def advance(loss: float, accuracy: float) -> None:
-            bar.set_postfix(loss=f"{loss:.3f}", accuracy=f"{accuracy:.1%}", refresh=False)
-            bar.update()
-
-        yield advance
 
 
 class TimeLeft:

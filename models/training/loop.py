@@ -14,17 +14,17 @@ from typing import Any
 import numpy as np
 import torch
 
-from models.corpus.parsed_corpus import CorpusSurvey, ParsedCorpus
+from models.corpus.parsed_corpus import ParsedCorpus
 from models.encoders.kernels.gemm import GemmBackend
 from models.model.model_folder import save_model
 from models.model.ranks import Ranks
 from models.model.sentence_model import SentenceModel, TrainingBatch
-from models.training.batches import BatchesWithPairs, TrainingBatches, prefetched
+from models.training.batches import TrainingBatches, prefetched
 from models.training.checkpoints import Checkpoint, capture, restore
 from models.training.folder import TrainingFolder, open_checkpoint
 from models.training.job import Provenance, RunSettings
 from models.training.learner import Learner, held_out_accuracy, learning_rate_at
-from models.training.logs import TimeLeft, progress_bar
+from models.training.logs import TimeLeft
 from models.training.machine import gemm_for, peak_memory_gib, set_gemm, set_gpu_precision
 from pipeline.base.job import Progress, Rated
 from pipeline.parsers.adapters.device import warn_if_emulated
@@ -38,11 +38,9 @@ class TrainingDivergedError(ValueError):
 class TrainingData:
     """What a training reads."""
 
-    batches: TrainingBatches | BatchesWithPairs
+    batches: TrainingBatches
     held_out: ParsedCorpus
     """Opened with the part ``held_out``."""
-    pairs: CorpusSurvey | None = None
-    """Of the sentences in pairs, where batches have some."""
 
 
 class TrainingLoop:
@@ -92,7 +90,6 @@ class TrainingLoop:
             out,
             identity=provenance.identity,
             settings=self._settings,
-            last_step=self.num_steps,
             checkpoint=checkpoint,
             save_best=save_best if keeps_best else None,
         )
@@ -135,12 +132,8 @@ class TrainingLoop:
 
     def _run_steps(self, on_progress: Progress) -> None:
         self.model.train()
-        shown = self._settings.progress_bar if self.ranks.is_first else False
         time_left = TimeLeft(self.step / self.num_steps)
-        with (
-            prefetched(self._batches(), ahead=self._settings.prefetch) as batches,
-            progress_bar(self.num_steps, initial=self.step, shown=shown) as advance,
-        ):
+        with prefetched(self._batches(), ahead=self._settings.prefetch) as batches:
             while self.step < self.num_steps:
                 record = self._take_step(batches)
                 if self.folder is not None:
@@ -148,7 +141,6 @@ class TrainingLoop:
                 is_best = self._held_out_is_due() and self._measure_held_out()
                 if is_best or self._checkpoint_is_due():
                     self.save_checkpoint()
-                advance(record["loss"], record["in_batch_accuracy"])
                 share = self.step / self.num_steps
                 status = f"{self._status(record)}, {time_left.after(share)}"
                 on_progress(share, Rated(status, record["sentences_per_second"] * self.ranks.size))

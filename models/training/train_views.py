@@ -1,8 +1,8 @@
 """Trains views on a parsed corpus and leaves a folder that is complete or resumable.
 
-The folder holds ``metrics.jsonl`` and, if wanted, ``tensorboard/``; ``checkpoints/`` while
-training; ``model.safetensors`` and ``model.json`` when done, with ``best/``, a model folder too, of
-the lowest held-out loss; and at last ``summary.json``, which marks it complete.
+The folder holds ``metrics.jsonl``; ``checkpoints/`` while training; ``model.safetensors`` and
+``model.json`` when done, with ``best/``, a model folder too, of the lowest held-out loss; and at
+last ``summary.json``, which marks it complete.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from models.model.model_folder import load_weights, num_parameters, save_model
 from models.model.ranks import ALONE, Ranks
 from models.model.release import made_with
 from models.model.sentence_model import SentenceModel, build_model
-from models.training.batches import BatchesWithPairs, TrainingBatches, num_batches, seed_of_pairs
-from models.training.folder import CHECKPOINTS_FOLDER, PAIRS_FOLDER, keep_survey, surveyed
+from models.training.batches import TrainingBatches, num_batches
+from models.training.folder import CHECKPOINTS_FOLDER, keep_survey, surveyed
 from models.training.job import Provenance, TrainingJob
 from models.training.logs import METRICS_FILE, SUMMARY_FILE, finished_summary, metrics_of
 from models.training.loop import TrainingData, TrainingLoop
@@ -63,7 +63,6 @@ def train(
             holds another training.
         models.training.loop.TrainingDivergedError: a loss or the gradient is not finite.
     """
-    job.config.check_processes(ranks.size)
     job.config.check_trainable()
     vectors = load_word_vectors(job.vectors, whole=True)
     provenance = job.provenance(vectors)
@@ -92,10 +91,10 @@ def _train(
     report(0.0, "counting the sentences to train on")
     survey = _survey(job, model.vectors, provenance.identity, ranks)
     model.set_word_counts(survey.word_counts)
-    data = _data(job, model.vectors, survey, provenance.identity, ranks)
+    data = _data(job, model.vectors, survey)
     run = TrainingLoop(model, data, job.out, provenance, settings=job.settings, ranks=ranks)
     run.run(report)
-    _finish(run, survey, data.pairs, job, provenance)
+    _finish(run, survey, job, provenance)
 
 
 def _survey(job: TrainingJob, vectors: WordVectors, identity: str, ranks: Ranks) -> CorpusSurvey:
@@ -113,27 +112,16 @@ def _survey(job: TrainingJob, vectors: WordVectors, identity: str, ranks: Ranks)
     return survey
 
 
-def _data(
-    job: TrainingJob, vectors: WordVectors, survey: CorpusSurvey, identity: str, ranks: Ranks
-) -> TrainingData:
-    config, kept = job.config, job.out / CHECKPOINTS_FOLDER / PAIRS_FOLDER
-    held_out, paired = job.part("held_out", vectors), config.sentences_in_pairs
+def _data(job: TrainingJob, vectors: WordVectors, survey: CorpusSurvey) -> TrainingData:
+    config = job.config
     text = TrainingBatches(
         job.part("train", vectors),
         survey.rows,
-        batch_size=config.batch_size - paired,
+        batch_size=config.batch_size,
         seed=config.seed,
         run_length=config.run_length,
     )
-    if not paired:
-        return TrainingData(text, held_out)
-    corpus = job.paired(vectors)
-    found = surveyed(corpus, kept, identity, ranks)
-    pairs = TrainingBatches(corpus, found.rows, batch_size=paired, seed=seed_of_pairs(config.seed))
-    data = TrainingData(BatchesWithPairs(text, pairs), held_out, found)
-    if ranks.is_first:
-        keep_survey(found, kept, identity)
-    return data
+    return TrainingData(text, job.part("held_out", vectors))
 
 
 def _nothing_to_train(folders: CorpusFolders, survey: CorpusSurvey) -> str:
@@ -148,7 +136,6 @@ def _nothing_to_train(folders: CorpusFolders, survey: CorpusSurvey) -> str:
 def _finish(
     run: TrainingLoop,
     survey: CorpusSurvey,
-    pairs: CorpusSurvey | None,
     job: TrainingJob,
     provenance: Provenance,
 ) -> None:
@@ -159,10 +146,6 @@ def _finish(
     _save_result(out, run.model, provenance, best.path)
     write_text_atomically(out / CARD_FILE, model_card(_card_facts(job, survey)))
     summary = summary_of(run, survey, metrics_of(out / METRICS_FILE), best.record)
-    if pairs is not None:
-        read = run.num_steps * run.config.sentences_in_pairs
-        counts = {"sentences": pairs.num_sentences, "skipped": pairs.skipped}
-        summary["pairs"] = {**counts, "passes": round(read / max(1, pairs.num_sentences), 3)}
     files = [out / name for name in (WEIGHTS_FILE, MODEL_FILE, METRICS_FILE)]
     write_sealed_json(out / SUMMARY_FILE, {"identity": provenance.identity, **summary}, files)
 

@@ -69,17 +69,11 @@ def word_embedding(config: TrainingConfig, vectors: WordVectors) -> WordEmbeddin
                 table = table / lengths[:, None]
             else:  # the table may be large, and no second one is made
                 weights = (1 if weights is None else weights) / lengths
-    return WordEmbedding(
-        table,
-        trained=is_trained,
-        scale=scale,
-        weights=weights,
-        weights_trained=config.word_weights == "trained",
-    )
+    return WordEmbedding(table, trained=is_trained, scale=scale, weights=weights)
 
 
 class WordEmbedding(nn.Module):
-    """Word vectors and their weights, each given or trained, looked up once a word type of a batch.
+    """Word vectors, given or trained, and their weights, looked up once a word type of a batch.
 
     What is given is no part of the module's saved state (two million GloVe vectors would be 2.4 GB
     in every checkpoint); a loader passes it in again. What is trained is, and its gradients are
@@ -89,7 +83,6 @@ class WordEmbedding(nn.Module):
     vectors: Tensor
     scale: Tensor
     weights: Tensor | None
-    log_weights: Tensor | None
 
     def __init__(
         self,
@@ -98,7 +91,6 @@ class WordEmbedding(nn.Module):
         trained: bool,
         scale: float = 1.0,
         weights: Tensor | None = None,
-        weights_trained: bool = False,
     ) -> None:
         """Makes the lookup.
 
@@ -108,7 +100,6 @@ class WordEmbedding(nn.Module):
             trained: whether the vectors are parameters.
             scale: every vector is multiplied by it; saved with the module.
             weights: [V], above 0; each word's vector is multiplied by its weight.
-            weights_trained: whether their logarithms are parameters.
 
         Raises:
             ValueError: not two-dimensional floating point, row 0 not zero, or other weights.
@@ -127,9 +118,9 @@ class WordEmbedding(nn.Module):
             self.register_buffer("vectors", vectors, persistent=False)
         # Its type is the type of the result, so that module.double() does what it says.
         self.register_buffer("scale", torch.tensor(scale))
-        self._set_weights(weights, trained=weights_trained)
+        self._set_weights(weights)
 
-    def _set_weights(self, weights: Tensor | None, *, trained: bool) -> None:
+    def _set_weights(self, weights: Tensor | None) -> None:
         if weights is not None:
             if weights.shape != self.vectors.shape[:1]:
                 raise ValueError(
@@ -137,10 +128,6 @@ class WordEmbedding(nn.Module):
                 )
             if not weights.is_meta and not bool((weights > 0).all()):
                 raise ValueError("the weights of words must be above 0")
-        self.log_weights = None
-        if trained and weights is not None:
-            self.log_weights = nn.Parameter(weights.log()[:, None])
-            weights = None
         self.register_buffer("weights", weights, persistent=False)
 
     @classmethod
@@ -162,9 +149,7 @@ class WordEmbedding(nn.Module):
         dtype = self.scale.dtype
         found = F.embedding(word_ids, self.vectors, sparse=self.vectors.requires_grad)
         looked_up = found.to(dtype).mul_(self.scale)
-        if self.log_weights is not None:
-            looked_up = looked_up * F.embedding(word_ids, self.log_weights, sparse=True).exp()
-        elif self.weights is not None:
+        if self.weights is not None:
             looked_up = looked_up * self.weights.index_select(0, word_ids).to(dtype)[:, None]
         if not looked_up.requires_grad:
             return looked_up

@@ -10,7 +10,7 @@ import pyarrow as pa
 from models.words.word_vectors import WordVectors
 from pipeline.shards.arrow import numbers
 from pipeline.vectors.folder import REMEDY, open_folder, read_width
-from pipeline.vectors.source_files import VectorReader, format_of, opened
+from pipeline.vectors.source_files import format_of, opened
 from pipeline.vectors.text_format import TextReader
 from pipeline.vectors.word_index import WordIndex
 
@@ -66,7 +66,7 @@ def _check_text(path: Path) -> None:
         )
 
 
-def _read_all(path: Path, reader: VectorReader) -> WordVectors:
+def _read_all(path: Path, reader: TextReader) -> WordVectors:
     """Returns all rows of a text; refuses the first line that is malformed."""
     words, rows, num_read = [], [], 0
     for block in reader.blocks():

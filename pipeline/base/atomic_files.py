@@ -132,8 +132,8 @@ def locked(path: Path, on_wait: Callable[[], None], *, shared: bool = False) -> 
 
     The operating system frees the lock of a process that ends, however it ends, once the jobs that
     it started have ended, too (`held_locks`). The file is made if it is not there and not removed:
-    another may be waiting for it. While the lock is held it says by whom (`holder_of`). Where the
-    file system knows no locks, as some mounts of NFS, that is said and nothing is held.
+    another may be waiting for it. Where the file system knows no
+    locks, as some mounts of NFS, that is said and nothing is held.
 
     Args:
         on_wait: called once where there is something to wait for.
@@ -149,7 +149,7 @@ def locked(path: Path, on_wait: Callable[[], None], *, shared: bool = False) -> 
                 on_wait()
                 fcntl.flock(descriptor, kind)
             if _is_named(descriptor, path):
-                with _signed(descriptor):
+                with _noted(descriptor):
                     yield
                 return
 
@@ -167,7 +167,7 @@ def locked_if_free(path: Path) -> Iterator[bool]:
                 yield False
                 return
             if _is_named(descriptor, path):
-                with _signed(descriptor):
+                with _noted(descriptor):
                     yield True
                 return
 
@@ -208,15 +208,13 @@ def _is_named(descriptor: int, path: Path) -> bool:
 
 
 @contextmanager
-def _signed(descriptor: int) -> Iterator[None]:
-    """Has a lock that is held say by whom, and those that this process starts hold it, too."""
+def _noted(descriptor: int) -> Iterator[None]:
+    """Has those that this process starts hold a lock, too."""
     _held.add(descriptor)
     try:
-        _sign(descriptor, f"process {os.getpid()} on {socket.gethostname()}")
         yield
     finally:
         _held.discard(descriptor)
-        _sign(descriptor, "")
 
 
 def held_locks() -> tuple[int, ...]:
@@ -225,46 +223,3 @@ def held_locks() -> tuple[int, ...]:
     A child that inherits them (``pass_fds``) holds the locks as well, until it ends.
     """
     return tuple(_held)
-
-
-def holder_of(path: Path) -> str:
-    """Returns in words who holds the lock of a file, or held it last and was killed."""
-    with suppress(OSError):
-        return path.read_text(encoding="utf-8") or "another process"
-    return "another process"
-
-
-def _sign(descriptor: int, text: str) -> None:
-    """Writes who holds a lock into its file; where that fails, as on a full disk, nobody knows."""
-    with suppress(OSError):
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, text.encode(), 0)
-
-
-@contextmanager
-def removed_if_unused(folder: Path) -> Iterator[None]:
-    """Removes a folder that the ``with`` block made, where it fails and leaves nothing in it.
-
-    A lock that nobody holds is nothing.
-    """
-    was_there = folder.exists()
-    try:
-        yield
-    except BaseException:  # an interruption, too
-        if not was_there:
-            with suppress(OSError):  # it was not made, or something is in it
-                _remove_free_lock(folder)
-                folder.rmdir()
-        raise
-
-
-def _remove_free_lock(folder: Path) -> None:
-    """Removes the lock of a folder where that is all it holds.
-
-    Raises:
-        OSError: somebody holds it.
-    """
-    if [path.name for path in folder.iterdir()] == [RUN_LOCK]:
-        with (folder / RUN_LOCK).open("rb") as stream:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            (folder / RUN_LOCK).unlink()

@@ -57,7 +57,6 @@ def shown(path: Path) -> str:
 
 PACKAGES_OF_EXTRAS = {
     "vectors": "gensim",
-    "tensorboard": "tensorboard",
     "gpu": "triton",
     "ray": "ray",
     "bench": "pytorch-tree-lstm scikit-learn scipy",
@@ -66,8 +65,7 @@ PACKAGES_OF_EXTRAS = {
     "corpora": "'datasets<5'",
     "sentence-transformers": "'sentence-transformers<6'",
     "mteb": "'mteb<3' 'datasets<5'",
-    "search": "faiss-cpu",
-    "cleaning": "rensa py3langid",
+    "cleaning": "py3langid",
 }
 """Extra of this package -> what pip installs in its stead; the index has no package of ours."""
 

@@ -22,8 +22,6 @@ SEAL = "content_sha256"
 """Key of the sha256 of all other keys and values."""
 FILES = "file_sha256"
 """Key of the sha256 of files beside the sealed one, by their names."""
-MAX_JSON_BYTES = 256 << 20
-"""Of a file; two million words with their JSON take 40 MB."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 """Half a character, which JSON can spell and UTF-8 cannot."""
 
@@ -37,13 +35,9 @@ def read_json(path: Path, *, remedy: str) -> Any:
 
     Raises:
         FileNotFoundError: no such file.
-        ValueError: it is larger than `MAX_JSON_BYTES`, or no JSON; see `parsed_json`.
+        ValueError: it is no JSON; see `parsed_json`.
     """
-    with path.open("rb") as stream:
-        content = stream.read(MAX_JSON_BYTES + 1)
-    if len(content) > MAX_JSON_BYTES:
-        raise ValueError(f"{path}: more than {MAX_JSON_BYTES:,} bytes; {remedy}")
-    return parsed_json(content, path, remedy=remedy)
+    return parsed_json(path.read_bytes(), path, remedy=remedy)
 
 
 def read_object(path: Path, names: Iterable[str], *, remedy: str) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 _PROCESSORS = Path("/proc/cpuinfo")
-_CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 MAXRSS_BYTES = 1 if sys.platform == "darwin" else 1024
 """In one of `ru_maxrss`: bytes on macOS, KiB elsewhere."""
 
@@ -102,10 +101,10 @@ def processor() -> str:
 
 
 def processor_in_words() -> str:
-    """Returns the processor's name, family, model and caches, as far as the system tells them.
+    """Returns the processor's name, family and model, as far as the system tells them.
 
-    Such as ``AMD EPYC 9554, family 25, model 17; L1d 32 KiB a core, L2 1 MiB a core, L3 32 MiB for
-    8 cores``: processors of one name may be of several generations.
+    Such as ``AMD EPYC 9554, family 25, model 17``: processors of one name may be of several
+    generations.
     """
     told = _cpuinfo()
     numbers = [
@@ -113,45 +112,13 @@ def processor_in_words() -> str:
         for name, field in (("family", "cpu family"), ("model", "model"))
         if field in told
     ]
-    return "; ".join(filter(None, [", ".join([processor(), *numbers]), ", ".join(_caches())]))
+    return ", ".join([processor(), *numbers])
 
 
 def _cpuinfo() -> dict[str, str]:
     """Returns what Linux tells of the first processor; nothing elsewhere."""
     fields = (line.partition(":") for line in _read(_PROCESSORS).partition("\n\n")[0].splitlines())
     return {name.strip(): value.strip() for name, _, value in fields if value.strip()}
-
-
-def _caches() -> list[str]:
-    """Returns the size of each cache of data that the first core has, and who shares it."""
-    found = []
-    threads_a_core = 0
-    for folder in sorted(_CACHES.glob("index*")):
-        level, kind, size, shared = (
-            _read(folder / name).strip() for name in ("level", "type", "size", "shared_cpu_list")
-        )
-        if kind not in {"Data", "Unified"} or not size:
-            continue
-        threads = _count(shared)
-        threads_a_core = threads_a_core or threads  # the nearest cache is a core's own
-        cores = threads // threads_a_core
-        sharers = "a core" if cores == 1 else f"for {cores} cores"
-        found.append(f"L{level}{'d' if kind == 'Data' else ''} {_in_units(size)} {sharers}")
-    return found
-
-
-def _count(numbers: str) -> int:
-    """Returns how many numbers a list such as ``0-3,8-11`` has; 1 of an empty one."""
-    ends = [part.partition("-") for part in numbers.split(",") if part]
-    return sum(int(last or first) - int(first) + 1 for first, _, last in ends) or 1
-
-
-def _in_units(size: str) -> str:
-    """Returns the kernel's ``1024K`` as ``1 MiB``."""
-    kib = int(size.removesuffix("K")) if size.removesuffix("K").isdecimal() else 0
-    if not kib:
-        return size
-    return f"{kib // 1024} MiB" if kib % 1024 == 0 else f"{kib} KiB"
 
 
 def _of_process(process: int | str, field: str) -> int:

@@ -6,7 +6,6 @@ sentence: what is wrong and what to do about it. Where it was raised is for whoe
 
 from __future__ import annotations
 
-import dis
 import errno
 import os
 import tempfile
@@ -35,7 +34,6 @@ _PACKAGES = tuple(
     Path(__file__).resolve().parents[2] / name
     for name in ("pipeline", "models", "tasks", "treeviews")
 )
-_RAISE = dis.opmap["RAISE_VARARGS"]
 
 _FULL = "no space left on the device; free some or write elsewhere"
 
@@ -121,21 +119,15 @@ def keep_traceback(error: BaseException) -> Path | None:
 def _is_foreseen(error: BaseException) -> bool:
     """Returns whether an error, and what caused it, are mistakes that say where they lie.
 
-    That is so of those which a statement ``raise`` of ours has raised, and of a file or folder that
-    the system names; not of a ``ValueError`` that a library met.
+    That is so of those raised in our code, and of a file or folder that the system names; not of a
+    ``ValueError`` that a library met.
     """
     if not is_mistake(error) or (error.__cause__ is not None and not is_mistake(error.__cause__)):
         return False
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return True
-    last = error.__traceback__
-    while last is not None and last.tb_next is not None:
-        last = last.tb_next
-    if last is None:
-        return False
-    code = last.tb_frame.f_code
-    is_ours = any(Path(code.co_filename).is_relative_to(package) for package in _PACKAGES)
-    return is_ours and code.co_code[last.tb_lasti] == _RAISE
+    raised_in = [Path(frame.filename) for frame in traceback.extract_tb(error.__traceback__)[-1:]]
+    return any(path.is_relative_to(package) for path in raised_in for package in _PACKAGES)
 
 
 def error_lines(sentence: str, where: Path | None = None) -> list[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 from pipeline.base.bundled import how_to_install
-from pipeline.base.config_fields import Config, Natural, Range, Share, at_least
+from pipeline.base.config_fields import Config, Natural, Share, at_least
 
 CLEANER_VERSION = 1
 """Raised whenever the same text would be cleaned otherwise; part of every digest that cleans."""
@@ -45,14 +45,9 @@ class CleaningConfig(Config):
     """ISO 639-1 code, such as ``en``: other languages are refused; empty: off."""
     min_language_probability: Share = 0.9
     """A paragraph is refused if another language is at least so probable."""
-    duplicates: Literal["none", "exact", "near"] = "none"
-    """Which paragraphs are refused that stand earlier in the corpus: with the same words (case and
-    punctuation apart), or also with nearly the same."""
-    near_threshold: Annotated[float, Range("lie in [0.5, 1]", lambda value: 0.5 <= value <= 1)] = (
-        0.8
-    )
-    """Jaccard similarity of two paragraphs' five-word sequences from which on they are near
-    duplicates, as estimated. Lee et al. (2022, section 4.2 and appendix A) have 0.8."""
+    duplicates: Literal["none", "exact"] = "none"
+    """Whether paragraphs are refused whose words stand earlier in the corpus, case and punctuation
+    apart."""
     min_duplicate_words: Annotated[int, at_least(_MIN_DUPLICATE_WORDS)] = 10
     """A shorter paragraph is never a duplicate: people say “Yes” in many books."""
 
@@ -93,7 +88,7 @@ _CLEAN = CleaningConfig(
     max_mean_word=10,
     min_lettered_words=0.6,  # Gopher: 0.8 of a document; a good sentence with two dates has less
     language="en",
-    duplicates="near",
+    duplicates="exact",
 )
 
 
@@ -120,16 +115,14 @@ def describe_cleaning(config: CleaningConfig) -> dict[str, Any]:
     if not config.is_on:
         return {}
     described = {"config": config.to_dict(), "cleaner_version": CLEANER_VERSION}
-    libraries = {"py3langid": bool(config.language), "rensa": config.duplicates == "near"}
-    return described | {name: _version(name) for name, is_used in libraries.items() if is_used}
+    return described | ({"py3langid": _version_of_py3langid()} if config.language else {})
 
 
-def _version(library: str) -> str:
+def _version_of_py3langid() -> str:
     try:
-        return importlib.metadata.version(library)
+        return importlib.metadata.version("py3langid")
     except importlib.metadata.PackageNotFoundError as error:
-        what = {"py3langid": "language=''", "rensa": "duplicates=exact"}[library]
         raise ModuleNotFoundError(
-            f"this cleaning needs {library}, which is not installed: {how_to_install('cleaning')}, "
-            f"or set {what}"
+            "this cleaning needs py3langid, which is not installed: "
+            f"{how_to_install('cleaning')}, or set language=''"
         ) from error

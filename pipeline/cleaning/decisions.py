@@ -1,11 +1,10 @@
-"""Which paragraphs go because of others in the corpus: collected on disk, then one file a part."""
+"""Which paragraphs go because of others in the corpus: a file a part."""
 
 from __future__ import annotations
 
 import io
 from collections import Counter
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,9 @@ from pipeline.base.json_files import check_file, read_object
 from pipeline.base.refusal import Refusal
 
 MANIFEST_NAME = "manifest.json"
-REASONS = ("repeated_line", "exact_duplicate", "near_duplicate")
-DROP = np.dtype([("item", "<u4"), ("reason", "u1"), ("first", "<u8")])
+REASONS = ("repeated_line", "exact_duplicate")
+DROP = np.dtype([("where", "<u8"), ("reason", "u1"), ("first", "<u8")])
+"""A paragraph's place, why it goes, and the place of the one that stays instead, or its own."""
 ITEM_BITS = 32
 """Of a paragraph's place in the corpus, a number of 64 bits: its number in its part; above these
 the part's. The order of places is the corpus's."""
@@ -32,49 +32,22 @@ def places(part: int, items: Array) -> Array:
     return (np.uint64(part) << np.uint64(ITEM_BITS)) | items.astype(np.uint64)
 
 
-def parts_and_items(found: Array) -> tuple[Array, Array]:
-    """Returns the parts and the numbers in them that places stand for."""
-    parts = found >> np.uint64(ITEM_BITS)
-    items = found & np.uint64((1 << ITEM_BITS) - 1)
-    return parts.astype(np.int64), items.astype(np.uint32)
+def drops_at(where: Array, reason: str, first: Array) -> Array:
+    """Returns paragraphs that go for one reason, of `DROP`."""
+    rows = np.empty(len(where), DROP)
+    rows["where"], rows["reason"], rows["first"] = where, REASONS.index(reason), first
+    return rows
+
+
+def of_part(drops: Array, number: int) -> Array:
+    """Returns what goes of one part; all are in order."""
+    bounds = [np.uint64(part << ITEM_BITS) for part in (number, number + 1)]
+    return drops[slice(*np.searchsorted(drops["where"], bounds))]
 
 
 def drops_path(folder: Path, number: int) -> Path:
     """Returns the file that says which paragraphs of a part go."""
     return folder / f"{number:05d}.duplicates.npy"
-
-
-class DropFiles:
-    """What goes, as it is found: a file a part, appended to, in a folder of this run alone."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def add(self, where: Array, reason: str, first: Array) -> None:
-        """Notes paragraphs that go.
-
-        Args:
-            where: their places in the corpus, in order.
-            reason: one of `REASONS`.
-            first: place of the paragraph that stays in each one's stead, or its own.
-        """
-        parts, items = parts_and_items(where)
-        bounds = np.flatnonzero(np.diff(parts, prepend=-1, append=-1))
-        for begin, end in pairwise(bounds):
-            rows = np.empty(end - begin, DROP)
-            rows["item"], rows["first"] = items[begin:end], first[begin:end]
-            rows["reason"] = REASONS.index(reason)
-            with self._path(parts[begin]).open("ab") as stream:
-                stream.write(rows.tobytes())
-
-    def of(self, number: int) -> Array:
-        """Returns what goes of a part, in order."""
-        path = self._path(number)
-        rows = np.fromfile(path, DROP) if path.exists() else np.empty(0, DROP)
-        return rows[np.argsort(rows["item"], kind="stable")]
-
-    def _path(self, number: int) -> Path:
-        return self._folder / f"{number:05d}.drops"
 
 
 def write_drops(folder: Path, number: int, rows: Array) -> Counter[str]:
@@ -110,14 +83,18 @@ class Duplicates:
         path = drops_path(self._folder, number)
         check_file(path, self._manifest, _REMEDY)
         rows = np.load(path, allow_pickle=False)
-        return {int(row["item"]): _refusal(number, row) for row in rows}
+        return {_part_and_item(row["where"])[1]: _refusal(number, row) for row in rows}
+
+
+def _part_and_item(place: Any) -> tuple[int, int]:
+    return divmod(int(place), 1 << ITEM_BITS)
 
 
 def _refusal(part: int, row: Any) -> Refusal:
     reason = REASONS[int(row["reason"])]
     if reason == "repeated_line":
         return Refusal(reason, "a line without an end mark that many documents have (repeated_in)")
-    (first_part,), (item,) = parts_and_items(row["first"].reshape(1))
+    first_part, item = _part_and_item(row["first"])
     where = "this part" if first_part == part else f"part {first_part}"
-    like = "the words" if reason == "exact_duplicate" else "nearly the words"
-    return Refusal(reason, f"{like} of paragraph {item} of {where}, counted from 0 (duplicates)")
+    detail = f"the words of paragraph {item} of {where}, counted from 0 (duplicates)"
+    return Refusal(reason, detail)

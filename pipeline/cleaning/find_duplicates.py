@@ -1,17 +1,12 @@
 """Decides which paragraphs of a corpus go because of others: the second half, after `sign_parts`.
 
-``python -m pipeline.cleaning.find_duplicates JOB.json``, whose file holds a `DuplicatesJob`.
-First those with the same words are found, then, of what is left, those with nearly the same: pairs
-that agree in a band are compared, and of those that a chain of such pairs joins the first stays.
-
-Memory is bounded: of the signatures, which lie on disk sorted, as many are read at once as
-`AT_ONCE` says, and the numbers of those that are near duplicates. The result depends on the
-signatures alone.
+``python -m pipeline.cleaning.find_duplicates JOB.json``, whose file holds a `DuplicatesJob`. The
+result depends on the signatures alone, of which as many are in memory at once as `AT_ONCE` says,
+and what goes.
 """
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections import Counter
 from dataclasses import dataclass
@@ -26,20 +21,21 @@ from pipeline.base.job import Progress, run_job_from_command_line
 from pipeline.base.json_files import write_sealed_json
 from pipeline.cleaning.config import CleaningConfig
 from pipeline.cleaning.decisions import (
+    DROP,
     MANIFEST_NAME,
-    DropFiles,
+    drops_at,
     drops_path,
+    of_part,
     places,
     write_drops,
 )
-from pipeline.cleaning.near import drop_near
 from pipeline.cleaning.sign_parts import claim, read_plan
 from pipeline.cleaning.signatures import (
     COMPARED,
     LINE,
-    Signatures,
     between,
     hash_ranges,
+    read_signatures,
     signature_path,
 )
 
@@ -81,32 +77,24 @@ def find_duplicates(job: DuplicatesJob, on_progress: Progress | None = None) -> 
         raise FileNotFoundError(
             f"{signature_path(job.output, missing[0])}: not signed yet; run the stage again"
         )
-    scratch = job.output / "scratch"
-    shutil.rmtree(scratch, ignore_errors=True)
-    scratch.mkdir()
-    drops = DropFiles(scratch)
-    drop_exact(job.output, num_parts, job.config, drops)
-    told(0.3, "found the paragraphs with the same words")
-    if job.config.duplicates == "near":
-        drop_near(job.output, num_parts, job.config.near_threshold, drops, scratch, AT_ONCE)
-    told(0.9, "found the paragraphs with nearly the same words")
+    drops = find_drops(job.output, num_parts, job.config)
+    told(0.9, "found the paragraphs with the same words")
     counts = Counter[str]()
     for number in range(num_parts):
-        counts += write_drops(job.output, number, drops.of(number))
+        counts += write_drops(job.output, number, of_part(drops, number))
     files = [drops_path(job.output, number) for number in range(num_parts)]
     write_sealed_json(job.output / MANIFEST_NAME, described | {"drops": dict(counts)}, files)
-    shutil.rmtree(scratch)
 
 
-def drop_exact(folder: Path, num_parts: int, config: CleaningConfig, drops: DropFiles) -> None:
-    """Finds paragraphs with the same words as an earlier one, and lines of many documents.
+def find_drops(folder: Path, num_parts: int, config: CleaningConfig) -> Array:
+    """Returns the paragraphs with the words of an earlier one, and the lines of many documents.
 
     Args:
         folder: of the signatures.
         num_parts: that were signed.
-        drops: takes what goes.
     """
-    total = sum(len(_exact_of(folder, number)) for number in range(num_parts))
+    found = [np.empty(0, DROP)]
+    total = sum(len(_signatures_of(folder, number)) for number in range(num_parts))
     for low, high in hash_ranges(total, AT_ONCE):
         rows, where = _rows_between(folder, num_parts, low, high)
         if not len(rows):
@@ -114,12 +102,14 @@ def drop_exact(folder: Path, num_parts: int, config: CleaningConfig, drops: Drop
         begins = np.flatnonzero(np.diff(rows["hash"], prepend=~rows["hash"][:1]))
         group = np.repeat(np.arange(len(begins)), np.diff(begins, append=len(rows)))
         repeated = _repeated(rows, group, len(begins), config.repeated_in)
-        _add(drops, where[repeated], "repeated_line", where[repeated])
+        found.append(drops_at(where[repeated], "repeated_line", where[repeated]))
         compared = np.flatnonzero(((rows["kind"] & COMPARED) != 0) & ~repeated)
         first_of, firsts = np.unique(group[compared], return_index=True)
         stays = where[compared[firsts]][np.searchsorted(first_of, group[compared])]
         goes = where[compared] != stays
-        _add(drops, where[compared][goes], "exact_duplicate", stays[goes])
+        found.append(drops_at(where[compared][goes], "exact_duplicate", stays[goes]))
+    drops = np.concatenate(found)
+    return drops[np.argsort(drops["where"])]
 
 
 def _repeated(rows: Array, group: Array, num_groups: int, least: int) -> npt.NDArray[np.bool_]:
@@ -135,21 +125,16 @@ def _repeated(rows: Array, group: Array, num_groups: int, least: int) -> npt.NDA
     return found
 
 
-def _add(drops: DropFiles, where: Array, reason: str, first: Array) -> None:
-    order = np.argsort(where)
-    drops.add(where[order], reason, first[order])
-
-
-def _exact_of(folder: Path, number: int) -> Array:
-    return Signatures.opened(signature_path(folder, number)).exact
+def _signatures_of(folder: Path, number: int) -> Array:
+    return read_signatures(signature_path(folder, number))
 
 
 def _rows_between(folder: Path, num_parts: int, low: int, high: int) -> tuple[Array, Array]:
     """Returns the rows of a range of hashes, and their places; sorted by hash, then place."""
     rows, where = [], []
     for number in range(num_parts):
-        exact = _exact_of(folder, number)
-        found = np.array(exact[between(exact["hash"], low, high)])
+        signed = _signatures_of(folder, number)
+        found = np.array(signed[between(signed["hash"], low, high)])
         rows.append(found)
         where.append(places(number, found["item"]))
     all_rows = np.concatenate(rows)

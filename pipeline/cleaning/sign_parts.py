@@ -17,7 +17,7 @@ from pipeline.base.digest import digest_of
 from pipeline.base.job import Progress, run_job_from_command_line
 from pipeline.base.json_files import read_object
 from pipeline.cleaning.config import CleaningConfig, describe_cleaning
-from pipeline.cleaning.signatures import sign, signature_path
+from pipeline.cleaning.signatures import signature_path, write_signatures
 from pipeline.sources.plan import Plan
 
 ORIGIN_NAME = "signed.json"
@@ -77,7 +77,6 @@ def sign_parts(job: SignJob, on_progress: Progress | None = None) -> None:
 
     Raises:
         ChangedTextError: the text is not the one of the plan.
-        ModuleNotFoundError: near duplicates need a library that is not installed.
         ValueError: the folder holds signatures of something else.
     """
     plan = read_plan(job.plan)
@@ -85,7 +84,7 @@ def sign_parts(job: SignJob, on_progress: Progress | None = None) -> None:
     for done, number in enumerate(range(job.number, job.number + job.count), start=1):
         path = signature_path(job.output, number)
         if not path.exists():
-            sign(plan.documents(number), job.config).write(path)
+            write_signatures(path, plan.documents(number), job.config)
         if on_progress is not None:
             on_progress(done / job.count, f"signed part {number + 1:,} of {len(plan.parts):,}")
 

@@ -2,11 +2,11 @@
 
 Where no sha256 is known, ``sha256=None`` takes what comes, and the caller judges it.
 
-What has arrived waits in ``NAME.part``, with the server's validator in ``NAME.part.json``. A part
-is continued by a range request that the server answers with the rest or some of it (206) or, if the
-file has changed or it knows no ranges, with the whole file (200), which then starts over. Only a
-strong validator says that two answers are of the same bytes, so without one a part is not continued
-(RFC 9110, sections 8.8, 13.1.5, 14.4 and 15.3.7).
+What has arrived waits in ``NAME.part``, with the server's entity tag in ``NAME.part.json``. A part
+is continued by a range request that the server answers with the rest (206) or, if the file has
+changed or it knows no ranges, with the whole file (200), which then starts over. Only a strong tag
+says that two answers are of the same bytes, so without one a part is not continued (RFC 9110,
+sections 8.8.3 and 13.1.5).
 """
 
 from __future__ import annotations
@@ -19,14 +19,12 @@ import ssl
 import time
 import urllib.error
 from dataclasses import dataclass
-from email.message import Message
-from email.utils import parsedate_to_datetime
 from pathlib import Path
 
 from pipeline.base.digest import sha256_of_file
 from pipeline.base.foreign_text import printable, told, without_secrets
 from pipeline.base.job import Progress
-from pipeline.downloads.connection import Pace, TooSlowError, ask, checked_address
+from pipeline.downloads.connection import ask, check_address
 
 _BLOCK_BYTES = 1 << 16
 _RETRIED_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -38,15 +36,11 @@ _RETRIED_ERRORS = (
     ssl.SSLError,
 )
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-_RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18}|\*)")
+_RANGE = re.compile(r"bytes (\d{1,18})-\d{1,18}/(\d{1,18})")
 _SHOWN_CHARACTERS = 100
 """Of what a server said, in an error."""
 MAX_BYTES = 10_000_000_000
 """Longest file that is taken unless somebody says otherwise."""
-
-_SECONDS_UNTIL_STRONG = 60.0
-"""So long unchanged when it was sent, a file's date tells its versions apart (RFC 9110, 8.8.2.2,
-which asks for one second, and RFC 7232, 2.2.2, for this)."""
 
 
 class DownloadError(OSError):
@@ -57,12 +51,8 @@ class UnreachableError(DownloadError):
     """The server never answered: no file of its is to be had at present."""
 
 
-class _Malformed(http.client.HTTPException):
-    """The answer's headers do not say what it holds, or say that it is not what was asked for."""
-
-
-class _Truncated(http.client.HTTPException):
-    """Not all of the file has come yet."""
+class _IncompleteError(http.client.HTTPException):
+    """An answer holds not all of the file that was asked for, or something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +68,6 @@ class DownloadConfig:
     max_backoff_seconds: float = 60.0
     max_bytes: int = MAX_BYTES
     """Longest file that is taken."""
-    min_bytes_per_second: float = 1000.0
-    """A body that comes slower is given up, whatever it still brings."""
-    pace_seconds: float = 60.0
-    """So long it may be slower."""
-
-    @property
-    def pace(self) -> Pace:
-        """The slowest answer that is waited for."""
-        return Pace(self.min_bytes_per_second, self.pace_seconds)
 
 
 def download(
@@ -109,7 +90,7 @@ def download(
     Raises:
         ValueError: the address or sha256 is malformed, the destination is a folder, or the file has
             another sha256 or is longer than the configuration allows.
-        DownloadError: the server refuses, keeps failing or trickles; what has arrived is kept. An
+        DownloadError: the server refuses or keeps failing; what has arrived is kept. An
             `UnreachableError` where it never answered.
     """
     _check_arguments(url, destination, sha256)
@@ -135,7 +116,7 @@ def download(
 
 
 def _check_arguments(url: str, destination: Path, sha256: str | None) -> None:
-    checked_address(url)
+    check_address(url)
     if destination.name in {"", ".."} or destination.is_dir():
         raise ValueError(f"{told(destination)}: is a folder; give the name of a file")
     if sha256 is not None:
@@ -160,34 +141,35 @@ def check_sha256(url: str, sha256: str) -> None:
 
 
 class _Part:
-    """What has arrived of a file, and the validator of the version it belongs to."""
+    """What has arrived of a file, and the entity tag of the version it belongs to."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._validator_path = path.with_name(f"{path.name}.json")
+        self._tag_path = path.with_name(f"{path.name}.json")
 
     @property
     def size(self) -> int:
         """Bytes that have arrived."""
         return self.path.stat().st_size if self.path.exists() else 0
 
-    def validator(self, url: str) -> str | None:
-        """Returns the strong entity tag or date that the server gave for this address, if any."""
+    def tag(self, url: str) -> str | None:
+        """Returns the strong entity tag that the server gave for this address, if any."""
         try:
-            noted = json.loads(self._validator_path.read_text(encoding="utf-8"))
-            return str(noted["validator"]) if noted["url"] == without_secrets(url) else None
+            noted = json.loads(self._tag_path.read_text(encoding="utf-8"))
+            return str(noted["tag"]) if noted["url"] == without_secrets(url) else None
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def note_validator(self, url: str, validator: str | None) -> None:
-        """Keeps the validator for a later run, which may have another token."""
-        noted = {"url": without_secrets(url), "validator": validator} if validator else {}
-        self._validator_path.write_text(json.dumps(noted), encoding="utf-8")
+    def note_tag(self, url: str, tag: str) -> None:
+        """Keeps a tag for a later run, which may have another token; a weak one says nothing."""
+        is_strong = tag.startswith('"') and tag.isascii() and tag == printable(tag)
+        noted = {"url": without_secrets(url), "tag": tag} if is_strong else {}
+        self._tag_path.write_text(json.dumps(noted), encoding="utf-8")
 
     def discard(self) -> None:
         """Removes what has arrived."""
         self.path.unlink(missing_ok=True)
-        self._validator_path.unlink(missing_ok=True)
+        self._tag_path.unlink(missing_ok=True)
 
 
 def _fetch_patiently(
@@ -214,16 +196,10 @@ def _fetch_patiently(
                     "address and this machine's certificates and clock"
                 ) from error
             fault = error
-        except TooSlowError as error:
-            raise DownloadError(
-                f"{told(url)}: the server sends {error}, less than the "
-                f"{config.min_bytes_per_second:,.0f} a second that are waited for; "
-                f"{part.size:,} bytes are kept, so run it again later, or take another address"
-            ) from error
         failures = 1 if part.size > reached else failures + 1
         reached = max(reached, part.size)
         if failures >= config.attempts:
-            answered = part.size or isinstance(fault, urllib.error.HTTPError | _Malformed)
+            answered = part.size or isinstance(fault, urllib.error.HTTPError | _IncompleteError)
             kind = DownloadError if answered else UnreachableError
             raise kind(
                 f"{told(url)}: gave up after {failures} attempts that got no further "
@@ -253,110 +229,46 @@ def _fetch(url: str, part: _Part, config: DownloadConfig, on_progress: Progress 
         HTTPException, OSError: the connection failed or ended early, or the answer is malformed.
         ValueError: the file is longer than the configuration allows.
     """
+    headers = {"Accept-Encoding": "identity", "User-Agent": "treeviews"}
+    tag = part.tag(url)
+    if tag is None:
+        part.discard()  # nothing says that the server still has the same file
+    elif part.size:
+        headers |= {"Range": f"bytes={part.size}-", "If-Range": tag}
     try:
-        response = _open(url, part, config)
+        response = ask(url, headers, timeout_seconds=config.timeout_seconds)
     except urllib.error.HTTPError as error:
         if error.code != 416 or part.size == 0:
             raise
-        whole = error.headers.get("Content-Range") == f"bytes */{part.size}"
-        if whole and not _is_another(error.headers, part.validator(url)):
-            return
         part.discard()
-        response = _open(url, part, config)
+        raise _IncompleteError("no bytes behind those that came") from error
     with response:
-        try:
-            extent = _extent(response, part.size, part.validator(url))
-        except _Malformed:
-            part.discard()  # the next attempt asks for the whole file
-            raise
-        if extent.start == 0:
+        total = response.length
+        if response.status == 206:
+            total = _total_behind(part.size, response)
+            if total is None:
+                part.discard()  # the next attempt asks for the whole file
+                raise _IncompleteError("another part of the file than was asked for")
+        else:
             part.discard()
-            part.note_validator(url, _strong_validator(response.headers))
-        _append(response, extent, part, config.max_bytes, on_progress)
+            part.note_tag(url, response.headers.get("ETag", ""))
+        _append(response, total, part, config.max_bytes, on_progress)
 
 
-def _open(url: str, part: _Part, config: DownloadConfig) -> http.client.HTTPResponse:
-    headers = {"Accept-Encoding": "identity", "User-Agent": "treeviews"}
-    validator = part.validator(url)
-    if validator is None:
-        part.discard()  # nothing says that the server still has the same file
-    elif part.size:
-        headers |= {"Range": f"bytes={part.size}-", "If-Range": validator}
-    return ask(url, headers, timeout_seconds=config.timeout_seconds, pace=config.pace)
-
-
-def _strong_validator(headers: Message) -> str | None:
-    """Returns what tells this version's bytes from every other's: its tag, or its date if old."""
-    tag: str = headers.get("ETag", "")
-    if tag.startswith('"') and tag.isascii() and tag == printable(tag):  # a weak one begins W/
-        return tag
-    changed: str | None = headers.get("Last-Modified")
-    try:
-        age = parsedate_to_datetime(headers["Date"]) - parsedate_to_datetime(changed or "")
-    except (TypeError, ValueError):  # one is missing or malformed
-        return None
-    return changed if age.total_seconds() >= _SECONDS_UNTIL_STRONG else None
-
-
-def _is_another(headers: Message, validator: str | None) -> bool:
-    """Returns whether an answer names another version; most do not name a date again."""
-    name = "ETag" if validator is not None and validator.startswith('"') else "Last-Modified"
-    return headers.get(name, validator) != validator
-
-
-@dataclass(frozen=True, slots=True)
-class _Extent:
-    """Which bytes of the file an answer holds; None where it does not say."""
-
-    start: int
-    stop: int | None
-    """Behind the last one."""
-    total: int | None
-    """Of the whole file."""
-
-
-def _extent(response: http.client.HTTPResponse, num_bytes: int, validator: str | None) -> _Extent:
-    """Returns which bytes an answer holds: from the file's first, or from ``num_bytes`` on.
-
-    Raises:
-        _Malformed: its headers do not say so or contradict themselves, or it is of other bytes than
-            were asked for or of another version.
-    """
-    if response.status == 206:
-        announced = response.headers.get("Content-Range", "")
-        match = _RANGE.fullmatch(announced)
-        if match is None:
-            raise _Malformed(
-                f"a part of the file without its place (Content-Range {_excerpt(announced)})"
-            )
-        start, stop = int(match.group(1)), int(match.group(2)) + 1
-        total = None if match.group(3) == "*" else int(match.group(3))
-        if stop <= start or (total is not None and stop > total):
-            raise _Malformed(f"a part of the file at an impossible place ({announced})")
-        if start not in (0, num_bytes):
-            raise _Malformed(f"bytes from {start:,} on, which were not asked for")
-        if start and _is_another(response.headers, validator):
-            raise _Malformed("the rest of another version of the file")
-        return _Extent(start, stop, total)
-    length = response.headers.get("Content-Length")
-    if response.length is None and length is not None and not response.chunked:
-        raise _Malformed(f"Content-Length is {_excerpt(length)}")
-    return _Extent(0, response.length, response.length)
-
-
-def _excerpt(said: str) -> str:
-    return repr(said[:_SHOWN_CHARACTERS])
+def _total_behind(num_bytes: int, response: http.client.HTTPResponse) -> int | None:
+    """Returns the size of the file, of which an answer begins behind so many bytes; else None."""
+    match = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
+    return int(match[2]) if match and int(match[1]) == num_bytes else None
 
 
 def _append(
     response: http.client.HTTPResponse,
-    extent: _Extent,
+    total: int | None,
     part: _Part,
     max_bytes: int,
     on_progress: Progress | None,
 ) -> None:
-    total = extent.total
-    _check_length(total or extent.stop or 0, response, part, max_bytes)
+    _check_length(total or 0, response, part, max_bytes)
     with part.path.open("ab") as stream:
         told_of = stream.tell()
         # Not `read`: asked for a block, it takes a chunk of negative length for all that comes.
@@ -372,13 +284,8 @@ def _append(
         stream.flush()
         os.fsync(stream.fileno())
         arrived = stream.tell()
-    if extent.stop is not None and arrived > extent.stop:
-        part.discard()
-        raise _Malformed(f"{arrived:,} bytes where {extent.stop:,} were announced")
-    if response.status == 206 and total is None:
-        raise _Truncated(f"{arrived:,} bytes came of a file of unknown length")
-    if total is not None and arrived < total:
-        raise _Truncated(f"the answer ended after {arrived:,} of {total:,} bytes")
+    if total is not None and arrived != total:
+        raise _IncompleteError(f"{arrived:,} bytes of {total:,} came")
 
 
 def _check_length(

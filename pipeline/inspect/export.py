@@ -2,15 +2,16 @@
 
 The formats are those of `pipeline.parsing`, where a sentence is a `ParsedSentence`. Shards keep no
 white space and no place in the source: a sentence's text is its tokens with one space between, and
-offsets are places in that text.
+offsets are places in that text. Where the source is read again, text and offsets are the source's.
 """
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from itertools import accumulate
+from dataclasses import dataclass, replace
+from itertools import accumulate, zip_longest
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,6 +23,8 @@ from pipeline.inspect.rows import NEEDED_COLUMNS, check_same_rows, constituency_
 from pipeline.parsing.formats import format_of, write_parses
 from pipeline.parsing.parsed_sentence import InDocument, ParsedSentence, Trees
 from pipeline.shards.manifests import quarantine_path
+from pipeline.text.aligned import AlignedSentence
+from pipeline.text.source_text import SourceText
 from pipeline.trees.parses import DependencyParse
 
 ExportFormat = Literal["conllu", "brackets", "json", "spacy"]
@@ -33,6 +36,7 @@ NEEDED: dict[ExportFormat, tuple[str, ...]] = {
 }
 """Stages without which a format has nothing to write; others are written where they are."""
 KINDS = ("dependencies", "constituents")
+_HALF = re.compile("[\\ud800-\\udfff]")
 
 
 @dataclass(slots=True)
@@ -47,6 +51,8 @@ class Exported:
     """With trees."""
     refused: int = 0
     """Without the tree that the format needs, or without any."""
+    placed: int | None = None
+    """With text and offsets of the source; None where these were not asked for."""
     tokens: int = 0
     bytes: int = 0
     seconds: float = 0.0
@@ -68,7 +74,9 @@ def export_format(out: Path) -> ExportFormat:
         raise ValueError(f"{error}, {SUFFIX} (spacy); or give --format") from error
 
 
-def export(selection: Selection, out: Path, form: ExportFormat) -> Exported:
+def export(
+    selection: Selection, out: Path, form: ExportFormat, *, from_source: bool = False
+) -> Exported:
     """Writes all sentences of a selection; the file appears whole or not at all.
 
     One shard is in memory at a time; of spaCy's format one file.
@@ -77,11 +85,14 @@ def export(selection: Selection, out: Path, form: ExportFormat) -> Exported:
         selection: the sentences and at most one folder of each kind of parse.
         out: file; of ``spacy`` a folder of files, unless the name ends in ``.spacy``.
         form: how.
+        from_source: text and offsets are to be those of the corpus's source, which is read again.
 
     Raises:
+        FileNotFoundError: it is not known what the source is.
         FileExistsError: the file is there already, or the folder and holds something.
         ValueError: a stage that the format needs is not there or there more than once, there are
-            more sentences than the file can hold, or a row is no tree over its sentence.
+            more sentences than the file can hold, or a row is no tree over its sentence. The source
+            is gone, has changed, or knows no places.
     """
     from pipeline.parsing import doc_bins
 
@@ -91,7 +102,11 @@ def export(selection: Selection, out: Path, form: ExportFormat) -> Exported:
     folders = _folders(selection, form)
     done = Exported(str(out), form, [str(folder.path) for folder in folders])
     chosen = Selection(folders[0], tuple(folders[1:]), selection.shard)
-    sentences = _counted(_sentences(chosen, form), done)
+    rows = _sentences(chosen, form)
+    if from_source:
+        done.placed = 0
+        rows = _in_source(rows, _texts(chosen))
+    sentences = _counted(rows, done)
     if form != "spacy":
         write_parses(out, sentences, form)
     elif out.suffix.lower() == doc_bins.SUFFIX:
@@ -132,6 +147,8 @@ def _folders(selection: Selection, form: ExportFormat) -> list[StageFolder]:
 
 def _counted(sentences: Iterator[ParsedSentence], done: Exported) -> Iterator[ParsedSentence]:
     for sentence in sentences:
+        if sentence.place is not None and sentence.place.in_source:
+            done.placed = (done.placed or 0) + 1
         if sentence.refusal is None:
             done.sentences += 1
             done.tokens += len(sentence.tokens)
@@ -162,6 +179,48 @@ def _sentences(selection: Selection, form: ExportFormat) -> Iterator[ParsedSente
                 refusal=refusals.get(position, nothing) if is_refused else None,
                 sent_id=place,
                 place=InDocument(row["document_id"], row["sentence_index"]),
+            )
+
+
+def _texts(selection: Selection) -> Iterator[AlignedSentence | None]:
+    """Yields what the source says of each row, see `SourceText.sentences`."""
+    assert selection.sentences is not None
+    source = SourceText(selection.sentences.path)
+    for number in selection.shared_numbers():
+        yield from source.sentences(number)
+
+
+def _in_source(
+    rows: Iterator[ParsedSentence], texts: Iterator[AlignedSentence | None]
+) -> Iterator[ParsedSentence]:
+    """Yields the rows, with text and offsets of the source where these are known.
+
+    A sentence with half a character, which JSON alone can hold, keeps its tokens for a text:
+    cleaning took it out of them.
+
+    Raises:
+        ValueError: a sentence of the source is not the one of its row.
+    """
+    for row, found in zip_longest(rows, texts, fillvalue=""):
+        if not isinstance(row, ParsedSentence) or isinstance(found, str):
+            raise ValueError(
+                "the source has another number of sentences now; make the corpus again, or export "
+                "without its source"
+            )
+        assert row.place is not None
+        is_placed = found is not None and not _HALF.search(found.text)
+        place = row.place._replace(in_source=is_placed)
+        if found is None or not is_placed:
+            yield replace(row, place=place)
+        elif found.words != row.tokens:
+            raise ValueError(
+                f"{row.sent_id}: the source has other words there now than the shard; make the "
+                "corpus again, or export without its source"
+            )
+        else:
+            text, start, offsets = found.text, found.start, found.offsets
+            yield replace(
+                row, text=text, tokens=found.tokens, offsets=offsets, start=start, place=place
             )
 
 

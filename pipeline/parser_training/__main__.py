@@ -1,9 +1,8 @@
 """The one door to the training of parsers: ``python -m pipeline.parser_training COMMAND …``.
 
 ``dependency``, ``dependency-transformer`` and ``constituency`` train a parser; ``joint-trees`` and
-``guided-trees`` make further trees to train one on; ``narrower`` makes a smaller parser to begin
-with. Each has its own ``--help``. A task gives JOB.json as the command: it holds a
-`ParserTrainingJob`.
+``guided-trees`` make further trees to train one on. Each has its own ``--help``. A task gives
+JOB.json as the command: it holds a `ParserTrainingJob`.
 """
 
 from __future__ import annotations
@@ -20,10 +19,7 @@ from pipeline.base.mistakes import did_you_mean
 from pipeline.base.watched import keep_memory
 from pipeline.parser_training.job import ParserTrainingJob
 
-COMMANDS = (
-    *("dependency", "dependency-transformer", "constituency"),
-    *("joint-trees", "guided-trees", "narrower"),
-)
+COMMANDS = ("dependency", "dependency-transformer", "constituency", "joint-trees", "guided-trees")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -65,17 +61,13 @@ def execute(job: ParserTrainingJob, progress: Progress) -> None:
 def _run(command: str, arguments: Sequence[str]) -> str:
     """Returns what is to be printed; imports only what the command needs, which takes seconds."""
     if command == "joint-trees":
-        from pipeline.parser_training.dependency.joint_trees import write_joint_trees
+        from pipeline.parser_training.recipes.joint_trees import write_joint_trees
 
         return write_joint_trees(arguments)
     if command == "guided-trees":
-        from pipeline.parser_training.constituency.guided_trees import write_guided_trees
+        from pipeline.parser_training.recipes.guided_trees import write_guided_trees
 
         return write_guided_trees(arguments)
-    if command == "narrower":
-        from pipeline.parser_training.dependency.narrower import write_narrower_parser
-
-        return write_narrower_parser(arguments)
     from pipeline.parser_training.command_line import train
 
     kind: Any = command

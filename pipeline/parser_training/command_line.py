@@ -69,7 +69,7 @@ def _kind(
 
         return dependency.DependencyTrainingConfig, dependency.DependencyTraining
     if kind == "dependency-transformer":
-        from pipeline.parser_training.dependency import transformer_training as transformer
+        from pipeline.parser_training.recipes import transformer_training as transformer
 
         return transformer.TransformerTrainingConfig, transformer.TransformerTraining
     from pipeline.parser_training.constituency import training as constituency

@@ -14,13 +14,9 @@ tokenizer are taken from --transformer, else from where the checkpoint says.
 from __future__ import annotations
 
 import argparse
-import fcntl
-import os
-import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,12 +25,9 @@ from pipeline.base.digest import sha256_of_file
 from pipeline.base.foreign_text import told
 from pipeline.downloads.download import DownloadConfig, DownloadError, download
 from pipeline.parsers.adapters.folder_files import (
-    CHECKSUMS_NAME,
     DESCRIPTION_NAME,
     RELEASED_WEIGHTS,
     STAGES,
-    TRANSFORMER_FOLDER,
-    WEIGHTS_NAME,
 )
 from pipeline.parsers.isolation import ConversionJob, run_isolated
 
@@ -66,9 +59,6 @@ _BENEPAR_NAMES = (
 DOWNLOADS = Path("data/work/downloads")
 CONVERSION_VERSION = 1
 """Raised when the same checkpoint would give another parser."""
-_CONVERTING = ".converting-"
-_BUILT = "parser"
-"""Folder in a conversion's own, in which the parser is built."""
 _ALLOWED = frozenset({"config.json", "jobs", RUN_LOCK})
 """What a task writes into a parser's folder before it converts."""
 _MAX_SECONDS = 3600
@@ -144,7 +134,7 @@ def convert_checkpoint(
 
     Raises:
         ValueError: no such file, no or another sha256, not a parser that can be taken over, or a
-            folder that holds something else or is being filled by another process.
+            folder that holds something else.
         DownloadError: a published parser is not to be had.
     """
     official = OFFICIAL_PARSERS.get(checkpoint)
@@ -156,7 +146,10 @@ def convert_checkpoint(
     num_bytes = trusted.stat().st_size
     if transformer and Path(transformer).is_dir():
         transformer = str(Path(transformer).resolve())
-    with _own_folder(folder) as built:
+    _check_empty(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".converting-") as own:
+        built = Path(own)
         checksum = run_isolated(
             ConversionJob(
                 checkpoint=str(path.resolve()),
@@ -230,40 +223,16 @@ def _check_sha256(file: Path, sha256: str) -> None:
         )
 
 
-@contextmanager
-def _own_folder(folder: Path) -> Iterator[Path]:
-    """Makes a folder to build a parser in, beside its place; removes it in the end.
-
-    The lock on the parser's folder goes with the process that holds it, so whatever stands there
-    of other conversions was left by processes that were killed.
+def _check_empty(folder: Path) -> None:
+    """Checks that a parser may be put into a folder.
 
     Raises:
-        ValueError: the folder holds something else, or another process converts into it.
+        ValueError: it is a file, or holds something else; names what.
     """
-    if folder.exists() and not folder.is_dir():
+    if not folder.exists():
+        return
+    if not folder.is_dir():
         raise ValueError(f"{folder}: a file; name a folder that is empty or not there yet")
-    folder.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise ValueError(
-                f"{folder}: another process converts a checkpoint into it; wait for it to end"
-            ) from error
-        for abandoned in folder.glob(f"{_CONVERTING}*"):
-            _withdraw(abandoned / _BUILT, folder)
-            shutil.rmtree(abandoned)
-        _check_empty(folder)
-        with tempfile.TemporaryDirectory(dir=folder, prefix=_CONVERTING) as own:
-            built = Path(own) / _BUILT
-            built.mkdir()
-            yield built
-    finally:
-        os.close(descriptor)
-
-
-def _check_empty(folder: Path) -> None:
     foreign = sorted({path.name for path in folder.iterdir()} - _ALLOWED)
     if foreign:
         shown = ", ".join(foreign[:3]) + (", …" if len(foreign) > 3 else "")
@@ -274,24 +243,9 @@ def _check_empty(folder: Path) -> None:
 
 
 def _install(built: Path, folder: Path) -> None:
-    """Moves a parser's files into place, the description last; all of them or none."""
-    try:
-        for part in sorted(built.iterdir(), key=lambda part: part.name == DESCRIPTION_NAME):
-            part.rename(folder / part.name)
-    finally:
-        _withdraw(built, folder)
-
-
-def _withdraw(built: Path, folder: Path) -> None:
-    """Moves back what stands in a parser's folder of one that was not installed to the end.
-
-    That is so where its description, which goes last, is still where it was built.
-    """
-    if not (built / DESCRIPTION_NAME).exists():
-        return
-    for name in (WEIGHTS_NAME, CHECKSUMS_NAME, TRANSFORMER_FOLDER):
-        if (folder / name).exists() and not (built / name).exists():
-            (folder / name).rename(built / name)
+    """Moves a parser's files into place, the description last, without which it is no parser."""
+    for part in sorted(built.iterdir(), key=lambda part: part.name == DESCRIPTION_NAME):
+        part.rename(folder / part.name)
 
 
 if __name__ == "__main__":

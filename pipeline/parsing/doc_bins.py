@@ -4,7 +4,8 @@ A ``DocBin`` is packed as a whole, so one file holds what fits in memory; a corp
 folder of them, which spaCy's ``Corpus`` reads like one file. A doc has what `spacy_docs` says; the
 constituents are the span group ``doc.spans["constituents"]``, too, which needs none of our code to
 be read. ``doc.user_data["treeviews"]`` has the document's ``document_id``, and ``sent_ids`` and
-``sentence_indices`` of the doc's sentences, one each. A doc is cut after `SENTENCES_A_DOC`, and
+``sentence_indices`` of the doc's sentences, one each; where the source was read again, ``starts``,
+too: where each begins in its document, or None. A doc is cut after `SENTENCES_A_DOC`, and
 between sentences with dependencies and without: spaCy reads where sentences begin from the heads
 of a doc that has any, so a sentence without heads keeps its start in a doc without heads alone.
 """
@@ -123,6 +124,11 @@ def _doc(sentences: Sequence[ParsedSentence]) -> Doc:
         "sent_ids": [sentence.sent_id for sentence in sentences],
         "sentence_indices": [place.sentence_index for place in places],
     }
+    if any(place.in_source is not None for place in places):
+        doc.user_data["treeviews"]["starts"] = [
+            sentence.start if sentence.place and sentence.place.in_source else None
+            for sentence in sentences
+        ]
     if any(sentence.trees.constituents for sentence in sentences):
         doc.spans[SPAN_GROUP] = [
             Span(doc, start, end, label=label) for start, end, label in doc._.treeviews_constituents

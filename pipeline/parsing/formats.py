@@ -116,19 +116,22 @@ def conllu_of(sentence: ParsedSentence) -> str:
     tags = sentence.tags or ["_"] * len(sentence.tokens)
     gaps = gaps_of(sentence)
     text, rows = "", []
+    is_unplaced = sentence.place is not None and sentence.place.in_source is False
     columns = zip(sentence.tokens, tags, tree.heads, tree.deprels, gaps[1:], strict=True)
     for number, (token, tag, head, deprel, after) in enumerate(columns, start=1):
         is_last = number == len(sentence.tokens)
         form = _BREAKS.sub("␣", token)
         text += form + (" " if separates(after) and not is_last else "")
-        place = [f"TokenRange={':'.join(map(str, sentence.offsets[number - 1]))}"]
+        place = []
+        if not is_unplaced:
+            place.append(f"TokenRange={':'.join(map(str, sentence.offsets[number - 1]))}")
         if number == 1 and gaps[0]:
             place.append(f"SpacesBefore={_escaped(gaps[0])}")
         if not (separates(after) or is_last):
             place.append("SpaceAfter=No")
         if after not in ("", "" if is_last else " "):
             place.append(f"SpacesAfter={_escaped(after)}")
-        row = (number, form, "_", "_", tag, "_", head, deprel, "_", "|".join(place))
+        row = (number, form, "_", "_", tag, "_", head, deprel, "_", "|".join(place) or "_")
         rows.append("\t".join(map(str, row)))
     comments = [f"# sent_id = {sentence.sent_id}"]
     if sentence.place is not None:

@@ -33,6 +33,9 @@ class InDocument(NamedTuple):
     document_id: str
     sentence_index: int
     """In the document, from 0; those that were refused before count, too."""
+    in_source: bool | None = None
+    """Whether text and offsets are those of the document; if not, the text is the tokens with one
+    space between. None where the document was not read for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,14 +165,15 @@ class ParsedSentence:
     def to_dict(self) -> dict[str, Any]:
         """Returns all that is known of the sentence in JSON's types; null what there is not.
 
-        A corpus' sentence has its ``document_id`` and ``sentence_index``, too.
+        A corpus' sentence has its ``document_id`` and ``sentence_index``, too, and ``in_source``
+        where its document was read for text and offsets.
         """
         place = self.place._asdict() if self.place else {}
         refusal = self.refusal and {"reason": self.refusal.reason, "detail": self.refusal.detail}
         spans = self.spans
         return {
             "sent_id": self.sent_id,
-            **place,
+            **{name: value for name, value in place.items() if value is not None},
             "source": self.source,
             "start": self.start,
             "text": self.text,

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import bz2
-import errno
-import fnmatch
 import glob
 import gzip
 import io
@@ -117,22 +115,19 @@ _FURTHER_SUFFIXES: Mapping[str, tuple[str, ...]] = {"json-lines": (".json",)}
 """Those that may hold something else, unless somebody says what they hold."""
 _SUFFIX_CHARACTERS = 20
 _MOST_REASONS = 30
-_SHOWN_CHARACTERS = 200
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class TextFile:
-    """One file to read, or one folder that cannot be searched for files."""
+    """One file to read."""
 
     path: Path
     """Absolute; a symbolic link stays one, since its own name says what it holds."""
     name: str
     """Path below what all files have in common, with forward slashes; bytes that are not UTF-8 are
     escaped, as in ``caf\\xe9.txt``."""
-    unlisted: str = ""
-    """Of a folder: why its files are not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,15 +166,15 @@ def list_files(paths: Sequence[str | Path], declared: Format | None = None) -> F
 
     A file that is named outright is read whatever its suffix. Of a folder, searched to any depth,
     what is hidden, not named like text, a link to nothing or to a folder, or no regular file (a
-    pipe, a socket, a device) is left out, which is counted and logged. A folder that cannot be
-    searched stands among the files, so that it is refused in its place. A file that is reached
-    twice, by links too, is read once, under the name that comes first.
+    pipe, a socket, a device) is left out, which is counted and logged. A file that is
+    reached twice, by links too, is read once, under the name that comes first.
 
     Args:
         declared: what all files hold, so that a folder's others are left out.
 
     Raises:
         FileNotFoundError: a path or pattern that matches nothing.
+        PermissionError: a folder cannot be searched.
         ValueError: no path at all, one without text files, or one that is no regular file.
     """
     if not paths:
@@ -192,11 +187,7 @@ def list_files(paths: Sequence[str | Path], declared: Format | None = None) -> F
     common = os.path.commonpath([str(Path(path).parent) for path in tidy.values()])
     places = {path: Path(place).relative_to(common).as_posix() for path, place in tidy.items()}
     files = (
-        TextFile(
-            path,
-            os.fsencode(place).decode("utf-8", "backslashreplace"),
-            search.unlisted.get(path, ""),
-        )
+        TextFile(path, os.fsencode(place).decode("utf-8", "backslashreplace"))
         for path, place in places.items()
     )
     return FileList(tuple(files), dict(sorted(search.left_out.items())))
@@ -211,19 +202,17 @@ class _Search:
         self._suffixes += _FURTHER_SUFFIXES.get(declared or "", ())
         self.found: dict[Path, Path] = {}
         """Absolute paths, by what they lead to."""
-        self.unlisted: dict[Path, str] = {}
-        """Of folders among them: why they cannot be searched."""
         self.left_out: Counter[str] = Counter()
         self._examples: dict[str, Path] = {}
 
     def take(self, entry: str) -> None:
         """Adds the files of one path or glob, of which at least one must be text."""
         path = Path(entry).expanduser()
-        named = _exists(path)
+        named = os.path.exists(path)  # noqa: PTH110 - of what can be no path it says so, too
         found = [] if named else glob.glob(str(path), recursive=True)  # noqa: PTH207 - may be absolute
         matches = [path] if named else [Path(match) for match in sorted(found)]
-        files: list[Path] = [] if named else self._unsearched(path)
-        if not matches and not files:
+        files: list[Path] = []
+        if not matches:
             raise FileNotFoundError(f"{told(entry)}: no such file, folder or match; check the path")
         for match in matches:
             if match.is_dir():
@@ -270,9 +259,13 @@ class _Search:
         return False
 
     def _in_folder(self, folder: Path) -> list[Path]:
-        """Returns the text files of a folder, and those of its folders that cannot be searched."""
+        """Returns the text files of a folder.
+
+        Raises:
+            OSError: a folder in it cannot be searched.
+        """
         files: list[Path] = []
-        for place, folders, names in os.walk(folder, onerror=self._refusing(files)):
+        for place, folders, names in os.walk(folder, onerror=_refuse):
             for name in list(folders):
                 path = Path(place, name)
                 if name.startswith(".") or path.is_symlink():
@@ -286,64 +279,14 @@ class _Search:
                     files.append(path)
         return sorted(files, key=lambda path: path.relative_to(folder).as_posix())
 
-    def _unsearched(self, pattern: Path) -> list[Path]:
-        """Returns the folders that cannot be searched for matches, which `glob` passes over."""
-        parts = pattern.parts
-        fixed = next((i for i, part in enumerate(parts) if glob.has_magic(part)), len(parts))
-        files: list[Path] = []
-        for place, folders, _ in os.walk(Path(*parts[:fixed]), onerror=self._refusing(files)):
-            inside = Path(place).parts[fixed:]
-            folders[:] = [
-                name
-                for name in folders
-                if not name.startswith(".") and _may_hold((*inside, name), parts[fixed:])
-            ]
-        return [path for path in sorted(files) if path.exists()]
-
-    def _refusing(self, files: list[Path]) -> Callable[[OSError], None]:
-        """Returns what adds a folder to files when it cannot be searched."""
-
-        def refuse(error: OSError) -> None:
-            unlisted = Path(error.filename)
-            self.unlisted[unlisted.absolute()] = error.strerror or type(error).__name__
-            files.append(unlisted)
-
-        return refuse
-
     def _is_named_like_text(self, path: Path) -> bool:
         if reason := why_not_text(path, self.left_out, self._suffixes):
             self._leave_out(path, reason)
         return not reason
 
 
-def _exists(path: Path) -> bool:
-    """Returns whether a path is there; of some texts, and below some folders, none can be.
-
-    Raises:
-        ValueError: the text is no path.
-        OSError: the path cannot be looked at.
-    """
-    if "\0" in str(path):
-        raise ValueError(f"{told(path)}: no path holds a null character; check the path")
-    try:
-        return path.exists()
-    except OSError as error:
-        name = (
-            f"{told(path)[:_SHOWN_CHARACTERS]}…"
-            if error.errno == errno.ENAMETOOLONG
-            else told(path)
-        )
-        raise type(error)(f"{name}: {error.strerror}; check the path") from None
-
-
-def _may_hold(folder: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
-    """Returns whether matches of a pattern may lie in a folder; both relative to one place."""
-    for name, part in zip(folder, pattern, strict=False):
-        if part == "**":
-            return True
-        if not fnmatch.fnmatch(name, part):
-            return False
-    return len(folder) < len(pattern)
+def _refuse(error: OSError) -> None:
+    raise error
 
 
 def _kind_of(path: Path) -> str:

@@ -102,8 +102,7 @@ class TextFiles:
             "config": self._config.to_dict(),
             "left_out": dict(self._left_out),
             "files": [
-                {"path": str(file.path), "name": file.name, "unlisted": file.unlisted}
-                | asdict(announced)
+                {"path": str(file.path), "name": file.name} | asdict(announced)
                 for file, announced in self._announced.items()
             ],
         }
@@ -116,7 +115,7 @@ class TextFiles:
         source._left_out = dict(values["left_out"])
         source._left_out_of = {}
         source._announced = {
-            TextFile(Path(file["path"]), file["name"], file["unlisted"]): Announced(
+            TextFile(Path(file["path"]), file["name"]): Announced(
                 file["sha256"], file["num_bytes"], file["modified_ns"]
             )
             for file in values["files"]

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatch
-from pathlib import Path
 from typing import Any
 
-from pipeline.sources.file_list import list_files
 from pipeline.sources.files import TextFiles
 from pipeline.sources.opened_file import FilesConfig
 from pipeline.sources.python_docs import PythonDocs
@@ -28,8 +25,6 @@ class Declaration:
     """What says where it is: its files' paths, the address of one, the name of a data set."""
     fixed: Mapping[str, str]
     """Settings of `FilesConfig` that its layout determines."""
-    sentence_files: str = ""
-    """Names of files every line of which is a paragraph."""
 
 
 DECLARED: Mapping[str, Declaration] = {
@@ -42,21 +37,19 @@ DECLARED: Mapping[str, Declaration] = {
     "amazon-books": Declaration(
         ("paths", "url"), {"format": "json-lines", "text_field": "reviewText"}
     ),
-    # Zhu et al. 2015: a file a book; as it was released, books_large_p1.txt and books_large_p2.txt
-    # have a sentence a line, and nothing says where a book ends.
-    "bookcorpus": Declaration(("paths", "url"), {"format": "text"}, "books_large_p*"),
+    # Zhu et al. 2015: a file a book; as it was released, two files with a sentence a line.
+    "bookcorpus": Declaration(("paths", "url"), {"format": "text"}),
     "hf": Declaration(("dataset",), {"format": "json-lines"}),
 }
 """Name of a source -> what is known of it."""
 
 
-def config_of(name: str, given: Mapping[str, str | None], paths: Sequence[str]) -> FilesConfig:
+def config_of(name: str, given: Mapping[str, str | None]) -> FilesConfig:
     """Returns how the files of a declared source are read.
 
     Args:
         name: of the source.
         given: settings of `FilesConfig` that the user gave; None where not.
-        paths: of its files, as given.
 
     Raises:
         ValueError: a setting that the source's layout contradicts; or of another type.
@@ -69,36 +62,7 @@ def config_of(name: str, given: Mapping[str, str | None], paths: Sequence[str]) 
                 f"source is {name!r}, of which {setting} is {value!r}, and {setting} is "
                 f"{settings[setting]!r}: leave it out, or give --source files"
             )
-    if (
-        (pattern := declared.sentence_files)
-        and _are_sentence_files(pattern, paths)
-        and settings.setdefault("paragraphs", "line") != "line"
-    ):
-        raise ValueError(
-            f"source is {name!r}, whose files {pattern} have a sentence a line, and paragraphs is "
-            f"{settings['paragraphs']!r}: leave it out, or give --source files"
-        )
     return FilesConfig.from_dict(settings)
-
-
-def _are_sentence_files(pattern: str, paths: Sequence[str]) -> bool:
-    """Returns whether files, and those in folders, have a sentence a line.
-
-    Raises:
-        ValueError: some have, and others have not.
-    """
-    names: list[str] = []
-    for path in paths:
-        is_folder = Path(path).is_dir()
-        names += [one.path.name for one in list_files([path]).files] if is_folder else [path]
-    found = [fnmatch(Path(name).name, pattern) for name in names]
-    if any(found) and not all(found):
-        other = names[found.index(False)]
-        raise ValueError(
-            f"{other}: stands beside files {pattern}, which have a sentence a line, and is none of "
-            "them: split it in a run of its own"
-        )
-    return all(found)
 
 
 def source_of(name: str, paths: Sequence[str], given: Mapping[str, str | None]) -> Source:
@@ -115,7 +79,7 @@ def source_of(name: str, paths: Sequence[str], given: Mapping[str, str | None]) 
     """
     if name == "python-docs":
         return PythonDocs()
-    return TextFiles(paths, config_of(name, given, paths))
+    return TextFiles(paths, config_of(name, given))
 
 
 def reopened(values: Mapping[str, Any]) -> Source:

@@ -7,7 +7,7 @@ import logging
 import re
 from codecs import getincrementaldecoder
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal, cast
 
@@ -17,6 +17,7 @@ from pipeline.base.foreign_text import told
 from pipeline.base.refusal import Refusal
 from pipeline.sources.file_list import Format, TextFile, decompressed, format_of, is_compressed
 from pipeline.sources.paragraphs import ChangedTextError, ParagraphMode
+from pipeline.sources.streams import Place
 
 logger = logging.getLogger(__name__)
 
@@ -112,6 +113,8 @@ class FileStream:
     config: FilesConfig
     announced: Announced | None = None
     """None where the source was not described."""
+    _characters: dict[int, int] = field(default_factory=lambda: {0: 0}, init=False, repr=False)
+    """Offset of a place -> characters of its document before it; of places that were read up to."""
 
     @property
     def name(self) -> str:
@@ -138,6 +141,10 @@ class FileStream:
     def empty(self) -> Refusal:
         """What stands for the documents of a file that has none."""
         return Refusal("empty_file", "holds no text; remove it from the paths", self.name)
+
+    def knows_characters(self, place: Place) -> bool:
+        """Returns True: a row is a document."""
+        return True
 
     def check_unchanged(self) -> None:
         """Refuses the file if it is not what was described.
@@ -166,11 +173,6 @@ class FileStream:
 
     def unreadable(self, error: OSError) -> Refusal:
         """Returns what stands for the documents of a file that cannot be opened."""
-        if self.file.unlisted:
-            reason = "unreadable_folder"
-            what = f"a folder that cannot be searched ({self.file.unlisted})"
-        else:
-            reason, what = "unreadable_file", f"cannot be opened ({error})"
-        detail = f"{what}; check its permissions"
+        detail = f"cannot be opened ({error}); check its permissions"
         logger.warning("%s: %s; its text is missing from this corpus", self.name, detail)
-        return Refusal(reason, detail, self.name)
+        return Refusal("unreadable_file", detail, self.name)

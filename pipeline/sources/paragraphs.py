@@ -22,6 +22,11 @@ class Paragraph:
     text: str
     position: str
     """Where it begins, as ``file:line``."""
+    start: int | None = None
+    """Characters of the document before it, where each line end is one, as Python's ``open`` reads
+    it; None where that is not known. In a row's field a line end is as many as it has there."""
+    given: str | None = None
+    """As it stands in the document from ``start`` on, with line ends; None where ``text`` is it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +61,26 @@ class Line:
     number: int
     """1 for the first."""
     text: str
+    start: int | None
+    """Characters of the text before it, as `Paragraph.start` counts them; None where not known."""
+    end: str = "\n"
+    """What ended it, of the characters that count."""
+
+
+@dataclass(slots=True)
+class TextPosition:
+    """How far a text is read; goes on with each line."""
+
+    lines: int = 0
+    """Read so far."""
+    characters: int | None = 0
+    """Read so far, where each line end is one; None where it is not known of what came before."""
+
+    def advance(self, num_characters: int) -> None:
+        """Goes on by a line of so many characters, its end among them."""
+        self.lines += 1
+        if self.characters is not None:
+            self.characters += num_characters
 
 
 def read_lines(
@@ -64,7 +89,7 @@ def read_lines(
     *,
     encoding: str,
     max_characters: int,
-    lines_before: int = 0,
+    at: TextPosition | None = None,
     is_recoded: bool = False,
 ) -> Iterator[Line | Refusal]:
     """Yields a file's lines; a line that can't be taken gives a refusal in its place.
@@ -76,36 +101,38 @@ def read_lines(
         stream: the file's bytes, decompressed.
         name: names the file in refusals.
         max_characters: no more of a line is ever held.
-        lines_before: of the file, where the stream begins.
+        at: where in the file the stream begins, by default at the file's beginning; goes on with
+            each line.
         is_recoded: the stream is the file's text in UTF-8, whatever its encoding was.
     """
-    number = lines_before + 1
+    at = at or TextPosition()
+    is_begun = at.lines > 0
     try:
-        if not lines_before and is_binary(stream, encoding):
+        if not is_begun and is_binary(stream, encoding):
             detail = "holds zero bytes, so it is no text; unpack it or set its encoding (utf-16?)"
             yield Refusal("binary_file", detail, name)
             return
     except ERRORS as error:
-        yield _damaged(name, number, error)
+        yield _damaged(name, at.lines + 1, error)
         return
     is_utf_8 = encoding.lower().replace("_", "-") in {"utf-8", "utf8"}
     codec = "utf-8" if is_utf_8 or is_recoded else encoding
-    codec += "-sig" if codec == "utf-8" and not lines_before else ""
+    codec += "-sig" if codec == "utf-8" and not is_begun else ""
     with io.TextIOWrapper(stream, encoding=codec, errors="surrogateescape") as text:
         while True:
+            number, start = at.lines + 1, at.characters
             try:
                 line = text.readline(max_characters + 1)
                 giant = len(line) > max_characters and not line.endswith("\n")
-                if giant:
-                    _skip_to_next_line(text, max_characters)
+                skipped = _skip_to_next_line(text, max_characters) if giant else 0
             except _READ_ERRORS as error:
                 yield _damaged(name, number, error)
                 return
             if not line:
                 return
-            read = Line(number, line.rstrip("\n"))
+            at.advance(len(line) + skipped)
+            read = Line(number, line.rstrip("\n"), start)
             yield _checked(read, f"{name}:{number}", encoding, giant=giant)
-            number += 1
 
 
 def is_binary(stream: io.BufferedReader, encoding: str) -> bool:
@@ -125,11 +152,14 @@ def _checked(line: Line, position: str, encoding: str, *, giant: bool) -> Line |
     return line
 
 
-def _skip_to_next_line(text: io.TextIOWrapper, max_characters: int) -> None:
-    """Passes over what is left of a line."""
+def _skip_to_next_line(text: io.TextIOWrapper, max_characters: int) -> int:
+    """Returns the characters of what is left of a line, which is passed over."""
+    skipped = 0
     while piece := text.readline(max_characters):
+        skipped += len(piece)
         if piece.endswith("\n"):
             break
+    return skipped
 
 
 def _damaged(name: str, number: int, error: Exception) -> Refusal:
@@ -159,7 +189,7 @@ def paragraphs_of(
         if isinstance(line, Refusal):
             yield line
         elif line.text.strip():
-            yield Paragraph(line.text, f"{name}:{line.number}")
+            yield Paragraph(line.text, f"{name}:{line.number}", line.start)
     if found.characters:
         yield found.joined()
 
@@ -171,6 +201,7 @@ class _Lines:
         self._name, self._most = name, max_characters
         self._first: Line | None = None
         self._texts: list[str] = []
+        self._ends: list[str] = []
         self.characters = 0
 
     def add(self, line: Line) -> None:
@@ -178,6 +209,7 @@ class _Lines:
         self._first = self._first or line
         if self.characters <= self._most:
             self._texts.append(line.text)
+            self._ends.append(line.end)
         self.characters += len(line.text) + 1
 
     def joined(self) -> Paragraph | Refusal:
@@ -190,4 +222,8 @@ class _Lines:
                 "separate paragraphs by blank lines, or set paragraphs=line if every line is one"
             )
             return Refusal("giant_paragraph", detail, position, excerpt_of(" ".join(self._texts)))
-        return Paragraph(" ".join(self._texts), position)
+        if len(self._texts) == 1:
+            return Paragraph(self._texts[0], position, self._first.start)
+        with_ends = [part for line in zip(self._texts, self._ends, strict=True) for part in line]
+        given = "".join(with_ends[:-1])
+        return Paragraph(" ".join(self._texts), position, self._first.start, given)

@@ -258,6 +258,10 @@ class PythonDocs:
             while end is None or reading.number < end.number:
                 yield reading.next_document()
 
+    def knows_characters(self, place: Place) -> bool:
+        """Returns False: markup is taken out, and lines are joined."""
+        return False
+
     def check_unchanged(self) -> None:
         """Refuses an installation of Python other than the one that was described.
 

@@ -22,6 +22,7 @@ from pipeline.sources.paragraphs import (
     Document,
     Line,
     ParagraphMode,
+    TextPosition,
     paragraphs_of,
     read_lines,
 )
@@ -42,8 +43,11 @@ def text_document(text: str, position: str, mode: ParagraphMode, max_characters:
 
 
 def _lines_of(text: str) -> Iterator[Line]:
-    for number, line in enumerate(io.StringIO(text, newline=""), start=1):
-        yield Line(number, line.rstrip("\r\n"))
+    at = TextPosition()
+    for line in io.StringIO(text, newline=""):
+        content = line.rstrip("\r\n")
+        yield Line(at.lines + 1, content, at.characters, line[len(content) :])
+        at.advance(len(line))
 
 
 def checked_text(value: Any, position: str, text_field: str, excerpt: str) -> str | Refusal:
@@ -182,7 +186,7 @@ class CsvStream(RowStream):
                 max_characters=limit,
             )
             csv.field_size_limit(max(csv.field_size_limit(), limit))
-            yield from self._rows_of(iter(_Records(lines, limit, has_tabs=self._has_tabs)))
+            yield from self._rows_of(_records(lines, has_tabs=self._has_tabs))
 
     @property
     def _has_tabs(self) -> bool:
@@ -226,118 +230,50 @@ def no_such_column(name: str, wanted: str, columns: Iterable[str]) -> Refusal:
     return Refusal("missing_text", detail, name, found)
 
 
-class _Records:
-    """The fields of each record, header first; in the place of one with damaged lines, these.
+def _records(lines: Iterable[Line | Refusal], *, has_tabs: bool) -> Iterator[list[str] | Refusal]:
+    """Yields the fields of each record, header first; in the place of damaged lines, these.
 
-    A quote that is not closed takes further lines to its record, and may end far from where it
-    began. Where the line after the first is a row by itself, so is each such line among them.
-    Records are read on behind them, or at the last one where a record with line ends begins there.
+    A quote that is not closed takes further lines to its record, and all of them are refused.
 
     Args:
         lines: of the file.
-        max_characters: no more of a record is ever held.
         has_tabs: rather than commas and quotes.
     """
+    held: list[Line | Refusal] = []
+    records = csv.reader(
+        _texts(lines, held),
+        delimiter="\t" if has_tabs else ",",
+        quoting=csv.QUOTE_NONE if has_tabs else csv.QUOTE_MINIMAL,
+        strict=True,
+    )
+    record: list[str] | None = []
+    while record is not None:
+        held.clear()
+        fault = ""
+        try:
+            record = next(records, None)
+        except csv.Error as error:
+            fault = str(error)
+        if damaged := [line for line in held if isinstance(line, Refusal)]:
+            yield from damaged
+        elif fault:
+            yield _no_row([line for line in held if isinstance(line, Line)], fault)
+        elif record:
+            yield record
 
-    def __init__(
-        self, lines: Iterable[Line | Refusal], max_characters: int, *, has_tabs: bool
-    ) -> None:
-        self._lines = iter(lines)
-        self._max_characters = max_characters
-        self._has_tabs = has_tabs
-        self._num_columns = 0
-        self._held: list[Line | Refusal] = []
-        """Lines of the record that is being read."""
-        self._again: list[Line | Refusal] = []
-        """A line of the record before at which the next one begins."""
 
-    def __iter__(self) -> Iterator[list[str] | Refusal]:
-        """Yields records and refusals, once."""
-        records = self._fields(self._texts())
-        record: list[str] | None = []
-        while record is not None:
-            self._held.clear()
-            try:
-                record = next(records, None)
-            except csv.Error as error:
-                yield from self._broken(error)
-                records, record = self._fields(self._texts()), []
-                continue
-            if damaged := [line for line in self._held if isinstance(line, Refusal)]:
-                yield from damaged
-            elif record:
-                self._num_columns = self._num_columns or len(record)
-                yield record
+def _texts(lines: Iterable[Line | Refusal], held: list[Line | Refusal]) -> Iterator[str]:
+    """Yields the lines' texts, and holds the lines until somebody takes them away."""
+    for line in lines:
+        held.append(line)
+        yield "" if isinstance(line, Refusal) else f"{line.text}\n"
 
-    def _fields(self, texts: Iterable[str], *, is_strict: bool = True) -> Iterator[list[str]]:
-        return csv.reader(
-            texts,
-            delimiter="\t" if self._has_tabs else ",",
-            quoting=csv.QUOTE_NONE if self._has_tabs else csv.QUOTE_MINIMAL,
-            strict=is_strict,
-        )
 
-    def _texts(self) -> Iterator[str]:
-        """Yields the lines, and holds those of a record.
-
-        Raises:
-            csv.Error: of too long a record.
-        """
-        again, self._again = self._again, []
-        characters = 0
-        for line in chain(again, self._lines):
-            characters = characters if self._held else 0
-            self._held.append(line)
-            if isinstance(line, Refusal):
-                yield ""
-                continue
-            characters += len(line.text)
-            if characters > self._max_characters:
-                raise csv.Error(f"more than {self._max_characters:,} characters")
-            yield f"{line.text}\n"
-
-    def _broken(self, error: csv.Error) -> Iterator[list[str] | Refusal]:
-        """Yields what stands for a record that is none, and the rows among its lines."""
-        first, *rest = self._held
-        assert isinstance(first, Line)
-        if rest and self._opens_record(rest[-1]):
-            self._again = [rest.pop()]
-        found = self._found_in(rest)
-        match found:
-            case [Refusal(reason="damaged_file") as damage]:
-                cut = f"{len(rest):,} lines before it are of a row that it cuts off"
-                yield replace(damage, detail=f"{damage.detail}; {cut}")
-                return
-        span = ""
-        if rest:
-            span = f": a quote stays open for {1 + len(rest):,} lines from here on, "
-            span += f"{1 + len(rest) - len(found):,} of them left out"
-        detail = f"line {first.number}: no row ({error}){span}; mend its quotes"
-        yield Refusal("bad_row", detail, excerpt=excerpt_of(first.text))
-        yield from found
-
-    def _found_in(self, rest: list[Line | Refusal]) -> list[list[str] | Refusal]:
-        """Returns the rows among the further lines of a record that is none, and what is damaged.
-
-        Where the first of these is no row, all are of one that has line ends.
-        """
-        rows = [line if isinstance(line, Refusal) else self._row_in(line) for line in rest]
-        has_rows = bool(rows) and rows[0] is not None
-        return [row for row in rows if isinstance(row, Refusal) or (row and has_rows)]
-
-    def _row_in(self, line: Line) -> list[str] | None:
-        """Returns the fields of a line that is a row of the header's columns by itself."""
-        with suppress(csv.Error):
-            fields = next(self._fields([f"{line.text}\n"]))
-            return fields if len(fields) == self._num_columns else None
-        return None
-
-    def _opens_record(self, line: Line | Refusal) -> bool:
-        """Returns whether a line could be the beginning of a record with line ends."""
-        if isinstance(line, Refusal):
-            return False
-        fields = next(self._fields([f"{line.text}\n"], is_strict=False))
-        return bool(fields) and fields[-1].endswith("\n") and len(fields) <= self._num_columns
+def _no_row(lines: list[Line], fault: str) -> Refusal:
+    first, last = lines[0].number, lines[-1].number
+    where = f"line {first}" if first == last else f"lines {first:,} to {last:,}"
+    detail = f"{where}: no row ({fault}); mend its quotes"
+    return Refusal("bad_row", detail, excerpt=excerpt_of(lines[0].text))
 
 
 def _size(text: str) -> int:

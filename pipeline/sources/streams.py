@@ -63,6 +63,13 @@ class Stream(Protocol):
         """
         ...
 
+    def knows_characters(self, place: Place) -> bool:
+        """Whether paragraphs from a place on can say where in their document they start.
+
+        Where a document is cut, that is so when the stream was read up to there.
+        """
+        ...
+
     def check_unchanged(self) -> None:
         """Does nothing where the stream is what its source described.
 

@@ -6,11 +6,12 @@ Text in them is UTF-8. A row group or record batch is cut at rows, a few of whic
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -37,20 +38,15 @@ class _NoTextError(Exception):
         self.refusal = refusal
 
 
-class _Group(Protocol):
+@dataclass(frozen=True, slots=True)
+class _Group:
     """Rows that a file holds together."""
 
-    @property
-    def num_rows(self) -> int: ...
-
-    @property
-    def num_bytes(self) -> int:
-        """Of text, by what the file says."""
-        ...
-
-    def arrays(self, at_once: int) -> Iterator[pa.Array]:
-        """Yields the column of text, no more than so many rows at once."""
-        ...
+    num_rows: int
+    num_bytes: int
+    """Of text, by what the file says."""
+    arrays: Callable[[int], Iterator[pa.Array]]
+    """Yields the column of text, no more than so many rows at once."""
 
 
 class TableStream(RowStream):
@@ -114,7 +110,7 @@ class TableStream(RowStream):
         batches, schema = _arrow_batches(path, is_file=start == _ARROW_FILE)
         self._check_column(schema)
         place = schema.get_field_index(self.config.text_field)
-        return (_ArrowGroup(batch.column(place)) for batch in batches)
+        return (_group_of(batch.column(place)) for batch in batches)
 
     def _check_column(self, schema: pa.Schema) -> None:
         wanted = self.config.text_field
@@ -131,45 +127,27 @@ class TableStream(RowStream):
             raise _NoTextError(Refusal("missing_text", detail, self.name))
 
 
-@dataclass(frozen=True, slots=True)
-class _ParquetGroup:
-    file: pq.ParquetFile
-    number: int
-    column: str
-    num_rows: int
-    num_bytes: int
-
-    def arrays(self, at_once: int) -> Iterator[pa.Array]:
-        for batch in self.file.iter_batches(
-            at_once, row_groups=[self.number], columns=[self.column], use_threads=False
-        ):
-            yield batch.column(0)
-
-
-@dataclass(frozen=True, slots=True)
-class _ArrowGroup:
-    array: pa.Array
-
-    @property
-    def num_rows(self) -> int:
-        return len(self.array)
-
-    @property
-    def num_bytes(self) -> int:
-        return int(self.array.nbytes)
-
-    def arrays(self, at_once: int) -> Iterator[pa.Array]:
-        for start in range(0, len(self.array), at_once):
-            yield self.array.slice(start, at_once)
-
-
 def _parquet_groups(file: pq.ParquetFile, column: str) -> Iterator[_Group]:
     paths = [file.schema.column(place).path for place in range(len(file.schema))]
     place = paths.index(column)
+
+    def arrays(number: int, at_once: int) -> Iterator[pa.Array]:
+        for batch in file.iter_batches(
+            at_once, row_groups=[number], columns=[column], use_threads=False
+        ):
+            yield batch.column(0)
+
     for number in range(file.metadata.num_row_groups):
         group = file.metadata.row_group(number)
         num_bytes = group.column(place).total_uncompressed_size
-        yield _ParquetGroup(file, number, column, group.num_rows, num_bytes)
+        yield _Group(group.num_rows, num_bytes, partial(arrays, number))
+
+
+def _group_of(array: pa.Array) -> _Group:
+    def arrays(at_once: int) -> Iterator[pa.Array]:
+        return (array.slice(start, at_once) for start in range(0, len(array), at_once))
+
+    return _Group(len(array), int(array.nbytes), arrays)
 
 
 def _arrow_batches(path: Path, *, is_file: bool) -> tuple[Iterator[Any], pa.Schema]:
@@ -186,15 +164,11 @@ def _bytes_in(array: pa.Array) -> list[bytes | None]:
     """Returns the values, checked: a damaged file's may point out of its bytes.
 
     Raises:
-        pa.ArrowException: they do.
+        pa.ArrowException: they do, or a string is not UTF-8.
     """
+    array.validate(full=True)
     if pa.types.is_dictionary(array.type):
-        array.validate(full=True)
         array = array.dictionary_decode()
-    elif pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
-        large = pa.types.is_large_string(array.type)
-        array = array.view(pa.large_binary() if large else pa.binary())  # not yet as UTF-8
-        array.validate(full=True)
     values: list[bytes | None] = array.cast(pa.large_binary()).to_pylist()
     return values
 

@@ -6,13 +6,11 @@ archive is cut between texts and, where one is long, between its paragraphs.
 
 from __future__ import annotations
 
-import hashlib
 import io
 import os
 import tarfile
-from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
@@ -32,6 +30,7 @@ from pipeline.sources.opened_file import BUFFER_BYTES, FileStream, Recoded
 from pipeline.sources.paragraphs import (
     Document,
     Paragraph,
+    TextPosition,
     is_binary,
     paragraphs_of,
     read_lines,
@@ -40,17 +39,7 @@ from pipeline.sources.streams import START, STEP_BYTES, Place
 from pipeline.sources.text_file import Piece, document_from, or_empty, places_in, skip
 
 _ERRORS: tuple[type[Exception], ...] = (*ERRORS, ValueError)  # the last: numbers of a header
-_MAX_RECORD_BYTES = 1 << 20
-"""Of what precedes a member and holds its long name or other fields; it is read to memory."""
-_RECORDS = (
-    *(tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK),
-    *(tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE),
-)
-_MOST_RECORDS = 16
-"""In a row before a member: of each kind one or two are usual."""
 _TEXT = frozenset(SUFFIXES["text"])
-_EMPTY = 0
-_HASH_BYTES = 8
 
 
 class _Header(tarfile.TarInfo):
@@ -61,94 +50,14 @@ class _Header(tarfile.TarInfo):
         """Returns the header in a block of 512 bytes.
 
         Raises:
-            tarfile.TarError: the block is none; or of a record that is too long.
+            tarfile.TarError: the block is none.
         """
         try:
-            header = super().frombuf(buf, encoding, errors)
+            return super().frombuf(buf, encoding, errors)
         except tarfile.EOFHeaderError:  # type: ignore[attr-defined]
             raise
         except tarfile.HeaderError as error:
             raise tarfile.ReadError(f"no end of the archive, but {error}") from error
-        is_long_record = header.type in _RECORDS and header.size > _MAX_RECORD_BYTES
-        if header.size < 0 or is_long_record:
-            raise tarfile.ReadError(f"a name, record or text of {header.size:,} bytes")
-        return header
-
-    @classmethod
-    def fromtarfile(cls, tarfile: tarfile.TarFile) -> _Header:  # named as it is there
-        """Returns the next member's header, and of it what the records before it say.
-
-        Raises:
-            tarfile.TarError: as `frombuf`; or of too many records, or a size that leads back.
-        """
-        return cast("_Archive", tarfile).one_header_on(super().fromtarfile)
-
-
-class _Archive(tarfile.TarFile):
-    """An archive that is read forwards, whatever its headers say."""
-
-    _num_records = 0
-    """Headers that are being read, each of which needs the next one."""
-
-    def one_header_on(self, read: Callable[[tarfile.TarFile], tarfile.TarInfo]) -> _Header:
-        """Returns what is read from the archive, which calls this again behind a record.
-
-        Raises:
-            tarfile.ReadError: of too many records, or a size that leads back.
-        """
-        start = self.fileobj.tell()
-        if self._num_records > _MOST_RECORDS:
-            raise tarfile.ReadError(f"more than {_MOST_RECORDS} names and records of one member")
-        self._num_records += 1
-        try:
-            header = cast("_Header", read(self))
-        finally:
-            self._num_records -= 1
-        if header.size < 0 or self.offset <= start:
-            raise tarfile.ReadError(f"a size of {header.size:,} bytes, which leads back")
-        return header
-
-
-class _Names:
-    """Names that were met, as their hashes of 8 bytes: 16 to 32 bytes a name, half more to grow.
-
-    That two of ten million names are taken for one has a probability of 3 in a million.
-    """
-
-    def __init__(self) -> None:
-        self._slots = array("Q", [_EMPTY]) * 1024
-        self._count = 0
-
-    def add(self, name: str) -> bool:
-        """Keeps a name; returns whether it is new."""
-        digest = hashlib.blake2b(
-            name.encode("utf-8", "surrogatepass"), digest_size=_HASH_BYTES
-        ).digest()
-        value = int.from_bytes(digest, "little") or 1
-        place = self._place_of(value)
-        if self._slots[place] == value:
-            return False
-        self._slots[place] = value
-        self._count += 1
-        if 2 * self._count > len(self._slots):
-            self._grow()
-        return True
-
-    def _place_of(self, value: int) -> int:
-        """Returns where a hash stands, or would."""
-        slots = self._slots
-        last = len(slots) - 1  # whose bits are all ones
-        place = value & last
-        while slots[place] not in (value, _EMPTY):
-            place = (place + 1) & last
-        return place
-
-    def _grow(self) -> None:
-        before = self._slots
-        self._slots = array("Q", [_EMPTY]) * (2 * len(before))
-        for value in before:
-            if value != _EMPTY:
-                self._slots[self._place_of(value)] = value
 
 
 @dataclass(slots=True, eq=False)
@@ -175,7 +84,7 @@ class TarStream(FileStream):
     """The texts of a tar archive, plain or compressed, in its order.
 
     What else is in it is left out, and no text is what is no regular file (a link, a device) or has
-    a name that leads out of the archive or came before. Of a text's name 16 to 32 bytes are held.
+    a name that leads out of the archive or came before.
     """
 
     left_out: Counter[str] = field(default_factory=Counter)
@@ -189,6 +98,10 @@ class TarStream(FileStream):
     def is_sought(self) -> bool:
         """Whether what is before a text is passed over."""
         return not is_compressed(self.file.path)
+
+    def knows_characters(self, place: Place) -> bool:
+        """Whether a text begins there, or was read up to there."""
+        return place.number == 0 or place.offset in self._characters
 
     def survey(self) -> Iterator[Place]:
         """Yields where texts and, in long ones, paragraphs begin, far enough apart."""
@@ -242,11 +155,14 @@ class TarStream(FileStream):
         name = f"{self.name}/{member.name}"
         is_whole = start == 0 and stop == member.size
         empty = Refusal("empty_file", "holds no text", name) if is_whole else None
-        items = self._items(member, start, stop, begin.number if start else 0)
+        at = TextPosition()
+        if start:
+            at = TextPosition(begin.number, self._characters.get(begin.offset))
+        items = self._items(member, start, stop, at)
         return document_from(start, name, or_empty(items, empty))
 
     def _items(
-        self, member: _Member, start: int, stop: int, lines_before: int
+        self, member: _Member, start: int, stop: int, at: TextPosition
     ) -> Iterator[Paragraph | Refusal]:
         name = f"{self.name}/{member.name}"
         limit = self.config.max_paragraph_characters
@@ -267,22 +183,27 @@ class TarStream(FileStream):
             encoding=self.config.encoding,
             is_recoded=self.is_recoded,
             max_characters=limit,
-            lines_before=lines_before,
+            at=at,
         )
         for item in paragraphs_of(lines, name, self.config.paragraphs, max_characters=limit):
             if isinstance(item, Refusal) and item.reason == "damaged_file":
                 member.is_damaged = True
             yield item
         member.taken = stop - piece.left
+        if stop < member.size and at.characters is not None:
+            self._characters[member.start + stop] = at.characters
 
     def _members(self, left_out: Counter[str]) -> Iterator[_Member | Refusal]:
         """Yields the texts; where the archive cannot be read on, lastly why."""
-        names = _Names()
-        total = 0
+        names = set[str]()
+        total = begun = 0
         with ExitStack() as opened:
             try:
                 archive = self._archive(opened)
                 while (header := archive.next()) is not None:
+                    if header.offset < begun or header.size < 0:
+                        raise tarfile.ReadError("a size that leads back")
+                    begun = header.offset + 1
                     archive.members.clear()  # type: ignore[attr-defined]  # it would keep all
                     path = PurePosixPath(_printable(header.name))
                     if reason := _why_left_out(header, path, names, left_out):
@@ -298,10 +219,10 @@ class TarStream(FileStream):
             except _ERRORS as error:
                 yield _damaged(self.name, error)
 
-    def _archive(self, opened: ExitStack) -> _Archive:
+    def _archive(self, opened: ExitStack) -> tarfile.TarFile:
         raw = opened.enter_context(self.file.path.open("rb", buffering=0))
         stream = decompressed(raw, self.file.path)
-        return _Archive.open(
+        return tarfile.open(
             fileobj=stream,
             mode="r:" if self.is_sought else "r|",
             tarinfo=_Header,
@@ -311,7 +232,7 @@ class TarStream(FileStream):
 
 
 def _why_left_out(
-    header: tarfile.TarInfo, path: PurePosixPath, names: _Names, left_out: Counter[str]
+    header: tarfile.TarInfo, path: PurePosixPath, names: set[str], left_out: Counter[str]
 ) -> str:
     """Returns why a member is no text; "" of a text, and of a folder, which is passed over.
 
@@ -333,8 +254,10 @@ def _why_left_out(
         reason = "hidden"
     elif path.suffix.lower() not in _TEXT:
         reason = why_not_text(path, left_out, ())
-    elif not names.add(str(path)):
+    elif str(path) in names:
         reason = "second of its name in an archive"
+    else:
+        names.add(str(path))
     return reason
 
 

@@ -20,6 +20,7 @@ from pipeline.sources.paragraphs import (
     Document,
     Line,
     Paragraph,
+    TextPosition,
     is_binary,
     paragraphs_of,
     read_lines,
@@ -77,6 +78,10 @@ class TextFileStream(FileStream):
     def _is_json_lines(self) -> bool:
         return self.config.format_of(self.file.path) == "json-lines"
 
+    def knows_characters(self, place: Place) -> bool:
+        """Whether lines are documents, or the text was read up to there."""
+        return self._is_json_lines or place.offset in self._characters
+
     def survey(self) -> Iterator[Place]:
         """Yields where lines of JSON or paragraphs of plain text begin, far enough apart.
 
@@ -109,7 +114,10 @@ class TextFileStream(FileStream):
                 of_piece = Piece(stream, end.offset - begin.offset)
                 piece = io.BufferedReader(of_piece, BUFFER_BYTES)
             is_whole = begin == START and end is None
-            yield from self._documents_in(piece, begin, self.empty if is_whole else None)
+            at = TextPosition(begin.number, self._characters.get(begin.offset))
+            yield from self._documents_in(piece, begin, at, self.empty if is_whole else None)
+            if end is not None and at.characters is not None:
+                self._characters[end.offset] = at.characters
             if end is not None and not self.is_sought:
                 opened.pop_all()  # the next piece goes on here
                 self._left_at = end.offset, stream
@@ -127,7 +135,7 @@ class TextFileStream(FileStream):
         return stream
 
     def _documents_in(
-        self, stream: io.BufferedReader, begin: Place, empty: Refusal | None
+        self, stream: io.BufferedReader, begin: Place, at: TextPosition, empty: Refusal | None
     ) -> Iterator[Document]:
         limit = self.config.max_paragraph_characters
         lines = read_lines(
@@ -136,7 +144,7 @@ class TextFileStream(FileStream):
             encoding=self.config.encoding,
             is_recoded=self.is_recoded,
             max_characters=limit * ROW_FACTOR if self._is_json_lines else limit,
-            lines_before=begin.number,
+            at=at,
         )
         if self._is_json_lines:
             yield from self._json_documents(lines, empty)

@@ -28,7 +28,7 @@ class AlignedSentence:
     source: int
     """Which of the texts it is of, from 0."""
     number: int
-    """Which of the text's sentences it is, from 0."""
+    """Which of the text's sentences it is, from 0; of a corpus, which row of its shard."""
     start: int
     """Where ``text`` begins in the given text."""
     text: str

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -28,6 +28,7 @@ from pipeline.shards.shards import FIRST_ROWS, MAX_ROWS, write_shard
 from pipeline.sources.paragraphs import Document, Paragraph
 from pipeline.sources.plan import PLAN_VERSION, Plan
 from pipeline.sources.streams import STEP_BYTES
+from pipeline.text.aligned import AlignedSentence, aligned_sentence, word_offsets
 from pipeline.text.boundaries import BOUNDARY_VERSION, sentence_ranges
 from pipeline.text.cleaning import CLEANING_VERSION, clean_text
 from pipeline.text.tokenization import (
@@ -130,6 +131,13 @@ class _Tokenized(NamedTuple):
     tokens: TokenizedText
 
 
+class TokenRange(NamedTuple):
+    """A sentence's tokens among its paragraph's: those in ``[start, end)``."""
+
+    start: int
+    end: int
+
+
 ALL = 0
 """The limit of a shard that takes all of its part."""
 
@@ -199,6 +207,23 @@ class PartSplitter:
         origin = {"fingerprint": self.fingerprint} | ({"limit": limit} if limit else {})
         return shard.write(self._folder, origin)
 
+    def read_again(self, number: int, limit: int = ALL) -> Iterator[AlignedSentence | None]:
+        """Yields the sentences of a shard, row by row, with where they stand in their documents.
+
+        None stands for one of which that is not known: cleaning changed its paragraph, or what is
+        before it in the stream was not read. Nothing is written.
+
+        Args:
+            limit: as of `split`.
+
+        Raises:
+            ChangedTextError: the text is not the one of the plan.
+        """
+        shard = SentenceShard(number)
+        for one in self._tokenized(number, lambda: not _is_full(shard, limit)):
+            if kept := self._take(shard, one, limit):
+                yield from _aligned(one, kept, first_row=len(shard.lengths) - len(kept))
+
     def _items(self, number: int) -> Iterator[_Item]:
         documents, changed = self.plan.documents(number), Counter[str]()
         if self._cleaning.is_on:
@@ -227,8 +252,8 @@ class PartSplitter:
                 if is_wanted():
                     yield _Tokenized(item, text, repaired, tokens)
 
-    def _take(self, shard: SentenceShard, one: _Tokenized, limit: int) -> None:
-        """Adds one item's sentences and refusals."""
+    def _take(self, shard: SentenceShard, one: _Tokenized, limit: int) -> list[TokenRange]:
+        """Adds one item's sentences and refusals; returns the ranges of those that were taken."""
         item, words = one.item, one.tokens.words
         document_id, content = item.document.document_id, item.content
         shard.cleaned.update(item.changes)
@@ -240,6 +265,7 @@ class PartSplitter:
             why = content if isinstance(content, Refusal) else nothing
             shard.quarantine.append(why.record(sentence_index=index, **place))
             index += 1  # a gap, so that no context reaches across what is missing
+        kept = []
         for start, end in sentence_ranges(words, one.tokens.spaces):
             if _is_full(shard, limit):
                 break
@@ -247,11 +273,34 @@ class PartSplitter:
             refusal = refuse_sentence(tokens, self.config)
             if refusal is None:
                 shard.add(document_id, index, tokens)
+                kept.append(TokenRange(start, end))
             else:
                 refusal = replace(refusal, excerpt=excerpt_of(tokens))
                 shard.quarantine.append(refusal.record(sentence_index=index, **place))
             index += 1
         shard.place = item.document, index
+        return kept
+
+
+def _aligned(
+    one: _Tokenized, kept: Sequence[TokenRange], *, first_row: int
+) -> Iterator[AlignedSentence | None]:
+    """Yields sentences of a paragraph with where they stand in its document, as far as known."""
+    paragraph = one.item.content
+    assert isinstance(paragraph, Paragraph)
+    if paragraph.start is None:
+        yield from [None] * len(kept)
+        return
+    given = paragraph.given or paragraph.text
+    offsets = word_offsets(given, one.text, one.tokens)
+    for row, (start, end) in enumerate(kept, first_row):
+        yield aligned_sentence(
+            given,
+            one.tokens.words[start:end],
+            offsets[start:end],
+            base=paragraph.start,
+            number=row,
+        )
 
 
 def _is_full(shard: SentenceShard, limit: int) -> bool:

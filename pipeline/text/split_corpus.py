@@ -59,17 +59,6 @@ _RUNS_PER_READER = 4
 """Of all that are asked for, to each run in a stream that all read from the beginning."""
 
 
-def planned_parts(folder: Path) -> int:
-    """Returns how many parts the plan in a folder has so far.
-
-    Raises:
-        FileNotFoundError: there is no plan.
-        ValueError: it is damaged.
-    """
-    plan = read_object(folder / PLAN_NAME, ("plan",), remedy=REMEDY)["plan"]
-    return len(plan["parts"])
-
-
 class CorpusSplit:
     """The sentence shards of one source, in one folder.
 

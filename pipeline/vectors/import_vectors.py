@@ -1,19 +1,15 @@
 """Takes over word vectors that others published: one pass over their file, in bounded memory.
 
-In: a file of any format of `source_files.FORMATS`, packed or not. Out: a folder of word vectors
+In: a file of text or of word2vec's binary format, packed or not. Out: a folder of word vectors
 (`folder`). Legend: E numbers a word.
 """
 
 from __future__ import annotations
 
 import json
-import logging
 import shutil
-import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, ClassVar, Literal
@@ -21,55 +17,26 @@ from typing import IO, Any, ClassVar, Literal
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from pipeline.base.atomic_files import (
-    RUN_LOCK,
-    holder_of,
-    locked,
-    write_bytes_atomically,
-    write_text_atomically,
-)
+from pipeline.base.atomic_files import TEMPORARY_SUFFIX, write_text_atomically, writer_name
 from pipeline.base.config_fields import Config, Natural
 from pipeline.base.digest import sha256_of_file
 from pipeline.base.foreign_text import told
 from pipeline.base.job import Progress
 from pipeline.shards.arrow import numbers
-from pipeline.vectors.fasttext_binary import FastTextReader
-from pipeline.vectors.folder import FACTS_FILE, VECTORS_FILE, is_vector_folder
-from pipeline.vectors.gensim_files import GensimReader
-from pipeline.vectors.source_files import (
-    FORMATS,
-    Block,
-    Format,
-    RefusedRow,
-    VectorReader,
-    format_of,
-    is_packed,
-    opened,
-)
+from pipeline.vectors.folder import VECTORS_FILE, is_vector_folder
+from pipeline.vectors.source_files import Block, RefusedRow, format_of, opened
 from pipeline.vectors.text_format import TextReader
 from pipeline.vectors.word2vec_binary import Word2VecReader
 from pipeline.vectors.word_index import NOWHERE, WordIndex
 from pipeline.vectors.word_list import WordList, read_word_list
-from pipeline.vectors.write_folder import (
-    TOO_LARGE,
-    TableWriter,
-    TooLargeError,
-    seal_folder,
-    write_table,
-)
+from pipeline.vectors.write_folder import TableWriter, seal_folder, write_table
 
 QUARANTINE_FILE = "quarantine.jsonl"
 """The lines of the file that were left out, a JSON object each."""
 IMPORT_VERSION = 1
 """Raised when the same file and settings would give another folder."""
-_BEGUN_FILE = "import-begun"
-"""Stands in a folder whose table an import wrote that has not ended; empty."""
 _REMEDY = "give a .parquet of CountVocabulary, a .json or a text file with a word a line"
-
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +45,6 @@ class ImportConfig(Config):
 
     called: ClassVar[str] = "import setting"
 
-    format: Literal["auto", "text", "word2vec", "fasttext", "gensim"] = "auto"
     member: str = ""
     """Of a .zip with several files, the one that is meant."""
     kept_as: Literal["float16", "float32"] = "float16"
@@ -96,7 +62,6 @@ class _Taken:
     """What was taken of a file so far."""
 
     words: list[pa.Array] = field(default_factory=list)
-    counts: list[NDArray[np.int64]] = field(default_factory=list)
     refused: list[RefusedRow] = field(default_factory=list)
     num_read: int = 0
     """Lines or rows."""
@@ -104,11 +69,6 @@ class _Taken:
     """Words of these, wanted or not."""
     num_words: int = 0
     num_not_wanted: int = 0
-
-    def word_list(self) -> WordList:
-        """Returns the words of all rows, with counts if the file has them."""
-        words = pa.chunked_array(self.words, pa.large_string()).combine_chunks()
-        return WordList(words, np.concatenate(self.counts) if self.counts else None)
 
 
 def _refuse_folder(path: Path) -> None:
@@ -119,50 +79,6 @@ def _refuse_folder(path: Path) -> None:
         )
     if path.is_dir():
         raise ValueError(f"{path}: a folder; give the file of word vectors that is in it")
-
-
-@contextmanager
-def opened_reader(
-    path: Path, config: ImportConfig, scratch: Path | None = None
-) -> Iterator[VectorReader]:
-    """Yields what reads a file, by its format.
-
-    Args:
-        scratch: an existing folder, where a packed file is unpacked whose format is read from the
-            file itself; without one such a file is refused.
-
-    Raises:
-        FileNotFoundError: no such file.
-        ValueError: it is a folder or broken, or of no format that is known.
-    """
-    _refuse_folder(path)
-    kind: Format = format_of(path, config.member) if config.format == "auto" else config.format
-    assert kind in FORMATS
-    with ExitStack() as stack:
-        if kind in ("fasttext", "gensim") and is_packed(path):
-            path = stack.enter_context(_unpacked_copy(path, config.member, scratch, kind))
-        stream = stack.enter_context(opened(path, config.member))
-        if kind == "text":
-            yield TextReader(path, stream)
-        elif kind == "word2vec":
-            yield Word2VecReader(path, stream)
-        elif kind == "fasttext":
-            yield FastTextReader(path, stream)
-        else:
-            yield GensimReader(path, stream)
-
-
-@contextmanager
-def _unpacked_copy(path: Path, member: str, scratch: Path | None, kind: Format) -> Iterator[Path]:
-    if kind == "gensim":
-        raise ValueError(
-            f"{path}: packed, and gensim's format has several files: unpack them into one folder"
-        )
-    with tempfile.TemporaryDirectory(dir=scratch, prefix="unpacked-") as folder:
-        copy = Path(folder) / path.stem
-        with opened(path, member) as source, copy.open("wb") as target:
-            shutil.copyfileobj(source, target, 1 << 20)
-        yield copy
 
 
 def import_vectors(
@@ -176,8 +92,7 @@ def import_vectors(
     """Writes the vectors of a file as a folder, which appears whole or not at all.
 
     Rows that repeat a word are counted and left out; the first one counts. Lines that are no word
-    with its numbers are left out, too, and `QUARANTINE_FILE` in the folder names each. While
-    another import is at work in the folder, this one waits; what a killed one left is replaced.
+    with its numbers are left out, too, and `QUARANTINE_FILE` in the folder names each.
 
     Args:
         path: the file.
@@ -194,30 +109,24 @@ def import_vectors(
         ValueError: it is broken, or too much of it is; or no word is left; or the folder holds
             word vectors already.
     """
-    config, lock = config or ImportConfig(), out / RUN_LOCK
-    _check_free(out)
+    config = config or ImportConfig()
+    _refuse_folder(path)
+    if out.exists() and any(out.iterdir()):
+        raise ValueError(f"{out}: holds files already; remove them, or give another folder")
     wanted = None if vocabulary is None else _wanted(vocabulary, lower_case=config.lower_case)
-
-    def say_waiting() -> None:
-        message = f"{out}: waiting for {holder_of(lock)}, which imports into it"
-        logger.warning(message)
-        if on_progress is not None:
-            on_progress(0.0, message)
-
-    with locked(lock, say_waiting):
-        _check_free(out)
-        return _import_into(out, path, config, vocabulary, wanted, on_progress)
-
-
-def _check_free(out: Path) -> None:
-    """Refuses a folder that holds word vectors, other than a killed import's."""
-    is_left = (out / _BEGUN_FILE).exists() and not (out / FACTS_FILE).exists()
-    if not is_left and (is_vector_folder(out) or (out / FACTS_FILE).exists()):
-        raise ValueError(f"{out}: holds word vectors already; remove them, or give another folder")
+    unfinished = out.with_name(f"{out.name}.{writer_name()}{TEMPORARY_SUFFIX}")
+    unfinished.mkdir(parents=True)
+    try:
+        facts = _import_into(unfinished, path, config, vocabulary, wanted, on_progress)
+        unfinished.rename(out)
+    except BaseException:  # an interruption, too
+        shutil.rmtree(unfinished)
+        raise
+    return facts
 
 
 def _import_into(
-    out: Path,
+    folder: Path,
     path: Path,
     config: ImportConfig,
     vocabulary: Path | None,
@@ -226,29 +135,29 @@ def _import_into(
 ) -> dict[str, Any]:
     started = time.perf_counter()
     facts: dict[str, Any] = {}
-    listed: list[WordList] = []
+    listed: list[pa.Array] = []
+    kind = TextReader if format_of(path, config.member) == "text" else Word2VecReader
 
     def fill(stream: IO[bytes]) -> None:
-        with opened_reader(path, config, out) as reader:
+        with opened(path, config.member) as source:
+            reader = kind(path, source)
             table = TableWriter(stream, reader.width, config.kept_as)
             taken = _take(path, reader, table, config, wanted, on_progress)
-            words, num_duplicates = _without_duplicates(taken.word_list(), table)
+            words, num_duplicates = _without_duplicates(taken, table)
             table.finish()
         listed.append(words)
-        _write_quarantine(out, taken.refused)
-        write_bytes_atomically(out / _BEGUN_FILE, b"")
-        facts.update(_facts_of(taken, num_duplicates, reader.width), words=len(words.words))
+        _write_quarantine(folder, taken.refused)
+        facts.update(_facts_of(taken, num_duplicates, reader.width), words=len(words))
 
-    write_table(out / VECTORS_FILE, fill)
+    write_table(folder / VECTORS_FILE, fill)
     facts |= {
         "from": {"name": path.name, "sha256": sha256_of_file(path), "bytes": path.stat().st_size},
         "config": config.to_dict(),
         "import_version": IMPORT_VERSION,
-        "vocabulary": None if vocabulary is None else _described(vocabulary, wanted),
+        "vocabulary": None if vocabulary is None else _described(vocabulary),
         "seconds": round(time.perf_counter() - started, 1),
     }
-    seal_folder(out, listed[0], facts)
-    (out / _BEGUN_FILE).unlink()
+    seal_folder(folder, WordList(listed[0], None), facts)
     return facts
 
 
@@ -260,14 +169,13 @@ def _wanted(vocabulary: Path, *, lower_case: bool) -> WordIndex:
     return WordIndex(lowered if lower_case else pa.chunked_array([words, lowered]))
 
 
-def _described(vocabulary: Path, wanted: WordIndex | None) -> dict[str, Any]:
-    assert wanted is not None
+def _described(vocabulary: Path) -> dict[str, Any]:
     return {"name": vocabulary.name, "sha256": sha256_of_file(vocabulary)}
 
 
 def _take(
     path: Path,
-    reader: VectorReader,
+    reader: TextReader | Word2VecReader,
     table: TableWriter,
     config: ImportConfig,
     wanted: WordIndex | None,
@@ -280,7 +188,7 @@ def _take(
         taken.refused += block.refused
         if len(taken.refused) > config.max_malformed:
             raise ValueError(_too_many(path, taken, config))
-        _add(path, block, taken, table, config, wanted)
+        _add(block, taken, table, config, wanted)
         if on_progress is not None:
             of_all = taken.num_read / reader.promised if reader.promised else 0.0
             on_progress(
@@ -299,7 +207,6 @@ def _take(
 
 
 def _add(
-    path: Path,
     block: Block,
     taken: _Taken,
     table: TableWriter,
@@ -311,26 +218,15 @@ def _add(
         left = min(left, config.max_words - taken.num_seen)
     taken.num_seen += left
     words, rows = block.words.slice(0, left), block.rows[:left]
-    counts = None if block.counts is None else block.counts[:left]
     if config.lower_case:
         words = pc.utf8_lower(words)
-    kept = np.arange(left)
     if wanted is not None:
         kept = np.flatnonzero(wanted.places(words) != NOWHERE)
         taken.num_not_wanted += left - len(kept)
         words, rows = words.take(numbers(kept)), rows[kept]
-        counts = None if counts is None else counts[kept]
-    try:
-        table.add(rows)
-    except TooLargeError as error:
-        number = block.number_of(int(kept[error.place]))
-        raise ValueError(
-            f"{path}:{number}: {TOO_LARGE}; keep all in full precision (--kept-as float32)"
-        ) from error
+    table.add(rows)
     taken.words.append(words.cast(pa.large_string()))
     taken.num_words += len(words)
-    if counts is not None:
-        taken.counts.append(counts)
 
 
 def _too_many(path: Path, taken: _Taken, config: ImportConfig) -> str:
@@ -347,18 +243,16 @@ def _by_reason(refused: list[RefusedRow]) -> dict[str, int]:
     return dict(sorted(Counter(one.reason for one in refused).items()))
 
 
-def _without_duplicates(listed: WordList, table: TableWriter) -> tuple[WordList, int]:
+def _without_duplicates(taken: _Taken, table: TableWriter) -> tuple[pa.Array, int]:
     """Returns the words without those that stood before, whose rows are dropped, and how many."""
-    first = WordIndex(listed.words).first_places()
+    words = pa.chunked_array(taken.words, pa.large_string()).combine_chunks()
+    first = WordIndex(words).first_places()
     kept = np.flatnonzero(first == np.arange(len(first)))
     num_duplicates = len(first) - len(kept)
     if not num_duplicates:
-        return listed, 0
+        return words, 0
     table.keep(kept)
-    counts = None
-    if listed.counts is not None:
-        counts = np.bincount(first, listed.counts, len(first))[kept].astype(np.int64)
-    return WordList(listed.words.take(numbers(kept)), counts), num_duplicates
+    return words.take(numbers(kept)), num_duplicates
 
 
 def _facts_of(taken: _Taken, num_duplicates: int, width: int) -> dict[str, Any]:

@@ -9,9 +9,8 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
-from typing import IO, Literal, Protocol
+from typing import IO, Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -19,10 +18,15 @@ from numpy.typing import NDArray
 
 from pipeline.base.refusal import shortened
 
-Format = Literal["text", "word2vec", "fasttext", "gensim"]
-FORMATS: tuple[Format, ...] = ("text", "word2vec", "fasttext", "gensim")
-FASTTEXT_MAGIC = (793_712_314).to_bytes(4, "little")
+Format = Literal["text", "word2vec"]
+_FASTTEXT = (793_712_314).to_bytes(4, "little")
 _PICKLE = re.compile(rb"\x80[\x02-\x05]")
+_CONVERSIONS = {
+    "fastText's .bin": "give the .vec that lies beside it, or convert it by gensim: "
+    "load_facebook_vectors(PATH)",
+    "gensim's own format": "convert it by gensim: KeyedVectors.load(PATH)",
+}
+"""What is not read -> how to make a file of it that is."""
 HEADER = re.compile(rb"\s*([0-9]{1,9})[ \t]+([0-9]{1,9})\s*")
 """Of word2vec's formats: the number of words, and of the numbers a word."""
 MAX_WIDTH = 100_000
@@ -56,31 +60,6 @@ class Block:
     num_read: int
     """Lines or rows, refused ones included."""
     refused: tuple[RefusedRow, ...] = ()
-    counts: NDArray[np.int64] | None = None
-    """[n]; how often each word stands in the text, where the file says so."""
-
-    def number_of(self, place: int) -> int:
-        """Returns the number of the line or row that one of the ``rows`` stands in."""
-        refused = {one.number for one in self.refused}
-        numbers = (n for n in range(self.first, self.first + self.num_read) if n not in refused)
-        return next(islice(numbers, place, None))
-
-
-class VectorReader(Protocol):
-    """What reads a format: each block once, in order."""
-
-    width: int
-    """E."""
-    promised: int | None
-    """How many rows there are, where the file says so at its beginning."""
-
-    def blocks(self) -> Iterator[Block]:
-        """Yields all rows.
-
-        Raises:
-            ValueError: the file is broken; names it and where.
-        """
-        ...
 
 
 @contextmanager
@@ -102,37 +81,24 @@ def opened(path: Path, member: str = "") -> Iterator[IO[bytes]]:
         return
     from pipeline.sources.file_list import ERRORS, decompressed  # not on a bare GPU machine
 
-    broken: tuple[type[Exception], ...] = (*ERRORS, zipfile.BadZipFile)
+    # Of a zip RuntimeError: encrypted, or packed in a way that Python does not know.
+    broken: tuple[type[Exception], ...] = (*ERRORS, zipfile.BadZipFile, RuntimeError)
     suffix = path.suffix.lower()
     try:
-        if suffix == ".zip":
-            with _opened_member(path, member) as f:
-                yield io.BufferedReader(f, _BUFFER_BYTES)  # type: ignore[type-var]
-        else:
-            with path.open("rb") as stream:
-                yield io.BufferedReader(decompressed(stream, path), _BUFFER_BYTES)  # type: ignore[arg-type, type-var]
+        with ExitStack() as stack:
+            if suffix == ".zip":
+                archive = stack.enter_context(zipfile.ZipFile(path))
+                raw: Any = stack.enter_context(archive.open(_member(path, archive, member)))
+            else:
+                raw = decompressed(stack.enter_context(path.open("rb")), path)
+            yield io.BufferedReader(raw, _BUFFER_BYTES)
     except broken as error:
-        if isinstance(error, OSError) and error.errno is not None:  # those of the system have one
-            raise
-        raise ValueError(f"{path}: broken {suffix} file ({error}); fetch it again") from error
-
-
-@contextmanager
-def _opened_member(path: Path, member: str) -> Iterator[IO[bytes]]:
-    with ExitStack() as stack:
-        try:
-            archive = stack.enter_context(zipfile.ZipFile(path))
-            stream = stack.enter_context(archive.open(_member(path, archive, member)))
-        except RuntimeError as error:  # encrypted; a version or method that is not known, too
-            raise ValueError(
-                f"{path}: cannot be unpacked here ({shortened(str(error))}); unpack it by another "
-                "program and give the file that was in it"
-            ) from error
-        except OSError as error:
-            if error.errno != errno.EINVAL:
-                raise
-            raise zipfile.BadZipFile("a place before its beginning") from error
-        yield stream
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
+            raise  # the disk's; what is broken has no number, or a place before its beginning
+        raise ValueError(
+            f"{path}: broken {suffix} file ({error}); fetch it again, or unpack it by another "
+            "program"
+        ) from error
 
 
 def _member(path: Path, archive: zipfile.ZipFile, member: str) -> str:
@@ -170,14 +136,17 @@ def format_of(path: Path, member: str = "") -> Format:
     """Returns which format a file has, by its first bytes.
 
     Raises:
-        FileNotFoundError, ValueError: as `opened`.
+        FileNotFoundError, ValueError: as `opened`; or of a format that other libraries convert.
     """
     with opened(path, member) as stream:
         head = stream.read(_HEAD_BYTES)
-    if head.startswith(FASTTEXT_MAGIC):
-        return "fasttext"
-    if _PICKLE.match(head):
-        return "gensim"
+    foreign = "fastText's .bin" if head.startswith(_FASTTEXT) else ""
+    foreign = "gensim's own format" if _PICKLE.match(head) else foreign
+    if foreign:
+        raise ValueError(
+            f"{path}: {foreign}, which is not read; {_CONVERSIONS[foreign]}"
+            '.save_word2vec_format("vectors.bin", binary=True)'
+        )
     line, _, rest = head.partition(b"\n")
     if HEADER.fullmatch(line) and not _is_text(rest):
         return "word2vec"

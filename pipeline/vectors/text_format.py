@@ -71,7 +71,11 @@ class TextReader:
         self._columns = _Columns(self.width, ends_in_space=first.endswith(b" "))
 
     def blocks(self) -> Iterator[Block]:
-        """Yields the rows of all lines; see `VectorReader`."""
+        """Yields the rows of all lines, once.
+
+        Raises:
+            ValueError: the file is broken; names it and where.
+        """
         self._line, waiting = self._num_header_lines + 1, deque[Future[Block]]()
         with ThreadPoolExecutor(self._threads) as pool:
             content = self._head

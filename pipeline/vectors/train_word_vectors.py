@@ -1,26 +1,16 @@
-"""Trains skip-gram word vectors on plain text, the ones that ship with the project included.
+"""Trains skip-gram word vectors on tokens: a job of `models.train_word_vectors`.
 
-Run as ``python -m pipeline.vectors.train_word_vectors --text PATHS... --out DIR``; on the sentences
-of a corpus ``models.train_word_vectors`` does it. Needs gensim, which only this file imports
-(``pip install gensim``).
-
-Text is read and tokenised as the sentences stage does it, so that a word of the corpus is a word
-of the vectors. Words keep their case. One thread: gensim's workers race, and the same command has
-to give the same file.
+Needs gensim, which only this file imports (``pip install gensim``). Words keep their case. One
+thread: gensim's workers race, and the same tokens have to give the same file.
 """
 
 from __future__ import annotations
 
-import argparse
 import importlib.metadata
-import logging
-import tempfile
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from itertools import islice
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any, ClassVar
@@ -30,16 +20,7 @@ from numpy.typing import NDArray
 
 from pipeline.base.bundled import how_to_install
 from pipeline.base.config_fields import Config, Count, Natural, Positive, at_least
-from pipeline.base.foreign_text import guard_logs, told
-from pipeline.base.refusal import Refusal
-from pipeline.sources.files import TextFiles
-from pipeline.sources.streams import Source, documents_of
-from pipeline.text.tokenization import TOKENIZATION_VERSION, EnglishTokenizer
 from pipeline.vectors.write_folder import write_vectors
-
-logger = logging.getLogger(__name__)
-
-PARAGRAPHS_PER_BLOCK = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,34 +46,6 @@ class SkipGramConfig(Config):
     rms: Positive = 0.35
     """Root mean square of a component after scaling; tree encoders do not train at 1.0."""
     seed: Natural = 0
-
-
-def write_tokens(source: Source, path: Path) -> tuple[int, Counter[str]]:
-    """Writes each paragraph's tokens as one space-separated line.
-
-    Returns:
-        The number of tokens, and the paragraphs that the source refused, by reason.
-    """
-    tokenizer = EnglishTokenizer()
-    refused: Counter[str] = Counter()
-    num_tokens = 0
-    with path.open("w", encoding="utf-8") as stream:
-        waiting = _paragraphs(source, refused)
-        while texts := list(islice(waiting, PARAGRAPHS_PER_BLOCK)):
-            for tokenized in tokenizer.tokenize(texts):
-                stream.write(" ".join(tokenized.words) + "\n")
-                num_tokens += len(tokenized.words)
-    return num_tokens, refused
-
-
-def _paragraphs(source: Source, refused: Counter[str]) -> Iterator[str]:
-    for document in documents_of(source):
-        for paragraph in document.paragraphs:
-            if isinstance(paragraph, Refusal):
-                refused[paragraph.reason] += 1
-                logger.warning("%s: %s, %s", paragraph.position, paragraph.reason, paragraph.detail)
-            else:
-                yield " ".join(paragraph.text.split())
 
 
 class _Lines:
@@ -227,55 +180,3 @@ def train_on_tokens(
         "seconds": round(time.perf_counter() - started, 1),
     }
     write_vectors(folder, found.words, found.vectors, how, counts=found.counts)
-
-
-def train_word_vectors(paths: Sequence[Path], folder: Path, config: SkipGramConfig) -> None:
-    """Tokenises the text, trains on it and writes the vectors into ``folder``.
-
-    Args:
-        paths: files, folders or globs; see `TextFiles`.
-
-    Raises:
-        FileNotFoundError: a path that does not exist.
-        ValueError: paths without text.
-    """
-    source = TextFiles(paths)
-    described = source.describe()  # before it is read, so that a change is noticed
-    with tempfile.TemporaryDirectory() as scratch:
-        token_lines = Path(scratch) / "tokens.txt"
-        num_tokens, refused = write_tokens(source, token_lines)
-        if not num_tokens:
-            raise ValueError(f"{', '.join(map(str, paths))}: no text to train on")
-        logger.info("%d tokens, refused: %s", num_tokens, dict(refused))
-        facts = {
-            "text": described,
-            "tokens": num_tokens,
-            "refused": dict(sorted(refused.items())),
-            "tokenization_version": TOKENIZATION_VERSION,
-        }
-        train_on_tokens(token_lines, folder, config, facts)
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """The command line; see the module's docstring."""
-    defaults = SkipGramConfig()
-    parser = argparse.ArgumentParser(description="Train skip-gram word vectors on plain text.")
-    parser.add_argument("--text", type=Path, nargs="+", required=True, help="files or folders")
-    parser.add_argument("--out", type=Path, required=True, help="folder for the vectors")
-    for name in ("size", "max_words", "min_count", "epochs", "seed"):
-        option = f"--{name.replace('_', '-')}"
-        parser.add_argument(option, type=int, default=getattr(defaults, name))
-    parser.add_argument("--lower-case", action="store_true", help="words lose their case")
-    given = vars(parser.parse_args(arguments))
-    guard_logs()
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
-    logging.getLogger("gensim").setLevel(logging.WARNING)  # reports every second otherwise
-    paths, folder = given.pop("text"), given.pop("out")
-    try:
-        train_word_vectors(paths, folder, SkipGramConfig(**given))
-    except (ValueError, FileNotFoundError, ModuleNotFoundError) as error:
-        raise SystemExit(f"error: {told(error)}") from error
-
-
-if __name__ == "__main__":
-    main()

@@ -39,7 +39,11 @@ class Word2VecReader:
         self._at_once = max(min(_ROWS_AT_ONCE, _BLOCK_BYTES // (4 * self.width)), 1)
 
     def blocks(self) -> Iterator[Block]:
-        """Yields the rows; see `VectorReader`."""
+        """Yields all rows, once.
+
+        Raises:
+            ValueError: the file is broken; names it and where.
+        """
         assert self.promised is not None
         for first in range(1, self.promised + 1, self._at_once):
             yield self._block(first, min(self._at_once, self.promised + 1 - first))

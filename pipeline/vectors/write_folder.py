@@ -31,22 +31,9 @@ from pipeline.vectors.word_list import WordList, write_word_list
 
 TableKept = Literal["float16", "float32"]
 Kept = Literal["float16", "float32", "bytes"]
-TOO_LARGE = "a number is larger than half precision holds (65,504)"
 _HEADER_BYTES = 512
 """Of the file; its length is known before the number of rows is."""
 _ROWS_AT_ONCE = 16_384
-
-
-class TooLargeError(ValueError):
-    """A number is larger than half precision holds.
-
-    Args:
-        place: of its row among those that were given, from 0.
-    """
-
-    def __init__(self, place: int) -> None:
-        self.place = place
-        super().__init__(f"row {place + 1:,}: {TOO_LARGE}: keep them as float32")
 
 
 class TableWriter:
@@ -70,12 +57,15 @@ class TableWriter:
         """Adds rows [n, E] of finite numbers.
 
         Raises:
-            TooLargeError: a number is too large for half precision.
+            ValueError: a number is too large for half precision.
         """
         with np.errstate(over="ignore"):
             kept = rows.astype(self._kept_as, copy=False)
         if self._kept_as == "float16" and not np.isfinite(kept).all():
-            raise TooLargeError(int(np.flatnonzero(~np.isfinite(kept).all(axis=1))[0]))
+            raise ValueError(
+                "a number is larger than half precision holds (65,504); keep all in full precision "
+                "(--kept-as float32)"
+            )
         self._stream.write(np.ascontiguousarray(kept).data)
         self.num_rows += len(rows)
 

@@ -19,7 +19,7 @@ from models.experiments.exports.latex import latex
 from models.experiments.exports.outcome import headline
 from models.experiments.exports.page import table_page
 from models.experiments.published import published_beside
-from models.experiments.result_table import main_scores, read_table, write_table
+from models.experiments.result_table import read_table, write_table
 from models.experiments.scored_rows import Measured, ScoredRow, Summary, TrainingRecord
 from models.report.html.page import html_page
 from models.report.markdown import markdown_page
@@ -70,13 +70,6 @@ class MakeTable(TableStages):
             *self._present_evaluations(self.here(joined=False)),
         ]
 
-    def later(self) -> list[Artefact]:
-        """Returns the evaluations that `run` asks for, once all models are there."""
-        trainings = [one for one in self.requires() if isinstance(one, TrainEncoders)]
-        if not all(Path(one.output().path).exists() for one in trainings):
-            return []
-        return [*self._present_evaluations(self.here())]
-
     def _evaluations(
         self, rows: list[Row], tasks: Collection[str] | None = None
     ) -> list[EvaluateEncoder]:
@@ -118,10 +111,6 @@ class MakeTable(TableStages):
     def place(self) -> Path:
         """Returns the folder of the table."""
         return self.work_folder / "experiments" / self.experiment.name
-
-    def scores(self) -> dict[str, float]:
-        """Returns what a run of this table is known by, see `main_scores`."""
-        return main_scores(read_table(self.folder / self.marker))
 
     def complete(self) -> bool:
         """Returns whether the table stands, made of the results that there are now.

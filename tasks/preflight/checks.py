@@ -18,7 +18,6 @@ from tasks.preflight.parameters import (
     check_corpus,
     check_evaluation,
     check_probing,
-    check_report,
     check_tables,
     check_training,
 )
@@ -38,7 +37,6 @@ OF_WHAT_IS_ASKED: tuple[Check, ...] = (
     check_training,
     check_probing,
     check_evaluation,
-    check_report,
     check_tables,
     check_device_name,
     check_parsers,

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from models.config.training_config import TrainingConfig
-from models.training.logs import tensorboard_is_wanted
 from models.words.vector_files import read_word_size
 from pipeline.base.bundled import how_to_install
 from pipeline.base.machine import memory_bytes
@@ -19,9 +18,9 @@ from pipeline.vectors.train_word_vectors import gensim_version, imported_gensim
 from tasks.derived_shards import DerivedStage
 from tasks.embedding import EmbedCorpus
 from tasks.engine_parameters import EngineParameters
-from tasks.parameters import ParserParameters, TrainingParameters
+from tasks.parameters import ParserParameters
 from tasks.preflight.findings import Findings, as_stage
-from tasks.preflight.parameters import TRAINING_ROOTS, declared
+from tasks.preflight.parameters import TRAINING_ROOTS
 from tasks.training import TrainEncoders
 from tasks.word_vectors import OF_THE_CORPUS, TrainWordVectors
 
@@ -177,9 +176,6 @@ def check_extras(root: Any, findings: Findings) -> None:
             imported_gensim()
     if getattr(root, "source", "") == "hf" and not _is_installed("datasets"):
         findings.refuse(f"source hf needs datasets: {how_to_install('corpora')}")
-    if declared(root, TrainingParameters, "tensorboard"):
-        with findings.refusing():
-            tensorboard_is_wanted(root.tensorboard == "yes" or None)
 
 
 def _trains_vectors(root: Any) -> bool:

@@ -29,11 +29,10 @@ from tasks.parameters import (
     VectorTrainingParameters,
 )
 from tasks.preflight.findings import Findings, as_stage
-from tasks.probing_text import AlterSentences, BuildProbing
+from tasks.probing_text import BuildProbing
 from tasks.report import WriteReport
 from tasks.sentences import SplitSentences
 from tasks.senteval import EvaluateEncoder, EvaluateTask, SentEvalStage
-from tasks.shown_sentences import ShowSentences
 from tasks.training import TrainEncoders
 from tasks.word_vectors import OF_THE_CORPUS, TrainWordVectors
 from tasks.workflows import RunAll
@@ -107,14 +106,14 @@ def check_probing(root: Any, findings: Findings) -> None:
     """Checks the settings of the tasks that are derived from the text."""
     if builds_probing(root):
         with findings.refusing():
-            as_stage(root, AlterSentences).config  # noqa: B018 - asked for its refusal
+            as_stage(root, BuildProbing).config  # noqa: B018 - asked for its refusal
 
 
 def builds_probing(root: Any) -> bool:
     """Returns whether tasks are derived from the text by the root's own settings."""
     if isinstance(root, SentEvalStage | TableParameters):
         return bool(root.derived)
-    return isinstance(root, AlterSentences | BuildProbing | WriteReport | RunAll)
+    return isinstance(root, BuildProbing | WriteReport | RunAll)
 
 
 def check_evaluation(root: Any, findings: Findings) -> None:
@@ -136,16 +135,6 @@ def check_evaluation(root: Any, findings: Findings) -> None:
         for encoder in named:
             with findings.refusing():
                 parse_encoder_name(encoder)
-
-
-def check_report(root: Any, findings: Findings) -> None:
-    """Checks which sentences a report shows, and what it compares with."""
-    if isinstance(root, ShowSentences | WriteReport | RunAll):
-        with findings.refusing():
-            as_stage(root, ShowSentences).check()
-    if isinstance(root, WriteReport | RunAll) and is_chosen(root, "baseline"):
-        with findings.refusing():
-            as_stage(root, WriteReport).check_baseline()
 
 
 def check_tables(root: Any, findings: Findings) -> None:

@@ -26,7 +26,7 @@ from tasks.preflight.held_out_share import (
 )
 from tasks.preflight.parameters import TRAINING_ROOTS, builds_probing
 from tasks.preflight.places import nearest_standing, opened_source
-from tasks.probing_text import AlterSentences
+from tasks.probing_text import BuildProbing
 from tasks.report import WriteReport
 from tasks.sentences import SplitSentences
 from tasks.training import FEW_STEPS, TrainEncoders
@@ -39,8 +39,8 @@ _BYTES_PER_SENTENCE = 80
 _LEAST_BYTES_PER_TOKEN = 2
 """A letter and what parts it from the next."""
 _MOST_OF_EXPECTED = 2
-"""How many times the expected share of a text is held out at most, as far as it matters. Of a
-held-out sentence a task takes itself or one altered from it, so each is one item at most."""
+"""How many times the expected share of a text is held out at most, as far as it matters. Each
+held-out sentence is one item of a task at most."""
 _USUAL_SHORTFALL = 2.5
 """How many times the least items must be held out before the first probing task can be built:
 classes are balanced, repetitions, short and long sentences left out."""
@@ -138,9 +138,9 @@ def check_enough(root: Any, findings: Findings) -> None:
     size = text_size(root)
     if size is None or _is_empty(root, size, findings) or not isinstance(root, HeldOutParameters):
         return
-    if builds_probing(root) and not isinstance(root, AlterSentences):
+    if builds_probing(root):
         try:
-            config = as_stage(root, AlterSentences).config
+            config = as_stage(root, BuildProbing).config
         except ValueError:  # told by the check of parameters
             return
         if _lacks_sides(root, config, size, findings):

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from benchmarks import bench
-from tests.support.parsed_corpora import stories, write_corpus
 from tests.support.repository import REPOSITORY
 
 FAKES = {
@@ -20,7 +19,6 @@ print("## A table\\n\\n- a note\\n")
 print('{"rate": 3.5}')
 """,
     "lacks": "import sys\nprint('no text here; run it first', file=sys.stderr)\nsys.exit(3)",
-    "fails": "raise RuntimeError('out of luck')",
 }
 
 
@@ -46,14 +44,6 @@ def test_what_one_lacks_is_told_and_stops_no_other(capfd: pytest.CaptureFixture[
     assert "benchmark 2 of 2: measures\nworking\n" in progress
 
 
-@pytest.mark.usefixtures("fakes")
-def test_one_that_fails_is_told_and_fails_the_whole(capfd: pytest.CaptureFixture[str]) -> None:
-    assert bench.main(["--only", "fails", "measures"]) == 1
-    page = capfd.readouterr().out
-    assert "RuntimeError: out of luck" in page
-    assert "## A table" in page
-
-
 def test_every_benchmark_with_a_quick_mode_is_on_the_page() -> None:
     have = {
         path.stem
@@ -61,25 +51,3 @@ def test_every_benchmark_with_a_quick_mode_is_on_the_page() -> None:
         if "parse_arguments(" in path.read_text(encoding="utf-8") and path.stem != "quick"
     }
     assert have == set(bench.BENCHMARKS)
-
-
-@pytest.mark.slow
-def test_a_corpus_that_is_given_is_what_they_measure(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    corpus = write_corpus(tmp_path / "corpus", stories(4)).sentences.parent
-    assert bench.main(["--only", "checksums", "--corpus", str(corpus)]) == 0
-    page = capfd.readouterr().out
-    assert page.count("- corpus: corpus, digest of its shards") == 1
-    assert page.count("- quick: ") == 2  # under its table, and that of the page
-    assert json.loads(page.splitlines()[-1])["checksums"]["corpus"] == "corpus"
-
-
-@pytest.mark.slow
-def test_without_a_corpus_the_page_has_the_remedy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
-    assert bench.main(["--only", "shards"]) == 0
-    assert "run `make run` first" in capfd.readouterr().out

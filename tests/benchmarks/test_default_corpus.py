@@ -66,27 +66,7 @@ def test_a_later_run_with_other_parameters_does_not_take_its_place() -> None:
     corpus("python-docs-3", age=1, sentences={**SENTENCES, "cleaning": {"language": "en"}})
     corpus("python-docs-4", age=1, trees={"precision": "fast"})
     corpus("python-docs-5", age=1, checksum="another")
-    corpus("python-docs-altered-6", age=1, sentences={"made": "bigram_shift"})
     assert corpus_folders(None).sentences == made / "sentences"
-
-
-def test_of_several_the_newest_is_taken() -> None:
-    corpus("python-docs-1", age=9)
-    newer = corpus("python-docs-2", age=5)
-    corpus("python-docs-3", age=7)
-    assert corpus_folders(None).sentences == newer / "sentences"
-
-
-def test_later_trees_by_another_parser_do_not_take_the_place_of_the_default_ones() -> None:
-    folder = corpus("python-docs-1", age=9)
-    fast = folder / "dependencies-fast"
-    (folder / "dependencies").rename(folder / "dependencies-exact")
-    table = read_shard(folder / "dependencies-exact", "dependencies", 0)
-    write_shard(fast, "dependencies", 0, table, drops={})
-    write_dataset_manifest(fast, "dependencies", config={"precision": "fast"})
-    aged(folder / "dependencies-exact", 9)
-    for named in (None, folder):
-        assert corpus_folders(named).dependencies == folder / "dependencies-exact"
 
 
 def test_where_none_is_of_the_default_run_the_remedy_is_named() -> None:

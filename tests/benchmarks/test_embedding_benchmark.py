@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import embedding
 from tests.support.repository import REPOSITORY
 
 pytestmark = pytest.mark.usefixtures("machine_as_before")
@@ -40,24 +39,3 @@ def test_the_last_line_has_every_figure(tmp_path: Path) -> None:
     assert figures["bag_of_words_differing"] == 0
     assert figures["english_trees_differing"] < 1e-4
     assert figures["sentences"] == 40
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said", "status"),
-    [
-        (("--sentences", "1"), "give at least 20", 2),
-        (("--text", "few"), "3 distinct sentences", 2),
-        (("no-such-encoder", "--text", "enough"), "no-such-encoder", 3),
-    ],
-)
-def test_mistakes_are_told_in_one_sentence(
-    arguments: tuple[str, ...],
-    said: str,
-    status: int,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    texts = {"few": 3, "enough": 30}
-    given = [write_text(tmp_path, texts[one]) if one in texts else one for one in arguments]
-    assert embedding.main(given) == status
-    assert said in capsys.readouterr().err

@@ -74,9 +74,3 @@ def test_mistakes_are_told_in_one_sentence(
     *progress, error = capsys.readouterr().err.strip().splitlines()
     assert said in error
     assert all(line.startswith("[") for line in progress)
-
-
-def test_by_default_the_embedded_text_is_read_as_it_stands() -> None:
-    sentences = encode.distinct_sentences(None, 50)
-    assert len(set(sentences)) == 50
-    assert any(sentence.endswith(".") and " ." not in sentence for sentence in sentences)

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 
 from benchmarks import evaluation
-from benchmarks.evaluation_input import made_task
-from benchmarks.references.sklearn_protocol import CONVERGED, SklearnProtocol
-from benchmarks.report import LACKING
 from tests.support.parsed_corpora import stories, write_corpus
 from tests.support.tiny_senteval import write_tiny_senteval
 
@@ -69,28 +64,6 @@ def test_without_data_the_default_run_is_a_task(
     assert "nested_cv_vs_sklearn" in last_line(capsys.readouterr().out)
 
 
-def test_without_scikit_learn_nothing_is_begun(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setitem(sys.modules, "sklearn.linear_model", None)
-    assert evaluation.main(["--corpus", str(tmp_path / "none"), *QUICK]) == LACKING
-    assert "scikit-learn is what this benchmark compares with" in capsys.readouterr().err
-
-
-def test_the_made_task_asks_for_a_word_that_about_half_of_the_sentences_have(
-    tmp_path: Path,
-) -> None:
-    write_corpus(tmp_path / "corpus", stories(20))
-    task, data = made_task(tmp_path / "corpus")
-    items = data.splits["all"]
-    word = task.name.removeprefix("contains ").strip("'")
-    held = [word in data.sentences[place].split() for place in items.first]
-    assert held == [bool(label) for label in items.labels]
-    lengths = [len(data.sentences[place].split()) for place in items.first]
-    assert lengths == sorted(lengths)
-    assert 0.2 < np.mean(held) < 0.8
-
-
 @pytest.mark.parametrize(
     ("given", "message", "status"),
     [
@@ -108,15 +81,3 @@ def test_a_users_mistake_is_told(
 ) -> None:
     assert evaluation.main([*QUICK, *(part.format(tmp_path) for part in given)]) == status
     assert message in capsys.readouterr().err
-
-
-def test_the_reference_counts_its_fits_and_those_it_cut_short() -> None:
-    random = np.random.default_rng(0)
-    features = random.standard_normal((60, 5)).astype(np.float32)
-    labels = (features[:, 0] + 0.1 * random.standard_normal(60) > 0).astype(np.int64)
-    reference = SklearnProtocol(features, labels, seed=0, num_processes=1, solver=CONVERGED)
-    outcome = reference.nested_folds((0.5, 1.0), 3)
-    assert outcome.num_fits == 3 * (2 * 3 + 1)
-    assert outcome.num_unfinished == 0
-    assert outcome.accuracy > 80
-    assert len(outcome.regularisers) == len(outcome.dev_accuracies) == 3

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from benchmarks import framework_rate, frameworks
+from benchmarks import frameworks
 from benchmarks.corpus import corpus_folders, identity
 from benchmarks.framework_contestants import Contestant, Turn
 from benchmarks.framework_rate import Comparison
@@ -168,31 +168,6 @@ def test_ends_in_its_figures(corpus: Path, capsys: pytest.CaptureFixture[str]) -
     assert {row[3] for row in rows if row[2] == "ours"} == {"SEQ", "SEQ,LIN", "DEP", "DEP,LIN"}
 
 
-def test_all_take_turns_on_the_same_sentences(
-    corpus: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    turns: list[tuple[str, list[int]]] = []
-    take_turn = framework_rate._take_turn
-
-    def noted(
-        contestant: Contestant, blocks: list[SentenceBlock], prefetch: int, device: torch.device
-    ) -> None:
-        turns.append((contestant.name, [int(block.rows[0]) for block in blocks]))
-        take_turn(contestant, blocks, prefetch, device)
-
-    monkeypatch.setattr(framework_rate, "_take_turn", noted)
-    monkeypatch.setattr(frameworks, "_backends", lambda device: ["default"])
-    assert frameworks.main(["--corpus", str(corpus), *QUICK]) == 0
-    capsys.readouterr()
-    names = ["ours", "plain", "packed"]
-    assert [name for name, _ in turns] == 4 * names
-    rows = [row for _, row in turns]
-    rounds = [rows[start] for start in range(0, len(rows), 3)]
-    assert rows == [row for row in rounds for _ in names]
-    assert rounds[:2] == rounds[2:], "both frameworks read the same batches"
-    assert rounds[0] != rounds[1]
-
-
 class Nothing:
     """A step of nothing."""
 
@@ -233,11 +208,3 @@ def test_a_reference_with_another_loss_is_refused(
     )
     with pytest.raises(ArithmeticError, match="discriminative, plain: its first loss"):
         frameworks.main(["--corpus", str(corpus), *QUICK])
-
-
-@pytest.mark.parametrize("option", ["--steps", "--threads", "--warmup"])
-def test_a_number_below_one_is_refused(
-    option: str, corpus: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert frameworks.main(["--corpus", str(corpus), *QUICK, option, "0"]) == 2
-    assert f"{option} must be at least 1" in capsys.readouterr().err

@@ -12,7 +12,6 @@ import pytest
 
 from benchmarks import parser_scores
 from benchmarks.parser_scores import GENRE, Compared, compare, count, genres
-from benchmarks.report import LACKING, MISTAKE
 from pipeline.base.bundled import parser_folder
 from pipeline.base.refusal import Refusal
 from pipeline.parsers.constituency.evaluate import evaluate_constituency_parser
@@ -77,35 +76,10 @@ def test_the_same_answers_differ_by_nothing_and_better_ones_by_more_than_chance(
         compare(count(sentences, best), count(sentences, best), sentences, [])
 
 
-def test_the_spread_of_a_few_sentences_is_not_guessed() -> None:
-    sentences = treebank()
-    found = compared(sentences, right(sentences), wrong_once(sentences))
-    assert found.new > found.old
-    assert found.difference is None
-
-
-def test_documents_are_drawn_where_there_are_enough() -> None:
-    sentences = treebank() * 5
-    answers = [*right(sentences[:20]), *wrong_once(sentences[20:])]
-    few = compared(sentences, right(sentences), answers)
-    many = [replace(one, document_id=f"d{i % 4 + i // 20 * 6}") for i, one in enumerate(sentences)]
-    assert few.drawn == compared(many, right(many), answers).drawn == "sentence"
-    many = [replace(one, document_id=f"d{i // 4}") for i, one in enumerate(sentences)]
-    wide = compared(many, right(many), answers)
-    assert wide.drawn == "document"
-    assert few.difference is not None and wide.difference is not None
-    spread = wide.difference.high - wide.difference.low
-    assert spread > few.difference.high - few.difference.low
-
-
 def test_genres_are_read_from_the_ids_of_documents() -> None:
     ids = ["GUM_news_nasa", "weblog-x.com_1", "GUM_bio_a", "GUM_news_b", "", "17"]
     sentences = [replace(treebank()[0], document_id=one) for one in ids]
     assert genres(sentences, GENRE) == {"bio": [2], "news": [0, 3], "other": [4, 5], "weblog": [1]}
-    with pytest.raises(ValueError, match="in parentheses"):
-        genres(sentences, "GUM")
-    with pytest.raises(ValueError, match="give a regular expression"):
-        genres(sentences, "(")
 
 
 def last_line(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
@@ -162,40 +136,3 @@ def test_careless_text_is_scored_by_the_trees_that_are_left_of_it(
     assert found["num_tokens"] == sum(len(one.tokens) for one in left)
     parser = load_parser(parser_folder("dependency"), "dependencies")
     assert found["new"] == pytest.approx(evaluate_dependency_parser(parser, left).las)
-
-
-def test_careless_constituents_have_no_capitals_and_no_final_mark() -> None:
-    sentences = toy_treebank(12)
-    left = [parser_scores.careless(sentence) for sentence in sentences]
-    tokens = [one.tokens for one in left]
-    assert tokens == [[t.lower() for t in one.tokens if t != "."] for one in sentences]
-    assert sum(len(one) for one in tokens) < sum(len(one.tokens) for one in sentences)
-
-
-@pytest.mark.parametrize(
-    ("given", "status", "told"),
-    [
-        (["dependency", "constituency", "{gold}"], MISTAKE, "one for dependencies is needed"),
-        (["none", "dependency", "{gold}"], MISTAKE, "none"),
-        (["dependency", "dependency", "{gold}", "--exclude", "story"], MISTAKE, "no sentence"),
-        (["dependency", "dependency", "{gold}", "--documents", "{gold}"], MISTAKE, "is for brack"),
-        (["dependency", "dependency", "{gold}", "--sentences", "0"], MISTAKE, "at least 1"),
-        (
-            ["constituency", "constituency", "{gold}", "{gold}", "--documents", "{gold}"],
-            MISTAKE,
-            "one file for each",
-        ),
-        (["dependency", "dependency", "{gold}", "--genre", "x"], MISTAKE, "in parentheses"),
-        (["dependency", "dependency", "none.conllu"], LACKING, "none.conllu: no such file"),
-    ],
-)
-def test_mistakes_are_told(
-    given: list[str],
-    status: int,
-    told: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    gold = write_conllu(treebank(), tmp_path / "gold.conllu")
-    assert parser_scores.main([part.format(gold=gold) for part in given]) == status
-    assert told in capsys.readouterr().err

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-from functools import partial
-from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -16,13 +13,10 @@ from benchmarks.parsing_contestants import (
     FAST,
     PARSE_SENTS,
     SUPAR,
-    Contestant,
-    Sentences,
-    Started,
 )
-from benchmarks.parsing_input import WARM_UP_SENTENCES, ParsingInput, corpus_input, treebank_input
-from benchmarks.parsing_rate import Measured, measure
-from benchmarks.parsing_tables import Results, parsing_table
+from benchmarks.parsing_input import ParsingInput, treebank_input
+from benchmarks.parsing_rate import Measured
+from benchmarks.parsing_tables import Results
 from benchmarks.stopwatch import Spent
 from pipeline.parsers.constituency.model import save_constituency_model
 from pipeline.parsers.dependency.model import (
@@ -36,11 +30,10 @@ from pipeline.trees.parses import DependencyParse
 from pipeline.trees.treebanks import TreebankSentence
 from tests.support.constituency_trees import tiny_model, toy_treebank
 from tests.support.dependency_examples import treebank, write_conllu
-from tests.support.parsed_corpora import stories, write_corpus
 
 FIGURES = {
     *("dep_exact_vs_supar", "dep_fast_vs_supar", "dep_identical", "dep_fast_las_loss"),
-    *("const_vs_parse_sents", "const_vs_bucketed", "const_identical", "two_processes_vs_one"),
+    *("const_vs_parse_sents", "const_vs_bucketed", "const_identical"),
 }
 RIGHT = DependencyParse(heads=[2, 0], deprels=["nsubj", "root"])
 WRONG = DependencyParse(heads=[2, 0], deprels=["obj", "root"])
@@ -72,23 +65,23 @@ def test_the_last_line_has_every_figure(
 ) -> None:
     text = write_conllu(treebank(), tmp_path / "text.conllu")
     arguments = ("--conllu", str(text), "--sentences", "6", "--parsers", *parsers)
-    assert parsing.main((*arguments, "--rounds", "1", "--shard-sentences", "20")) == 0
+    assert parsing.main((*arguments, "--rounds", "1")) == 0
     lines = capsys.readouterr().out.splitlines()
     figures = json.loads(lines[-1])
     assert set(figures) == FIGURES | {"las_measured_against", "sentences"}
     assert (figures["las_measured_against"], figures["sentences"]) == ("treebank", 6)
     assert figures["dep_identical"] == figures["const_identical"] == 1
-    assert sum(line.startswith("## ") for line in lines) == 2
+    assert sum(line.startswith("## ") for line in lines) == 1
 
 
-def results(text: ParsingInput, *, fast: DependencyParse, fast_is_exact: bool = False) -> Results:
+def results(text: ParsingInput, *, fast: DependencyParse) -> Results:
     def measured(label: str, seconds: float, tree: object = RIGHT) -> Measured:
         spent = Spent(wall=100.0, cpu=seconds)
         return Measured(label, 1, times=[spent.times(3), spent], trees=[tree])
 
     return Results(
         text=text,
-        fast_is_exact=fast_is_exact,
+        fast_is_exact=False,
         dependency={
             SUPAR: measured(SUPAR, 6),
             EXACT: measured(EXACT, 2),
@@ -118,42 +111,6 @@ def test_ratios_are_of_the_best_rounds_and_the_loss_is_of_the_right_trees(
     assert figures["dep_fast_las_loss"] == loss
 
 
-@pytest.mark.parametrize("fast_is_exact", [True, False])
-def test_the_table_says_where_both_modes_are_one_arithmetic(fast_is_exact: bool) -> None:
-    tokens = [["Dogs", "bark"]]
-    text = ParsingInput("text", tokens, tokens, None)
-    table = parsing_table(results(text, fast=RIGHT, fast_is_exact=fast_is_exact), rounds=2)
-    assert any("the same arithmetic" in note for note in table.notes) == fast_is_exact
-
-
-def _start(label: str, diary: Path) -> Started:
-    def note(act: str) -> None:
-        with diary.open("a") as file:
-            file.write(f"{os.getpid()} {act}\n")
-
-    def parse(sentences: Sentences) -> list[DependencyParse]:
-        note(f"{label} {len(sentences)}")
-        return [RIGHT] * len(sentences)
-
-    note(f"start {label}")
-    return parse, list
-
-
-@pytest.mark.slow
-def test_all_take_turns_each_begun_anew_in_its_process_and_warmed_up_on_other_sentences(
-    tmp_path: Path,
-) -> None:
-    contestants = [Contestant(label, partial(_start, label, tmp_path / "diary")) for label in "ab"]
-    found = measure(contestants, [["x", "y"]] * 3, [["z"]], rounds=2)
-    lines = (tmp_path / "diary").read_text().splitlines()
-    processes, acts = zip(*(line.split(maxsplit=1) for line in lines), strict=True)
-    turn = [act for label in "ab" for act in (f"start {label}", f"{label} 1", f"{label} 3")]
-    assert list(acts) == turn * 2
-    assert [len(list(of_one)) for _, of_one in groupby(processes)] == [3, 3, 3, 3]
-    assert str(os.getpid()) not in processes
-    assert all(len(one.times) == 2 and one.trees == [RIGHT] * 3 for one in found.values())
-
-
 def test_a_treebank_gives_its_trees_and_what_no_contestant_could_take_is_left_out(
     tmp_path: Path,
 ) -> None:
@@ -167,21 +124,3 @@ def test_a_treebank_gives_its_trees_and_what_no_contestant_could_take_is_left_ou
     assert [list(tokens) for tokens in found.warm_up] == [s.tokens for s in rest]
     with pytest.raises(ValueError, match="there are only 8; lower --sentences"):
         treebank_input([path], 9)
-    all_of_it = treebank_input([path], 9, fewer=True)
-    assert all_of_it.text == "first 8 sentences of text.conllu"
-    assert len(all_of_it.sentences) == len(all_of_it.gold or ()) == 8
-
-
-def test_a_corpus_gives_its_sentences_without_trees(tmp_path: Path) -> None:
-    write_corpus(tmp_path, stories(80))
-    found = corpus_input(tmp_path, 10)
-    assert (len(found.sentences), found.gold) == (10, None)
-    assert len(found.warm_up) == WARM_UP_SENTENCES
-
-
-@pytest.mark.parametrize("option", ["--rounds", "--bucket-tokens"])
-def test_numbers_below_what_they_may_be_are_refused(
-    option: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert parsing.main((option, "0")) == 2
-    assert f"{option} must be at least 1" in capsys.readouterr().err

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import re
 
 import pytest
 
 from benchmarks import bench
-from benchmarks.quick import ROUGH, parse_arguments
-from benchmarks.report import LACKING, MISTAKE, LackingError, fail, header, tell
+from benchmarks.quick import parse_arguments
+from benchmarks.report import LACKING, MISTAKE, LackingError, fail
 
 
 def parser() -> argparse.ArgumentParser:
@@ -40,12 +39,6 @@ def test_a_quick_run_has_other_defaults_and_what_is_said_goes_before(
     assert options.quick is ("--quick" in given)
 
 
-def test_help_says_what_a_quick_run_has(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        parse_arguments(parser(), ["--help"], QUICK)
-    assert "rough: sentences 20, hidden 8" in " ".join(capsys.readouterr().out.split())
-
-
 @pytest.mark.parametrize("name", bench.BENCHMARKS)
 def test_every_benchmark_tells_of_its_quick_mode(
     name: str, capsys: pytest.CaptureFixture[str]
@@ -56,21 +49,8 @@ def test_every_benchmark_tells_of_its_quick_mode(
     assert "--quick" in capsys.readouterr().out
 
 
-def test_only_a_quick_run_is_said_to_be_rough() -> None:
-    assert ROUGH not in header("benchmarks.shards", [], text="some", seed=0)
-    quick = header("benchmarks.shards", ["--quick"], text="some", seed=0, quick=True)
-    assert quick[0] == ROUGH
-
-
 def test_what_is_lacking_has_a_status_of_its_own() -> None:
     lacking = (LackingError("no GPU"), FileNotFoundError("no text"), ModuleNotFoundError("no ray"))
     assert {fail(error) for error in lacking} == {LACKING}
     assert fail(ValueError("too few")) == fail("too few") == MISTAKE
     assert fail(RuntimeError("a job failed")) == 1
-
-
-def test_progress_goes_to_standard_error_with_seconds(capsys: pytest.CaptureFixture[str]) -> None:
-    tell("measuring")
-    output = capsys.readouterr()
-    assert output.out == ""
-    assert re.fullmatch(r"\[ *\d+ s\] measuring\n", output.err)

@@ -26,8 +26,3 @@ def test_the_last_line_has_the_figures(tmp_path: Path, capsys: pytest.CaptureFix
     assert figures["words"] == 2000 and figures["rows"] == 1000
     assert figures["vs_gensim"] > 0 and figures["memory_vs_gensim"] > 0
     assert not list(tmp_path.iterdir())
-
-
-def test_a_size_that_cannot_be_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--words", "0"]) == 2
-    assert "--words and --size must be at least 1" in capsys.readouterr().err

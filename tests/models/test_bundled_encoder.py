@@ -9,7 +9,7 @@ import pytest
 
 import models
 from models.encoding.text_encoder import TextEncoder
-from pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_PARSERS, BUNDLED_VECTORS
+from pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_VECTORS
 from tests.support.command import subcommand
 
 encode = subcommand("encode")
@@ -32,11 +32,6 @@ def test_a_paraphrase_is_nearer_than_another_sentence(english: TextEncoder) -> N
     )
     assert vectors.shape == (3, 300) and vectors.dtype == np.float32
     assert cosine(vectors[0], vectors[1]) > 0.5 > cosine(vectors[0], vectors[2]) + 0.2
-
-
-def test_case_makes_no_difference(english: TextEncoder) -> None:
-    upper, lower = english.encode(["THE DOG SLEEPS", "the dog sleeps"])
-    np.testing.assert_array_equal(upper, lower)
 
 
 def test_unknown_words_alone_are_zeros_and_an_empty_sentence_is_refused(
@@ -95,17 +90,6 @@ def test_trees_are_small_beyond_their_words_and_name_no_place() -> None:
     files = [path for path in folder.rglob("*") if path.is_file()]
     assert sum(path.stat().st_size for path in files) <= MOST_BYTES
     assert "/" not in (folder / "model.json").read_text(encoding="utf-8")
-
-
-def test_it_takes_no_other_words() -> None:
-    with pytest.raises(ValueError, match=r"takes no others; leave out vectors=.*vectors/english"):
-        models.load("english", vectors=BUNDLED_VECTORS)
-
-
-def test_a_parser_that_no_view_reads_is_refused() -> None:
-    message = "english: views BOW read no dependencies; leave out dependency_parser="
-    with pytest.raises(ValueError, match=message):
-        models.load("english", dependency_parser=BUNDLED_PARSERS["dependencies"])
 
 
 def test_the_command_line_says_so_in_a_sentence(

@@ -12,7 +12,6 @@ import pytest
 import models
 from models import encode_lines
 from models.encode_lines import encode_file
-from models.encoding import processes
 from models.encoding.string_encoder import Asked
 
 SENTENCES = ["The cat sat.", "It rained\x0cand rained.", "Äpfel fallen.", "  ", "Why?"] * 3
@@ -60,17 +59,6 @@ def test_rows_are_those_of_all_at_once(english: Any, tmp_path: Path, end: str) -
     assert list(tmp_path.iterdir()) == [target]
 
 
-def test_the_file_may_be_mapped_and_grow_any_number_of_rows(english: Any, tmp_path: Path) -> None:
-    headers = []
-    for rows in (0, 7, 10**12):
-        stream = io.BytesIO()
-        encode_lines._write_header(stream, rows, 300)
-        headers.append(len(stream.getvalue()))
-    assert len(set(headers)) == 1
-    encode_file(english, text(), "text", tmp_path / "vectors.npy")
-    assert np.load(tmp_path / "vectors.npy", mmap_mode="r").shape == (15, 300)
-
-
 def test_a_pipe_is_given_the_whole_file(english: Any) -> None:
     pipe: Any = Pipe()
     encode_lines.encode_lines(english, text(), "text", pipe, normalize=True)
@@ -109,19 +97,3 @@ def test_a_mistake_names_its_line_and_leaves_no_file(
         encode_file(strict, io.BytesIO(content), "notes.txt", tmp_path / "vectors.npy")
     assert said in str(raised.value)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_line_that_a_process_refuses_is_counted_from_its_piece_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "own_picky.py").write_text(
-        "def encode(sentences):\n"
-        "    if 'BOOM' in sentences: raise ValueError('boom')\n"
-        "    return [[1.0]] * len(sentences)\n"
-    )
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(processes, "SENTENCES_AT_ONCE", 2)
-    lines = io.BytesIO(b"fine\n" * 10 + b"BOOM\n")
-    asked = Asked(batch_size=1, processes=2)
-    with pytest.raises(ValueError, match=r"counted from line 9 on: .*sentences 2 to 2"):
-        encode_file(models.load("own_picky:encode"), lines, "text", tmp_path / "v.npy", asked)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from safetensors.numpy import load_file, save_file
 
 import models
 from models.config.training_presets import preset
@@ -49,13 +47,6 @@ def test_it_gives_the_trained_means_to_a_byte(trained: Path, tmp_path: Path) -> 
     assert np.abs(cosines(found) - cosines(expected)).max() < 1e-2
 
 
-def test_it_is_loaded_where_nothing_else_is(trained: Path, tmp_path: Path) -> None:
-    out = exported(trained, tmp_path / "out")
-    expected = models.load(out).encode(SENTENCES)
-    moved = shutil.move(out, tmp_path / "elsewhere")
-    np.testing.assert_array_equal(models.load(moved).encode(SENTENCES), expected)
-
-
 def test_a_component_of_the_corpus_is_gone(trained: Path, tmp_path: Path) -> None:
     kept = models.load(exported(trained, tmp_path / "kept", "--components", "0"))
     rid = models.load(exported(trained, tmp_path / "rid", "--components", "1"))
@@ -63,14 +54,6 @@ def test_a_component_of_the_corpus_is_gone(trained: Path, tmp_path: Path) -> Non
     assert np.linalg.matrix_rank(lost, tol=1e-5) == 1
     direction = lost[0] / np.linalg.norm(lost[0])
     np.testing.assert_allclose(rid.encode(SENTENCES) @ direction, 0, atol=1e-5)
-
-
-def test_the_mean_of_its_words_is_rid_of_it_too(trained: Path, tmp_path: Path) -> None:
-    kept = models.load(exported(trained, tmp_path / "kept"))
-    encoder = models.load(exported(trained, tmp_path / "out", "--components", "1"))
-    views = encoder.encode_views(SENTENCES, ("last", "mean"))
-    np.testing.assert_array_equal(views["0-BOW.last"], views["0-BOW.mean"])
-    assert np.abs(views["0-BOW.mean"] - kept.encode(SENTENCES)).max() > 1e-5
 
 
 def test_only_the_most_frequent_words_are_kept(trained: Path, tmp_path: Path) -> None:
@@ -112,15 +95,6 @@ def test_what_is_of_a_bag_is_refused_for_views(
     assert not (tmp_path / "out").exists()
 
 
-def test_views_of_words_that_do_not_ship_are_refused(
-    trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    data = make_data(tmp_path)
-    run(data, tmp_path / "seq", preset("laptop", views=("SEQ", "LIN"), hidden_size=4, epochs=1))
-    assert main([str(tmp_path / "seq"), "--out", str(tmp_path / "out")]) == 2
-    assert "its word vectors are none that ship (data/vectors/english" in capsys.readouterr().err
-
-
 def test_components_need_a_corpus(
     trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -131,27 +105,11 @@ def test_components_need_a_corpus(
     assert not (tmp_path / "again").exists()
 
 
-def test_components_that_do_not_fit_the_view_are_refused(trained: Path, tmp_path: Path) -> None:
-    out = exported(trained, tmp_path / "out", "--components", "1")
-    tensors = load_file(out / "model.safetensors")
-    tensors["removed.0.directions"] = np.zeros((1, 7), dtype=np.float32)
-    save_file(tensors, out / "model.safetensors")
-    edit_json(out / "model.json", lambda value: value.pop("file_sha256"))
-    with pytest.raises(ValueError, match=r"shapes \[\[1, 7\]\] cannot be removed from views"):
-        models.load(out)
-
-
 def test_words_that_lie_outside_the_folder_are_not_taken(trained: Path, tmp_path: Path) -> None:
     out = exported(trained, tmp_path / "out")
     edit_json(out / "model.json", lambda value: value["vectors"].update(path="../elsewhere"))
     with pytest.raises(ValueError, match="leads out of the folder"):
         models.load(out)
-
-
-def test_other_words_than_its_own_are_refused(trained: Path, tmp_path: Path) -> None:
-    out = exported(trained, tmp_path / "out")
-    with pytest.raises(ValueError, match=r"out: has its own word vectors \(words\) and takes no"):
-        models.load(out, vectors=BUNDLED_VECTORS)
 
 
 def test_a_folder_that_was_not_finished_is_not_left(
@@ -163,12 +121,6 @@ def test_a_folder_that_was_not_finished_is_not_left(
     capsys.readouterr()
     assert main(arguments) == 0
     assert capsys.readouterr().out == f"{tmp_path / 'out'}\n"
-
-
-def test_an_empty_folder_is_left_empty(trained: Path, tmp_path: Path) -> None:
-    asked = ["--out", str(tmp_path), "--results", str(tmp_path / "none")]
-    assert main([str(trained / "model"), *asked]) == 2
-    assert [*tmp_path.iterdir()] == []
 
 
 def test_the_job_of_its_training_which_names_its_makers_folders_stays(

@@ -35,7 +35,7 @@ OPTIONS_OF = "options of:"
 SHELL = ("bash", "sh")
 PROGRAMS = (
     *("luigi", "treeviews", "python", "python3", "make", "git", "pip", "ray", "printf", "cd"),
-    *("source", "torchrun", "tensorboard", "mkdir", "srun", "sbatch", "kubectl", "docker"),
+    *("source", "torchrun", "mkdir", "srun", "sbatch", "kubectl", "docker"),
     *("sphinx-build", "export", "tar", "cat", "podman", "hf", "huggingface-cli"),
 )
 OURS = ("treeviews", "luigi")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
@@ -13,11 +13,10 @@ class DownloadServer:
 
     Steps: a status to send, ``cut:N`` (N bytes, then the connection ends), ``stall:N`` (N bytes,
     then silence), ``wrong`` (other bytes of the same length), ``whole`` (ignores ranges),
-    ``endless`` (no length announced, more and more bytes), ``trickle`` (a byte each hundredth of a
-    second), ``to:PATH`` and ``away:URL`` (redirects). Of answers to
-    ranges: ``short:N`` (N bytes of the rest, announced as such), ``sizeless:N`` (the same without
-    the file's length), ``placeless`` (no Content-Range), ``shifted:N`` (from N bytes later),
-    ``careless`` (whatever the validator). Of whole answers: ``odd`` (a length that is no number).
+    ``endless`` (no length announced, more and more bytes), ``to:PATH``, ``away:URL`` (redirects).
+    Of answers to ranges: ``short:N`` (N bytes of the rest, announced as such), ``sizeless:N`` (the
+    same without the file's length), ``placeless`` (no Content-Range), ``shifted:N`` (from N bytes
+    later).
     """
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
@@ -29,7 +28,6 @@ class DownloadServer:
         self.requests: list[dict[str, str]] = []
         self.paths: list[str] = []
         self.etag: str | None = '"one"'
-        self.last_modified: str | None = None
         self.knows_ranges = True
         self.authorization: str | None = None
         """The header without which nothing is given."""
@@ -72,24 +70,15 @@ class DownloadServer:
             handler.send_response(200)
             handler.end_headers()
             handler.wfile.write(b"x" * (1 << 20))
-        elif kind == "trickle":
-            handler.send_response(200)
-            handler.end_headers()
-            self._trickle(handler)
         else:
             self._send(handler, self.files[path], kind, int(amount) if amount else None)
-
-    def _trickle(self, handler: BaseHTTPRequestHandler) -> None:
-        with suppress(OSError):
-            while not self.released.wait(0.01):
-                handler.wfile.write(b"x")
 
     def _send(
         self, handler: BaseHTTPRequestHandler, body: bytes, kind: str, amount: int | None
     ) -> None:
         start, stop, wanted = 0, len(body), handler.headers.get("Range")
-        current = handler.headers.get("If-Range") in (None, self.etag, self.last_modified)
-        if wanted and kind != "whole" and self.knows_ranges and (current or kind == "careless"):
+        current = handler.headers.get("If-Range") in (None, self.etag)
+        if wanted and kind != "whole" and self.knows_ranges and current:
             start = int(wanted.removeprefix("bytes=").removesuffix("-"))
         if start >= len(body):
             handler.send_response(416)
@@ -104,10 +93,9 @@ class DownloadServer:
         if start and kind != "placeless":
             size = "*" if kind == "sizeless" else str(len(body))
             handler.send_header("Content-Range", f"bytes {start}-{stop - 1}/{size}")
-        handler.send_header("Content-Length", "odd" if kind == "odd" else str(stop - start))
-        for name, value in (("ETag", self.etag), ("Last-Modified", self.last_modified)):
-            if value:
-                handler.send_header(name, value)
+        handler.send_header("Content-Length", str(stop - start))
+        if self.etag:
+            handler.send_header("ETag", self.etag)
         handler.end_headers()
         body = bytes(reversed(body)) if kind == "wrong" else body[start:stop]
         handler.wfile.write(body[:amount])

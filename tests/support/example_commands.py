@@ -26,10 +26,10 @@ from tests.support.repository import REPOSITORY
 SHA256 = "0" * 64
 RUN_QUICKLY = (
     *("encode", "evaluate", "compare", "inspect", "presets", "parse", "--version"),
-    *("vectors", "vocabulary"),
+    *("vectors", "vocabulary", "list", "diff"),
 )
 """Subcommands whose examples take seconds on the prepared folder, and are run."""
-MODELS_RUN_QUICKLY = ("list", "show", "export")
+MODELS_RUN_QUICKLY = ("show", "export")
 """Those of ``treeviews models`` that do."""
 
 
@@ -95,8 +95,8 @@ def _luigi(words: list[str]) -> None:
 
 def _treeviews(words: list[str]) -> None:
     """Holds a command against ours, whose subcommands do nothing but for ``run``'s."""
-    if words[0] in ("run", "status", "why"):
-        words = [word for word in words if word not in ("--json", "--all")]
+    if words[0] in ("run", "status"):
+        words = [word for word in words if word != "--json"]
         named = len(words) > 1 and not words[1].startswith("-")
         _luigi([*(words[1:] if named else ["RunAll", *words[1:]]), "--module", "tasks"])
         return

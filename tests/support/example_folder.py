@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import random
 import re
 import shutil
@@ -33,7 +34,6 @@ from pipeline.vocabulary.merge_counts import VocabularyConfig, merge_counts
 from tasks import DownloadVectors
 from tests.support.document_examples import all_examples
 from tests.support.download_server import serving
-from tests.support.mteb_data import write_mteb_folder
 from tests.support.parsed_corpora import stories, write_corpus
 from tests.support.repository import REPOSITORY
 from tests.support.saved_models import random_model
@@ -49,7 +49,9 @@ CONLLU = "\n".join(
     )
 )
 BRACKETS = "(S (NP (DT The) (NN cat)) (VP (VBD sat)) (. .))"
-PROBING = ("sentence_length", "word_content", "tree_depth", "top_constituents", "bigram_shift")
+PAIRED = (("rain falls", 4.5), ("the sun shines", 2.0), ("no", 0.0))
+"""Second sentences of graded pairs, with their grades."""
+PROBING = ("sentence_length", "word_content", "tree_depth", "top_constituents", "past_present")
 FUNCTION = '''"""A function that turns sentences into vectors."""
 
 import numpy as np
@@ -164,8 +166,10 @@ def _write_evaluation_data(folder: Path) -> None:
     (folder / "DIR").symlink_to(data)
     (folder / "senteval").mkdir()
     (folder / "senteval" / "data").symlink_to(data)
-    write_mteb_folder(folder / "mteb")
-    (data / "words").mkdir()
+    (folder / "mteb" / "STSBenchmark").mkdir(parents=True)
+    pairs = [{"sentence1": "it rains", "sentence2": two, "score": score} for two, score in PAIRED]
+    lines = "".join(f"{json.dumps(pair)}\n" for pair in pairs)
+    (folder / "mteb" / "STSBenchmark" / "test.jsonl").write_text(lines, encoding="utf-8")
     probing = folder / f"data/work/probing/python-docs-{DIGEST}/senteval"
     for seed, name in enumerate(PROBING):
         write_files(probing, name, {"all": _probing_file(seed)})

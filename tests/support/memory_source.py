@@ -40,6 +40,9 @@ class Memory:
             )
             yield Document(name, paragraphs)
 
+    def knows_characters(self, place: Place) -> bool:
+        return False
+
     def check_unchanged(self) -> None:
         pass
 

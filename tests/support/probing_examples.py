@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,12 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from models.evaluation.derived.build import ParsedFolders, build_probing, read_summary
-from models.evaluation.derived.export import SENTEVAL_FOLDER, evaluation_tasks
-from models.evaluation.derived.held_out.altered_sentences import (
-    PLAN_NAME,
-    make_altered_sentences,
-    read_plan,
-)
+from models.evaluation.derived.declarations import TASKS
+from models.evaluation.derived.export import SENTEVAL_FOLDER
 from models.evaluation.derived.held_out.config import ProbingConfig
 from models.evaluation.derived.held_out.held_out_rows import ParsedSentence
 from models.evaluation.tasks.declarations import task_named
@@ -113,41 +108,6 @@ def clause(random: np.random.Generator) -> dict[str, Any]:
     }
 
 
-def coordination(random: np.random.Generator) -> dict[str, Any]:
-    """Returns one row of all stages: ``nouns verbed nouns [,] and nouns verbed nouns .``"""
-    comma = random.random() < 0.5
-    tokens: list[str] = []
-    spans: list[tuple[int, int, str]] = []
-    verbs: list[int] = []
-    for clause_number in range(2):
-        if clause_number:
-            tokens += [","] * comma + ["and"]
-        start = len(tokens)
-        noun, other = (str(random.choice(NOUNS)) + "s" for _ in range(2))
-        tokens += [noun, str(random.choice(_VERBS)) + "ed", other]
-        verbs.append(start + 2)  # 1-based
-        spans += [(start, start + 3, "S"), (start, start + 1, "NP"), (start + 1, start + 3, "VP")]
-        spans.append((start + 2, start + 3, "NP"))
-    tokens.append(".")
-    first, second = verbs
-    between = [second] * (int(comma) + 1)
-    left, right = left_branching(len(tokens))
-    return {
-        "tokens": tokens,
-        "heads": [first, 0, first, *between, second, first, second, first],
-        "deprels": [
-            *("nsubj", "root", "obj", *["punct"] * comma, "cc"),
-            *("nsubj", "conj", "obj", "punct"),
-        ],
-        "span_starts": [0, *(span[0] for span in spans)],
-        "span_ends": [len(tokens), *(span[1] for span in spans)],
-        "span_labels": ["S", *(span[2] for span in spans)],
-        "tags": ["NNS", "VBD", "NNS", *[","] * comma, "CC", "NNS", "VBD", "NNS", "."],
-        "binary_left": left,
-        "binary_right": right,
-    }
-
-
 def corpus_rows(num_documents: int = 40, *, sentences: int = 40) -> list[dict[str, Any]]:
     """Returns the rows of a corpus, sentence and parse together."""
     random = np.random.default_rng(11)
@@ -155,7 +115,7 @@ def corpus_rows(num_documents: int = 40, *, sentences: int = 40) -> list[dict[st
         {
             "document_id": f"document-{document:03d}",
             "sentence_index": index,
-            **(coordination if index % 8 == 5 else clause)(random),
+            **clause(random),
         }
         for document in range(num_documents)
         for index in range(sentences)
@@ -180,25 +140,6 @@ def write_rows(
     return ParsedFolders(*(folder / stage for stage in STAGES))
 
 
-def altered_corpus(
-    folder: Path,
-    corpus: ParsedFolders,
-    rows: Sequence[dict[str, Any]],
-    config: ProbingConfig = CONFIG,
-) -> ParsedFolders:
-    """Writes the altered sentences and stands in for their parsers with the originals' parses."""
-    unparsed = folder / "unparsed"
-    manifest = make_altered_sentences(corpus.sentences, corpus.constituents, unparsed, config)
-    plan = read_plan(unparsed)
-    altered: list[dict[str, Any]] = []
-    for shard in manifest.shards:
-        for row in read_shard(unparsed, "sentences", shard.number).to_pylist():
-            altered.append({**rows[plan.alterations[len(altered)].corpus_row], **row})
-    folders = write_rows(folder, altered)
-    shutil.copy(unparsed / PLAN_NAME, folders.sentences)
-    return folders
-
-
 def tokens_of(sentences: Path) -> list[list[str]]:
     """Returns the tokens of every row of a sentence stage."""
     shards = read_dataset_manifest(sentences).shards
@@ -211,8 +152,7 @@ class BuiltItems:
     """The items of one split of one task."""
 
     sentences: tuple[npt.NDArray[np.int64], ...]
-    """Rows of the items' sentences, one array a place in the item: in the corpus, or beyond all of
-    these among the altered ones."""
+    """Rows of the items' sentences, one array a place in the item."""
     labels: npt.NDArray[np.int64]
 
     @property
@@ -244,20 +184,15 @@ class Built:
         return [{self.units[row] for row in items.all_rows} for items in self.tasks[task].values()]
 
 
-def read_built(folder: Path, num_corpus: int) -> Built:
-    """Returns what ``build_probing`` wrote.
-
-    Args:
-        num_corpus: rows of the corpus.
-    """
+def read_built(folder: Path) -> Built:
+    """Returns what ``build_probing`` wrote."""
     summary, place = read_summary(folder), folder / SENTEVAL_FOLDER
     table = pq.read_table(place / "probing" / SENTENCES_NAME)
-    offset = {"corpus": 0, "altered": num_corpus}
-    rows = np.array([offset[one["part"]] + one["dataset_row"] for one in table.to_pylist()])
+    rows = table["dataset_row"].to_numpy()
+    called = {task.name: task.evaluation_task for task in TASKS}
     tasks = {}
     for name in summary["tasks"]:
-        (called,) = evaluation_tasks([name])
-        data = load_task(task_named(called), place)
+        data = load_task(task_named(called[name]), place)
         tasks[name] = {
             split: BuiltItems(
                 tuple(rows[place] for place in items.sentences), items.labels.astype(np.int64)
@@ -269,7 +204,5 @@ def read_built(folder: Path, num_corpus: int) -> Built:
 
 def built(folder: Path, config: ProbingConfig = CONFIG) -> dict[str, Any]:
     """Builds probing data from the made corpus; returns the summary."""
-    rows = corpus_rows()
-    corpus = write_rows(folder / "corpus", rows)
-    altered = altered_corpus(folder / "altered", corpus, rows, config)
-    return build_probing(corpus, altered, folder / "probing", config)
+    corpus = write_rows(folder / "corpus", corpus_rows())
+    return build_probing(corpus, folder / "probing", config)

@@ -5,10 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+import torch
+
 from models.config.training_config import TrainingConfig
 from models.config.training_presets import preset
+from models.corpus.parsed_corpus import ParsedCorpus
 from models.model.model_folder import save_model
-from models.model.sentence_model import SentenceModel, build_model
+from models.model.sentence_model import SentenceModel, SentenceViews, batch_of, build_model
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
 
@@ -16,6 +21,22 @@ from models.words.word_vectors import WordVectors
 def random_model(config: TrainingConfig, vectors: WordVectors, seed: int) -> SentenceModel:
     """Returns a model with untrained weights, in evaluation mode."""
     return build_model(config, vectors, seed).eval()
+
+
+@torch.no_grad()
+def encoded_one_by_one(
+    model: SentenceModel, corpus: ParsedCorpus
+) -> tuple[list[int], dict[str, npt.NDArray[np.float32]]]:
+    """Returns the rows of a parsed corpus, and their vectors by view, a sentence at a time."""
+    views = SentenceViews(model).eval()
+    rows: list[int] = []
+    found: list[list[torch.Tensor]] = []
+    for block in corpus.blocks():
+        rows += block.rows.tolist()
+        for place in range(len(block)):
+            found.append(views(batch_of(block.slice(place, place + 1), model.config)))
+    matrices = [torch.cat(vectors).numpy() for vectors in zip(*found, strict=True)]
+    return rows, dict(zip(views.names, matrices, strict=True))
 
 
 def write_model(folder: Path, vectors: Path, *, seed: int = 0, **changes: Any) -> Path:

@@ -1,4 +1,4 @@
-"""Stages that write a few bytes, for tests of graphs and records of runs."""
+"""Stages that write a few bytes, for tests of what is looked at before and without a run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import luigi
 
-from tasks.artefact import Artefact, Parts
+from tasks.artefact import Artefact
 
 
 class Grain(Artefact):
@@ -49,23 +49,9 @@ class Bread(Artefact):
     def place(self) -> Path:
         return Path(self.work_folder) / "bread" / "loaf"
 
-    def parts(self) -> Parts:
-        return Parts(4, len(list(self.folder.glob("*.part"))))
-
     def fill(self) -> None:
         self.write_config()
         (self.folder / self.marker).write_text("{}", encoding="utf-8")
-
-
-class Toast(Bread):
-    """Asks for another grain once the first is there."""
-
-    def place(self) -> Path:
-        return Path(self.work_folder) / "toast" / "slice"
-
-    def later(self) -> list[Artefact]:
-        ground = all(task.output().exists() for task in self.requires()["grains"])
-        return [self.clone(Grain, kind="oats")] if ground else []
 
 
 class Meal(luigi.WrapperTask):

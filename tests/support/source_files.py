@@ -12,13 +12,6 @@ from pipeline.sources.files import FilesConfig, TextFiles
 from pipeline.sources.paragraphs import Document, Paragraph
 from pipeline.sources.streams import documents_of
 
-QUOTE = '"'
-STRAY_QUOTES = b"id,text\n" + b"".join(
-    f'{number},"Two lines,\n""{number}"" in\nall.\n"\n'.encode()
-    if number % 5 == 3
-    else f"{number},{'' if number % 7 else QUOTE}Row “{number}” is a text.\n".encode()
-    for number in range(120)
-)
 Read = list[tuple[str, list[str]]]
 
 

@@ -21,7 +21,7 @@ from tests.support.parsed_corpora import stories, write_corpus, write_vectors
 TIMES = ("sentences_per_second", "data_wait_percent", "peak_memory_gib", "seconds")
 CONFIG = preset("laptop", hidden_size=8, epochs=3, batch_size=32)
 # Measuring matrix products takes a second and may end either way from run to run.
-SETTINGS = RunSettings(gemm="default", tensorboard=False)
+SETTINGS = RunSettings(gemm="default")
 
 
 @dataclass(frozen=True)

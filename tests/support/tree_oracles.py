@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from random import Random
 
 import torch
 from torch import Tensor
 
-from models.corpus.relations import RELATIONS
-from models.encoders import (
-    GRU,
-    AddedToWords,
-    ChildSumTreeLSTM,
-    ConstituentPathSum,
-    DependencyPathSum,
-    LinearAverage,
-    NaryTreeLSTM,
-)
+from models.encoders import GRU, ChildSumTreeLSTM, LinearAverage, NaryTreeLSTM
 from models.encoders.gru import GRUCell
 from models.encoders.sentence_batch import SentenceBatch
 
@@ -30,11 +21,6 @@ class Sentence:
     heads: list[int]
     left: list[int]
     right: list[int]
-    relations: list[int] = field(default_factory=list)
-    """Numbers of relations, one a token; none: all are 0."""
-
-    def relation(self, token: int) -> int:
-        return self.relations[token] if self.relations else 0
 
 
 def batch_of(sentences: list[Sentence], *, share_words: bool = True) -> SentenceBatch:
@@ -47,7 +33,6 @@ def batch_of(sentences: list[Sentence], *, share_words: bool = True) -> Sentence
         [head for s in sentences for head in s.heads],
         [child for s in sentences for child in s.left],
         [child for s in sentences for child in s.right],
-        relations=[s.relation(token) for s in sentences for token in range(len(s.words))],
         share_words=share_words,
     )
 
@@ -59,7 +44,6 @@ def random_sentence(random: Random, length: int, *, num_words: int = 9) -> Sente
         heads=random_heads(random, length),
         left=left,
         right=right,
-        relations=[random.randrange(len(RELATIONS)) for _ in range(length)],
     )
 
 
@@ -146,44 +130,6 @@ def nary_state(encoder: NaryTreeLSTM, sentence: Sentence, words: Tensor) -> Tens
         return o * torch.tanh(c), c
 
     return state(0 if sentence.left else -1)[0]
-
-
-def dependency_sum(encoder: DependencyPathSum, sentence: Sentence, words: Tensor) -> Tensor:
-    """Returns the root's state, node by node: equation 1 of `models.encoders.path_sums`."""
-    own, left, right = (
-        encoder.logs.exp().repeat_interleave(words.shape[1] // encoder.logs.shape[1], 1).chunk(3)
-    )
-
-    def state(node: int) -> Tensor:
-        h = own[sentence.relation(node)] * words[node]
-        for k, head in enumerate(sentence.heads):
-            if head == node + 1:
-                gates = left if k < node else right
-                h = h + gates[sentence.relation(k)] * state(k)
-        return h
-
-    return state(sentence.heads.index(0)) / len(sentence.words)
-
-
-def constituent_sum(encoder: ConstituentPathSum, sentence: Sentence, words: Tensor) -> Tensor:
-    """Returns the root's state, node by node: equation 2 of `models.encoders.path_sums`."""
-    repeats = words.shape[1] // len(encoder.offset)
-    left, right = torch.sigmoid(encoder.gates).repeat_interleave(repeats, 1)
-    offset = encoder.offset.repeat_interleave(repeats)
-
-    def state(node: int) -> Tensor:
-        if node < 0:
-            return words[-1 - node]
-        return left * state(sentence.left[node]) + right * state(sentence.right[node]) + offset
-
-    return state(0 if sentence.left else -1) / len(sentence.words)
-
-
-def added_to_words(encoder: AddedToWords, sentence: Sentence, words: Tensor) -> Tensor:
-    """Returns the mean of the words and the share of a DEP."""
-    view = child_sum_state(encoder.view, sentence, words)  # type: ignore[arg-type]
-    assert encoder.projection is not None
-    return words.mean(0) + encoder.share * (encoder.projection.weight @ view)
 
 
 def linear_average(encoder: LinearAverage, sentence: Sentence, words: Tensor) -> Tensor:

@@ -10,20 +10,20 @@ from tasks import FindDuplicates, SplitSentences
 from tests.support.luigi_builds import build
 
 SENTENCE = "The ferry crossed the bay twice a day and nobody remembered a year without it."
-NEARLY = f"{SENTENCE} {SENTENCE.replace('twice', 'once')} Gulls followed it and boys threw stones."
+GULLS = "Gulls followed the boat out, and cried above the wake that it left in the grey water."
 
 
 def task(folder):
-    """Finds near duplicates in two documents, signed by one job each."""
+    """Finds duplicates in two documents, signed by one job each."""
     (folder / "text").mkdir(exist_ok=True)
-    (folder / "text" / "a.txt").write_text(f"{SENTENCE}\n\n{NEARLY}")
-    (folder / "text" / "b.txt").write_text(f"{NEARLY.replace('stones', 'bread')}\n\n{SENTENCE}")
+    (folder / "text" / "a.txt").write_text(f"{SENTENCE}\n\n{GULLS}")
+    (folder / "text" / "b.txt").write_text(f"{GULLS} Boys threw bread.\n\n{SENTENCE}")
     plan = plan_of(TextFiles([folder / "text"], FilesConfig()))
     (folder / "plan.json").write_text(json.dumps(plan.to_dict()))
     return FindDuplicates(
         plan=folder / "plan.json",
         destination=folder / "duplicates",
-        cleaning=CleaningConfig(duplicates="near").to_dict(),
+        cleaning=CleaningConfig(duplicates="exact").to_dict(),
         runs=[[0, 1], [1, 1]],
     )
 
@@ -35,7 +35,7 @@ def test_duplicates_are_found_by_jobs_and_once(tmp_path, monkeypatch):
     found = [duplicates.of(number) for number in range(2)]
     assert [{item: why.reason for item, why in part.items()} for part in found] == [
         {},
-        {0: "near_duplicate", 1: "exact_duplicate"},
+        {1: "exact_duplicate"},
     ]
     stamps = {path: path.stat().st_mtime_ns for path in (tmp_path / "duplicates").iterdir()}
     assert build(task(tmp_path))

@@ -21,8 +21,6 @@ from tests.support.repository import REPOSITORY
 from tests.support.supplied_stages import MadeOfSupplied
 from treeviews.command import main
 
-pytestmark = pytest.mark.usefixtures("unhurried")
-
 
 def luigi_command(*arguments: str, here: Path) -> subprocess.CompletedProcess[str]:
     command = ["-m", "luigi", "--module", "tasks", *arguments, "--local-scheduler"]
@@ -50,9 +48,8 @@ SPLIT = ("run", "SplitSentences", "--source", "files", "--paths", "text.txt", "-
 def test_what_is_done_exits_0(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(SPLIT) == 0
     said = capsys.readouterr().err.splitlines()
-    assert said[0].endswith(" stage 1 of 1 begins: SplitSentences")
-    assert " stage 1 of 1 done in " in said[1]
-    assert said[2].startswith("1 stage done in ")
+    assert " 1 of 1 stages: SplitSentences done in " in said[0]
+    assert said[1].startswith("1 stage done in ")
     assert main(SPLIT) == 0
     assert capsys.readouterr().err.startswith("everything was done before\n")
 
@@ -81,7 +78,7 @@ def test_what_failed_at_work_exits_by_whose_fault_it_is(
     monkeypatch.setattr("tasks.sentences.CorpusSplit", fail)
     assert main(SPLIT) == code
     *shown, sentence, where = capsys.readouterr().err.splitlines()
-    assert len(shown) == 2  # that the stage begins, and that it failed
+    assert len(shown) == 1  # that the stage failed
     assert sentence == f"error: {told}"
     kept = Path(where.removeprefix("traceback: "))
     assert not kept.is_relative_to(here)
@@ -140,7 +137,7 @@ def test_nothing_is_run_where_something_cannot_be(
     """Sentences could be split, but the vectors that are asked for are not there."""
     shared = [*SPLIT[2:], "--views", "SEQ,LIN", "--vectors", "nowhere"]
     assert main(["run", "WriteReport", *shared]) == 2
-    assert "begins" not in capsys.readouterr().err
+    assert "stages" not in capsys.readouterr().err
     assert not (here / "data").exists()
 
 
@@ -149,11 +146,8 @@ def test_what_waits_for_a_file_that_nobody_makes_is_not_done(here: Path, level: 
     module = ("--module", "tests.support.supplied_stages", "--log-level", level)
     ended = luigi_command("MadeOfSupplied", "--folder", str(here), *module, here=here)
     assert ended.returncode == 1
-    told = f"MadeOfSupplied: not run, as {here}/supplied.txt is not there and no stage makes it"
-    assert told in ended.stderr
+    assert "MadeOfSupplied, Supplied: not run, as " in ended.stderr
     assert "stages done" not in ended.stderr
-    (record,) = (here / "work" / "runs").glob("*.json")
-    assert "is not there and no stage makes it" in record.read_text(encoding="utf-8")
 
 
 def test_luigis_talk_comes_with_the_checks_before_a_run(here: Path) -> None:
@@ -198,7 +192,4 @@ def test_what_another_run_holds_up_is_not_done(
     luigi.build(
         [Held(folder=tmp_path, number=2)], worker_scheduler_factory=Shared(), local_scheduler=True
     )
-    assert capsys.readouterr().err.endswith(
-        "error: Held: not run, as another run holds what is needed; run the command again when "
-        "that one has ended\n"
-    )
+    assert "error: Held: not run, as another run holds what is needed" in capsys.readouterr().err

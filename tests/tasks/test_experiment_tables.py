@@ -391,7 +391,7 @@ def small(run: dict[str, Any], tmp_path: Path) -> dict[str, Any]:
     """Parameters of a run of seconds."""
     text = write_stories(tmp_path / "stories", num_documents=12, num_sentences=20)
     run |= {"paths": str(text), "folds": 2, "changes": SMALL, "width": 8}
-    run |= {"held_out_fraction": 0.25, "gemm": "default", "tensorboard": "no", "threads": 1}
+    run |= {"held_out_fraction": 0.25, "gemm": "default", "threads": 1}
     return run
 
 

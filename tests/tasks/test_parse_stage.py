@@ -13,7 +13,6 @@ from pipeline.parsing import parse_shard as parsing
 from pipeline.shards import manifests
 from pipeline.shards.manifests import read_dataset_manifest, shard_path
 from tasks.parsing import ParseConstituents, ParseDependencies, ParseShard, ParseStage
-from tasks.probing_text import AlterSentences
 from tasks.sentences import SplitSentences
 from tasks.workflows import RunAll
 from tests.support.edited_json import edit
@@ -118,7 +117,7 @@ def test_the_main_job_asks_for_the_shards_though_its_report_stands(
 
     assert report.complete()
     assert not root.complete()
-    assert {type(stage) for stage in stages} >= {SplitSentences, ParseDependencies, AlterSentences}
+    assert {type(stage) for stage in stages} >= {SplitSentences, ParseDependencies}
 
 
 @pytest.mark.slow

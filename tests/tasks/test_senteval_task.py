@@ -12,16 +12,16 @@ import pytest
 from pipeline.downloads.evaluation_data.manifest import read_manifest
 from tasks import DownloadSentEval
 from tests.support.download_server import DownloadServer, serving
-from tests.support.evaluation_archives import zipped
+from tests.support.evaluation_archives import tarred
 from tests.support.luigi_builds import build
 
 TENSE = b"tr\tPAST\tIt rained .\n"
-ARCHIVE = zipped({"data/customerr/custrev.pos": b"good\n", "data/customerr/custrev.neg": b"bad\n"})
+ARCHIVE = tarred({"CR/custrev.pos": b"good \n", "CR/custrev.neg": b"bad \n"}, mode="w")
 
 
 @pytest.fixture
 def server() -> Iterator[DownloadServer]:
-    with serving({"past_present.txt": TENSE, "datasmall_NB_ACL12.zip": ARCHIVE}) as found:
+    with serving({"past_present.txt": TENSE, "senteval.tar": ARCHIVE}) as found:
         yield found
 
 

@@ -69,14 +69,6 @@ def test_the_umbc_archive_is_read_without_its_tagged_copies(tmp_path: Path) -> N
     }
 
 
-def test_what_an_archive_leaves_out_is_counted(tmp_path: Path) -> None:
-    paths = written(tmp_path / "umbc_corpus.tar.gz", umbc_archive())
-    task = task_of(tmp_path, source="umbc", paths=paths)
-    assert build(task)
-    manifest = (task.folder / "manifest.json").read_text()
-    assert "not named like text (.possf2)" in manifest
-
-
 @pytest.mark.slow
 def test_a_published_corpus_may_be_a_download(tmp_path: Path) -> None:
     archive = umbc_archive()
@@ -108,26 +100,10 @@ def test_a_book_is_a_document(tmp_path: Path) -> None:
 
 
 def test_the_books_of_sentences_have_one_a_line(tmp_path: Path) -> None:
-    for name in ("books_large_p1.txt", "books_large_p2.txt"):
-        written(tmp_path / name, b"the river rose .\nnobody slept .\n")
-    paths = str(tmp_path / "books_large_p*.txt")
-    found = sentences_of(task_of(tmp_path, source="bookcorpus", paths=paths))
-    assert found["books_large_p2.txt"] == ["the river rose .", "nobody slept ."]
-
-
-def test_the_release_of_books_is_known_in_a_folder_and_beside_nothing_else(tmp_path: Path) -> None:
-    books = tmp_path / "books"
-    books.mkdir()
-    written(books / "books_large_p1.txt", b"the river rose .\nnobody slept .\n")
-    given = {"source": "bookcorpus", "paths": str(books)}
-    found = sentences_of(task_of(tmp_path, **given))
+    written(tmp_path / "books_large_p1.txt", b"the river rose .\nnobody slept .\n")
+    given = {"source": "bookcorpus", "paths": str(tmp_path / "books_large_p*.txt")}
+    found = sentences_of(task_of(tmp_path, paragraphs="line", **given))
     assert found["books_large_p1.txt"] == ["the river rose .", "nobody slept ."]
-
-    with pytest.raises(ValueError, match="have a sentence a line, and paragraphs is 'blank-line'"):
-        task_of(tmp_path, paragraphs="blank-line", **given).content()
-    written(books / "emma.txt", b"Emma rose.\n")
-    with pytest.raises(ValueError, match=r"emma\.txt: stands beside files books_large_p\*"):
-        task_of(tmp_path, **given).content()
 
 
 @pytest.mark.slow
@@ -142,23 +118,6 @@ def test_a_run_tells_of_text_that_was_not_readable(
 
     assert sum(map(len, found.values())) > 10
     assert "text was refused (damaged_file 1): `treeviews inspect" in caplog.text
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("paragraphs", ["blank-line", "line"])
-def test_a_run_tells_of_text_that_is_too_long_to_be_a_paragraph(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, paragraphs: str
-) -> None:
-    caplog.set_level(logging.WARNING, logger="luigi-interface")
-    lines = "The river rose.\n" * 7_000
-    if paragraphs == "line":
-        lines = lines.replace("\n", " ") + "\n"
-    path = written(tmp_path / "a.txt", (lines + "\nNobody slept.\n").encode())
-
-    sentences_of(task_of(tmp_path, source="files", paths=str(path), paragraphs=paragraphs))
-
-    reason = "giant_paragraph" if paragraphs == "blank-line" else "giant_line"
-    assert f"text was refused ({reason} 1)" in caplog.text
 
 
 @pytest.mark.slow
@@ -226,18 +185,11 @@ DATASET = {"source": "hf", "dataset": ".", "text_field": "story"}
     [
         (FILES, "sha256", "0" * 64, "--source url .* with --url"),
         (FILES, "dataset_split", "test", "--source hf"),
-        (FILES, "dataset_revision", "a" * 40, "--source hf"),
-        (FILES, "dataset_config", "english", "--source hf"),
         ({"source": "umbc", "paths": "a.tar"}, "sha256", "0" * 64, "--source url .* with --url"),
         ({"source": "bookcorpus", "paths": "a.txt"}, "text_field", "body", "--source files"),
         (DATASET, "encoding", "latin-1", "--source files"),
-        (DATASET, "sha256", "0" * 64, "--source url .* with --url"),
         ({}, "encoding", "latin-1", "--source files"),
         ({}, "paragraphs", "line", "--source files"),
-        ({}, "text_format", "csv", "--source files"),
-        ({}, "text_field", "body", "--source files"),
-        ({}, "sha256", "0" * 64, "--source url"),
-        ({}, "dataset_split", "test", "--source hf"),
     ],
 )
 def test_a_parameter_that_the_source_does_not_read_is_refused(
@@ -261,19 +213,3 @@ def test_parameters_that_the_source_reads_are_taken(tmp_path: Path) -> None:
         DATASET | {"dataset_split": "test", "dataset_config": "english", "paragraphs": "line"},
     ):
         task_of(tmp_path, **given).requires()
-
-
-def test_what_determines_the_text_determines_the_folder(tmp_path: Path) -> None:
-    paths = written(tmp_path / "a.csv", b"text,body\nOne.,Two.\n")
-    own: dict[str, Any] = {"source": "files", "paths": paths}
-    folders = {
-        task_of(tmp_path, **own, **changes).folder
-        for changes in (
-            {},
-            {"text_field": "text"},
-            {"text_field": "body"},
-            {"text_format": "text"},
-            {"paragraphs": "line"},
-        )
-    }
-    assert len(folders) == 4

@@ -152,7 +152,6 @@ def test_a_plan_goes_further_where_it_does_not_reach_the_limit(
 
 @pytest.mark.slow
 def test_duplicates_go_wherever_they_stand(text: Path, tmp_path: Path) -> None:
-    pytest.importorskip("rensa")
     words = "Nobody who was there that evening could say how the old harbour had looked before."
     for number in (3, 38):
         with (text / f"{number:02d}.txt").open("a", encoding="utf-8") as stream:

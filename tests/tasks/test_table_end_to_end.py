@@ -36,7 +36,6 @@ def compare(folder: Path) -> subprocess.CompletedProcess[str]:
         "held-out-fraction": "0.25",
         "component-kept": "none",
         "folds": "2",
-        "tensorboard": "no",
     }
     return subprocess.run(
         [str(LUIGI), "--module", "tasks", "CompareFrameworks", "--local-scheduler"]

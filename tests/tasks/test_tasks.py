@@ -12,17 +12,12 @@ from luigi.task_register import load_task
 from models.evaluation.tasks.declarations import DERIVED as DERIVED_TASKS
 from pipeline.base.bundled import BUNDLED_MODELS
 from tasks import (
-    AlterSentences,
     BuildProbing,
     EvaluateEncoder,
     EvaluateTask,
-    MakePairs,
-    ParseAlteredConstituents,
-    ParseAlteredDependencies,
     ParseConstituents,
     ParseDependencies,
     RunAll,
-    ShowSentences,
     SplitSentences,
     TrainDependencyParser,
     TrainEncoders,
@@ -35,17 +30,12 @@ from tests.support.sentence_shards import parser_description
 DERIVED: dict[str, object] = {"derived": True, "task": "Tense"}
 STAGES: list[tuple[type[Artefact], dict[str, object]]] = [
     (SplitSentences, {}),
-    (AlterSentences, {}),
     (ParseDependencies, {}),
     (ParseConstituents, {}),
-    (ParseAlteredDependencies, {}),
-    (ParseAlteredConstituents, {}),
     (TrainEncoders, {}),
-    (MakePairs, {}),
     (TrainWordVectors, {}),
     (BuildProbing, {}),
     (EvaluateTask, DERIVED),
-    (ShowSentences, {}),
     (WriteReport, {}),
 ]
 
@@ -86,31 +76,20 @@ def test_output_stands_in_a_folder_that_ends_in_the_digest(
         (SplitSentences, {}, "max_tokens", 50),
         (SplitSentences, {}, "paragraphs", "line"),
         (SplitSentences, {}, "encoding", "latin-1"),
-        (AlterSentences, {}, "held_out_fraction", 0.5),
-        (AlterSentences, {}, "held_out_seed", 3),
-        (AlterSentences, {}, "probing_seed", 3),
-        (AlterSentences, {}, "held_out_unit", "block"),
+        (BuildProbing, {}, "held_out_fraction", 0.5),
+        (BuildProbing, {}, "held_out_seed", 3),
+        (BuildProbing, {}, "held_out_unit", "block"),
+        (BuildProbing, {}, "probing_seed", 3),
         (BuildProbing, {}, "probing_changes", {"test_size": 50}),
         (WriteReport, {}, "further_seeds", [5]),
-        (WriteReport, {}, "baseline", "bag_of_words"),
-        (WriteReport, {}, "map_tasks", "Tense"),
-        (ShowSentences, {}, "map_tasks", ""),
-        (ShowSentences, {}, "queries", ["A dog slept."]),
-        (ShowSentences, {}, "neighbours", 5),
-        (ShowSentences, {}, "changes", {"epochs": 7}),
         (ParseDependencies, {}, "limit", 10),
-        (ParseAlteredDependencies, {}, "probing_seed", 3),
         (TrainEncoders, {}, "views", "SEQ,DEP"),
         (TrainEncoders, {}, "preset", "structured-views"),
         (TrainEncoders, {}, "changes", {"epochs": 7}),
         (TrainEncoders, {}, "seed", 3),
-        (TrainEncoders, {}, "changes", {"pairs_share": 0.3}),
-        (MakePairs, {}, "pairs", {"negatives": 2}),
-        (MakePairs, {}, "held_out_fraction", 0.5),
         (TrainEncoders, {}, "held_out_fraction", 0.5),
         (TrainEncoders, {}, "max_tokens", 50),
         (TrainWordVectors, {}, "vector_changes", {"size": 7}),
-        (BuildProbing, {}, "probing_seed", 3),
         (EvaluateTask, DERIVED, "seed", 3),
         (EvaluateTask, DERIVED | {"encoder": "random-0"}, "changes", {"hidden_size": 8}),
         (EvaluateTask, DERIVED, "encoder", "bag_of_words"),
@@ -149,7 +128,6 @@ def test_a_significant_parameter_changes_the_path(
         ("sentences_at_once", 64),
         ("keep_checkpoints", 5),
         ("checkpoint_every_seconds", 5.0),
-        ("tensorboard", "no"),
     ],
 )
 def test_a_machine_setting_changes_no_path(
@@ -160,38 +138,6 @@ def test_a_machine_setting_changes_no_path(
     assert path_of(WriteReport, tmp_path, **base) == path_of(
         WriteReport, tmp_path, **(base | {parameter: value})
     )
-
-
-def test_parts_with_negatives_of_their_own_are_of_the_training_and_not_of_the_machine(
-    tmp_path: Path, text: Path
-) -> None:
-    base: dict[str, object] = {"source": "files", "paths": str(text)}
-    alone = {"gather_negatives": False}
-
-    two = TrainEncoders(work_folder=tmp_path, **base, changes=alone | {"parts": 2}, processes=2)
-    four = TrainEncoders(work_folder=tmp_path, **base, changes=alone | {"parts": 4}, processes=2)
-
-    assert two.folder != four.folder
-    assert two.launch().processes == 2
-    with pytest.raises(ValueError, match="parts is 4, processes is 2; make them equal"):
-        four.launch()
-
-
-def test_a_training_asks_for_pairs_where_its_batches_are_to_have_some(
-    tmp_path: Path, text: Path
-) -> None:
-    base: dict[str, Any] = {"source": "files", "paths": str(text), "held_out_fraction": 0.5}
-    changes = {"pairs_share": 0.25, "pair_negatives": 2, "held_out_block_sentences": 10}
-
-    without = TrainEncoders(work_folder=tmp_path, **base, changes={"pair_negatives": 2})
-    task = TrainEncoders(work_folder=tmp_path, **base, changes=changes, views="SEQ,DEP")
-
-    assert "pairs" not in without.requires()
-    pairs = task.requires()["pairs"]
-    assert isinstance(pairs, MakePairs)
-    assert pairs.config.negatives == 2
-    assert pairs.hold_out == task.config.hold_out
-    assert set(pairs.requires()) == {"sentences", "dependencies", "constituents"}
 
 
 @pytest.mark.parametrize(
@@ -235,11 +181,8 @@ def test_the_job_of_a_training_holds_its_machine_settings(
     }
     counts = {"threads": 6, "processes": 2, "max_restarts": 3}
     parameters = {"work_folder": tmp_path, "source": "files", "paths": str(text), **given, **counts}
-    for choice in ("auto", "yes", "no"):
-        luigi.task_register.Register.clear_instance_cache()
-        TrainEncoders(**parameters, tensorboard=choice).run()
+    TrainEncoders(**parameters).run()
 
-    assert [job["settings"]["tensorboard"] for job in jobs] == [None, True, False]
     assert jobs[0]["settings"].items() >= given.items()
     assert jobs[0]["launch"] == counts
 
@@ -270,17 +213,6 @@ def test_both_parses_stand_beside_the_sentences(tmp_path: Path, text: Path) -> N
 
     assert ParseDependencies(**base).folder.parent == corpus
     assert ParseConstituents(**base).folder.parent == corpus
-
-
-def test_altering_the_held_out_sentences_parses_the_corpus_no_second_time(
-    tmp_path: Path, text: Path
-) -> None:
-    base = {"work_folder": tmp_path, "source": "files", "paths": str(text)}
-    corpus, altered = ParseConstituents(**base), ParseAlteredConstituents(**base)
-
-    assert AlterSentences(**base).requires()["constituents"].task_id == corpus.task_id
-    assert altered.folder.parent == AlterSentences(**base).folder.parent != corpus.folder.parent
-    assert ParseConstituents(**base, limit=10).folder != corpus.folder
 
 
 def test_a_preset_brings_its_own_views_unless_others_are_given(tmp_path: Path, text: Path) -> None:
@@ -347,7 +279,7 @@ def test_a_view_alone_waits_for_the_embeddings_of_the_whole(tmp_path: Path, text
     [
         ({"changes": {"hidden_size": 200}}, 400),
         ({"changes": {"hidden_size": 200, "words_beside": 1.0}}, 500),
-        ({"views": "DEPSUM,CONST", "vectors": Path("corpus"), "vector_changes": {"size": 50}}, 306),
+        ({"views": "BOW,CONST", "vectors": Path("corpus"), "vector_changes": {"size": 50}}, 306),
     ],
 )
 def test_the_projected_words_are_as_wide_as_the_trained_views(
@@ -380,14 +312,6 @@ def test_a_change_of_a_field_with_a_parameter_of_its_own_is_refused(
 
     with pytest.raises(ValueError, match=rf"{parameter} sets seed: use the parameters"):
         task.output()
-
-
-def test_the_size_of_the_probing_tasks_does_not_parse_again(tmp_path: Path, text: Path) -> None:
-    base = {"work_folder": tmp_path, "source": "files", "paths": str(text)}
-    before = ParseAlteredDependencies(**base).output().path
-    smaller = ParseAlteredDependencies(probing_changes={"test_size": 50}, **base)
-
-    assert smaller.output().path == before
 
 
 def test_a_missing_parser_is_named(tmp_path: Path, text: Path) -> None:
@@ -520,24 +444,6 @@ def test_a_task_that_luigi_makes_anew_has_its_whole_address_and_tells_none(tmp_p
     except ValueError as error:
         assert "https://***@host" in task.on_failure(error)
         assert "hunter2" not in task.on_failure(error)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"baseline": "glove"}, "baseline 'glove': no such row; choose among random weights, pair"),
-        ({"map_tasks": "BSO"}, "map_tasks: BSO cannot be mapped; choose among SentLen, WC"),
-        ({"neighbours": 0}, "neighbours must lie between 1 and 20, got 0"),
-        ({"queries": [3]}, "sentence 0 \\(from 0\\) is int, not a string"),
-    ],
-)
-def test_what_a_report_cannot_show_is_refused_before_work_begins(
-    parameters: dict[str, object], message: str, tmp_path: Path, text: Path
-) -> None:
-    task = WriteReport(work_folder=tmp_path, source="files", paths=str(text), **parameters)
-    with pytest.raises(ValueError, match=message):
-        for needed in luigi.task.flatten(task.requires()):
-            needed.requires()
 
 
 @pytest.mark.slow

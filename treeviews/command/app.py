@@ -30,11 +30,10 @@ from treeviews.command import (
     parse,
     presets,
     run,
-    runs,
     status,
     vectors,
     vocabulary,
-    why,
+    work_folder,
 )
 from treeviews.command.output import write_no_more
 
@@ -53,9 +52,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 run.add_to(app)
-runs.add_to(app)
 status.add_to(app)
-why.add_to(app)
+work_folder.add_to(app)
 encode.add_to(app)
 parse.add_to(app)
 evaluate.add_to(app)

@@ -52,9 +52,6 @@ def encode(
     dependency_parser: DependencyParser = None,
     constituency_parser: ConstituencyParser = None,
     normalize: Annotated[bool, typer.Option("--normalize", help="Give each row length 1.")] = False,
-    processes: Annotated[
-        int, typer.Option(min=1, help="How many share the sentences, each with its own encoder.")
-    ] = 1,
 ) -> None:
     """Embed sentences: encode english < sentences.txt > embeddings.npy.
 
@@ -80,7 +77,7 @@ def encode(
         constituency_parser=constituency_parser,
     )
     pools = tuple(name.strip() for name in pooling.split(","))
-    asked = Asked(pools, batch_size, processes)  # type: ignore[arg-type]
+    asked = Asked(pools, batch_size)  # type: ignore[arg-type]
     with nullcontext(sys.stdin.buffer) if source is None else source.open("rb") as lines:
         found = string_encoder(encoder, EncoderSettings.from_dict(settings))
         started = time.perf_counter()

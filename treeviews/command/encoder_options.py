@@ -11,7 +11,7 @@ EncoderArgument = Annotated[
     str,
     typer.Argument(
         metavar="ENCODER",
-        help="english or another that ships (treeviews models list), a model's folder, "
+        help="english or another that ships (treeviews list), a model's folder, "
         "bag_of_words, sif, random-SEED, views as MODEL@VIEW+MODEL@VIEW, or package.module:name of "
         "a function of your own, whose module's code is run.",
     ),

@@ -1,4 +1,4 @@
-"""``treeviews evaluate``: any encoder's scores on SentEval's and MTEB's tasks."""
+"""``treeviews evaluate``: any encoder's scores on SentEval's tasks."""
 
 from __future__ import annotations
 
@@ -49,21 +49,10 @@ def evaluate(
     ] = None,
     data: Annotated[
         Path | None,
-        typer.Option(help="SentEval's data folder: it holds downstream/, probing/ and words/."),
-    ] = None,
-    mteb_data: Annotated[
-        Path | None,
-        typer.Option(
-            help="A folder that has a folder an MTEB task; beside --data, its tasks are called "
-            "mteb-NAME."
-        ),
+        typer.Option(help="SentEval's data folder: it holds downstream/ and probing/."),
     ] = None,
     tasks: Annotated[
-        str,
-        typer.Option(
-            help="Names separated by commas, or all; --list names them. words-NAME has the graded "
-            "pairs of words/NAME.tsv; all leaves such out."
-        ),
+        str, typer.Option(help="Names separated by commas, or all; --list names them.")
     ] = "all",
     list_tasks: Annotated[bool, typer.Option("--list", help="List the tasks and end.")] = False,
     out: Annotated[
@@ -74,22 +63,15 @@ def evaluate(
         ),
     ] = None,
     name: Annotated[str | None, typer.Option(help="What tables call the encoder.")] = None,
-    cache: Annotated[Path, typer.Option(help="Folder that keeps embeddings.")] = Path(
-        "results/embeddings"
-    ),
     parses: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder that keeps tokens and parses for other encoders; by default parses/ "
-            "beside --cache."
-        ),
-    ] = None,
+        Path, typer.Option(help="Folder that keeps tokens and parses for other encoders.")
+    ] = Path("results/parses"),
     encoder_version: Annotated[
         str | None,
         typer.Option(
-            help="For a function of your own: what its embeddings and results are kept under, "
-            "beside the checksum of its module; change it when anything else changes that the "
-            "function reads or imports. Without it both are made anew each time."
+            help="For a function of your own: what its results are kept under, beside the "
+            "checksum of its module; change it when anything else changes that the function reads "
+            "or imports. Without it results are made anew each time."
         ),
     ] = None,
     representation: Annotated[str, typer.Option(help="plain or multi-view.")] = "plain",
@@ -154,10 +136,8 @@ def evaluate(
     if list_tasks:
         _list_tasks(as_json)
         return
-    if encoder is None or (data is None and mteb_data is None):
-        raise typer.BadParameter(
-            "give --encoder and --data or --mteb-data, or --list for the tasks"
-        )
+    if encoder is None or data is None:
+        raise typer.BadParameter("give --encoder and --data, or --list for the tasks")
     protocol = json_object(protocol_changes, "--protocol-changes", '{"standardise": true}')
     if doubled := sorted(set(protocol) & set(OPTION_OF_PROTOCOL)):
         options = ", ".join(OPTION_OF_PROTOCOL[field] for field in doubled)
@@ -174,11 +154,9 @@ def evaluate(
         EvaluationRequest(
             encoder=encoder,
             data=data,
-            mteb_data=mteb_data,
             tasks=tasks,
             out=out,
             name=name,
-            cache=cache,
             parses=parses,
             encoder_version=encoder_version,
             representation=representation,
@@ -209,14 +187,13 @@ def evaluate(
 
 
 def _list_tasks(as_json: bool) -> None:
-    from models.evaluation_request import known_tasks
+    from models.evaluation.tasks.declarations import TASKS
 
-    shown = known_tasks()
     if as_json:
-        print_json([asdict(task) for task in shown])
+        print_json([asdict(task) for task in TASKS])
         return
-    width = max(len(task.name) for task in shown)
-    print(*(f"{task.name:{width}}  {task.description}" for task in shown), sep="\n")
+    width = max(len(task.name) for task in TASKS)
+    print(*(f"{task.name:{width}}  {task.description}" for task in TASKS), sep="\n")
 
 
 def _print_results(evaluated: Evaluated, as_json: bool) -> None:

@@ -251,6 +251,13 @@ def export(
         Literal["conllu", "brackets", "json", "spacy"] | None,
         typer.Option("--format", help="By default what --out ends in."),
     ] = None,
+    from_source: Annotated[
+        bool,
+        typer.Option(
+            "--from-source",
+            help="Text and character offsets of the source, which is read again for them.",
+        ),
+    ] = False,
     stage: Stages = None,
     as_json: AsJson = False,
 ) -> None:
@@ -261,11 +268,13 @@ def export(
     form = form or export_format(out)
     if form != "spacy" or out.suffix == ".spacy":
         check_output(out)
-    done = written(_selected(path, stage, tell=True), out, form)
+    done = written(_selected(path, stage, tell=True), out, form, from_source=from_source)
     if as_json:
         print_json(asdict(done))
         return
     counts = f"{done.sentences:,} sentences, {done.tokens:,} tokens, {done.refused:,} refused"
+    if done.placed is not None and (unplaced := done.sentences + done.refused - done.placed):
+        counts += f", {unplaced:,} without a place in the source (cleaned, or half a character)"
     _print_lines([f"{counts}, {done.bytes:,} bytes, {done.seconds:.1f} s", done.path])
 
 

@@ -1,10 +1,9 @@
-"""``treeviews models``: what encoders there are, what one is, and passing one on."""
+"""``treeviews models``: what an encoder is, more words for it, and passing it on."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -20,50 +19,14 @@ def add_to(app: typer.Typer) -> None:
     group = typer.Typer(
         no_args_is_help=True,
         rich_markup_mode=None,
-        help="List, show, expand and pass on encoders.",
+        help="Show, expand and pass on encoders.",
     )
-    group.command("list")(list_models)
     group.command("show")(show)
     group.command("expand")(expand)
     group.command("export")(export)
     group.command("push")(push)
     group.command("fetch")(fetch)
     app.add_typer(group, name="models")
-
-
-def list_models(
-    folder: Annotated[Path, typer.Option("--in", help="Folder of models that you trained.")] = Path(
-        "data/work/models"
-    ),
-    as_json: AsJson = False,
-) -> None:
-    """List the encoders that ship and those that you trained."""
-    from models.listing import listed_models
-    from models.report.markdown import markdown_table
-
-    found = listed_models(folder)
-    if as_json:
-        print_json(found)
-        return
-    rows = [_row(model) for model in found]
-    heads = ("model", "where", "views", "parses", "seed", "MB")
-    print(markdown_table(heads, rows, num_text_columns=4))
-
-
-def _row(facts: Mapping[str, Any]) -> tuple[str, ...]:
-    from pipeline.base.foreign_text import printable
-
-    where = "ships" if facts["ships"] else printable(facts["path"])
-    if "damaged" in facts:
-        return (facts["name"], where, f"damaged: {printable(facts['damaged'])}", "", "", "")
-    return (
-        facts["name"],
-        where,
-        ",".join(facts["views"]),
-        ", ".join(facts["needs"]) or "nothing",
-        "" if facts["ships"] else str(facts["seed"]),
-        f"{facts['bytes'] / 1e6:.1f}",
-    )
 
 
 def show(model: ModelArgument, as_json: AsJson = False) -> None:

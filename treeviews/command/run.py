@@ -26,14 +26,19 @@ def run(context: typer.Context) -> int:
 
     Its parameters are Luigi's; `treeviews run STAGE --help` lists them.
     """
-    arguments = list(context.args)
-    named = bool(arguments) and not arguments[0].startswith("-")
-    stage = arguments.pop(0) if named else DEFAULT_STAGE
+    stage, arguments = stage_and_arguments(context)
     if {"-h", "--help"} & set(arguments):
-        return _print_help(stage if named else None)
+        return _print_help(stage if stage in context.args else None)
     from tasks.command_line import run_stage
 
     return run_stage(stage, arguments)
+
+
+def stage_and_arguments(context: typer.Context) -> tuple[str, list[str]]:
+    """Returns the stage that is named, or the default one, and the parameters."""
+    arguments = list(context.args)
+    named = bool(arguments) and not arguments[0].startswith("-")
+    return (arguments.pop(0) if named else DEFAULT_STAGE), arguments
 
 
 def _print_help(stage: str | None) -> int:

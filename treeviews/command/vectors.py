@@ -29,9 +29,9 @@ def import_(
     file: Annotated[
         Path,
         typer.Argument(
-            help="GloVe's or word2vec's text, fastText's .vec or .bin, word2vec's .bin, gensim's "
-            "KeyedVectors; also .gz, .bz2, .xz, .zst, .zip. Or what data download vectors brought: "
-            "its name, such as glove-840b, or its folder."
+            help="GloVe's or word2vec's text, fastText's .vec, word2vec's .bin; also .gz, .bz2, "
+            ".xz, .zst, .zip. Or what data download vectors brought: its name, such as glove-840b, "
+            "or its folder."
         ),
     ],
     out: Annotated[Path, typer.Option(help="The new folder.")],
@@ -39,10 +39,6 @@ def import_(
         Path | None,
         typer.Option(help="Take these words alone: CountVocabulary's .parquet, .json or text."),
     ] = None,
-    kind: Annotated[
-        Literal["auto", "text", "word2vec", "fasttext", "gensim"],
-        typer.Option("--format", help="What the file is; by default its first bytes tell."),
-    ] = "auto",
     member: Annotated[str, typer.Option(help="Of a .zip with several files, which.")] = "",
     kept_as: Annotated[
         Literal["float16", "float32"], typer.Option(help="Half precision takes half the bytes.")
@@ -60,14 +56,12 @@ def import_(
     as_json: AsJson = False,
 ) -> None:
     """Make a folder of a file of word vectors, for --vectors."""
-    from pipeline.base.atomic_files import removed_if_unused
     from pipeline.downloads.word_vectors import file_to_import
     from pipeline.vectors.import_vectors import ImportConfig, import_vectors
 
-    config = ImportConfig(kind, member, kept_as, lower_case, max_words, max_malformed)
+    config = ImportConfig(member, kept_as, lower_case, max_words, max_malformed)
     file = file_to_import(file, work_folder)
-    with removed_if_unused(out):
-        facts = import_vectors(file, out, config, vocabulary=vocabulary)
+    facts = import_vectors(file, out, config, vocabulary=vocabulary)
     if as_json:
         print_json(facts)
         return

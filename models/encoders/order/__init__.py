@@ -7,7 +7,6 @@ is whose child.
 
 from models.encoders.order.binary import BinarySchedule
 from models.encoders.order.dependency import DependencySchedule
-from models.encoders.order.paths import PathSchedule
 from models.encoders.order.sequence import Reading, SequenceSchedule
 
-__all__ = ["BinarySchedule", "DependencySchedule", "PathSchedule", "Reading", "SequenceSchedule"]
+__all__ = ["BinarySchedule", "DependencySchedule", "Reading", "SequenceSchedule"]

@@ -4,30 +4,20 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from models.config.held_out import HoldOut
 from models.evaluation.derived.classes import Candidate
 from models.evaluation.derived.declarations import (
-    PROBING_TASKS,
     TASKS,
     DerivedTask,
-    Family,
     in_declared_order,
-    of_family,
 )
 from models.evaluation.derived.export import SENTEVAL_FOLDER, write_senteval_files
-from models.evaluation.derived.held_out.altered_sentences import Alteration, read_plan
 from models.evaluation.derived.held_out.config import SPLITS, ProbingConfig, text_key
-from models.evaluation.derived.held_out.held_out_rows import (
-    HeldOutRow,
-    Parse,
-    ParsedSentence,
-    parsed_rows,
-)
+from models.evaluation.derived.held_out.held_out_rows import ParsedSentence, parsed_rows
 from models.evaluation.derived.splits import (
     SPLITS_BY,
     Chosen,
@@ -61,81 +51,35 @@ class HeldOutPart:
         return self.num_rows - len(self.parsed)
 
 
-def read_held_out(
-    corpus: ParsedFolders, altered: ParsedFolders, config: ProbingConfig
-) -> tuple[HeldOutPart, HeldOutPart]:
-    """Returns the held-out sentences of a parsed corpus, and all of its altered ones.
+def read_held_out(corpus: ParsedFolders, config: ProbingConfig) -> HeldOutPart:
+    """Returns the held-out sentences of a parsed corpus.
 
     A row that a parser could not take has a number but no parsed sentence, so the numbering does
-    not depend on the parsers. Those of the corpus come first. An altered sentence keeps the place
-    in the text that it was made from.
-
-    Args:
-        corpus: the parsed corpus.
-        altered: the parsed output of ``make_altered_sentences``.
+    not depend on the parsers.
 
     Raises:
         FileNotFoundError: a stage is not complete.
-        ValueError: the stages do not have the same rows, or the altered sentences were made from
-            other held-out sentences.
+        ValueError: the stages do not have the same rows.
     """
-    plan = read_plan(altered.sentences)
-    intact, changed = HeldOutPart(), HeldOutPart()
-    places: dict[int, HeldOutRow] = {}
-    for row, parse in _parsed(corpus, config.hold_out, config.max_sentences):
-        places[row.dataset_row] = row
+    stages = {"dependencies": corpus.dependencies, "constituents": corpus.constituents}
+    rows = parsed_rows(corpus.sentences, stages, config.hold_out, limit=config.max_sentences)
+    part = HeldOutPart()
+    for row, parse in rows:
         if parse is not None:
-            sentence = _sentence(intact.num_rows, row, row, parse, config)
-            intact_in = plan.intact_in.get(row.dataset_row, frozenset())
-            intact.parsed.append(replace(sentence, intact_in=intact_in))
-        intact.num_rows += 1
-    for row, parse in _parsed(altered, HoldOut(fraction=1.0)):
-        alteration = plan.alterations[row.dataset_row]
-        place = _place_of(alteration, places, altered)
-        if parse is not None:
-            sentence = _sentence(intact.num_rows + changed.num_rows, row, place, parse, config)
-            changed.parsed.append(replace(sentence, alteration=alteration.kind))
-        changed.num_rows += 1
-    return intact, changed
-
-
-def _place_of(
-    alteration: Alteration, places: Mapping[int, HeldOutRow], altered: ParsedFolders
-) -> HeldOutRow:
-    if alteration.corpus_row not in places:
-        raise ValueError(
-            f"{altered.sentences}: made from row {alteration.corpus_row} of the corpus, which is "
-            "not held out; alter the sentences again"
-        )
-    return places[alteration.corpus_row]
-
-
-def _parsed(
-    folders: ParsedFolders, hold_out: HoldOut, limit: int | None = None
-) -> Iterator[tuple[HeldOutRow, Parse | None]]:
-    stages = {"dependencies": folders.dependencies, "constituents": folders.constituents}
-    return parsed_rows(folders.sentences, stages, hold_out, limit=limit)
-
-
-def _sentence(
-    number: int, row: HeldOutRow, place: HeldOutRow, parse: Parse, config: ProbingConfig
-) -> ParsedSentence:
-    """Returns the sentence of a row, at the place in the text that it has or was made from."""
-    place_and_words = (place.document_id, place.sentence_index, row.tokens)
-    return replace(
-        ParsedSentence(number, *place_and_words, *parse),
-        dataset_row=row.dataset_row,
-        unit=config.hold_out.unit_of(place.document_id, place.sentence_index),
-    )
+            place = (row.document_id, row.sentence_index)
+            unit = config.hold_out.unit_of(*place)
+            sentence = ParsedSentence(part.num_rows, *place, row.tokens, *parse)
+            part.parsed.append(replace(sentence, dataset_row=row.dataset_row, unit=unit))
+        part.num_rows += 1
+    return part
 
 
 SUMMARY_NAME = "probing.json"
-FORMAT_VERSION = 5
+FORMAT_VERSION = 6
 
 
 def build_probing(
     corpus: ParsedFolders,
-    altered: ParsedFolders,
     out: Path,
     config: ProbingConfig,
     *,
@@ -149,47 +93,39 @@ def build_probing(
 
     Args:
         corpus: the parsed corpus.
-        altered: the parsed output of ``make_altered_sentences``.
         out: folder to write.
         parsers: checksum of each stage's parser, where it parsed exactly and is known: encoders
             that read by the same parsers take the sentences' parses as they are.
 
     Returns:
         The summary: classes, counts and chance of each task, absent tasks with reasons, counts
-        of sentences left out by family of tasks, and the configuration.
+        of sentences left out, and the configuration.
 
     Raises:
         FileNotFoundError: a stage is not complete.
         ValueError: no sentence is left, too few for any probing task, or the stages do not fit
             together.
     """
-    intact, changed = read_held_out(corpus, altered, config)
-    excluded: dict[Family, Counter[str]] = {
-        "probing": Counter(no_parse=intact.num_without_parse + changed.num_without_parse),
-        "discourse": Counter(no_parse=intact.num_without_parse),
-    }
-    usable: dict[Family, list[ParsedSentence]] = {
-        "probing": _usable([*intact.parsed, *changed.parsed], excluded["probing"], config),
-        "discourse": _usable(intact.parsed, excluded["discourse"]),
-    }
-    sentences = usable["probing"]
-    if not sentences:
-        counts = ", ".join(f"{why} {count:,}" for why, count in excluded["probing"].items())
+    held_out = read_held_out(corpus, config)
+    sentences = _usable(held_out, config)
+    if not sentences.probed:
+        counts = ", ".join(f"{why} {count:,}" for why, count in sentences.excluded.items())
         raise ValueError(
             f"{corpus.sentences}: no held-out sentence is left for probing "
             f"({counts}); {config.hold_out.remedy} or give a larger corpus"
         )
-    built = _build_tasks(usable, config)
-    if not of_family(built.tasks, "probing"):
-        raise ValueError(f"{corpus.sentences}: {_shortfall(built, len(sentences), config)}")
+    built = _build_tasks(sentences, config)
+    if not built.tasks:
+        reason = _shortfall(built, len(sentences.probed), config)
+        raise ValueError(f"{corpus.sentences}: {reason}")
     summary = {
         "format_version": FORMAT_VERSION,
         "config": config.to_dict(),
         "tasks": built.tasks,
         "absent": built.absent,
-        "num_rows": intact.num_rows + changed.num_rows,
-        "num_usable": {family: len(found) for family, found in usable.items()},
-        "excluded": {family: dict(sorted(found.items())) for family, found in excluded.items()},
+        "num_rows": held_out.num_rows,
+        "num_usable": len(sentences.probed),
+        "excluded": dict(sorted(sentences.excluded.items())),
     }
     # A corpus's folder bears its name, and the digest of what its text was made from.
     name = corpus.sentences.resolve().parent.name
@@ -224,6 +160,17 @@ def read_summary(folder: Path) -> dict[str, Any]:
 
 
 @dataclass(slots=True)
+class _Usable:
+    """Held-out sentences that tasks take, none of them twice."""
+
+    excluded: Counter[str]
+    """Sentences in no task but those of any length, by reason."""
+    probed: list[ParsedSentence] = field(default_factory=list)
+    """Within the limits of length."""
+    of_any_length: list[ParsedSentence] = field(default_factory=list)
+
+
+@dataclass(slots=True)
 class _Built:
     tasks: dict[str, Any] = field(default_factory=dict)
     absent: dict[str, str] = field(default_factory=dict)
@@ -232,32 +179,24 @@ class _Built:
     chosen: dict[str, Chosen] = field(default_factory=dict)
 
 
-def _build_tasks(
-    usable: Mapping[Family, Sequence[ParsedSentence]], config: ProbingConfig
-) -> _Built:
+def _build_tasks(usable: _Usable, config: ProbingConfig) -> _Built:
     built = _Built()
     for task in TASKS:
-        sentences, own = usable[task.family], config.of_share(task.share)
+        sentences = usable.of_any_length if task.any_length else usable.probed
         candidates = task.candidates(sentences, config)
-        built.available[task.name] = num_available(task, candidates, own)
-        shares = split_shares(built.available[task.name], own)
+        built.available[task.name] = num_available(task, candidates, config)
+        shares = split_shares(built.available[task.name], config)
         splits = SPLITS_BY[task.split_by](candidates, shares, config)
         by_split: dict[str, list[Candidate]] = defaultdict(list)
         for candidate in candidates:
             by_split[splits.of(candidate)].append(candidate)
-        chosen, reason = choose(task, by_split, own)
+        chosen, reason = choose(task, by_split, config)
         if reason is None:
             chosen, reason = _finished(task, chosen, config)
         if reason is not None:
             built.absent[task.name] = reason
             continue
-        described = _describe(task, chosen, splits.unit, config)
-        num_chosen = sum(described["sizes"].values())
-        described["left_out"] = {
-            "no_item": len(sentences) - len(candidates),
-            "not_drawn": len(candidates) - num_chosen,
-        }
-        built.tasks[task.name] = described
+        built.tasks[task.name] = _describe(task, chosen, splits.unit, config)
         built.chosen[task.name] = chosen
     return built
 
@@ -279,34 +218,33 @@ def _finished(
 
 def _shortfall(built: _Built, num_usable: int, config: ProbingConfig) -> str:
     """Returns what the task with the most sentences lacks, and what would give it them."""
-    nearest = max(of_family(built.absent, "probing"), key=lambda name: built.available[name])
+    nearest = max(built.absent, key=lambda name: built.available[name])
     fields = ("min_train", "min_dev", "min_test", "min_class_train")
     halved = json.dumps({name: max(1, getattr(config, name) // 2) for name in fields})
     return (
-        f"{num_usable} usable held-out sentences are too few for any of the {len(PROBING_TASKS)} "
+        f"{num_usable} usable held-out sentences are too few for any of the {len(TASKS)} "
         f"probing tasks. The nearest, {nearest}, has {built.available[nearest]} after balancing: "
         f"{built.absent[nearest]}. Give more text, {config.hold_out.remedy}, or accept smaller "
         f"tasks, such as --probing-changes '{halved}'"
     )
 
 
-def _usable(
-    sentences: Iterable[ParsedSentence],
-    excluded: Counter[str],
-    limits: ProbingConfig | None = None,
-) -> list[ParsedSentence]:
-    """Returns the first sentence of each text, counting the others; None limits no length."""
+def _usable(held_out: HeldOutPart, limits: ProbingConfig) -> _Usable:
+    """Returns the first sentence of each text, counting the others."""
+    usable = _Usable(excluded=Counter(no_parse=held_out.num_without_parse))
     seen: set[str] = set()
-    usable: list[ParsedSentence] = []
-    for sentence in sentences:
+    for sentence in held_out.parsed:
         text = text_key(sentence.tokens)
-        if limits is not None and not limits.takes_length(len(sentence.tokens)):
-            excluded["outside_length_limits"] += 1
-        elif text in seen:
-            excluded["duplicate_text"] += 1
+        is_first = text not in seen
+        seen.add(text)
+        if is_first:
+            usable.of_any_length.append(sentence)
+        if not limits.takes_length(len(sentence.tokens)):
+            usable.excluded["outside_length_limits"] += 1
+        elif is_first:
+            usable.probed.append(sentence)
         else:
-            seen.add(text)
-            usable.append(sentence)
+            usable.excluded["duplicate_text"] += 1
     return usable
 
 
@@ -314,18 +252,13 @@ def _describe(
     task: DerivedTask, chosen: Chosen, split_by: str, config: ProbingConfig
 ) -> dict[str, Any]:
     counts = {split: Counter(c.label for c in chosen[split]) for split in SPLITS}
-    train = [c.sentence for c in chosen["train"]]
     test = [c.sentence for c in chosen["test"]]
     commonest = min(counts["train"], key=lambda label: (-counts["train"][label], label))
     units = [sentence.unit for sentence in test]
     by_unit = draws_units(units)
     return {
-        "description": task.description,
         "label_rule": task.label_rule,
-        "family": task.family,
-        "citation": task.citation,
         "differs": task.differs,
-        "published_chance": task.published_chance,
         "balance": task.balance,
         "split_by": split_by,
         "classes": sorted(counts["train"]),
@@ -335,5 +268,4 @@ def _describe(
         "chance": 100.0 * counts["test"][commonest] / len(test),
         "resampled_by": config.held_out_unit if by_unit else "sentence",
         "num_resampled": len(set(units) if by_unit else {sentence.row for sentence in test}),
-        "measures": {name: measure(train) for name, measure in task.measures.items()},
     }

@@ -53,7 +53,7 @@ def top_constituents(sentence: ParsedSentence) -> str | None:
     A word that hangs from S directly gives its part-of-speech tag. None where the top is no S.
     """
     below = below_top_clause(sentence)
-    return None if below is None else " ".join(constituent.label for constituent in below)
+    return None if below is None else " ".join(below)
 
 
 def tense(sentence: ParsedSentence) -> Marked | None:
@@ -137,11 +137,6 @@ class Candidate:
         return text_key([token for sentence in self.sentences for token in sentence.tokens])
 
 
-def intact_of(sentences: Sequence[ParsedSentence]) -> list[ParsedSentence]:
-    """Returns the sentences that stand in the corpus as they are."""
-    return [sentence for sentence in sentences if not sentence.alteration]
-
-
 def quantile_bins(values: Sequence[int], num_bins: int) -> list[int]:
     """Returns the upper edges (exclusive) that cut sorted integers into bins of like size.
 
@@ -158,7 +153,7 @@ def by_rule(
     """Returns a task's candidates function for a rule that labels one sentence at a time."""
 
     def candidates(sentences: Sequence[ParsedSentence], config: ProbingConfig) -> list[Candidate]:
-        marked = [(sentence, rule(sentence)) for sentence in intact_of(sentences)]
+        marked = [(sentence, rule(sentence)) for sentence in sentences]
         return [Candidate(sentence, m.label, m.word) for sentence, m in marked if m is not None]
 
     return candidates
@@ -166,8 +161,7 @@ def by_rule(
 
 def length_bins(sentences: Sequence[ParsedSentence], config: ProbingConfig) -> list[Candidate]:
     """Labels sentences by the quantile bin of their number of tokens."""
-    intact = intact_of(sentences)
-    lengths = [len(sentence.tokens) for sentence in intact]
+    lengths = [len(sentence.tokens) for sentence in sentences]
     edges = quantile_bins(lengths, config.num_length_bins)
     if not edges:
         return []
@@ -175,7 +169,7 @@ def length_bins(sentences: Sequence[ParsedSentence], config: ProbingConfig) -> l
     names = [f"{low:02d}-{high - 1:02d}" for low, high in pairwise(bounds)]
     return [
         Candidate(sentence, names[bisect_right(edges, length)])
-        for sentence, length in zip(intact, lengths, strict=True)
+        for sentence, length in zip(sentences, lengths, strict=True)
     ]
 
 
@@ -185,13 +179,12 @@ def word_content(sentences: Sequence[ParsedSentence], config: ProbingConfig) -> 
     The set is the most frequent words below the function words, as many as have enough sentences
     for every split.
     """
-    intact = intact_of(sentences)
-    bags = [{token.lower() for token in sentence.tokens} for sentence in intact]
+    bags = [{token.lower() for token in sentence.tokens} for sentence in sentences]
     counts = Counter(word for bag in bags for word in bag if _is_content_word(word))
     needed = config.sentences_of_a_class
-    band = [word for word, n in counts.items() if needed <= n <= MAX_WORD_SHARE * len(intact)]
+    band = [word for word, n in counts.items() if needed <= n <= MAX_WORD_SHARE * len(sentences)]
     words = set(sorted(band, key=lambda word: (-counts[word], word))[: config.num_words])
-    found = [(sentence, bag & words) for sentence, bag in zip(intact, bags, strict=True)]
+    found = [(sentence, bag & words) for sentence, bag in zip(sentences, bags, strict=True)]
     return [Candidate(sentence, min(hits)) for sentence, hits in found if len(hits) == 1]
 
 
@@ -203,7 +196,7 @@ def common_top_constituents(
     sentences: Sequence[ParsedSentence], config: ProbingConfig
 ) -> list[Candidate]:
     """Labels sentences by their top constituents: the most common sequences, and all others."""
-    sequences = [(s, top_constituents(s)) for s in intact_of(sentences)]
+    sequences = [(s, top_constituents(s)) for s in sentences]
     labelled = [(sentence, sequence) for sentence, sequence in sequences if sequence is not None]
     counts = Counter(sequence for _, sequence in labelled)
     needed = config.sentences_of_a_class
@@ -219,26 +212,6 @@ def common_top_constituents(
     ]
 
 
-def by_alteration(
-    kind: str, label: str
-) -> Callable[[Sequence[ParsedSentence], ProbingConfig], list[Candidate]]:
-    """Returns a task's candidates function for one kind of altered sentences.
-
-    A text appears intact or altered, never as both; those that could not be altered are left out,
-    so the two classes differ in nothing else.
-
-    Args:
-        kind: a name of ``altered_sentences.KINDS``.
-        label: class of the altered sentences; the others are ``intact``.
-    """
-
-    def candidates(sentences: Sequence[ParsedSentence], config: ProbingConfig) -> list[Candidate]:
-        intact = [Candidate(s, "intact") for s in sentences if kind in s.intact_in]
-        return intact + [Candidate(s, label) for s in sentences if s.alteration == kind]
-
-    return candidates
-
-
 def tree_depths(sentences: Sequence[ParsedSentence], config: ProbingConfig) -> list[Candidate]:
     """Labels sentences by tree depth, thinned until depth says little about length.
 
@@ -246,7 +219,7 @@ def tree_depths(sentences: Sequence[ParsedSentence], config: ProbingConfig) -> l
     marginals of all N: the product in which both are independent. The largest s is taken whose
     correlation is low enough, or the smallest that leaves enough sentences.
     """
-    middle = _of_middling_length(intact_of(sentences))
+    middle = _of_middling_length(sentences)
     depths = [tree_depth(sentence) for sentence in middle]
     shares = Counter(depths)
     pool = [

@@ -1,9 +1,9 @@
 """Writes the built tasks as files of SentEval's format, so that any encoder can be scored on them.
 
 SentEval's probing tasks are one file each, ``tr|va|te TAB class TAB tokens`` (Conneau et al. 2018;
-``data/probing`` of its repository). Those on discourse have a column a sentence, ``tr|va|te TAB
-class TAB tokens TAB tokens …``; DiscoEval's own files (Chen et al. 2019) are one a split and
-begin with the class. The files lie below ``senteval/``, a folder that
+``data/probing`` of its repository). Passages have a column a sentence, ``tr|va|te TAB class TAB
+tokens TAB tokens …``; DiscoEval's own files (Chen et al. 2019) are one a split and begin with the
+class. The files lie below ``senteval/``, a folder that
 ``treeviews evaluate --data`` takes, beside a table of their sentences with documents and
 parses, and a note that they are not the published ones (see ``models.evaluation.tasks.load``).
 """
@@ -39,11 +39,6 @@ _MARK_OF = {split: mark for mark, split in SPLIT_MARKS.items()}
 _EVALUATION_TASK = {task.name: task.evaluation_task for task in TASKS}
 
 
-def evaluation_tasks(names: Iterable[str]) -> list[str]:
-    """Returns what the evaluation of any encoder calls these probing tasks: ``SentLen``, ``WC``."""
-    return [_EVALUATION_TASK[name] for name in names]
-
-
 def senteval_path(name: str) -> Path:
     """Returns where a probing task stands below SentEval's ``data`` folder."""
     dataset = task_named(_EVALUATION_TASK[name]).dataset
@@ -62,7 +57,7 @@ def write_senteval_files(
 
     Args:
         folder: SentEval's ``data`` folder to be, which will hold ``probing/``.
-        chosen: the labelled sentences of each present task, altered ones as they were altered.
+        chosen: the labelled sentences of each present task.
         absent: tasks that there are none of, with the reason.
         corpus: what the note calls the text.
         parsers: checksum of each stage's parser, where it parsed exactly and is known.
@@ -98,7 +93,6 @@ def _rows(chosen: Iterable[Chosen]) -> list[dict[str, Any]]:
     columns = ("tokens", "unit", "dataset_row", *of_parses)
     return [
         {name: getattr(sentence, name) for name in columns}
-        | {"part": "altered" if sentence.alteration else "corpus"}
         for sentence in sorted(used.values(), key=lambda sentence: sentence.row)
     ]
 

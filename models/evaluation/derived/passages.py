@@ -1,4 +1,4 @@
-"""From held-out text to labelled passages: the tasks of DiscoEval that ask for text alone.
+"""From held-out text to labelled passages: discourse coherence, which asks for text alone.
 
 Chen et al. 2019, section 3. A passage is some successive sentences of one document, or of one
 held-out block of it. Every sentence that enough others follow begins one, so passages overlap;
@@ -15,8 +15,6 @@ from models.evaluation.derived.classes import Candidate
 from models.evaluation.derived.held_out.config import ProbingConfig, stable_number
 from models.evaluation.derived.held_out.held_out_rows import ParsedSentence
 
-POSITIONS = 5
-"""Sentences of a passage of sentence position."""
 COHERENT = 6
 """Sentences of a passage of discourse coherence; the first and the last are never replaced."""
 
@@ -39,30 +37,6 @@ def passages(sentences: Sequence[ParsedSentence], length: int) -> Iterator[Passa
         run = [*run[1 - length :], sentence] if follows else [sentence]
         if len(run) == length:
             yield tuple(run)
-
-
-def by_position(sentences: Sequence[ParsedSentence], config: ProbingConfig) -> list[Candidate]:
-    """Labels passages of five by the place, 1 to 5, of the sentence that is moved to their front.
-
-    The others keep their order.
-    """
-    found = []
-    for passage in passages(sentences, POSITIONS):
-        place = _drawn(config, "position", passage) % POSITIONS
-        others = passage[:place] + passage[place + 1 :]
-        found.append(Candidate(passage[place], str(place + 1), further=others))
-    return found
-
-
-def by_order(sentences: Sequence[ParsedSentence], config: ProbingConfig) -> list[Candidate]:
-    """Labels neighbouring sentences ``ordered``, or ``swapped``, each pair as one of them."""
-    found = []
-    for first, second in passages(sentences, 2):
-        if _drawn(config, "order", (first, second)) % 2:
-            found.append(Candidate(second, "swapped", further=(first,)))
-        else:
-            found.append(Candidate(first, "ordered", further=(second,)))
-    return found
 
 
 def by_coherence(sentences: Sequence[ParsedSentence], config: ProbingConfig) -> list[Candidate]:
@@ -106,27 +80,6 @@ def with_intruders(
         return replace(candidate, further=tuple(further))
 
     return [finished(candidate) for candidate in candidates]
-
-
-def by_section(sentences: Sequence[ParsedSentence], config: ProbingConfig) -> list[Candidate]:
-    """Labels sentences ``opening``, the first ones of their document, or ``later``.
-
-    Of each document, or held-out block, as many of both are taken: what it speaks of tells
-    nothing then.
-    """
-    units: dict[str, dict[str, list[ParsedSentence]]] = defaultdict(lambda: defaultdict(list))
-    for sentence in sentences:
-        if sentence.sentence_index < config.opening_sentences:
-            units[sentence.unit]["opening"].append(sentence)
-        elif sentence.sentence_index >= config.later_from:
-            units[sentence.unit]["later"].append(sentence)
-    found = []
-    for sections in units.values():
-        number = min(len(sections["opening"]), len(sections["later"]))
-        for label, members in sections.items():
-            members.sort(key=lambda sentence: _drawn(config, "section", (sentence,)))
-            found += [Candidate(sentence, label) for sentence in members[:number]]
-    return sorted(found, key=lambda candidate: candidate.sentence.row)
 
 
 def _drawn(config: ProbingConfig, what: str, passage: Sequence[ParsedSentence]) -> int:

@@ -182,37 +182,6 @@ def spearman_scores(weights_rn: FloatArray, x: Levels, y: Levels) -> FloatArray:
     return _correlation(xy_r, xx_r, np.einsum("rn,rn->r", weights_rn, y_rn))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RankedPairs:
-    """Items from the likeliest down, of which those of class 1 should stand first."""
-
-    order_n: IntArray
-    """Items from the highest score to the lowest."""
-    ends_l: IntArray
-    """Place in ``order_n`` of the last item of each distinct score."""
-    is_one_n: FloatArray
-    """1 where the item is of class 1, else 0, in that order."""
-
-    @classmethod
-    def of(cls, scores_n: FloatArray, gold_n: FloatArray) -> RankedPairs:
-        """Returns the ranking of items by their scores."""
-        order = np.argsort(-scores_n, kind="stable")
-        ends = np.flatnonzero(np.append(np.diff(scores_n[order]), 1.0))
-        return cls(order, ends, (gold_n[order] == 1).astype(np.float64))
-
-    def average_precisions(self, weights_rn: FloatArray) -> FloatArray:
-        """Returns Σ (R_l − R_l−1) P_l over the distinct scores, [R]; 0 where class 1 is absent.
-
-        P and R are precision and recall of what stands at a score or above, as scikit-learn's
-        ``average_precision_score`` has them: equal scores are one step.
-        """
-        copies_rn = np.take(weights_rn, self.order_n, axis=1)
-        above_rl = np.cumsum(copies_rn, axis=1)[:, self.ends_l]
-        ones_rl = np.cumsum(copies_rn * self.is_one_n, axis=1)[:, self.ends_l]
-        found_rl = np.diff(ones_rl, axis=1, prepend=0.0)
-        return _quotient((found_rl * _quotient(ones_rl, above_rl)).sum(axis=1), ones_rl[:, -1])
-
-
 def _variance(squares_r: FloatArray, squared_mean_r: FloatArray) -> FloatArray:
     left_r = squares_r - squared_mean_r
     return np.where(left_r > NEGLIGIBLE_VARIANCE * squares_r, left_r, 0.0)

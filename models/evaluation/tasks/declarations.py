@@ -1,13 +1,12 @@
-"""All tasks of SentEval, declared (Conneau & Kiela 2018, Conneau et al. 2018), of words, and of
-DiscoEval those that any text gives (Chen et al. 2019)."""
+"""All tasks of SentEval, declared (Conneau & Kiela 2018, Conneau et al. 2018), and the one of
+DiscoEval that is derived from any text (Chen et al. 2019)."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from models.evaluation.tasks.task import OWN_PAIRS, EvaluationTask, Features
+from models.evaluation.tasks.task import EvaluationTask
 from pipeline.base.mistakes import did_you_mean
 
 _NEGATIVE_POSITIVE = ("negative", "positive")
@@ -192,39 +191,6 @@ SIMILARITIES: tuple[EvaluationTask, ...] = (
     ),
 )
 
-_AGIRRE_2009 = (
-    "Agirre et al. 2009, A study on similarity and relatedness using distributional and "
-    "WordNet-based approaches, NAACL-HLT"
-)
-
-WORDS: tuple[EvaluationTask, ...] = (
-    _similarity(
-        "SimLex-999",
-        "SimLex-999",
-        "Similarity of two words by cosine, where related words may be unlike",
-        "Hill, Reichart and Korhonen 2015, SimLex-999: evaluating semantic models with (genuine) "
-        "similarity estimation, Computational Linguistics",
-    ),
-    _similarity(
-        "WordSim-353",
-        "WordSim-353",
-        "Relatedness of two words by cosine, similar words among them",
-        "Finkelstein et al. 2002, Placing search in context: the concept revisited, ACM TOIS",
-    ),
-    _similarity(
-        "WordSim-S",
-        "WordSim-S",
-        "The pairs of WordSim-353 that are similar or unrelated, by cosine",
-        _AGIRRE_2009,
-    ),
-    _similarity(
-        "WordSim-R",
-        "WordSim-R",
-        "The pairs of WordSim-353 that are related or unrelated, by cosine",
-        _AGIRRE_2009,
-    ),
-)
-
 
 def _probing(name: str, dataset: str, description: str) -> EvaluationTask:
     return EvaluationTask(name, dataset, "split", description, CONNEAU_2018)
@@ -244,49 +210,33 @@ PROBING: tuple[EvaluationTask, ...] = (
 )
 
 
-def _discourse(name: str, dataset: str, features: Features, description: str) -> EvaluationTask:
-    return EvaluationTask(name, dataset, "split", description, CHEN_2019, features=features)
-
-
 DISCOURSE: tuple[EvaluationTask, ...] = (
-    _discourse(
-        "SP",
-        "sentence_position",
-        "position",
-        "From which place of five sentences the one that now comes first was moved",
-    ),
-    _discourse(
-        "BSO",
-        "binary_sentence_ordering",
-        "order",
-        "Whether two neighbouring sentences were swapped",
-    ),
-    _discourse(
+    EvaluationTask(
         "DC",
         "discourse_coherence",
-        "passage",
+        "split",
         "Whether one of six sentences was replaced by one of another text",
-    ),
-    _discourse(
-        "SSP",
-        "sentence_section",
-        "sentence",
-        "Whether the sentence opens its text or comes from later in it",
+        CHEN_2019,
+        features="passage",
     ),
 )
-"""Tasks of DiscoEval, derived from a corpus alone: SentEval's data do not hold them."""
+"""Of DiscoEval, derived from a corpus alone: SentEval's data do not hold it."""
 
 TASKS_VERSION = 1
 """Raised when the same files would give other sentences, items or answers."""
 
-DERIVED: tuple[EvaluationTask, ...] = (*PROBING, *DISCOURSE)
+_OF_ALTERED_SENTENCES = ("BShift", "SOMO", "CoordInv")
+DERIVED: tuple[EvaluationTask, ...] = (
+    *(task for task in PROBING if task.name not in _OF_ALTERED_SENTENCES),
+    *DISCOURSE,
+)
 """Those that are derived from any corpus."""
 TASKS: tuple[EvaluationTask, ...] = (
     *SINGLE_SENTENCES,
     *LEARNT_PAIRS,
     *SIMILARITIES,
-    *WORDS,
-    *DERIVED,
+    *PROBING,
+    *DISCOURSE,
 )
 
 SENTEVAL_NAMES: Mapping[str, str] = MappingProxyType(
@@ -312,24 +262,16 @@ _BY_NAME |= {theirs.lower(): _BY_NAME[ours.lower()] for theirs, ours in SENTEVAL
 def task_named(name: str) -> EvaluationTask:
     """Returns a task by its name in papers or in SentEval's code, in upper or lower case.
 
-    ``words-NAME`` is that of the user's own graded pairs in ``words/NAME.tsv``.
-
     Raises:
         ValueError: no such task; lists the known ones.
     """
     task = _BY_NAME.get(name.strip().lower())
     if task is not None:
         return task
-    own = name.strip()
-    if re.fullmatch(f"{OWN_PAIRS}[A-Za-z0-9][A-Za-z0-9._-]*", own):
-        file = f"words/{own.removeprefix(OWN_PAIRS)}.tsv"
-        return _similarity(own, own, f"Similarity by cosine: the pairs of {file}", "none given")
     names = [task.name for task in TASKS]
-    known = ", ".join(names)
     raise ValueError(
         f"no evaluation task is named {name!r}{did_you_mean(name, known=names)}; known "
-        f"are {known}, and {OWN_PAIRS}NAME for the pairs of words/NAME.tsv, its NAME of letters, "
-        "digits, '.', '_' and '-'"
+        f"are {', '.join(names)}"
     )
 
 
@@ -337,12 +279,13 @@ def tasks_named(names: str, *, derived: bool = False) -> tuple[EvaluationTask, .
     """Returns the tasks of a comma-separated list, each once, or all of them for ``all``.
 
     Args:
-        derived: whether the data are derived from a corpus: ``all`` has the tasks on discourse
-            only then, which SentEval's data lack.
+        derived: whether the data are derived from a corpus, which have other tasks than
+            SentEval's own.
 
     Raises:
         ValueError: a task that does not exist, or no name at all.
     """
     if names.strip().lower() == "all":
-        return TASKS if derived else tuple(task for task in TASKS if task not in DISCOURSE)
+        others = set(PROBING) - set(DERIVED) if derived else set(DISCOURSE)
+        return tuple(task for task in TASKS if task not in others)
     return tuple(dict.fromkeys(task_named(name) for name in names.split(",")))

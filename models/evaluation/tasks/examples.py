@@ -30,8 +30,6 @@ class TextFile:
     path: Path
     lines: tuple[str, ...]
     sha256: str
-    remedy: str = RESTORE
-    """What to do about a malformed line."""
 
     def malformed(self, row: int, problem: str) -> ValueError:
         """Returns the error of a line that does not have the file's format.
@@ -39,7 +37,7 @@ class TextFile:
         Args:
             row: the line's position, from 0.
         """
-        return ValueError(f"{self.path}, line {row + 1}: {problem}; {self.remedy}")
+        return ValueError(f"{self.path}, line {row + 1}: {problem}; {RESTORE}")
 
     def columns(self, row: int, least: int) -> list[str]:
         """Returns the tab-separated columns of a line, blanks at its ends removed before.
@@ -85,7 +83,7 @@ class TextFile:
             raise self.malformed(0, f"no header line that begins with {first_column!r}")
 
 
-def read_text_file(path: Path, encoding: Encoding, remedy: str = RESTORE) -> TextFile:
+def read_text_file(path: Path, encoding: Encoding) -> TextFile:
     r"""Returns a file's lines; ``\n``, ``\r\n`` and ``\r`` end one, as where Python opens a file.
 
     Differs from SentEval where it calls ``str.splitlines`` (MR, CR, SUBJ, MPQA, STS): that also
@@ -105,7 +103,7 @@ def read_text_file(path: Path, encoding: Encoding, remedy: str = RESTORE) -> Tex
             f"{path}, line {line}: not {encoding}; convert the file to {encoding}"
         ) from None
     lines = tuple(line.removesuffix("\n") for line in io.StringIO(text, newline=None))
-    return TextFile(path, lines, hashlib.sha256(content).hexdigest(), remedy)
+    return TextFile(path, lines, hashlib.sha256(content).hexdigest())
 
 
 EMPTY_SENTENCE = "."

@@ -1,7 +1,7 @@
 """Where each dataset is kept below SentEval's ``data`` folder, and who reads it.
 
-The tasks on discourse, which SentEval does not have, stand beside its probing tasks, so that all
-that are derived from a corpus share their sentences."""
+Discourse coherence, which SentEval does not have, stands beside its probing tasks, so that all that
+are derived from a corpus share their sentences."""
 
 from __future__ import annotations
 
@@ -10,14 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from models.evaluation.tasks.declarations import DISCOURSE
-from models.evaluation.tasks.examples import RESTORE, Encoding, Examples, TextFile
-from models.evaluation.tasks.graded_pairs import (
-    OWN_TABLE,
-    SIMLEX,
-    WORDSIM,
-    WORDSIM_PART,
-    PairTable,
-)
+from models.evaluation.tasks.examples import Encoding, Examples, TextFile
 from models.evaluation.tasks.readers import (
     file_roles,
     read_mrpc,
@@ -30,7 +23,7 @@ from models.evaluation.tasks.readers import (
     read_sts_benchmark,
     read_trec,
 )
-from models.evaluation.tasks.task import OWN_PAIRS, EvaluationTask
+from models.evaluation.tasks.task import EvaluationTask
 from pipeline.downloads.evaluation_data import SENTEVAL_SETS
 
 Loader = Callable[[EvaluationTask, Mapping[str, TextFile]], Examples]
@@ -44,12 +37,6 @@ class Dataset:
     """What a file is to the loader -> its path within the data folder."""
     load: Loader
     encoding: Encoding = "utf-8"
-    if_absent: str = (
-        "download SentEval's data, or name the folder that holds its downstream/ and probing/"
-    )
-    """What to do where a file is missing."""
-    if_malformed: str = RESTORE
-    """What to do about a file that is not of the format."""
 
 
 STS_SUBSETS: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -83,12 +70,6 @@ def _published(
     return Dataset(dict(zip(roles, _PUBLISHED[name], strict=True)), load, encoding)
 
 
-def _graded_pairs(path: str, table: PairTable, if_malformed: str = RESTORE) -> Dataset:
-    """Returns a dataset of graded pairs, which nobody downloads."""
-    if_absent = "put the file there; docs/evaluation-data.md has its format"
-    return Dataset({"test": f"words/{path}"}, table.read, "utf-8", if_absent, if_malformed)
-
-
 _SIDES = ("positive", "negative")
 _TWO_PARTS = ("train", "test")
 _THREE_PARTS = ("train", "dev", "test")
@@ -111,14 +92,6 @@ DATASETS: Mapping[str, Dataset] = MappingProxyType(
             for name, paths in _PUBLISHED.items()
             if paths[0].startswith("probing/")
         },
-        "SimLex-999": _graded_pairs("SimLex-999/SimLex-999.txt", SIMLEX),
-        "WordSim-353": _graded_pairs("wordsim353/combined.csv", WORDSIM),
-        **{
-            f"WordSim-{kind[0].upper()}": _graded_pairs(
-                f"wordsim353_sim_rel/wordsim_{kind}_goldstandard.txt", WORDSIM_PART
-            )
-            for kind in ("similarity", "relatedness")
-        },
         **{
             task.dataset: Dataset({"all": f"probing/{task.dataset}.txt"}, read_probing_file)
             for task in DISCOURSE
@@ -129,7 +102,7 @@ DATASETS: Mapping[str, Dataset] = MappingProxyType(
 
 
 def dataset_named(name: str) -> Dataset:
-    """Returns a declared dataset, or the user's own graded pairs.
+    """Returns a declared dataset.
 
     Args:
         name: as ``EvaluationTask.dataset`` has it.
@@ -137,8 +110,6 @@ def dataset_named(name: str) -> Dataset:
     Raises:
         ValueError: no such dataset; lists the known ones.
     """
-    if name.startswith(OWN_PAIRS):
-        return _graded_pairs(f"{name.removeprefix(OWN_PAIRS)}.tsv", OWN_TABLE, "correct the file")
     if name not in DATASETS:
         raise ValueError(f"no dataset {name!r}; known are {', '.join(DATASETS)}")
     return DATASETS[name]

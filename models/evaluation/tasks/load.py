@@ -21,7 +21,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from models.evaluation.tasks.declarations import DISCOURSE
-from models.evaluation.tasks.examples import Examples, arranged, items_of, read_text_file
+from models.evaluation.tasks.examples import (
+    RESTORE,
+    Examples,
+    arranged,
+    items_of,
+    read_text_file,
+)
 from models.evaluation.tasks.layout import dataset_named
 from models.evaluation.tasks.task import EvaluationTask, TaskData
 from pipeline.base.digest import sha256_of_file
@@ -31,7 +37,7 @@ from pipeline.shards.schema import schema_for
 NOTE_NAME = "derived.json"
 SENTENCES_NAME = "sentences.parquet"
 FORMAT = "treeviews derived tasks"
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 
 _NAME = pa.dictionary(pa.int32(), pa.string())
 SENTENCES = pa.schema(
@@ -39,9 +45,7 @@ SENTENCES = pa.schema(
         schema_for("sentences").field("tokens"),
         # The document, or the held-out block of it, that the sentence belongs to.
         pa.field("unit", _NAME, nullable=False),
-        # corpus or altered.
-        pa.field("part", _NAME, nullable=False),
-        # Row of that dataset, counted over its shards.
+        # Row of the corpus, counted over its shards.
         pa.field("dataset_row", pa.int64(), nullable=False),
         schema_for("dependencies").field("heads"),
         schema_for("dependencies").field("deprels"),
@@ -87,7 +91,7 @@ class DerivedNote:
         """Returns why a file is not there."""
         reason = self.absent.get(path.name)
         if reason is None:
-            return f"no {path}; the tasks derived from {self.corpus} are not complete; {_REMEDY}"
+            return f"no {path} among the tasks derived from {self.corpus}; {_REMEDY}"
         return f"not derived from {self.corpus}: {reason}"
 
 
@@ -200,7 +204,10 @@ def why_absent(task: EvaluationTask, data_folder: Path) -> str:
             "BuildProbing derives from a corpus: name the folder senteval/ that it wrote"
         )
     others = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
-    return f"{task.name}: no {missing[0]}{others}; {dataset_named(task.dataset).if_absent}"
+    return (
+        f"{task.name}: no {missing[0]}{others}; download SentEval's data, or name the folder that "
+        "holds its downstream/ and probing/"
+    )
 
 
 def derived_note(task: EvaluationTask, data_folder: Path) -> DerivedNote | None:
@@ -230,8 +237,7 @@ def load_task(task: EvaluationTask, data_folder: Path) -> TaskData:
     """Returns a task's sentences and answers, as published or as derived from a corpus.
 
     Args:
-        data_folder: SentEval's ``data`` folder, the one that holds ``downstream``, ``probing`` and
-            ``words``.
+        data_folder: SentEval's ``data`` folder, the one that holds ``downstream`` and ``probing``.
 
     Raises:
         AbsentDataError: some or all of the task's files are not there.
@@ -243,7 +249,7 @@ def load_task(task: EvaluationTask, data_folder: Path) -> TaskData:
     if reason := why_absent(task, data_folder):
         raise AbsentDataError(reason)
     files = {
-        role: read_text_file(data_folder / path, dataset.encoding, dataset.if_malformed)
+        role: read_text_file(data_folder / path, dataset.encoding)
         for role, path in dataset.files.items()
     }
     if note is not None:
@@ -254,7 +260,7 @@ def load_task(task: EvaluationTask, data_folder: Path) -> TaskData:
     if empty:
         raise ValueError(
             f"{task.name}: the files in {_folder_of(task, data_folder)} hold no item of "
-            f"{', '.join(empty)}; {dataset.if_malformed}"
+            f"{', '.join(empty)}; {RESTORE}"
         )
     digests = {path: files[role].sha256 for role, path in dataset.files.items()}
     if note is None:

@@ -2,8 +2,8 @@
 
 On single sentences: MR, CR, SUBJ and MPQA have one file a class, one sentence a line; TREC (Li &
 Roth 2002) has ``COARSE:fine question``; SST two classes or five, each in a format of its own;
-SentEval's probing tasks one file with all splits, ``split TAB class TAB … TAB sentence``; tasks on
-discourse one such file with all of an item's sentences, ``split TAB class TAB sentence TAB …``.
+SentEval's probing tasks one file with all splits, ``split TAB class TAB … TAB sentence``; passages
+one such file with all of an item's sentences, ``split TAB class TAB sentence TAB …``.
 
 On pairs: MRPC, SICK and STS-B are tables; STS12 to STS16 have for each subset a file of pairs and
 one of gold scores, line by line.

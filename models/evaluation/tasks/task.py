@@ -22,33 +22,19 @@ Protocol = Literal[
     "split",
     "relatedness",
     "similarity",
-    "figures",
-    "ranked_pairs",
 ]
 """How a task is scored. ``nested_folds``: outer folds for the score, inner ones for the
 regulariser; ``folds``: folds of train for the regulariser, then test; ``split``: dev for the
 regulariser, then test; ``relatedness``: a distribution over five grades is learnt; ``similarity``:
-nothing is learnt, the cosine of two vectors is the answer. Two for what another library scored:
-``figures``: each item has a figure, and their mean is the score; ``ranked_pairs``: pairs are ranked
-by likeness, and the average precision of those of class 1 is the score."""
+nothing is learnt, the cosine of two vectors is the answer."""
 
-OWN_PAIRS = "words-"
-"""What the name of a task begins with that is no published one: ``words-NAME`` has the graded pairs
-of the user's ``words/NAME.tsv``."""
-MTEB_TASK = "mteb-"
-"""What the name of one of MTEB's tasks begins with: its STS12 is another task than SentEval's."""
-
-Features = Literal["sentence", "pair", "order", "position", "passage"]
+Features = Literal["sentence", "pair", "passage"]
 """What a classifier reads of the vectors x1, x2, … of an item's sentences, side by side.
 ``sentence``: x1. ``pair``: ``|x1 − x2|`` and x1 ∗ x2 (SentEval; Conneau et al. 2017 also have x1
-and x2). Those of DiscoEval (Chen et al. 2019, section 3): ``order``: x1, x2 and x1 − x2;
-``position``: x1 and x1 − xi for the other four; ``passage``: of six, the sums of ``|xi − xi+1|``
-and of xi ∗ xi+1 over neighbours. Differs from the published ``passage``, all six side by side:
-there a hidden layer of 2,000 units brings sentences together, and a logistic regression would see
-each by itself."""
-SENTENCES_OF: Mapping[Features, int] = MappingProxyType(
-    {"sentence": 1, "pair": 2, "order": 2, "position": 5, "passage": 6}
-)
+and x2). ``passage``: of six, the sums of ``|xi − xi+1|`` and of xi ∗ xi+1 over neighbours. Differs
+from DiscoEval (Chen et al. 2019, section 3), all six side by side: there a hidden layer of 2,000
+units brings sentences together, and a logistic regression would see each by itself."""
+SENTENCES_OF: Mapping[Features, int] = MappingProxyType({"sentence": 1, "pair": 2, "passage": 6})
 """How many sentences an item has."""
 
 
@@ -70,8 +56,6 @@ class EvaluationTask:
     """How many sentences an item is, and what is learnt from."""
     scores_f1: bool = False
     """Whether the F1 of class 1 is reported beside accuracy."""
-    score: str = ""
-    """The score by which encoders are compared, where it is not that of the protocol."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

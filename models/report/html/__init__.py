@@ -2,7 +2,7 @@
 
 `sections` says what a page can hold; `models.report.markdown` renders the same sections as
 Markdown. `page` makes one HTML file without scripts, fonts, pictures or addresses of elsewhere. The
-charts (`line_chart`, `row_chart`, `point_map`, `flow`, `layered_graph`) are drawn as SVG.
+curves of `line_chart` are drawn as SVG.
 
 In: titles, texts, tables, figures. Out: the bytes of a page; the same for the same input.
 

@@ -11,16 +11,13 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from models.report.html.markup import Child, Markup, element, joined, raw_style, text
+from models.report.html.markup import Child, Markup, element, joined, raw_style
 from models.report.html.style import SVG_STYLE, variables
 
 LINE_HEIGHT = 16.0
 """Of text in drawings, which is 12 high."""
 _CHARACTER = 6.7
 """Mean width of a character of that text, with something to spare."""
-NUM_COLORS = 8
-"""Classes ``c0`` to ``c7``; of an order ``o0`` to ``o5``."""
-NUM_STEPS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +32,6 @@ class Drawing:
     height: float
     body: Markup
 
-    @property
-    def is_wide(self) -> bool:
-        """Whether it keeps its size and is scrolled where there is less room."""
-        return self.width > 480
-
 
 def inline(drawing: Drawing) -> Markup:
     """Returns the drawing as an element of a page."""
@@ -49,7 +41,6 @@ def inline(drawing: Drawing) -> Markup:
     return element(
         "svg",
         {
-            "class": "wide" if drawing.is_wide else "small",
             "viewBox": f"0 0 {drawing.width:g} {drawing.height:g}",
             "width": drawing.width,
             "height": drawing.height,
@@ -85,21 +76,7 @@ def width_of(words: str) -> float:
     return len(words) * _CHARACTER
 
 
-def clipped(words: str, width: float, size: float = 1.0) -> str:
-    """Returns as much of a text as has room, with an ellipsis where it is cut.
-
-    Args:
-        words: the text.
-        width: of the room.
-        size: of its characters beside the usual ones: bold ones are wider, small ones narrower.
-    """
-    most = max(1, int(width / (_CHARACTER * size)))
-    return words if len(words) <= most else f"{words[: most - 1].rstrip()}…"
-
-
-def label(
-    words: str, x: float, y: float, *, anchor: str = "start", kind: str = "", title: str = ""
-) -> Markup:
+def label(words: str, x: float, y: float, *, anchor: str = "start", kind: str = "") -> Markup:
     """Returns a line of text, its middle at a height.
 
     Args:
@@ -108,7 +85,6 @@ def label(
         y: of its middle.
         anchor: ``start``, ``middle`` or ``end``.
         kind: a class: ``muted``, ``strong``.
-        title: shown where a pointer rests on it.
     """
     return element(
         "text",
@@ -118,7 +94,6 @@ def label(
             "text-anchor": None if anchor == "start" else anchor,
             "class": kind or None,
         },
-        element("title", {}, title) if title else None,
         words,
     )
 
@@ -188,8 +163,7 @@ def legend(
         room = 26 + width_of(entry.words) + 10
         if across > x and across + room > x + width:
             across, down = x, down + LINE_HEIGHT + 2
-        words = clipped(entry.words, width - 26)
-        parts += [entry.sign(across + 9, down + 8), label(words, across + 24, down + 8)]
+        parts += [entry.sign(across + 9, down + 8), label(entry.words, across + 24, down + 8)]
         across += room
     return joined(parts), (down - y + LINE_HEIGHT + 4) if entries else 0.0
 
@@ -224,6 +198,6 @@ def said(value: float) -> str:
     return f"{value:,.6f}".rstrip("0").rstrip(".")
 
 
-def title_of(*lines: str) -> Markup:
+def title_of(words: str) -> Markup:
     """Returns what is shown where a pointer rests on a mark."""
-    return element("title", {}, Markup("\n".join(text(line) for line in lines)))
+    return element("title", {}, words)

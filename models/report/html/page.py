@@ -37,7 +37,6 @@ from models.report.html.sections import (
     Row,
     Section,
     Span,
-    Strong,
     Subheading,
     Table,
 )
@@ -163,8 +162,6 @@ def _boxed(about: str, inner: Markup) -> Markup:
 def _spans(spans: Sequence[Span]) -> Iterator[Markup]:
     for span in spans:
         match span:
-            case Strong():
-                yield element("strong", {}, span.text)
             case Code():
                 yield element("code", {}, span.text)
             case _:
@@ -215,7 +212,5 @@ def _cell(cell: str | Cell) -> Markup:
 
 
 def _figure(figure: Figure) -> Markup:
-    wide = [_boxed(one.title, inline(one)) for one in figure.drawings if one.is_wide]
-    small = [inline(one) for one in figure.drawings if not one.is_wide]
-    panels = element("div", {"class": "panels"}, small) if small else None
-    return _block("figure", {}, wide, panels, element("figcaption", {}, figure.caption))
+    panels = element("div", {"class": "panels"}, [inline(one) for one in figure.drawings])
+    return _block("figure", {}, panels, element("figcaption", {}, figure.caption))

@@ -13,20 +13,13 @@ from models.report.html.drawing import Drawing
 
 
 @dataclass(frozen=True, slots=True)
-class Strong:
-    """Words that a reader is to see first."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class Code:
     """A name, a path or a short command within a line."""
 
     text: str
 
 
-Span = str | Strong | Code
+Span = str | Code
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,7 @@
 """The look of pages and drawings: light, dark and on paper, without anything from elsewhere.
 
 Text and its ground differ by 4.5 to 1 or more, marks by 3 to 1 or more (WCAG 2.2, 1.4.3, 1.4.11).
-The colours of series are Okabe and Ito's, darker on light and lighter on dark ground; those of
-steps rise in lightness, so that their order shows without their hue.
+The colours of series are Okabe and Ito's, darker on light and lighter on dark ground.
 """
 
 from __future__ import annotations
@@ -18,18 +17,12 @@ COLORS: Mapping[Theme, Mapping[str, str]] = {
         "rule": "#d5dbe3", "link": "#0b5cad", "better": "#0067a3", "worse": "#b34a00",
         "c0": "#0072b2", "c1": "#c85200", "c2": "#00805d", "c3": "#a84d8a",
         "c4": "#8a6400", "c5": "#2f8fc9", "c6": "#6b7280", "c7": "#1b2330",
-        "o0": "#2a1a6e", "o1": "#6b2390", "o2": "#ab2f7d", "o3": "#d6483f",
-        "o4": "#c46c00", "o5": "#938400",
-        "band": "#c3d4e6", "lost": "#e3b58f",
     },
     "dark": {
         "ground": "#12161d", "raised": "#1b212b", "ink": "#e8ecf2", "muted": "#a3adba",
         "rule": "#38414e", "link": "#7cbcf5", "better": "#6fbcf0", "worse": "#ffa066",
         "c0": "#5cb4ee", "c1": "#ff8f4d", "c2": "#3fcb9c", "c3": "#e394c4",
         "c4": "#e3b341", "c5": "#a9d8f7", "c6": "#a3adba", "c7": "#f2f4f8",
-        "o0": "#8f7bea", "o1": "#bf72dd", "o2": "#ea74b4", "o3": "#ff8878",
-        "o4": "#ffb04d", "o5": "#f4e06a",
-        "band": "#35506d", "lost": "#84532c",
     },
 }  # fmt: skip
 
@@ -42,28 +35,18 @@ def variables(theme: Theme) -> str:
 SVG_STYLE = (
     "svg text{font:12px/1.3 system-ui,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif;"
     "fill:var(--ink)}"
-    "svg .muted{fill:var(--muted)}svg .strong{font-weight:600}svg .tiny{font-size:11px}"
+    "svg .muted{fill:var(--muted)}svg .strong{font-weight:600}"
     "svg .grid{stroke:var(--rule);stroke-width:1}"
     "svg .axis{stroke:var(--muted);stroke-width:1}"
     "svg .line{fill:none;stroke-width:1.8;stroke-linejoin:round}"
     "svg .thin{stroke-width:1;opacity:.75}"
     "svg .dashed{stroke-dasharray:6 3}svg .dotted{stroke-dasharray:2 3}"
-    "svg .node{fill:var(--raised);stroke:var(--muted);stroke-width:1}"
-    "svg .asked{stroke:var(--c0);stroke-width:2.5}"
-    "svg .failed{stroke:var(--worse);stroke-width:2.5}"
-    "svg .unmade{stroke-dasharray:4 3}"
-    "svg .arrow{fill:none;stroke:var(--muted);stroke-width:1.2;opacity:.8}"
-    "svg .head{fill:var(--muted)}"
-    "svg .band{fill:var(--band)}svg .lost{fill:var(--lost)}"
-    "svg .bar{fill:var(--c0)}svg .bar-lost{fill:var(--worse)}"
-    "svg .stripe{fill:var(--raised)}"
     "svg .hollow{fill:var(--ground);stroke-width:1.6}"
     + "".join(
         f"svg .{name}{{stroke:var(--{name});fill:var(--{name})}}svg .{name}.line{{fill:none}}"
         f"svg .{name}.hollow{{fill:var(--ground)}}"
-        for name in (*(f"c{n}" for n in range(8)), *(f"o{n}" for n in range(6)), "better", "worse")
+        for name in (f"c{n}" for n in range(8))
     )
-    + "svg .dot{stroke:var(--ground);stroke-width:.6;opacity:.9}"
 )
 
 _FONT = "system-ui,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
@@ -75,7 +58,7 @@ PAGE_STYLE = (
     "*{box-sizing:border-box}"
     "html{-webkit-text-size-adjust:100%;scroll-padding-top:1rem}"
     f"body{{margin:0;background:var(--ground);color:var(--ink);font:16px/1.55 {_FONT}}}"
-    "main,header,nav,footer{max-width:76rem;margin:0 auto;padding:0 1.5rem}"
+    "main,header,nav{max-width:76rem;margin:0 auto;padding:0 1.5rem}"
     "header{padding-top:2.5rem}"
     ".title{margin:0 0 .75rem;font-size:1rem;font-weight:600;color:var(--muted)}"
     ".lead{font-size:clamp(1.2rem,1rem + .9vw,1.5rem);line-height:1.3;font-weight:600;"
@@ -121,31 +104,29 @@ PAGE_STYLE = (
     "max-width:52rem;margin:.25rem 0 0}"
     ".panels{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,20.5rem),1fr));"
     "gap:1rem}"
-    ".panels svg.small{width:100%;height:auto;max-width:30rem}"
-    "svg{display:block}figure .box{padding:.5rem}"
+    ".panels svg{width:100%;height:auto;max-width:30rem}"
+    "svg{display:block}"
     "details{border:1px solid var(--rule);border-radius:6px;padding:.6rem .9rem;"
     "margin:0 0 1.25rem}summary{cursor:pointer;font-weight:600}"
     "details[open] summary{margin-bottom:.75rem}details .box:last-child{margin-bottom:.25rem}"
     ".hidden{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);"
     "white-space:nowrap}"
-    "footer{padding-top:2rem;padding-bottom:2rem;color:var(--muted);font-size:.875rem}"
-    "@media (max-width:640px){body{font-size:15px}main,header,nav,footer{padding-inline:1rem}"
+    "@media (max-width:640px){body{font-size:15px}main,header,nav{padding-inline:1rem}"
     "header{padding-top:1.5rem}dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.6rem}"
     "tbody th{max-width:9.5rem;min-width:7rem}th,td{padding:.35rem .5rem}"
     "td.long{min-width:7rem}}"
     "@media print{"
     f":root{{color-scheme:light;{variables('light')}--ink:#000;--muted:#333;--rule:#999}}"
-    "@page{margin:14mm}body{font-size:10pt}main,header,footer{max-width:none;padding:0}"
+    "@page{margin:14mm}body{font-size:10pt}main,header{max-width:none;padding:0}"
     "nav{display:none}a{color:inherit;text-decoration:none}"
     # Paper cannot be unfolded; browsers without this pseudo-element print the summary alone.
     "details::details-content{content-visibility:visible;display:block;block-size:auto}"
-    ".box{overflow:visible;border:0;margin-bottom:.75rem}figure .box{padding:0}"
+    ".box{overflow:visible;border:0;margin-bottom:.75rem}"
     "table{font-size:7.5pt;width:100%}th,td{padding:.15rem .3rem}"
     "tbody th,thead th:first-child,caption span{position:static}"
     "td.long,thead .figure{min-width:0}tbody th{min-width:4em}"
     "pre{white-space:pre-wrap;overflow-wrap:anywhere}"
     ".figure{white-space:normal}caption{padding:.2rem .3rem}caption span{max-width:none}"
-    "svg.wide{width:100%;height:auto;max-height:23cm}"
     "h2,h3,caption,thead{break-after:avoid}figure,tr,.panels>*,dl,pre{break-inside:avoid}"
     "thead{display:table-header-group}p,li{orphans:3;widows:3}}"
 )

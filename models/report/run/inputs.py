@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import os
 import platform
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from models.evaluation.derived.held_out.altered_sentences import NOT_SELECTED
 from models.report.evaluation_table import PublishedColumn
-from models.report.probing_table import RANDOM_WEIGHTS, RowFiles
-from models.report.stage_graph import StageGraph
+from models.report.probing_table import RowFiles
 from pipeline.base.machine import processor
 from pipeline.shards.manifests import DatasetManifest
 
@@ -24,7 +21,7 @@ class StageRecord:
     """One stage of the run."""
 
     name: str
-    """As a person would call it: ``dependencies (altered sentences)``, ``training``."""
+    """As a person would call it: ``dependencies``, ``training``."""
     rows: int
     """Rows it wrote, or sentences it worked through."""
     seconds: float
@@ -39,26 +36,8 @@ class StageRecord:
     @classmethod
     def of_dataset(cls, name: str, manifest: DatasetManifest) -> StageRecord:
         """Returns the record of a stage that wrote shards."""
-        not_selected: Counter[str] = Counter()
-        for shard in manifest.shards:
-            not_selected.update(shard.extra.get(NOT_SELECTED, {}))
         left_out = manifest.config.get("left_out", {})
-        return cls(
-            name, manifest.rows, manifest.seconds, manifest.drops, dict(not_selected), left_out
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class CorpusCounts:
-    """How much text came in, and what became of it before training."""
-
-    documents: int
-    """Of which a sentence was kept."""
-    sentences: int
-    refused: Mapping[str, int]
-    """Texts and sentences that splitting refused, by reason."""
-    unparsed: Mapping[str, int]
-    """Sentences without a parse that the views read, by the parser's reason; each once."""
+        return cls(name, manifest.rows, manifest.seconds, manifest.drops, left_out=left_out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,17 +67,10 @@ class ReportInputs:
     """The command line that repeats the run."""
     machine: str | None = None
     """On which the report was written, in words; see `machine_in_words`."""
-    counts: CorpusCounts | None = None
-    baseline: str = RANDOM_WEIGHTS
-    """What marks of significance are against: the name of a row, or random weights together."""
-    sentences: Path | None = None
-    """What `models.report.sentences` found: neighbours, and maps of tasks' sentences."""
     senteval: tuple[Path, ...] = ()
     """Folders of results on SentEval's tasks, one an encoder and seed; none where not scored."""
     published: tuple[PublishedColumn, ...] = ()
     """What papers report on these tasks."""
-    graph: StageGraph | None = None
-    """The stages of the run with their times and sizes."""
 
 
 PACKAGES = ("treeviews", "torch", "numpy", "pyarrow", "luigi", "spacy", "supar", "benepar")

@@ -5,26 +5,20 @@ The notes are what a reader must know before quoting a figure.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from models.encoding.encoder_names import SIF
-from models.evaluation.derived.export import SENTEVAL_FOLDER, evaluation_tasks
 from models.evaluation.derived.held_out.config import SPLITS
 from models.report.html.sections import (
     Bullets,
     Cell,
-    Code,
-    CodeBlock,
     Paragraph,
     Part,
     Section,
     Subheading,
     Table,
 )
-from models.report.markdown import count, percent, with_interval
+from models.report.markdown import bounds, count, percent, with_interval
 from models.report.probing_table import (
     MAJORITY_ROW,
     PAIR_ROW,
@@ -33,10 +27,8 @@ from models.report.probing_table import (
     ProbingTable,
     RowComparison,
 )
-from models.report.run.accuracy_chart import accuracy_figure
 from models.report.run.run_sections import by_reason
-from models.report.significance import Marks, marks_of
-from pipeline.base.bundled import BUNDLED_MODELS
+from models.report.significance import Marks
 
 MIN_TEST_ITEMS = 500
 """Test items over all tasks below which the report gives no verdict."""
@@ -45,12 +37,12 @@ SMALL_TEST = 200
 MANY_SEEDS = 3
 
 
-def statement(table: ProbingTable, probing: Mapping[str, Any], tasks: str = "probing tasks") -> str:
+def statement(table: ProbingTable, probing: Mapping[str, Any], marks: Marks) -> str:
     """Returns in words whether the trained model beats the same architecture untrained.
 
     Args:
-        probing: what the summary of the probing data says of the table's tasks.
-        tasks: what these are called.
+        probing: the summary of the probing data.
+        marks: of the table.
     """
     built, wanted = len(probing["tasks"]), len(probing["tasks"]) + len(probing["absent"])
     num_items = sum(task["sizes"]["test"] for task in probing["tasks"].values())
@@ -62,21 +54,20 @@ def statement(table: ProbingTable, probing: Mapping[str, Any], tasks: str = "pro
         )
     for comparison in table.comparisons:
         if comparison.first in (PAIR_ROW, TRAINED_SEEDS) and comparison.second == RANDOM_WEIGHTS:
-            return _verdict(comparison, table, tasks)
+            return _verdict(comparison, table, marks)
     return "No row with random weights was evaluated, so what training adds is not known."
 
 
-def _verdict(comparison: RowComparison, table: ProbingTable, tasks: str) -> str:
-    # The tasks are those that the row's own marks name, whatever the page's marks are against.
+def _verdict(comparison: RowComparison, table: ProbingTable, marks: Marks) -> str:
     row = "trained" if comparison.first == TRAINED_SEEDS else comparison.first
-    marks = marks_of(table, row, RANDOM_WEIGHTS).tasks
+    of_tasks = marks.rows[row].tasks
     better, worse = (
-        [task for task, mark in marks.items() if mark == way] for way in ("better", "worse")
+        [task for task, mark in of_tasks.items() if mark == way] for way in ("better", "worse")
     )
     several = table.spreads.get("trained")
     seeds = f" (mean over {several.num_seeds} training seeds)" if several else ""
     return (
-        f"On the average of the {tasks} the trained model {comparison.verdict} the same "
+        f"On the average of the probing tasks the trained model {comparison.verdict} the same "
         f"architecture with random weights{seeds}: "
         f"{with_interval(comparison.difference, signed=True)} points; over all test items, "
         f"whatever their task, {with_interval(comparison.over_items, signed=True)}. "
@@ -88,64 +79,14 @@ def _verdict(comparison: RowComparison, table: ProbingTable, tasks: str) -> str:
 def probing_section(table: ProbingTable, probing: Mapping[str, Any], marks: Marks) -> Section:
     """Returns the figures of rows and tasks, the comparisons, and the tasks that are absent."""
     about = (
-        "Test accuracy in percent of a logistic regression on each task (Conneau et al. 2018), "
-        "on held-out sentences. Intervals: 95 %, bootstrap over what the second table names as "
-        "resampled, drawn for all tasks at once."
+        "Test accuracy in percent of a logistic regression on each task (Conneau et al. 2018; "
+        "discourse coherence: Chen et al. 2019), on held-out sentences. Intervals: 95 %, bootstrap "
+        "over what the second table names as resampled, drawn for all tasks at once."
     )
-    return Section.of(
-        "Probing", Paragraph.of(about), *_figures("accuracy_by_task", table, probing, marks)
-    )
-
-
-def discourse_section(
-    table: ProbingTable | None, discourse: Mapping[str, Any], marks: Marks | None
-) -> Section:
-    """Returns the same of the tasks on discourse, with a verdict and notes of their own.
-
-    Args:
-        table: None where the corpus was too small for any of them.
-        discourse: what the summary of the probing data says of them.
-        marks: of the table.
-    """
-    about = Paragraph.of(
-        "Where a sentence stands in its text is not in its own parse. DiscoEval's tasks (Chen et "
-        "al. 2019) that need text alone, on passages of held-out documents, scored as the probing "
-        "tasks are. What the classifier reads of the vectors x1, x2, …: for sentence position x1 "
-        "and its differences from the others, for binary sentence ordering x1, x2 and x1 − x2, "
-        "for discourse coherence |x − y| and x ∗ y, summed over the neighbours of six, for "
-        "sentence section x1."
-    )
-    if table is None or marks is None:
-        return Section.of("Discourse", about, *_absences(discourse))
-    left_out = [
-        f"{title}: {count(task['left_out']['no_item'])} and {count(task['left_out']['not_drawn'])}"
-        for title, task in zip(
-            _titles(table.tasks, discourse), discourse["tasks"].values(), strict=True
-        )
-    ]
-    notes = (
-        *_of_figures(table, discourse),
-        f"Held-out sentences in no passage: {by_reason(discourse['excluded'])}.",
-        "Sentences that begin no item, and items beyond the sizes or an equal share of "
-        f"their class: {'; '.join(left_out)}.",
-    )
-    return Section.of(
-        "Discourse",
-        Paragraph.of(statement(table, discourse, "tasks on discourse")),
-        about,
-        *_figures("discourse_by_task", table, discourse, marks),
-        Subheading("Notes on discourse"),
-        Bullets(notes),
-        *_differing(discourse["tasks"]),
-    )
-
-
-def _figures(
-    name: str, table: ProbingTable, probing: Mapping[str, Any], marks: Marks
-) -> list[Part]:
     titles = _titles(table.tasks, probing)
-    return [
-        accuracy_figure(name, table, titles, probing, marks),
+    return Section.of(
+        "Probing",
+        Paragraph.of(about),
         Paragraph.of(marks.note),
         _rows_table(table, titles, marks),
         _tasks_table(probing),
@@ -156,7 +97,7 @@ def _figures(
         Subheading("Differences on the same test sentences"),
         Paragraph.of("First row minus second, paired bootstrap."),
         _comparison_table(table, titles),
-    ]
+    )
 
 
 def _absences(probing: Mapping[str, Any]) -> list[Part]:
@@ -174,15 +115,15 @@ def _titles(tasks: Sequence[str], probing: Mapping[str, Any]) -> list[str]:
 
 
 def _rows_table(table: ProbingTable, titles: Sequence[str], marks: Marks) -> Table:
-    header = ("row", "width", *titles, "average [95 %]")
+    header = ("row", "width", *titles, "average")
     body: list[list[str | Cell]] = []
     for row in table.rows:
         width = str(row.width or "–")
         scores = [
-            Cell(percent(row.accuracy(task).value), marks.of_task(row.name, task))
-            for task in table.tasks
+            Cell(percent(found.value), marks.of_task(row.name, task), bounds(found))
+            for task, found in ((task, row.accuracy(task)) for task in table.tasks)
         ]
-        average = Cell(with_interval(row.average), marks.of_average(row.name))
+        average = Cell(percent(row.average.value), marks.of_average(row.name), bounds(row.average))
         body.append([row.description, width, *scores, average])
         for name, spread in table.spreads.items():
             if row is table.of_spread(name)[-1]:
@@ -193,7 +134,7 @@ def _rows_table(table: ProbingTable, titles: Sequence[str], marks: Marks) -> Tab
                 of_seeds = f"{spread.average:.1f} ± {spread.deviation:.1f}"
                 cells.append(Cell(of_seeds, marks.of_average(name)))
                 body.append([spread.title(name), width, *cells])
-    return Table.of("Test accuracy in percent, by row and task", header, body)
+    return Table.of("Test accuracy in percent, by row and task, with 95 % intervals", header, body)
 
 
 def _tasks_table(probing: Mapping[str, Any]) -> Table:
@@ -234,34 +175,6 @@ def _compared(name: str) -> str:
     return "trained" if name in (PAIR_ROW, TRAINED_SEEDS) else name.replace("_", " ")
 
 
-def exported_section(probing_folder: Path, tasks: Sequence[str]) -> Section:
-    """Returns how any encoder is scored on the probing tasks of a run.
-
-    Args:
-        probing_folder: of the run.
-        tasks: the probing tasks that the corpus was large enough for.
-    """
-    command = (
-        "treeviews evaluate --encoder package.module:function \\\n"
-        f"  --data {shlex.quote(str(probing_folder / SENTEVAL_FOLDER))} \\\n"
-        f"  --tasks {','.join(evaluation_tasks(tasks))}"
-    )
-    return Section.of(
-        "The same tasks for any encoder",
-        Paragraph.of(
-            Code(str(probing_folder / SENTEVAL_FOLDER)),
-            " holds the probing tasks in SentEval's format. A function of your own from a list of "
-            "strings to a matrix is scored on them by",
-        ),
-        CodeBlock(command, "sh"),
-        Paragraph.of(
-            "The protocol is the same as above, and the tasks bring their documents and parses: "
-            "such figures stand beside those of the table, and a model of this run gets its own "
-            "again."
-        ),
-    )
-
-
 def is_small(task: Mapping[str, Any]) -> bool:
     """Returns whether a task of the probing summary has few test sentences."""
     return bool(task["sizes"]["test"] < SMALL_TEST)
@@ -279,31 +192,21 @@ def notes_section(table: ProbingTable, probing: Mapping[str, Any]) -> Section:
         "Labels come from the automatic parses. Tree encoders read the same parses, so on tasks "
         "whose label is a property of the tree they see what sequences and bags of words must "
         "infer.",
-        *_of_rare_words(table),
-        *_of_figures(table, probing),
-        f"Held-out sentences left out of all probing tasks: {by_reason(probing['excluded'])}.",
-    )
-    return Section.of("Notes", Bullets(notes), *_differing(probing["tasks"]))
-
-
-def _differing(tasks: Mapping[str, Mapping[str, Any]]) -> list[Part]:
-    differing = tuple(
-        f"{name.replace('_', ' ')}: {task['differs']}"
-        for name, task in tasks.items()
-        if task["differs"]
-    )
-    if not differing:
-        return []
-    return [Paragraph.of("How the tasks differ from the published ones:"), Bullets(differing)]
-
-
-def _of_figures(table: ProbingTable, probing: Mapping[str, Any]) -> list[str]:
-    """Returns what makes the figures of a table doubtful."""
-    return [
         *_of_tasks(probing["tasks"]),
         *_of_fits(table),
-        *_of_single_answers(table, probing["tasks"]),
-    ]
+        f"Held-out sentences left out of the tasks: {by_reason(probing['excluded'])}.",
+    )
+    differing = tuple(
+        f"{name.replace('_', ' ')}: {task['differs']}"
+        for name, task in probing["tasks"].items()
+        if task["differs"]
+    )
+    return Section.of(
+        "Notes",
+        Bullets(notes),
+        Paragraph.of("How the tasks differ from the published ones:") if differing else None,
+        Bullets(differing),
+    )
 
 
 def _of_seeds(table: ProbingTable) -> list[str]:
@@ -322,16 +225,6 @@ def _of_seeds(table: ProbingTable) -> list[str]:
     if table.random is not None and table.random.num_seeds < MANY_SEEDS:
         notes.append(f"Random weights were drawn from {table.random.num_seeds} seeds only.")
     return notes
-
-
-def _of_rare_words(table: ProbingTable) -> list[str]:
-    rows = [row.description for row in table.rows if row.name in (SIF, *BUNDLED_MODELS)]
-    if not rows:
-        return []
-    return [
-        "Made to tell what a sentence means, which these tasks do not ask for; frequent words, "
-        f"that show its form and length, count little in them: {'; '.join(rows)}."
-    ]
 
 
 def _of_tasks(tasks: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -364,18 +257,3 @@ def _of_fits(table: ProbingTable) -> list[str]:
             "max_steps."
         )
     return notes
-
-
-def _of_single_answers(table: ProbingTable, tasks: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Returns which rows answer a task with two classes by one of them alone."""
-    found = []
-    for task in table.tasks:
-        rows = [
-            row.description
-            for row in table.rows
-            if row.name != MAJORITY_ROW
-            and len(set(row.results[task].outcome.predictions.predicted.tolist())) == 1
-        ]
-        if rows and len(tasks[task]["classes"]) == 2:
-            found.append(f"{listed([task])} ({'; '.join(rows)})")
-    return [f"These rows answered one class only: {', '.join(found)}."] if found else []

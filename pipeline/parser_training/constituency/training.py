@@ -27,7 +27,6 @@ from pipeline.parser_training.constituency.examples import (
     ExampleSet,
     build_vocabularies,
 )
-from pipeline.parser_training.epochs.alterations import LONGEST_LIST_MARK
 from pipeline.parser_training.epochs.optimizer import OptimizerConfig
 from pipeline.parser_training.epochs.training import (
     ParserTraining,
@@ -83,12 +82,10 @@ class ConstituencyTrainingConfig(ParserTrainingConfig):
             files, documents = getattr(self, f"{name}_files"), getattr(self, f"{name}_documents")
             if documents and len(files) != len(documents):
                 raise ValueError(f"{len(documents)} {name}_documents for {len(files)} {name}_files")
-        limit, marks = self.model.max_length - 2, LONGEST_LIST_MARK if self.altered_share else 0
-        if self.max_sentence_tokens > limit - marks:
-            longer = f", {marks} of them for the marks that altered_share adds" if marks else ""
+        limit = self.model.max_length - 2
+        if self.max_sentence_tokens > limit:
             raise ValueError(
-                f"max_sentence_tokens={self.max_sentence_tokens}, but the model takes "
-                f"{limit}{longer}"
+                f"max_sentence_tokens={self.max_sentence_tokens}, but the model takes {limit}"
             )
 
     @property

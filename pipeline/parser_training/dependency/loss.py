@@ -12,8 +12,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
-from pipeline.parser_training.dependency.altered_trees import dependency_alterations
-from pipeline.parser_training.epochs.alterations import LIST_MARKS
+from pipeline.parser_training.epochs.alterations import alter, dependencies_without_final_mark
 from pipeline.parsers.dependency.forward import (
     arc_scores,
     encode,
@@ -72,16 +71,20 @@ class GoldSentences:
         """
         self._sentences = sentences
         self._relation_ids = {name: i for i, name in enumerate(relations)}
-        self._alterations = dependency_alterations(altered_share, relations)
-        self.longer = self._alterations.longer
-        """Tokens by which a sentence may be longer than it is."""
+        self._altered_share = altered_share
 
     def drawn(
         self, members: Sequence[int], random: np.random.Generator
     ) -> tuple[list[list[str]], GoldTrees]:
         """Returns the tokens of the sentences at the given positions, and their trees."""
         chosen = [
-            self._alterations.drawn(self._sentences[position], random) for position in members
+            alter(
+                self._sentences[position],
+                self._altered_share,
+                random,
+                dependencies_without_final_mark,
+            )
+            for position in members
         ]
         lengths = np.array([len(sentence.tokens) + 1 for sentence in chosen])
         heads = np.zeros((len(chosen), int(lengths.max())), dtype=np.int64)
@@ -116,7 +119,7 @@ class GoldTreebank:
             has_vectors: whether the word embedding is a ``VectorWordEmbedding``.
         """
         self._gold = GoldSentences(sentences, vocabulary.relations, altered_share=altered_share)
-        self.lengths = [len(sentence.tokens) + self._gold.longer for sentence in sentences]
+        self.lengths = [len(sentence.tokens) for sentence in sentences]
         """In tokens, at most."""
         self.vocabulary = vocabulary
         self._has_vectors = has_vectors
@@ -124,9 +127,7 @@ class GoldTreebank:
         frequencies = np.array(
             [seen[row] for row in range(len(vocabulary.words))], dtype=np.float64
         )
-        never_hidden = [vocabulary.word_pad_id, vocabulary.word_id(ROOT_WORD)]
-        never_hidden += [vocabulary.word_id(mark) for mark in LIST_MARKS] if altered_share else []
-        frequencies[never_hidden] = np.inf
+        frequencies[[vocabulary.word_pad_id, vocabulary.word_id(ROOT_WORD)]] = np.inf
         self._hide_probability = unknown_word_alpha / (unknown_word_alpha + frequencies)
 
     def batch(self, members: Sequence[int], random: np.random.Generator) -> GoldBatch:

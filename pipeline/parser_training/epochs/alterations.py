@@ -1,128 +1,90 @@
 """Training sentences as careless text would have them, with what is left of their trees.
 
-Treebanks are edited text. Chats have no capitals, headings no final mark, and sentences cut from
-pages begin with the mark of a list. Relations and tags of such marks follow the UD English
-treebanks and GUM's bracketed trees: numbers and letters are ``discourse`` and ``LS``, bullets
-``punct`` and ``:``.
+Treebanks are edited text. Chats have no capitals, and headings no final mark.
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
+from pipeline.trees.flat import CHAIN_MARK, TOP_LABEL
+from pipeline.trees.parses import ConstituencyParse
 from pipeline.trees.treebanks import BracketedSentence, TreebankSentence
-
-logger = logging.getLogger(__name__)
 
 SentenceT = TypeVar("SentenceT", bound=TreebankSentence | BracketedSentence)
 
-RELATIONS_OF_MARKS = frozenset({"discourse", "punct"})
-"""Of the marks of lists."""
-TAGS_OF_MARKS = frozenset({"LS", ":", ".", "-LRB-", "-RRB-"})
-"""Parts of speech of these."""
 FINAL_MARKS = frozenset(".!?;:")
-_BULLETS = ("-", "*", "•", "–")
-_NAMES = (*map(str, range(1, 21)), *"abcdefghABCDEFGH")
-LIST_MARKS = frozenset({*_BULLETS, *_NAMES, *(f"{name}." for name in _NAMES), "(", ")", "."})
-"""Every token that a mark may have."""
-SHARE_OF_COMMANDS = 1 / 3
-"""Of the altered sentences, where the kind of tree has them."""
-LONGEST_LIST_MARK = 3
-"""Tokens by which an altered sentence may be longer."""
 
 
-@dataclass(frozen=True)
-class ListMark:
-    """The k tokens before an item of a list."""
+def alter(
+    sentence: SentenceT,
+    share: float,
+    random: np.random.Generator,
+    without_final_mark: Callable[[SentenceT], SentenceT],
+) -> SentenceT:
+    """Returns the sentence, or in a share of the cases altered.
 
-    tokens: list[str]
-    heads: list[int]
-    """1-based among these tokens; 0 for the root of the sentence."""
-    relations: list[str]
-    tags: list[str]
+    It loses its final mark and its capitals, each in half of these cases.
 
-
-class Alterations(Generic[SentenceT]):
-    """Draws which training sentences are altered, and how."""
-
-    def __init__(
-        self,
-        share: float,
-        *,
-        without_final_mark: Callable[[SentenceT], SentenceT],
-        with_list_mark: Callable[[SentenceT, ListMark], SentenceT],
-        as_command: Callable[[SentenceT, np.random.Generator], SentenceT] | None = None,
-        lacking: Collection[str] = (),
-    ) -> None:
-        """Takes what a kind of tree does with each.
-
-        Args:
-            share: of the sentences, see `ParserTrainingConfig.altered_share`.
-            without_final_mark, with_list_mark: return the sentence so, or as it is where its tree
-                does not allow it.
-            as_command: returns a command that is made of a part of the sentence, or the sentence
-                where there is none; None where the kind has no such thing.
-            lacking: relations or tags of the marks of lists that the parser does not know, because
-                of which no sentence gets one; the log tells.
-        """
-        if share and lacking:
-            logger.warning(
-                "altered sentences get no marks of lists: the parser does not know %s",
-                ", ".join(sorted(lacking)),
-            )
-        self._share, self._with_marks = share, not lacking
-        self._without_final_mark, self._with_list_mark = without_final_mark, with_list_mark
-        self._as_command = as_command
-        self.longer = LONGEST_LIST_MARK if share and self._with_marks else 0
-        """Tokens by which a sentence may be longer than it is."""
-
-    def drawn(self, sentence: SentenceT, random: np.random.Generator) -> SentenceT:
-        """Returns the sentence, or in a share of the cases altered.
-
-        It loses its final mark, loses its capitals, and gets a list's mark before it, each in half
-        of these cases, so that an eighth stay as they are. A third are made into commands first,
-        where the kind of tree has them.
-        """
-        if not self._share or random.random() >= self._share:
-            return sentence
-        if self._as_command is not None and random.random() < SHARE_OF_COMMANDS:
-            sentence = self._as_command(sentence, random)
-        ways = random.random(3) < 0.5
-        if ways[0]:
-            sentence = self._without_final_mark(sentence)
-        if ways[1]:
-            sentence = in_lower_case(sentence)
-        if ways[2] and self._with_marks:
-            sentence = self._with_list_mark(sentence, list_mark(random))
+    Args:
+        sentence: with its tree.
+        share: of the sentences, see `ParserTrainingConfig.altered_share`.
+        random: draws; nothing is drawn where the share is 0.
+        without_final_mark: returns the sentence so, or as it is where its tree does not allow it.
+    """
+    if not share or random.random() >= share:
         return sentence
+    loses_mark, loses_capitals = random.random(2) < 0.5
+    if loses_mark:
+        sentence = without_final_mark(sentence)
+    if loses_capitals:
+        sentence = replace(sentence, tokens=[token.lower() for token in sentence.tokens])
+    return sentence
 
 
-def with_capital(token: str) -> str:
-    """Returns a token as it stands at the beginning of a sentence."""
-    return token[:1].upper() + token[1:]
-
-
-def in_lower_case(sentence: SentenceT) -> SentenceT:
-    """Returns the sentence without capitals."""
-    return replace(sentence, tokens=[token.lower() for token in sentence.tokens])
-
-
-def list_mark(random: np.random.Generator) -> ListMark:
-    """Returns ``-``, ``3.``, ``b )`` or the like."""
-    if random.random() < 1 / 3:
-        return ListMark([str(random.choice(_BULLETS))], [0], ["punct"], [":"])
-    name = str(random.choice(_NAMES))
-    numbered = (
-        ListMark([f"{name}."], [0], ["discourse"], ["LS"]),
-        ListMark([name, "."], [0, 1], ["discourse", "punct"], ["LS", "."]),
-        ListMark([name, ")"], [0, 1], ["discourse", "punct"], ["LS", "-RRB-"]),
-        ListMark(
-            ["(", name, ")"], [2, 0, 2], ["punct", "discourse", "punct"], ["-LRB-", "LS", "-RRB-"]
-        ),
+def dependencies_without_final_mark(sentence: TreebankSentence) -> TreebankSentence:
+    """Returns the sentence without its last token, where that is a mark on which nothing hangs."""
+    last = len(sentence.tokens)
+    is_mark = sentence.tokens[-1] in FINAL_MARKS and sentence.deprels[-1] == "punct"
+    if last < 2 or not is_mark or last in sentence.heads:
+        return sentence
+    return replace(
+        sentence,
+        tokens=sentence.tokens[:-1],
+        heads=sentence.heads[:-1],
+        deprels=sentence.deprels[:-1],
+        xpos=sentence.xpos[:-1],
     )
-    return numbered[int(random.integers(len(numbered)))]
+
+
+def constituents_without_final_mark(
+    sentence: BracketedSentence, labels: Collection[str]
+) -> BracketedSentence:
+    """Returns the sentence without its last token, where that is a mark that is no constituent.
+
+    A constituent that is left with one child joins it in a unary chain.
+
+    Args:
+        sentence: with its tree.
+        labels: that the parser knows, chains included. A sentence whose tree would have another
+            stays as it is.
+    """
+    parse, last = sentence.parse, len(sentence.tokens) - 1
+    if last < 1 or sentence.tokens[-1] not in FINAL_MARKS or last in parse.starts:
+        return sentence
+    spans: list[tuple[int, int, str]] = []
+    for start, end, label in zip(parse.starts, parse.ends, parse.labels, strict=True):
+        chain = label
+        if spans and spans[-1][:2] == (start, min(end, last)):
+            above = spans.pop()[2]
+            chain = label if above == TOP_LABEL else f"{above}{CHAIN_MARK}{label}"
+        spans.append((start, min(end, last), chain))
+    starts, ends, chains = map(list, zip(*spans, strict=True))
+    if not set(chains) <= set(labels):
+        return sentence
+    cut = ConstituencyParse(starts=starts, ends=ends, labels=chains, tags=parse.tags[:-1])
+    return replace(sentence, tokens=sentence.tokens[:-1], parse=cut)

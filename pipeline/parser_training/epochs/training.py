@@ -62,9 +62,7 @@ class ParserTrainingConfig(Config):
     """Longer training sentences are left out; the log counts them."""
     altered_share: Share = 0.0
     """Of the training sentences, drawn anew in each epoch, that are altered: they lose their
-    capitals, lose their final mark and get the mark of a list, each in half of the cases, and some
-    are made into commands (`alterations`). Marks need relations or tags of their own; the log tells
-    where the parser lacks one."""
+    capitals and lose their final mark, each in half of the cases (`alterations`)."""
     seed: Natural = 1
 
     def _check_together(self) -> None:

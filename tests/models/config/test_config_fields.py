@@ -24,6 +24,7 @@ from models.evaluation.representations.representation import Representation
 from models.model.sentence_model import build_model
 from models.training.job import RunSettings
 from models.training.launching import LaunchSettings
+from models.words.expansion import ExpansionConfig
 from models.words.word_vectors import WordVectors
 from pipeline.base.config_fields import Config, Count, Range, at_least, marked
 from pipeline.parsing.parse_shard import ParseShardJob
@@ -43,7 +44,7 @@ LSTM = {"seq_cell": "lstm"}
 
 CONFIGS: tuple[type[Config], ...] = (
     *(TrainingConfig, RunSettings, LaunchSettings, HoldOut, ProbingConfig, ProtocolConfig),
-    *(Representation, SkipGramConfig),
+    *(Representation, SkipGramConfig, ExpansionConfig),
 )
 EVERY_FIELD = [(cls, field.name) for cls in CONFIGS for field in fields(cls)]
 NUMBERS = [
@@ -160,11 +161,9 @@ OTHER_VALUES: dict[str, Any] = {
     **{"objective": "discriminative", "anchor": "zeroed", "max_tokens": 9, "trained_words": 2},
     **{"coupling_width": 3, "held_out_every_steps": 2, "keep": "best", "gradient_clip": 1.0},
     **{"warmup_fraction": 0.5, "word_dropout": 0.5, "noise_power": 0.25, "orthonormal_rate": 0.5},
-    **{"held_out_fraction": 0.5, "gather_negatives": False, "vector_rms": 0.5, "parts": 2},
-    **{"run_length": 2, "pairs_share": 0.5},
+    **{"held_out_fraction": 0.5, "vector_rms": 0.5},
+    "run_length": 2,
 }
-NOT_OF = {"leaves_weight": {"BOW", "LIN", "SEQ"}}
-"""Views that a field refuses."""
 
 
 def another_value(config: TrainingConfig, name: str) -> Any:
@@ -191,10 +190,9 @@ def another_value(config: TrainingConfig, name: str) -> Any:
 def test_a_field_that_shapes_no_encoder_leaves_an_untrained_one_as_it_is(name: str) -> None:
     """So the digest of a random encoder holds all that it must."""
     vectors = WordVectors.from_rows(list("abcd"), np.eye(4, 6, dtype=np.float32))
-    for views in ([view] * 2 for view in VIEWS if view not in NOT_OF.get(name, {"BOW"})):
+    for views in ([view] * 2 for view in VIEWS if view != "BOW"):
         config = preset("laptop", views=views, hidden_size=4)
-        changes = {"gather_negatives": False} if name == "parts" else {}
-        other = config.changed({name: another_value(config, name), **changes})
+        other = config.changed({name: another_value(config, name)})
         assert other.architecture() == config.architecture()
         one, two = (build_model(c, vectors, 0).eval() for c in (config, other))
         block = a_block([1, 2, 3])
@@ -207,7 +205,7 @@ def test_the_architecture_is_what_digests_of_random_encoders_have_always_held() 
     assert set(TrainingConfig().architecture()) == {
         *("views", "objective", "hidden_size", "bidirectional", "dep_cell", "init", "precision"),
         *("word_vectors", "embeddings", "trained_word_size", "trained_word_init", "trained_words"),
-        *("word_weights", "sif_a", "unit_words", "path_parts", "added_to_words"),
+        *("word_weights", "sif_a", "unit_words"),
         *("read_rms", "words_beside"),
         "shuffled",
         *("vector_rms", "decoder", "coupling_layers", "coupling_partition", "coupling_width"),
@@ -229,11 +227,20 @@ def test_a_cell_that_nothing_reads_with_makes_no_other_training() -> None:
     assert describe_architecture(other) == describe_architecture(config)
 
 
+def test_a_model_may_name_settings_of_earlier_releases_but_a_user_may_not() -> None:
+    plain = preset("laptop").to_dict()
+
+    assert TrainingConfig.from_dict(
+        plain | {"pairs_share": 0.3, "added_to_words": False}
+    ) == preset("laptop")
+    with pytest.raises(ValueError, match="added_to_words are of an earlier release; install"):
+        TrainingConfig.from_dict(plain | {"added_to_words": True})
+    with pytest.raises(ValueError, match="unknown training settings"):
+        preset("laptop", pairs_share=0.3)
+
+
 def test_a_field_that_only_some_trainings_read_is_read_by_one() -> None:
     presets = [preset("laptop", normalise="l2"), preset("laptop", views=("SEQ", "DEP"))]
-    presets += [preset("laptop", views=("DEPSUM", "CONSTSUM"), own_words_weight=1.0)]
-    presets += [preset("laptop", leaves_weight=1.0)]
-    presets += [preset("laptop", pairs_share=0.5)]
     presets += [preset(name, decoder="bijective") for name in ("B-G", "B-D", "B-GD")]
     presets += [preset("weighted-words"), preset("quickthoughts", word_vectors="trained")]
 

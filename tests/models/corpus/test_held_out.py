@@ -61,19 +61,6 @@ def test_no_row_gives_no_mask() -> None:
     assert mask_of(BLOCKS, [], []) == []
 
 
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({"fraction": 30}, "fraction must lie in \\[0, 1\\], got 30"),
-        ({"unit": "page"}, "unit must be one of document, block, got 'page'"),
-        ({"block_sentences": 0}, "block_sentences must be at least 1, got 0"),
-    ],
-)
-def test_settings_out_of_range_are_refused(values: dict[str, object], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        HoldOut(**values)  # type: ignore[arg-type]
-
-
 def test_one_document_gives_training_sentences_and_held_out_ones(tmp_path: Path) -> None:
     folders = write_corpus(tmp_path, stories(1, sentences=60), rows_per_shard=13)
     vectors = WordVectors.from_rows(["the"], np.ones((1, 2), dtype=np.float32))

@@ -11,9 +11,7 @@ import pyarrow as pa
 import pytest
 
 from models.config.held_out import HoldOut
-from models.config.training_config import Shuffled
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
-from models.corpus.relations import RELATIONS
 from models.corpus.sentence_block import SentenceBlock
 from models.training.batches import TrainingBatches
 from models.words.vector_files import load_word_vectors
@@ -53,22 +51,6 @@ def test_arrays_are_those_of_the_shards(tmp_path: Path, vectors: WordVectors) ->
     assert block.binary_right.tolist() == left_branching(2)[1] + left_branching(3)[1]
     assert block.sentence_index.tolist() == [0, 1, 0]
     assert block.documents[0] == block.documents[1] != block.documents[2]
-
-
-def test_relations_are_read_for_the_view_that_needs_them(
-    tmp_path: Path, vectors: WordVectors
-) -> None:
-    folders = write_corpus(tmp_path, {"one": [["the", "cat"], ["again"]]})
-
-    without, block = (
-        ParsedCorpus(folders, vectors, views=views).read(0) for views in (TREES, ("DEPSUM",))
-    )
-
-    assert without.relations is None
-    assert block.relations is not None
-    assert [RELATIONS[number] for number in block.relations] == ["dep"] * 3
-    assert block.binary_left is None
-    assert block.take(np.array([1])).relations is not None
 
 
 def test_rows_count_over_all_shards(tmp_path: Path, vectors: WordVectors) -> None:
@@ -117,18 +99,6 @@ def test_long_sentences_are_skipped_and_counted(tmp_path: Path, vectors: WordVec
     assert corpus.survey().skipped == {"too_long": 1}
 
 
-def test_a_document_is_skipped_whole_where_asked(tmp_path: Path, vectors: WordVectors) -> None:
-    documents = {"one": [["the"] * 3, ["the"] * 5], "two": [["the"] * 2], "three": [["the"] * 9]}
-    selection = Selection(max_tokens=4, whole_documents=True)
-
-    corpus = ParsedCorpus(
-        write_corpus(tmp_path, documents), vectors, views=TREES, selection=selection
-    )
-
-    assert corpus.read(0).rows.tolist() == [2]
-    assert corpus.survey().skipped == {"too_long": 3}
-
-
 def test_the_survey_counts_sentences_and_known_tokens(tmp_path: Path, vectors: WordVectors) -> None:
     folders = write_corpus(tmp_path, {"one": [["the", "zzz"], ["The", "cat"]]}, rows_per_shard=1)
 
@@ -169,11 +139,6 @@ def test_held_out_is_a_function_of_name_fraction_and_seed() -> None:
     assert all(HoldOut(1.0, 0).takes(name) for name in names)
 
 
-def test_a_fraction_beyond_one_is_refused() -> None:
-    with pytest.raises(ValueError, match="fraction must lie in \\[0, 1\\], got 30"):
-        HoldOut(30, 0).takes("a")
-
-
 def test_stages_of_different_corpora_are_refused(tmp_path: Path, vectors: WordVectors) -> None:
     folders = write_corpus(tmp_path / "a", stories(2, sentences=5), rows_per_shard=4)
     fewer_rows = write_corpus(tmp_path / "b", stories(2, sentences=4), rows_per_shard=3)
@@ -207,23 +172,6 @@ def test_parses_whose_manifests_name_other_sentences_are_refused(
 
     with pytest.raises(ValueError, match=r"dependencies/00000\.parquet: these are parses of ano"):
         ParsedCorpus(replace(folders, dependencies=other.dependencies), vectors, views=TREES)
-
-
-def test_shards_that_were_swapped_with_their_manifests_are_refused(
-    tmp_path: Path, vectors: WordVectors
-) -> None:
-    folders = write_corpus(tmp_path / "a", stories(2, sentences=4), rows_per_shard=4)
-    dependencies = folders.dependencies
-    assert dependencies is not None
-    for ending in ("parquet", "json"):
-        first, second = (dependencies / f"0000{number}.{ending}" for number in (0, 1))
-        kept = first.read_bytes()
-        first.write_bytes(second.read_bytes())
-        second.write_bytes(kept)
-    corpus = ParsedCorpus(folders, vectors, views=TREES)
-
-    with pytest.raises(ValueError, match=r"dependencies/00000\.parquet: sha256 differs from its"):
-        corpus.read(0)
 
 
 @pytest.mark.parametrize("stage", ["sentences", "dependencies", "constituents"])
@@ -264,17 +212,6 @@ def test_an_empty_corpus_gives_no_sentences(tmp_path: Path, vectors: WordVectors
     folders = CorpusFolders(tmp_path / "sentences")
 
     assert ParsedCorpus(folders, vectors, views=("SEQ", "SEQ")).survey().num_sentences == 0
-
-
-def test_a_shard_of_which_nothing_is_chosen_is_an_empty_block(
-    tmp_path: Path, vectors: WordVectors
-) -> None:
-    folders = write_corpus(tmp_path, {"one": [["the"] * 9]})
-
-    block = ParsedCorpus(folders, vectors, views=TREES, selection=Selection(max_tokens=2)).read(0)
-
-    assert len(block) == 0
-    assert block.offsets.tolist() == [0]
 
 
 def test_taking_and_slicing_agree(tmp_path: Path, vectors: WordVectors) -> None:
@@ -335,27 +272,21 @@ def test_memory_does_not_grow_with_the_corpus(tmp_path: Path, vectors: WordVecto
     assert peak_of_an_epoch(many, vectors, 12) < 1.2 * peak
 
 
-@pytest.mark.parametrize("what", ["words", "relations"])
-def test_shuffling_moves_one_column_within_its_sentences(
-    what: Shuffled, tmp_path: Path, vectors: WordVectors
-) -> None:
+def test_shuffling_moves_words_within_their_sentences(tmp_path: Path, vectors: WordVectors) -> None:
     documents = {f"{k}": [["the", "cat", "sees", "again", "here", f"x{k}"]] for k in range(9)}
-    corpus = ParsedCorpus(write_corpus(tmp_path, documents), vectors, views=("DEPSUM",))
-    block = corpus.read(0)
-    block = replace(block, relations=np.arange(len(block.token_ids), dtype=np.int16))
+    block = ParsedCorpus(write_corpus(tmp_path, documents), vectors, views=("DEP",)).read(0)
 
-    moved = block.shuffled(what)
+    moved = block.shuffled("words")
 
-    changed = {"words": "token_ids", "relations": "relations"}[what]
     assert block.shuffled("nothing") is block
-    for name in ("token_ids", "heads", "relations"):
-        before, after = getattr(block, name), getattr(moved, name)
-        assert np.array_equal(before, after) == (name != changed)
-        for one, other in zip(np.split(before, 9), np.split(after, 9), strict=True):
-            assert sorted(one.tolist()) == sorted(other.tolist())
-    assert len(block.slice(0, 0).shuffled(what)) == 0
-    alone = block.slice(4, 5).shuffled(what)
-    assert np.array_equal(getattr(alone, changed), getattr(moved.slice(4, 5), changed))
+    assert moved.heads is block.heads
+    assert not np.array_equal(block.token_ids, moved.token_ids)
+    splits = (np.split(each.token_ids, 9) for each in (block, moved))
+    for one, other in zip(*splits, strict=True):
+        assert sorted(one.tolist()) == sorted(other.tolist())
+    assert len(block.slice(0, 0).shuffled("words")) == 0
+    alone = block.slice(4, 5).shuffled("words")
+    assert np.array_equal(alone.token_ids, moved.slice(4, 5).token_ids)
 
 
 def test_a_word_has_no_place_of_its_own_among_the_shuffled() -> None:

@@ -21,7 +21,6 @@ from pipeline.base.job import JobKilledError, run_job_process
 from pipeline.inspect.check import faults_of
 from pipeline.inspect.dataset import select
 from pipeline.parsing.parse_shard import ParseJob, parse_shard
-from pipeline.shards import shards
 from pipeline.shards.arrow import vectors_of
 from pipeline.shards.manifests import (
     quarantine_path,
@@ -131,17 +130,6 @@ def test_trees_of_the_corpus_give_the_vectors_of_the_same_sentences_parsed_anew(
     assert found[0].any(axis=1).all()
 
 
-def test_no_parser_is_loaded_where_the_corpus_is_parsed(
-    corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object) -> None:
-        raise AssertionError("a parser was asked")
-
-    monkeypatch.setattr("pipeline.parsers.lazy_parser.LazyParser.parse", refuse)
-
-    assert len(corpus.embed(corpus.folder / "trees", tmp_path)) == len(SHARDS)
-
-
 def test_words_give_the_bits_of_encode(corpus: Corpus, tmp_path: Path) -> None:
     found = corpus.embed("english", tmp_path)
 
@@ -195,37 +183,11 @@ def test_the_manifest_says_by_what_and_from_what(corpus: Corpus, tmp_path: Path)
     assert said["parses_sha256"] == {"dependencies": parses.sha256}
 
 
-def test_float16_keeps_three_digits(corpus: Corpus, tmp_path: Path) -> None:
-    exact = corpus.embed("english", tmp_path / "exact")
-    half = corpus.embed("english", tmp_path / "half", dtype="float16")
-
-    assert half[0].dtype == np.float16
-    np.testing.assert_array_equal(half[0], exact[0].astype(np.float16))
-
-
 def test_a_number_beyond_float16_is_refused(corpus: Corpus, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"row 0 has a number that float16 cannot hold; .*float32"):
         corpus.embed(f"{FUNCTIONS}:large", tmp_path, dtype="float16")
 
     assert not list(tmp_path.glob("00000*"))
-
-
-def test_groups_of_the_parses_may_be_others_than_those_of_the_sentences(
-    corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    expected = corpus.embed(corpus.folder / "trees", tmp_path / "whole")
-    monkeypatch.setattr(shards, "ROW_GROUP_ROWS", 7)
-    rows = [sentence_rows(part, document=f"d{number}") for number, part in enumerate(SHARDS)]
-    write_stage(tmp_path / "sentences", "sentences", *rows)
-    write_chain_parser(tmp_path / "chain")
-    monkeypatch.setattr(shards, "ROW_GROUP_ROWS", 4)
-    parse(tmp_path)
-
-    other = replace(corpus, folder=tmp_path)
-    found = other.embed(corpus.folder / "trees", tmp_path / "parts")
-
-    for one, another in zip(found, expected, strict=True):
-        np.testing.assert_allclose(one, another, atol=1e-6)
 
 
 def copied(corpus: Corpus, folder: Path, **stages: Any) -> Corpus:
@@ -252,12 +214,6 @@ def test_parses_of_other_sentences_are_refused(corpus: Corpus, tmp_path: Path) -
         wrong.embed(corpus.folder / "trees", tmp_path / "out")
 
 
-def test_parses_of_fewer_rows_are_refused(corpus: Corpus, tmp_path: Path) -> None:
-    wrong = copied(corpus, tmp_path / "corpus", dependencies=lambda rows, extra: (rows[:-1], extra))
-    with pytest.raises(ValueError, match=r"00000\.parquet: these are parses of another text"):
-        wrong.embed(corpus.folder / "trees", tmp_path / "out")
-
-
 def test_a_parse_of_another_length_is_refused_by_its_row(corpus: Corpus, tmp_path: Path) -> None:
     def shifted(rows: list[Any], extra: Mapping[str, Any]) -> Any:
         rows[3] = {"heads": [0], "deprels": ["root"]}
@@ -267,21 +223,6 @@ def test_a_parse_of_another_length_is_refused_by_its_row(corpus: Corpus, tmp_pat
     with pytest.raises(ValueError, match=r"00000\.parquet: row 3: heads does not fit a sentence"):
         wrong.embed(corpus.folder / "trees", tmp_path / "out")
     assert not list((tmp_path / "out").glob("0000*"))
-
-
-def test_parses_by_another_parser_are_refused(corpus: Corpus, tmp_path: Path) -> None:
-    other = write_chain_parser(tmp_path / "other")
-    (other / "weights.safetensors").write_bytes(b"others")
-
-    with pytest.raises(ValueError, match=r"parsed by 'chain' .* the encoder was trained with"):
-        corpus.embed(
-            corpus.folder / "trees", tmp_path / "out", settings={"dependency_parser": str(other)}
-        )
-
-
-def test_an_encoder_of_trees_needs_the_parses(corpus: Corpus, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"reads dependencies: parse the corpus by the parser"):
-        corpus.embed(corpus.folder / "trees", tmp_path, parses={})
 
 
 @pytest.mark.parametrize("encoder", ["trees", "english", f"{FUNCTIONS}:letters"])
@@ -303,20 +244,6 @@ def test_a_shard_without_a_sentence_gives_one_without_a_row(
     assert list(faults_of(select(out.parent))) == []
 
 
-def test_a_function_is_never_asked_for_vectors_of_nothing(corpus: Corpus, tmp_path: Path) -> None:
-    write_stage(tmp_path / "sentences", "sentences", [])
-    out = tmp_path / "embeddings-of-it"
-
-    job_module.execute(
-        corpus.job(f"{FUNCTIONS}:strict", out, sentences=tmp_path / "sentences", count=1),
-        lambda *_: None,
-    )
-
-    write_dataset_manifest(out, "embeddings", config={})
-    assert open_embeddings(out).vectors.shape == (0, 2)
-    assert list(faults_of(select(out.parent))) == []
-
-
 @pytest.mark.parametrize("count", [1, 2])
 @pytest.mark.parametrize(
     ("changes", "said"),
@@ -334,28 +261,6 @@ def test_what_stands_by_others_is_refused(
     with pytest.raises(ValueError, match=f"shard 0 stands with {said}; delete the folder or"):
         job_module.execute(job, lambda *_: None)
     assert read_shard_manifest(tmp_path, 1) is None
-
-
-def test_another_version_of_a_function_is_refused_where_shards_stand(
-    corpus: Corpus, tmp_path: Path
-) -> None:
-    corpus.embed(f"{FUNCTIONS}:letters", tmp_path, version="1")
-
-    with pytest.raises(ValueError, match="shard 0 stands with encoder_digest"):
-        corpus.embed(f"{FUNCTIONS}:letters", tmp_path, version="2")
-
-
-def test_what_stands_from_other_parses_is_refused(corpus: Corpus, tmp_path: Path) -> None:
-    other = copied(corpus, tmp_path / "corpus")
-    other.embed(corpus.folder / "trees", tmp_path / "out")
-    rows = read_shard(other.folder / "dependencies", "dependencies", 0).to_pylist()
-    facts = read_shard_manifest(other.folder / "dependencies", 0)
-    assert facts is not None
-    rows[0]["deprels"][0] = "dep"
-    write_rows(other.folder / "dependencies", "dependencies", 0, rows, extra=dict(facts.extra))
-
-    with pytest.raises(ValueError, match=r"shard 0 stands with parses_sha256 \{'dependencies'"):
-        other.embed(corpus.folder / "trees", tmp_path / "out")
 
 
 def test_the_same_encoder_in_another_folder_goes_on(corpus: Corpus, tmp_path: Path) -> None:
@@ -390,13 +295,3 @@ def test_a_range_that_was_killed_goes_on_where_it_was(
     for number in range(len(SHARDS)):
         expected = embedding_functions.letters(texts(number))
         np.testing.assert_array_equal(vectors_in(out, number), expected)
-
-
-def test_an_encoder_that_is_not_the_expected_one_makes_nothing(
-    corpus: Corpus, tmp_path: Path
-) -> None:
-    job = corpus.job("english", tmp_path / "out", encoder_digest="c0ffee")
-
-    with pytest.raises(ValueError, match="english: this machine has another one of this name"):
-        job_module.execute(job, lambda *_: None)
-    assert not (tmp_path / "out").exists()

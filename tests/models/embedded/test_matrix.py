@@ -13,7 +13,6 @@ import pytest
 import treeviews
 from models.embedded.matrix import open_embeddings
 from models.encoding.encoder_interface import FloatArray
-from models.search.index import Kind
 from pipeline.shards.arrow import flags, numbers
 from pipeline.shards.manifests import read_shard_manifest, shard_path, write_dataset_manifest
 from pipeline.shards.schema import EMBEDDINGS, Vectors, schema_for
@@ -125,15 +124,6 @@ def test_damaged_shards_are_not_unpacked(folder: Path) -> None:
     assert not list(folder.glob("vectors-*"))
 
 
-def test_shards_by_several_encoders_are_no_matrix(tmp_path: Path) -> None:
-    for number, digest in enumerate(("d1", "d2")):
-        write_embeddings(tmp_path, number, VECTORS, digest=digest)
-    write_dataset_manifest(tmp_path, EMBEDDINGS, config={})
-
-    with pytest.raises(ValueError, match="shards by several encoders"):
-        open_embeddings(tmp_path)
-
-
 @pytest.mark.parametrize(
     ("other", "said"),
     [
@@ -156,15 +146,6 @@ def test_shards_of_unlike_vectors_are_no_matrix(
     assert re.search(said, capsys.readouterr().out)
 
 
-def test_rows_of_another_width_than_their_manifest_says_are_no_matrix(tmp_path: Path) -> None:
-    write_embeddings(tmp_path, 0, VECTORS)
-    write_embeddings(tmp_path, 1, VECTORS[:, :3], width=4)
-    write_dataset_manifest(tmp_path, EMBEDDINGS, config={})
-
-    with pytest.raises(ValueError, match=r"00001\.parquet: rows are .*\[3\], .*\[4\]; delete"):
-        open_embeddings(tmp_path)
-
-
 @pytest.mark.parametrize("lost", ["vectors", "missing"])
 def test_either_file_that_was_deleted_is_unpacked_again(folder: Path, lost: str) -> None:
     expected = np.array(open_embeddings(folder).vectors)
@@ -177,13 +158,10 @@ def test_either_file_that_was_deleted_is_unpacked_again(folder: Path, lost: str)
     assert corpus.missing.tolist() == [NULL_ROW]
 
 
-@pytest.mark.parametrize("kind", ["exact", "auto"])
-def test_neighbours_are_found_among_all_shards(folder: Path, kind: Kind) -> None:
+def test_neighbours_are_found_among_all_shards(folder: Path) -> None:
     corpus = treeviews.open_embeddings(folder)
 
     assert treeviews.search(VECTORS[5], corpus.vectors, k=1).rows.tolist() == [5]
-    index = treeviews.build_index(corpus.vectors, kind)
-    assert index.search(VECTORS[2], k=1).rows.tolist() == [2]
 
 
 def test_shards_are_read_as_those_of_other_stages(folder: Path) -> None:
@@ -193,22 +171,6 @@ def test_shards_are_read_as_those_of_other_stages(folder: Path) -> None:
     assert tables[1]["tokens"][1].as_py() == [f"word{NULL_ROW}"]
     assert tables[1]["embedding"][1].as_py() is None
     np.testing.assert_array_equal(tables[0]["embedding"][2].as_py(), VECTORS[2])
-
-
-def test_a_corpus_shows_its_embeddings_where_they_are_asked_for(folder: Path) -> None:
-    (first, *_), (alone, *_) = (
-        list(treeviews.read_shards(place)) for place in (folder.parent, folder)
-    )
-
-    assert first.column_names == ["document_id", "sentence_index", "tokens"]
-    assert alone.column_names == ["embedding"]
-
-
-def test_which_of_several_embeddings_is_meant_must_be_said(folder: Path) -> None:
-    write_embeddings(folder.parent / "embeddings-other", 0, VECTORS[:3])
-
-    with pytest.raises(ValueError, match="embeddings by several encoders"):
-        treeviews.read_shards(folder.parent, ["embedding"])
 
 
 def test_inspect_tells_width_type_norms_and_nulls(
@@ -223,23 +185,6 @@ def test_inspect_tells_width_type_norms_and_nulls(
     assert "nulls  1" in out
     assert f"norms  mean {lengths.mean():.3f}" in out
     assert "refused  no_dependencies 1" in out
-
-
-def test_inspect_shows_the_first_numbers_of_a_sentence(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert inspect([str(folder), "head"]) == 0
-    out = capsys.readouterr().out
-
-    length = np.linalg.norm(VECTORS[0])
-    assert f"4 numbers of length {length:.3f}: {VECTORS[0, 0]:.3f}" in out
-    assert "word0" in out and "(no embedding)" in out
-    assert inspect([str(folder), "head", "--json"]) == 0
-    assert inspect([str(folder), "show", "--row", "1"]) == 0
-
-
-def test_check_finds_embeddings_right(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert inspect([str(folder.parent), "check"]) == 0, capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

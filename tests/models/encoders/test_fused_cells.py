@@ -169,9 +169,8 @@ def results(step: Step, cells: Cells, H: int, n: int, dtype: torch.dtype) -> lis
 @pytest.mark.parametrize(
     ("dtype", "tolerance", "H"),
     [
-        *((torch.float32, 2e-6, H) for H in (1, 5, 37, 130, 300)),
+        *((torch.float32, 2e-6, H) for H in (1, 37, 300)),
         (torch.float64, 1e-14, 37),
-        (torch.bfloat16, 2e-2, 37),
         (torch.bfloat16, 2e-2, 300),
     ],
 )

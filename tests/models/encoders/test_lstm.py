@@ -127,8 +127,3 @@ def test_bfloat16_words_give_bfloat16_states_near_those_of_float32() -> None:
 
     assert narrow.dtype == torch.bfloat16
     torch.testing.assert_close(narrow.float(), wide, rtol=0, atol=0.05)
-
-
-def test_two_directions_need_an_even_width() -> None:
-    with pytest.raises(ValueError, match="two directions need an even hidden_size, got 5"):
-        LSTM(word_size=E, hidden_size=5, bidirectional=True)

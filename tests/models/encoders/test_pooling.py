@@ -14,11 +14,8 @@ from models.config.training_config import DepCell, Precision, TrainingConfig
 from models.config.views import Pooling
 from models.encoders import (
     GRU,
-    AddedToWords,
     BagOfWords,
     ChildSumTreeLSTM,
-    ConstituentPathSum,
-    DependencyPathSum,
     LinearAverage,
     NaryTreeLSTM,
 )
@@ -30,8 +27,6 @@ from tests.support.tree_oracles import (
     Sentence,
     batch_of,
     child_sum_state,
-    constituent_sum,
-    dependency_sum,
     nary_state,
     random_sentence,
     read,
@@ -63,7 +58,6 @@ def with_nodes(sentences: list[Sentence]) -> SentenceBatch:
         [head for s in sentences for head in s.heads],
         [child for s in sentences for child in s.left],
         [child for s in sentences for child in s.right],
-        relations=[s.relation(token) for s in sentences for token in range(len(s.words))],
         with_nodes=True,
     )
 
@@ -105,8 +99,7 @@ def subtree(sentence: Sentence, node: int) -> Sentence:
     tokens = [token for token in range(len(sentence.words)) if depends(token)]
     place = {token: i for i, token in enumerate(tokens)}
     heads = [0 if t == node else place[sentence.heads[t] - 1] + 1 for t in tokens]
-    relations = [sentence.relation(t) for t in tokens]
-    return Sentence([sentence.words[t] for t in tokens], heads, [], [], relations)
+    return Sentence([sentence.words[t] for t in tokens], heads, [], [])
 
 
 @pytest.mark.parametrize("cell", ["child_sum", "attentive"])
@@ -125,50 +118,6 @@ def tokens_by(oracle: Oracle, encoder: Any, sentence: Sentence, words: Tensor) -
     order = [t for t in range(len(sentence.words)) if t != root] + [root]
     trees = [subtree(sentence, token) for token in order]
     return torch.stack([oracle(encoder, tree, words[tree.words]) for tree in trees])
-
-
-@pytest.mark.parametrize("parts", [1, None])
-def test_sums_over_paths_pool_the_states_of_all_nodes(
-    parts: int | None, sentences: list[Sentence], words: Tensor
-) -> None:
-    for kind, oracle, of_nodes in (
-        (DependencyPathSum, dependency_sum, tokens_by),
-        (ConstituentPathSum, constituent_sum, nodes_by),
-    ):
-        encoder = kind(word_size=WORD_SIZE, parts=parts).double()
-        for parameter in encoder.parameters():
-            torch.nn.init.normal_(parameter)
-        expected = [of_nodes(oracle, encoder, sentence, words) for sentence in sentences]
-
-        check(encoder, sentences, words, expected)
-
-
-def test_sums_of_bfloat16_words_are_counted_exactly() -> None:
-    long = random_sentence(Random(2), 400)
-    words = torch.ones(NUM_WORDS, WORD_SIZE, dtype=torch.bfloat16)
-    batch = with_nodes([long])
-    for kind in (DependencyPathSum, ConstituentPathSum):
-        encoder = kind(word_size=WORD_SIZE)
-        states = encoder.states(batch, words[batch.word_ids])
-        if kind is DependencyPathSum:
-            torch.testing.assert_close(states.rows, torch.ones_like(states.rows))
-        root = states.rows[long.heads.index(0) if kind is DependencyPathSum else 0]
-        torch.testing.assert_close(root, states.last[0], rtol=1e-2, atol=0)
-
-
-def test_what_is_added_to_words_pools_them_with_each_state(
-    sentences: list[Sentence], words: Tensor
-) -> None:
-    encoder = AddedToWords(made(ChildSumTreeLSTM), word_size=WORD_SIZE).double()
-    torch.nn.init.constant_(encoder.share, 0.7)
-    expected = []
-    for sentence in sentences:
-        states = tokens_by(child_sum_state, encoder.view, sentence, words)
-        assert encoder.projection is not None
-        mapped = states @ encoder.projection.weight.T
-        expected.append(words[sentence.words].mean(0) + 0.7 * mapped)
-
-    check(encoder, sentences, words, expected)
 
 
 def binary_subtree(sentence: Sentence, node: int) -> Sentence:

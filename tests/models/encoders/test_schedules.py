@@ -248,16 +248,6 @@ def test_without_sharing_every_token_is_its_own_type() -> None:
     assert batch.word_of_token.tolist() == [0, 1, 2, 3]
 
 
-def test_a_batch_does_not_share_memory_with_its_arrays() -> None:
-    heads = np.array([0, 1], dtype=np.int64)
-    offsets = np.array([0, 2], dtype=np.int64)
-    batch = SentenceBatch.from_arrays(np.array([1, 2]), offsets, heads)
-
-    offsets[:] = 9
-
-    assert batch.token_offsets.tolist() == [0, 2]
-
-
 # A first sentence that is well formed, so that the error has to name the second.
 GOOD = Sentence(words=[1, 2], heads=[2, 0], left=[-1], right=[-2])
 

@@ -42,10 +42,6 @@ def test_an_encoder_that_ships_is_joined_by_its_name(models: Path) -> None:
     ]
 
 
-def test_one_view_of_one_model_is_of_this_form(models: Path) -> None:
-    assert joined_models(f"{models}/f@INV") == [ModelViews(models / "f", ("INV",))]
-
-
 def test_folders_may_have_the_signs_in_their_names(models: Path) -> None:
     for folder in (f"{models}/f+g", f"{models}/f@SEQ"):
         name = parse_encoder_name(folder)
@@ -77,28 +73,12 @@ def test_each_form_stands_for_a_kind_of_encoder(name: EncoderName) -> None:
     assert name.shown == name.called
 
 
-@pytest.mark.parametrize("called", ["trained", "random-3", "bag_of_words"])
-def test_a_folder_called_as_another_form_is_given_with_its_place(
-    called: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / called).mkdir()
-    monkeypatch.chdir(tmp_path)
-    assert parse_encoder_name(called).kind != "model"
-    assert parse_encoder_name(f"./{called}").kind == "model"
-
-
 @pytest.mark.parametrize("called", ["random", "random-first", "trained-", "a/b", "bag"])
 def test_what_is_of_no_form_is_told_all_forms(called: str) -> None:
     with pytest.raises(ValueError, match=r"no such folder and no known.*; give trained") as error:
         parse_encoder_name(called)
     for form in ("trained-SEED", "random-SEED", "bag_of_words", "MODEL@VIEW+MODEL@VIEW"):
         assert form in str(error.value)
-
-
-@pytest.mark.parametrize("called", [":f", "module:", ":"])
-def test_a_function_needs_a_module_and_a_name(called: str) -> None:
-    with pytest.raises(ValueError, match=r"give package\.module:name"):
-        parse_encoder_name(called)
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,24 +15,17 @@ from safetensors.numpy import save_file
 from models.config.training_presets import preset
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus
 from models.encoding.reading_encoder import EncoderSettings, WordsEncoder
-from models.encoding.text_encoder import TextEncoder, encode_corpus
+from models.encoding.text_encoder import TextEncoder
 from models.evaluate_tasks import keep_parses_of_data
 from models.evaluation.derived.build import build_probing
 from models.evaluation.derived.export import SENTEVAL_FOLDER
 from models.evaluation.tasks.declarations import PROBING
 from models.evaluation.tasks.load import DerivedSentences, derived_sentences
-from models.model import model_description
-from models.model.sentence_model import SentenceModel, SentenceViews
+from models.model.sentence_model import SentenceModel
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
-from tests.support.probing_examples import (
-    CONFIG,
-    altered_corpus,
-    corpus_rows,
-    tokens_of,
-    write_rows,
-)
-from tests.support.saved_models import random_model
+from tests.support.probing_examples import CONFIG, corpus_rows, tokens_of, write_rows
+from tests.support.saved_models import encoded_one_by_one, random_model
 
 CHECKSUMS = {"dependencies": "d" * 64, "constituents": "c" * 64}
 
@@ -61,8 +52,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for row in rows:
         row["tokens"] = ["can't" if word == "today" else word for word in row["tokens"]]
     corpus = write_rows(folder / "corpus", rows)
-    altered = altered_corpus(folder / "altered", corpus, rows)
-    build_probing(corpus, altered, folder / "probing", CONFIG, parsers=CHECKSUMS)
+    build_probing(corpus, folder / "probing", CONFIG, parsers=CHECKSUMS)
     words = sorted({word for row in rows for word in row["tokens"]})
     vectors = np.random.default_rng(3).normal(size=(len(words), 6)).astype(np.float16)
     (folder / "vectors").mkdir()
@@ -105,17 +95,15 @@ def test_views_are_those_of_the_parsed_corpus(
         sentences.texts
     )
 
-    rows = sentences.table.to_pylist()
-    for part in ("corpus", "altered"):
-        stages = ("sentences", "dependencies", "constituents")
-        folders = CorpusFolders(**{stage: folder / part / stage for stage in stages})
-        chosen = [place for place, row in enumerate(rows) if row["part"] == part]
-        wanted = np.array([rows[place]["dataset_row"] for place in chosen])
-        corpus = ParsedCorpus(folders, model.vectors, views=model.config.views)
-        expected = encode_corpus(SentenceViews(model), corpus, rows=wanted)
-        assert len(chosen) > 50
-        for view, matrix in expected.items():
-            np.testing.assert_allclose(found[f"{view}.last"][chosen], matrix, rtol=1e-5, atol=1e-6)
+    stages = ("sentences", "dependencies", "constituents")
+    folders = CorpusFolders(**{stage: folder / "corpus" / stage for stage in stages})
+    wanted = sentences.table.column("dataset_row").to_numpy()
+    corpus = ParsedCorpus(folders, model.vectors, views=model.config.views)
+    encoded, expected = encoded_one_by_one(model, corpus)
+    places = [encoded.index(row) for row in wanted]
+    assert len(wanted) > 50
+    for view, matrix in expected.items():
+        np.testing.assert_allclose(found[f"{view}.last"], matrix[places], rtol=1e-5, atol=1e-6)
 
 
 def test_words_are_the_tokens_of_the_corpus_however_they_would_be_cut_anew(
@@ -124,11 +112,11 @@ def test_words_are_the_tokens_of_the_corpus_however_they_would_be_cut_anew(
     read = WordsEncoder(vectors, given(folder, tmp_path)).encode(sentences.texts)
     anew = WordsEncoder(vectors).encode(sentences.texts)
 
-    tokens = {part: tokens_of(folder / part / "sentences") for part in ("corpus", "altered")}
+    tokens = tokens_of(folder / "corpus" / "sentences")
     place_of = {word: place for place, word in enumerate(vectors.words)}
     cut = 0
     for place, row in enumerate(sentences.table.to_pylist()):
-        words = tokens[row["part"]][row["dataset_row"]]
+        words = tokens[row["dataset_row"]]
         assert sentences.texts[place] == " ".join(words)
         expected = vectors.matrix[[place_of[word] for word in words]].mean(axis=0)
         np.testing.assert_allclose(read[place], expected, rtol=1e-4, atol=1e-5)
@@ -147,48 +135,6 @@ def test_another_parser_parses_anew(
     assert others["dependencies"].num_asked == 0 < others["constituents"].num_asked
 
 
-def test_fast_parses_are_not_taken_for_those_of_the_exact_parser(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    checksums = {"dependencies": "d0-float16", "constituents": "c0"}
-
-    def manifest(_: Path, stage: str) -> SimpleNamespace:
-        facts = {"parser": stage, "parser_checksum": checksums[stage]}
-        return SimpleNamespace(shards=[SimpleNamespace(extra=facts)])
-
-    monkeypatch.setattr(model_description, "read_dataset_manifest", manifest)
-    folders = dict.fromkeys(("sentences", *checksums), tmp_path)
-    assert model_description.exact_parsers_of_corpus(folders) == {"constituents": "c0"}
-    weights = model_description.parsers_of_corpus(folders, {})
-    assert {stage: one.checksum for stage, one in weights.items()} == {
-        "dependencies": "d0",
-        "constituents": "c0",
-    }
-
-
-def test_the_table_names_documents_and_each_text_once(
-    folder: Path, sentences: DerivedSentences
-) -> None:
-    assert asdict(CONFIG)["held_out_unit"] == "document"
-    assert len(set(sentences.texts)) == len(sentences.texts) == sentences.table.num_rows
-    names = sentences.table.column("unit").to_pylist()
-    numbers = dict(zip(names, sentences.units.tolist(), strict=True))
-    assert sorted(numbers, key=lambda name: numbers[name]) == sorted(set(names))
-    assert [numbers[name] for name in names] == sentences.units.tolist()
-
-
-def test_the_table_has_the_corpus_first_each_part_in_its_order(
-    sentences: DerivedSentences,
-) -> None:
-    parts = sentences.table.column("part").to_pylist()
-    rows = sentences.table.column("dataset_row").to_pylist()
-    num_corpus = parts.count("corpus")
-    assert 0 < num_corpus < len(parts)
-    assert parts == ["corpus"] * num_corpus + ["altered"] * (len(parts) - num_corpus)
-    for own in (rows[:num_corpus], rows[num_corpus:]):
-        assert own == sorted(set(own))
-
-
 def test_sentences_that_are_not_those_of_the_note_are_refused(tmp_path: Path, folder: Path) -> None:
     place = tmp_path / "copy"
     shutil.copytree(folder / "probing" / SENTEVAL_FOLDER, place)
@@ -197,5 +143,5 @@ def test_sentences_that_are_not_those_of_the_note_are_refused(tmp_path: Path, fo
     with pytest.raises(ValueError, match=r"sentences\.parquet: not the file that derived\.json"):
         derived_sentences(PROBING[0], place)
     table.unlink()
-    with pytest.raises(ValueError, match=r"no .*sentences\.parquet; the tasks derived from"):
+    with pytest.raises(ValueError, match=r"no .*sentences\.parquet among the tasks derived from"):
         derived_sentences(PROBING[0], place)

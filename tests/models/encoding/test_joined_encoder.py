@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ import pytest
 from models.config.views import Pooling
 from models.encoding.encoder_interface import CompositeEncoder, FloatArray, MeasuredEncoder
 from models.encoding.named_encoder import EncoderViews, JoinedEncoder
-from models.evaluation.embedding_cache import EmbeddingCache
 from pipeline.base.refusal import RefusedSentence
 
 SENTENCES = ["a b", "c", "a"]
@@ -24,7 +22,6 @@ class Views:
         self.digest = digest
         self.calls = 0
         self.refused: list[RefusedSentence] = []
-        self.fails_on_refusal = False
         self._refuses = refuses
         self._widths = {f"{i}-{name[:3]}": width for i, (name, width) in enumerate(widths.items())}
 
@@ -93,24 +90,6 @@ def test_a_sentence_that_one_cannot_take_is_zeros_in_all_views() -> None:
         (0, "no b"),
         (1, "no c"),
     ]
-    assert not joined.fails_on_refusal
-
-
-def test_of_two_reasons_the_first_one_counts_and_the_next_call_begins_anew() -> None:
-    f, g = Views("f", "c", SEQ=4), Views("g", "c", DEP=5)
-    g.encode_views(SENTENCES)
-    joined = JoinedEncoder([EncoderViews(f), EncoderViews(g)])
-
-    joined.encode_views(SENTENCES)
-    assert [refusal.detail for refusal in joined.refused] == ["no c"]
-    joined.encode_views(["a"])
-    assert joined.refused == []
-
-
-def test_it_fails_on_refusal_if_one_does() -> None:
-    f, g = Views("f", SEQ=4), Views("g", LIN=5)
-    g.fails_on_refusal = True
-    assert JoinedEncoder([EncoderViews(f), EncoderViews(g)]).fails_on_refusal
 
 
 def test_the_digest_tells_encoders_and_views_and_not_how_they_were_called() -> None:
@@ -147,40 +126,3 @@ def test_a_view_that_is_joined_with_itself_is_refused() -> None:
     parts = [EncoderViews(Views("f", SEQ=4)), EncoderViews(Views("f", SEQ=4), ("SEQ",))]
     with pytest.raises(ValueError, match="views 0-SEQ of one encoder are joined twice"):
         JoinedEncoder(parts)
-
-
-def test_no_encoder_is_refused() -> None:
-    with pytest.raises(ValueError, match="needs at least one encoder"):
-        JoinedEncoder([])
-
-
-def test_what_is_kept_of_the_parts_serves_the_whole(tmp_path: Path) -> None:
-    cache = EmbeddingCache(tmp_path)
-    f, g = Views("f", "b", SEQ=4, LIN=4), Views("g", "c", SEQ=5)
-    cache.embeddings(f, SENTENCES, ["mean"])
-    joined = JoinedEncoder([EncoderViews(f, ("LIN",)), EncoderViews(g)])
-
-    first = cache.embeddings(joined, SENTENCES, ["mean"])
-    again = cache.embeddings(joined, SENTENCES, ["mean"])
-    alone = cache.embeddings(g, SENTENCES, ["mean"])
-
-    assert (f.calls, g.calls) == (1, 1)
-    assert not first.from_cache and again.from_cache and alone.from_cache
-    assert list(again.views) == ["0-LIN.mean", "1-SEQ.mean"]
-    for found in (first, again):
-        assert [refusal.index for refusal in found.refused] == [0, 1]
-        assert not any(matrix[:2].any() for matrix in found.views.values())
-    assert alone.views["0-SEQ.mean"][0].any(), "what is kept of a part is its own"
-    assert {place.name for place in tmp_path.iterdir()} == {"f", "g"}
-
-
-def test_without_a_folder_the_whole_is_computed_as_it_computes_itself() -> None:
-    def joined() -> JoinedEncoder:
-        return JoinedEncoder([EncoderViews(Views("f", "b", SEQ=4)), EncoderViews(Views("g", L=2))])
-
-    found = EmbeddingCache(None).embeddings(joined(), SENTENCES, ["max", "last"])
-
-    expected = joined().encode_views(SENTENCES, ["max", "last"])
-    assert set(found.views) == set(expected)
-    for key, matrix in expected.items():
-        np.testing.assert_array_equal(found.views[key], matrix)

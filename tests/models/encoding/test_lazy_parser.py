@@ -7,17 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from models.config.training_presets import preset
-from models.encoding.named_encoder import resolve_encoder
-from models.encoding.reading_encoder import EncoderSettings
-from models.evaluation.embedding_cache import EmbeddingCache
 from pipeline.base.bundled import BUNDLED_PARSERS
 from pipeline.parsers.lazy_parser import LazyParser
 from pipeline.parsers.load import load_parser
-from tests.support.parsed_corpora import write_vectors
 from tests.support.repository import REPOSITORY
 
 SENTENCES = ["The cat sees the dog.", "It rains."]
@@ -35,21 +29,6 @@ def test_it_answers_as_the_parser_it_loads(stage: str) -> None:
     assert lazy.parse(TOKENS) == loaded.parse(TOKENS)
 
 
-def test_cached_embeddings_load_no_parser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    vectors = write_vectors(tmp_path / "vectors", size=4)
-    settings = EncoderSettings(vectors=vectors, config=preset("laptop", hidden_size=3))
-    cache = EmbeddingCache(tmp_path / "embeddings")
-    first = cache.embeddings(resolve_encoder("random-0", settings), SENTENCES)
-    monkeypatch.setattr("pipeline.parsers.load.load_parser", None)
-    monkeypatch.setattr("models.encoding.sentence_reader.EnglishTokenizer", None)
-
-    again = cache.embeddings(resolve_encoder("random-0", settings), SENTENCES)
-
-    assert again.from_cache
-    for key, matrix in first.views.items():
-        np.testing.assert_array_equal(again.views[key], matrix)
-
-
 @pytest.mark.slow
 def test_a_digest_imports_no_parser() -> None:
     code = (
@@ -62,18 +41,6 @@ def test_a_digest_imports_no_parser() -> None:
         [sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=True
     )
     assert found.stdout == "[]\n"
-
-
-def test_a_folder_without_a_parser_is_named_at_once(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"weights.safetensors: no such file; a parser's folder"):
-        LazyParser("dependencies", tmp_path)
-
-
-def test_a_parser_of_another_kind_is_refused_when_it_is_asked() -> None:
-    parser = LazyParser("dependencies", BUNDLED_PARSERS["constituents"])
-
-    with pytest.raises(ValueError, match=r"a parser of kind 'benepar.*is needed here"):
-        parser.parse(TOKENS)
 
 
 def test_a_parser_that_changed_meanwhile_is_refused(tmp_path: Path) -> None:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,18 +19,14 @@ from models.encoding.parse_cache import ParseCache
 from models.encoding.reading_encoder import EncoderSettings, WordsEncoder
 from models.encoding.sentence_reader import ReadSentences, SentenceReader
 from models.encoding.text_encoder import TextEncoder
-from models.evaluate_tasks import evaluation_of
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
 from pipeline.base.refusal import Refusal
 from pipeline.parsers.adapters.base import Sentence, SentenceParser
 from pipeline.trees.parses import ConstituencyParse, DependencyParse, Parse
 from tasks.senteval import EvaluateTask
-from tests.support.command import subcommand
 from tests.support.parsed_corpora import write_vectors
 from tests.support.saved_models import random_model
-
-main = subcommand("evaluate")
 
 SENTENCES = ["the cat sees the dog", "", "the mouse", "crash here", "dog", "no tree of it", "a b c"]
 REFUSED = {"dependencies": "crash", "constituents": "no"}
@@ -136,16 +130,6 @@ def test_embeddings_are_the_same_bits_with_and_without(
     assert reading.refused[1].detail == "dependencies: no é in it"
 
 
-def test_another_encoder_reads_what_the_first_one_parsed(
-    vectors: WordVectors, tmp_path: Path
-) -> None:
-    encoder(vectors, ("DEP", "CONST"), tmp_path)[0].encode(SENTENCES)
-    other, _ = encoder(vectors, ("DEP", "CONST"), tmp_path, Fails, seed=1)
-    plain, _ = encoder(vectors, ("DEP", "CONST"), None, seed=1)
-
-    assert_same(other, plain, SENTENCES)
-
-
 @pytest.mark.parametrize("first", [("DEP", "SEQ"), ("CONST", "SEQ"), ("SEQ", "BOW")])
 def test_encoders_of_other_views_share_the_stages_they_have_in_common(
     vectors: WordVectors, tmp_path: Path, first: tuple[str, str]
@@ -179,19 +163,6 @@ def test_a_bag_of_words_shares_tokens(
     assert bag.refused == plain.refused
 
 
-def test_without_a_folder_nothing_is_kept(
-    vectors: WordVectors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    found, parsers = encoder(vectors, ("DEP", "SEQ"), None)
-
-    found.encode(SENTENCES)
-    found.encode(SENTENCES)
-
-    assert list(tmp_path.iterdir()) == []
-    assert len(parsers["dependencies"].asked) == 2 * 6
-
-
 @pytest.mark.parametrize(
     ("sentences", "checksum"), [(SENTENCES[::-1], "1"), (SENTENCES[1:], "1"), (SENTENCES, "2")]
 )
@@ -218,18 +189,6 @@ def test_another_version_of_the_tokens_is_parsed_again(
 
     assert parsers["dependencies"].asked
     assert len(list(tmp_path.glob("tokens-*"))) == len(list(tmp_path.glob("depend*-*"))) == 2
-
-
-def test_another_version_of_the_binarization_is_parsed_again_and_the_heads_are_not(
-    vectors: WordVectors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    encoder(vectors, ("DEP", "CONST"), tmp_path)[0].encode(SENTENCES)
-    monkeypatch.setattr("pipeline.parsing.parse_shard.BINARIZATION_VERSION", 1_000)
-
-    found, parsers = encoder(vectors, ("DEP", "CONST"), tmp_path)
-    found.encode(SENTENCES)
-
-    assert parsers["constituents"].asked and not parsers["dependencies"].asked
 
 
 @pytest.mark.parametrize(
@@ -319,44 +278,6 @@ def test_a_damaged_piece_is_said_and_made_again(
     )
 
 
-def test_rows_without_their_manifest_do_not_count(vectors: WordVectors, tmp_path: Path) -> None:
-    encoder(vectors, ("DEP", "SEQ"), tmp_path)[0].encode(SENTENCES)
-    piece = next(tmp_path.glob("dependencies-*/*.parquet"))
-    piece.with_suffix(".json").unlink()
-
-    found, parsers = encoder(vectors, ("DEP", "SEQ"), tmp_path)
-    found.encode(SENTENCES)
-
-    assert len(parsers["dependencies"].asked) == 6
-
-
-def test_what_a_killed_writer_left_is_removed_and_what_is_young_stays(
-    vectors: WordVectors, tmp_path: Path
-) -> None:
-    encoder(vectors, ("DEP", "SEQ"), tmp_path)[0].encode(SENTENCES)
-    (folder,) = tmp_path.glob("tokens-*")
-    left, young = folder / "a.unfinished", folder / "b.unfinished"
-    for file in (left, young):
-        file.touch()
-    os.utime(left, (0, 0))
-
-    encoder(vectors, ("DEP", "SEQ"), tmp_path)[0].encode(SENTENCES[:2])
-
-    assert young.exists() and not left.exists()
-
-
-def test_a_folder_says_what_its_rows_are_of(vectors: WordVectors, tmp_path: Path) -> None:
-    encoder(vectors, ("DEP", "SEQ"), tmp_path)[0].encode(SENTENCES)
-    (place,) = tmp_path.glob("dependencies-*")
-
-    config = json.loads((place / "config.json").read_text())
-    (manifest,) = (json.loads(p.read_text()) for p in place.glob("*.json") if p.stem != "config")
-
-    assert config["parser"]["checksum"] == "1" and config["parser"]["parsing_version"] >= 1
-    assert config["tokens"]["tokenization_version"] >= 2 and config["tokens"]["spacy"]
-    assert manifest["rows"] == 7 and manifest["refused"] == {"parser_error": 1}
-
-
 def test_positions_are_counted_from_where_the_piece_begins(
     vectors: WordVectors, tmp_path: Path
 ) -> None:
@@ -379,51 +300,6 @@ def test_a_piece_of_refused_sentences_alone_is_kept(vectors: WordVectors, tmp_pa
         found, _ = encoder(vectors, ("DEP", "CONST"), tmp_path, parser)
         assert not found.encode(["", "crash", "no"]).any()
         assert [refusal.index for refusal in found.refused] == [0, 1, 2]
-
-
-def test_the_jobs_key_reaches_encoder_and_words(tmp_path: Path) -> None:
-    job = {
-        "encoder": "bag_of_words",
-        "tasks": ["MR"],
-        "data": str(tmp_path),
-        "out": str(tmp_path / "out"),
-        "parses": str(tmp_path / "parses"),
-        "representation": {"join_words": True},
-        "encoder_settings": {"vectors": str(write_vectors(tmp_path / "vectors", size=4))},
-    }
-
-    evaluation = evaluation_of(job)
-
-    for found in (evaluation.encoder, evaluation.words):
-        assert isinstance(found, WordsEncoder)
-        assert found.settings.parses == tmp_path / "parses"
-    without = evaluation_of({key: value for key, value in job.items() if key != "parses"})
-    assert isinstance(without.encoder, WordsEncoder) and without.encoder.settings.parses is None
-
-
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        ([], "results/parses"),
-        (["--cache", "kept/here"], "kept/parses"),
-        (["--parses", "mine"], "mine"),
-    ],
-)
-def test_the_command_keeps_parses_beside_the_embeddings(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], expected: str
-) -> None:
-    jobs: list[Mapping[str, Any]] = []
-
-    def execute(job: Mapping[str, Any], _: object) -> None:
-        jobs.append(job)
-        raise ValueError("enough is known")
-
-    monkeypatch.setattr("models.evaluate_tasks.execute", execute)
-    (tmp_path / "downstream").mkdir()
-
-    assert main(["--encoder", "bag_of_words", "--data", str(tmp_path), *options]) == 2
-
-    assert [job["parses"] for job in jobs] == [expected]
 
 
 def test_all_encoders_of_a_run_share_one_folder(tmp_path: Path) -> None:

@@ -15,13 +15,11 @@ import models
 from models.config.views import Pooling
 from models.corpus.sentence_block import SentenceBlock, pooled_words
 from models.encoding.named_encoder import resolve_encoder
-from models.encoding.reading_encoder import EncoderSettings
 from models.encoding.static_encoder import StaticEncoder
 from models.encoding.text_encoder import TextEncoder, load_text_encoder, random_text_encoder
 from models.model.model_folder import load_model, save_model
 from models.model.sentence_model import RemovedComponents
 from models.words.vector_files import load_word_vectors
-from models.words.word_vectors import WordVectors
 from pipeline.base.bundled import BUNDLED_MODELS
 from tests.support.parsed_corpora import write_vectors
 from tests.support.repository import REPOSITORY
@@ -123,13 +121,6 @@ def test_sums_have_the_bits_of_torchs_embedding_bag() -> None:
     np.testing.assert_array_equal(pooled_words(vectors, block), expected.numpy())
 
 
-def test_no_sentences_have_a_width() -> None:
-    words = WordVectors.from_rows(["cat"], np.ones((1, 3), dtype=np.float32))
-    none = np.zeros(0, dtype=np.int32)
-    block = SentenceBlock(none, np.zeros(1, dtype=np.int64), none, none, none.astype(np.int64))
-    assert pooled_words(words, block).shape == (0, 3)
-
-
 @pytest.mark.parametrize("name", ["english", "bag_of_words", "sif"])
 def test_a_new_process_loads_neither_torch_nor_spacy(name: str) -> None:
     code = (
@@ -141,9 +132,3 @@ def test_a_new_process_loads_neither_torch_nor_spacy(name: str) -> None:
         [sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=True
     )
     assert found.stdout == "[]\n"
-
-
-def test_settings_of_parsers_are_refused_as_by_any_model(folder: Path) -> None:
-    with pytest.raises(ValueError, match="views BOW read no dependencies"):
-        models.load(folder, dependency_parser="anywhere")
-    assert isinstance(resolve_encoder(str(folder), EncoderSettings()), StaticEncoder)

@@ -1,12 +1,9 @@
-"""What every encoder takes and gives: one string or many, options, threads, processes."""
+"""What every encoder takes and gives: one string or many, options, threads."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,9 +11,7 @@ import pytest
 import torch
 
 import models
-from models.encoding import processes
 from models.encoding.string_encoder import StringEncoder
-from tests.support.repository import REPOSITORY
 
 SENTENCES = ["The cat sees the dog.", "It rains.", "Birds sing, don't they?", "Why?"]
 NAMES = ["english", "bag_of_words", "sif", "english@BOW+english-trees@DEP", "own_lengths:encode"]
@@ -26,29 +21,24 @@ import numpy as np
 
 def encode(sentences):
     return np.array([[len(one), one.count(" "), 1.0] for one in sentences])
-
-def picky(sentences):
-    if "BOOM" in sentences:
-        raise ValueError("boom")
-    return encode(sentences)
-
-def slow(sentences):
-    raise RuntimeError("no weights today")
 """
 
 
-@pytest.fixture(autouse=True)
-def own_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "own_lengths.py").write_text(OWN, encoding="utf-8")
-    monkeypatch.syspath_prepend(tmp_path)
+@pytest.fixture(autouse=True, scope="module")
+def own_module(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    folder = tmp_path_factory.mktemp("own")
+    (folder / "own_lengths.py").write_text(OWN, encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        yield
 
 
-@pytest.fixture(params=NAMES)
+@pytest.fixture(params=NAMES, scope="module")
 def encoder(request: pytest.FixtureRequest) -> StringEncoder:
     return models.load(request.param, on_refusal="zero")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def english() -> Any:
     return models.load("english", on_refusal="zero")
 
@@ -118,7 +108,6 @@ def test_embeddings_are_compared(encoder: StringEncoder) -> None:
     [
         ({"convert_to": "jax"}, "convert_to must be one of numpy, torch, got 'jax'"),
         ({"batch_size": 0}, "batch_size must be at least 1, got 0"),
-        ({"processes": 0}, "processes must be at least 1, got 0"),
         ({"pooling": ["sum"]}, "pooling must name one or several of last"),
     ],
 )
@@ -144,79 +133,3 @@ def test_threads_get_what_they_asked_for(name: str) -> None:
         found = list(pool.map(encoder.encode, many * 3))
     for one, other in zip(found, expected * 3, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-5)
-
-
-@pytest.mark.slow
-def test_processes_give_the_same_vectors(
-    encoder: StringEncoder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(processes, "SENTENCES_AT_ONCE", 2)
-    found = encoder.encode(SENTENCES, processes=2)
-    np.testing.assert_allclose(found, encoder.encode(SENTENCES), atol=1e-5)
-
-
-@pytest.mark.slow
-def test_processes_tell_which_sentences_became_zeros(
-    english: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(processes, "SENTENCES_AT_ONCE", 2)
-    sentences = [*SENTENCES, "", "\ud800 half a character", " "]
-    found = english.encode(sentences, processes=3)
-    assert [(one.index, one.reason) for one in english.refused] == [(4, "empty"), (6, "empty")]
-    assert found.any(axis=1).tolist() == [True, True, True, True, False, True, False]
-
-
-@pytest.mark.slow
-def test_bits_are_those_of_one_process() -> None:
-    encoder = models.load("english-trees")
-    # More than what is read at once, so that two processes have something each.
-    sentences = [f"{one} {number}" for number in range(600) for one in SENTENCES]
-    found = encoder.encode(sentences, processes=2)
-    np.testing.assert_array_equal(found, encoder.encode(sentences))
-
-
-def test_what_a_process_could_not_take_is_an_error_if_it_is_asked_to_be(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(processes, "SENTENCES_AT_ONCE", 2)
-    strict = models.load("english")
-    with pytest.raises(ValueError, match=r"sentence 3 \(from 0\): empty"):
-        strict.encode(["a", "b", "c", " "], processes=2)
-
-
-def test_an_encoder_made_in_code_has_no_name_for_other_processes(english: Any) -> None:
-    english.origin = None
-    with pytest.raises(ValueError, match="several processes need an encoder that they can load"):
-        english.encode(SENTENCES, processes=2)
-
-
-def test_what_fails_in_a_process_is_told() -> None:
-    with pytest.raises(RuntimeError, match="raised RuntimeError: no weights today"):
-        models.load("own_lengths:slow").encode(SENTENCES, processes=2)
-
-
-def test_a_process_names_sentences_as_one_would_and_leaves_its_traceback(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(processes, "SENTENCES_AT_ONCE", 2)
-    encoder = models.load("own_lengths:picky")
-    with pytest.raises(RuntimeError, match=r"for sentences 2 to 3 \(from 0\)") as raised:
-        encoder.encode(["a", "b", "c", "BOOM"], processes=2, batch_size=2)
-    assert "[traceback" not in str(raised.value)
-    assert "own_lengths.py" in "".join(raised.value.__notes__)
-
-
-@pytest.mark.slow
-def test_a_script_needs_no_guard(tmp_path: Path) -> None:
-    script = tmp_path / "script.py"
-    script.write_text(
-        "import models\n"
-        "found = models.load('english').encode(['It rains.'] * 2100, processes=2)\n"
-        "print(found.shape)\n",
-        encoding="utf-8",
-    )
-    environment = os.environ | {"PYTHONPATH": str(REPOSITORY)}
-    done = subprocess.run(
-        [sys.executable, str(script)], capture_output=True, text=True, env=environment, check=True
-    )
-    assert done.stdout == "(2100, 300)\n"

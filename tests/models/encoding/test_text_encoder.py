@@ -14,14 +14,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-import torch
 
 import models
 from models.config.training_config import TrainingConfig
 from models.config.training_presets import preset
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus
 from models.encoding.reading_encoder import EncoderSettings, WordsEncoder
-from models.encoding.text_encoder import TextEncoder, encode_corpus, load_text_encoder
+from models.encoding.text_encoder import TextEncoder
 from models.model.model_description import (
     ModelDescription,
     ParserRecord,
@@ -30,7 +29,6 @@ from models.model.model_description import (
     recorded_parsers,
 )
 from models.model.model_folder import load_model
-from models.model.sentence_model import SentenceViews
 from models.training.job import RunSettings, TrainingJob
 from models.training.train_views import train
 from pipeline.base.bundled import BUNDLED_PARSERS, shipped_parsers
@@ -44,6 +42,7 @@ from tests.support.command import subcommand
 from tests.support.edited_json import edit
 from tests.support.parsed_corpora import write_vectors
 from tests.support.repository import REPOSITORY
+from tests.support.saved_models import encoded_one_by_one
 
 main = subcommand("encode")
 
@@ -52,7 +51,7 @@ SENTENCES = [
     f"The {a} sees the {b}{tail}" for a in NOUNS for b in NOUNS for tail in ("", " today.")
 ]
 STAGES = ("dependencies", "constituents")
-SETTINGS = RunSettings(gemm="default", tensorboard=False)
+SETTINGS = RunSettings(gemm="default")
 
 
 @dataclass(frozen=True)
@@ -114,30 +113,13 @@ def encoder(run: Run) -> TextEncoder:
 def test_raw_sentences_are_embedded_as_the_corpus_was(run: Run, encoder: TextEncoder) -> None:
     model = load_model(run.model)
     parsed = ParsedCorpus(run.corpus, model.vectors, views=model.config.views)
-    expected = encode_corpus(SentenceViews(model), parsed)
+    _, expected = encoded_one_by_one(model, parsed)
 
     found = encoder.encode_views(SENTENCES)
 
     assert list(found) == ["0-DEP.last", "1-CONST.last"]
     for view, matrix in expected.items():
         np.testing.assert_allclose(found[f"{view}.last"], matrix, atol=1e-6)
-
-
-def test_a_batch_is_encoded_as_one_by_one_in_order(encoder: TextEncoder) -> None:
-    sentences = ["The dog sees the cat today.", "Fish", "  the\tcat\nsees ", "A bird, again."]
-
-    together = encoder.encode(sentences)
-
-    assert together.shape == (4, 10) and together.dtype == np.float32
-    alone = np.concatenate([encoder.encode([sentence]) for sentence in sentences])
-    np.testing.assert_allclose(together, alone, atol=1e-6)
-
-
-def test_the_size_of_batches_changes_nothing(run: Run, encoder: TextEncoder) -> None:
-    small = models.load(run.model)
-    small.settings = EncoderSettings(batch_size=3)
-
-    np.testing.assert_allclose(small.encode(SENTENCES), encoder.encode(SENTENCES), atol=1e-6)
 
 
 def test_poolings_stand_side_by_side(encoder: TextEncoder) -> None:
@@ -150,31 +132,10 @@ def test_poolings_stand_side_by_side(encoder: TextEncoder) -> None:
     np.testing.assert_allclose(views["0-DEP.last"], last, atol=1e-7)
 
 
-def test_no_sentences_are_no_rows(encoder: TextEncoder) -> None:
-    assert encoder.encode([]).shape == (0, 10)
-
-
-def test_views_are_of_a_list_of_sentences(encoder: TextEncoder) -> None:
-    with pytest.raises(ValueError, match="give a list of sentences, not one string"):
-        encoder.encode_views("The cat.")
-
-
 @pytest.mark.parametrize("what", [None, 3, b"The cat.", {"The cat."}, {"The cat.": 1}])
 def test_what_is_no_list_is_named(encoder: TextEncoder, what: Any) -> None:
     with pytest.raises(ValueError, match=f"give a list of sentences, not {type(what).__name__}"):
         encoder.encode(what)
-
-
-@pytest.mark.parametrize("container", [tuple, iter, np.array])
-def test_whatever_holds_sentences_in_an_order_will_do(encoder: TextEncoder, container: Any) -> None:
-    np.testing.assert_array_equal(
-        encoder.encode(container(SENTENCES[:3])), encoder.encode(SENTENCES[:3])
-    )
-
-
-def test_what_is_no_string_is_named(encoder: TextEncoder) -> None:
-    with pytest.raises(ValueError, match=r"sentence 1 \(from 0\) is float, not a string"):
-        encoder.encode(["The cat.", float("nan")])  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize(
@@ -209,16 +170,6 @@ def test_a_sentence_of_words_alone_may_be_longer_than_a_parser_takes(run: Run) -
     assert words.encode(["cat " * 511]).any()
     with pytest.raises(ValueError, match=r"sentence 1 \(from 0\): empty; leave out"):
         words.encode(["The cat.", " "])
-
-
-def test_an_encoder_made_without_settings_makes_no_silent_zeros(run: Run) -> None:
-    with pytest.raises(ValueError, match=r"sentence 0 \(from 0\): empty"):
-        WordsEncoder(load_model(run.model).vectors).encode([" "])
-    assert load_text_encoder(run.model).fails_on_refusal
-
-
-def test_a_device_of_torch_is_taken_like_its_name(run: Run) -> None:
-    assert models.load(run.model, device=torch.device("cpu")).device == torch.device("cpu")
 
 
 def test_refused_sentences_are_zeros_and_listed(run: Run, encoder: TextEncoder) -> None:
@@ -262,37 +213,6 @@ def test_word_vectors_that_ship_are_found_by_their_checksum(
         models.load(run.model, vectors="absent")
 
 
-def test_the_folder_knows_its_parsers(run: Run) -> None:
-    parsers = json.loads((run.model / "model.json").read_text())["parsers"]
-
-    assert {stage: parser["name"] for stage, parser in parsers.items()} == {
-        "dependencies": "dependency",
-        "constituents": "constituency",
-    }
-    for stage in STAGES:
-        assert parsers[stage]["path"] is None  # what ships is found by its checksum
-
-
-def test_where_parsers_lie_does_not_change_what_is_trained(run: Run) -> None:
-    config = TrainingConfig()
-    jobs = [
-        TrainingJob(config, run.corpus, run.folder / "vectors", run.folder / "x", parsers)
-        for parsers in ({}, {"dependencies": Path("elsewhere")})
-    ]
-    vectors = load_model(run.model).vectors
-
-    assert len({job.provenance(vectors).identity for job in jobs}) == 1
-
-
-def test_a_view_without_parses_needs_no_parser(run: Run, tmp_path: Path) -> None:
-    config = preset("laptop", views=("SEQ", "LIN"), hidden_size=4, epochs=1, held_out_fraction=0.0)
-    train_on(run.corpus, config, run.folder / "vectors", tmp_path / "model")
-
-    assert json.loads((tmp_path / "model" / "model.json").read_text())["parsers"] == {}
-    long = "cat " * 600
-    assert models.load(tmp_path / "model").encode([long]).shape == (1, 8)
-
-
 def moved(run: Run, stage: str) -> dict[str, Any]:
     """The model's parsers, one of them where there is none and with another checksum."""
     parsers: dict[str, Any] = json.loads((run.model / "model.json").read_text())["parsers"]
@@ -317,23 +237,6 @@ def test_another_parser_is_refused(run: Run, tmp_path: Path) -> None:
         models.load(changed, dependency_parser=BUNDLED_PARSERS["dependencies"])
 
 
-def test_a_parser_folder_that_is_not_there_is_named(run: Run) -> None:
-    with pytest.raises(
-        ValueError, match=r"absent: no such folder; it ships as 'constituency': leave con"
-    ):
-        models.load(run.model, constituency_parser="absent")
-
-
-def test_a_model_from_before_parsers_were_recorded_asks_its_corpus(
-    run: Run, tmp_path: Path, encoder: TextEncoder
-) -> None:
-    old = run.copy_of_model(tmp_path / "m", parsers=None)
-
-    found = models.load(old).encode(SENTENCES[:2])
-
-    np.testing.assert_allclose(found, encoder.encode(SENTENCES[:2]), atol=1e-6)
-
-
 def test_without_record_and_corpus_the_parser_must_be_given(run: Run, tmp_path: Path) -> None:
     gone = {stage: str(tmp_path / "gone") for stage in ("sentences", *STAGES)}
     old = run.copy_of_model(tmp_path / "m", parsers=None, corpus=gone)
@@ -356,17 +259,6 @@ def described(parser: dict[str, str | None]) -> ModelDescription:
     )
 
 
-def test_another_parser_than_the_bundled_one_is_asked_for() -> None:
-    own = {"name": "own", "checksum": "1" * 64, "path": None}
-    record = recorded_parsers(described(own), ["dependencies"])["dependencies"]
-
-    with pytest.raises(
-        ValueError, match=r"dependencies parser of the model, 'own' when .* was not found"
-    ) as told:
-        find_parser("dependencies", record, None)
-    assert str(told.value).endswith(f"lie in {BUNDLED_PARSERS['dependencies'].parent}")
-
-
 def test_the_parser_of_a_fast_parse_is_found_by_its_weights() -> None:
     weights = checksum_of_parser_folder(BUNDLED_PARSERS["dependencies"])
     fast = {"name": "own", "checksum": f"{weights}-bfloat16", "path": None}
@@ -386,11 +278,6 @@ def test_every_parser_that_ships_is_found_by_its_weights() -> None:
 def test_a_device_that_is_not_there_is_named(run: Run, device: str) -> None:
     with pytest.raises(ValueError, match=f"device '{device}' is not to be had here"):
         models.load(run.model, device=device)
-
-
-def test_a_folder_without_a_model_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="no trained model here"):
-        models.load(tmp_path)
 
 
 def test_the_digest_tells_weights_and_not_their_place(run: Run, tmp_path: Path) -> None:
@@ -441,33 +328,3 @@ def test_the_command_line_takes_files_and_poolings(
     expected = encoder.encode(["The cat.", "A dog"], pooling=["max", "mean"])
     np.testing.assert_allclose(np.load(tmp_path / "out.npy"), expected, atol=1e-6)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.txt", "out.npy"]
-
-
-@pytest.mark.parametrize(
-    ("content", "arguments", "message"),
-    [
-        (b"", [], "in.txt: no sentences; give one a line"),
-        (b"fine\n\xff\n", [], "in.txt:2: not UTF-8"),
-        (b"\n", [], "sentence 0 (from 0): empty"),
-        (b"cat\n", ["--pooling", "sum"], "pooling must name one or several of last, max"),
-        (
-            b"cat\n",
-            ["--batch-size", "0"],
-            "'--batch-size': Input should be greater than or equal",
-        ),
-    ],
-)
-def test_the_command_line_says_in_a_sentence_what_is_wrong(
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    content: bytes,
-    arguments: list[str],
-    message: str,
-) -> None:
-    (tmp_path / "in.txt").write_bytes(content)
-    files = ["--input", str(tmp_path / "in.txt"), "--output", str(tmp_path / "out.npy")]
-
-    assert main(["bag_of_words", *files, *arguments]) == 2
-
-    assert message in capsys.readouterr().err
-    assert not (tmp_path / "out.npy").exists()

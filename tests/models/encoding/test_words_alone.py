@@ -86,8 +86,3 @@ def test_means_are_those_of_the_words() -> None:
         words = read.block.slice(row, row + 1).token_ids
         exact = VECTORS.matrix[words].astype(np.float64).mean(axis=0)
         assert mean == pytest.approx(exact, abs=1e-6)
-
-
-def test_only_refused_sentences_give_zeros() -> None:
-    assert not WordsEncoder(VECTORS, EncoderSettings()).encode(["", " "]).any()
-    assert WordsEncoder(VECTORS, EncoderSettings()).encode([]).shape == (0, 5)

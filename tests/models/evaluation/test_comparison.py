@@ -19,7 +19,7 @@ from models.evaluation.comparison import (
 )
 from models.evaluation.protocols.outcome import Predictions
 from models.evaluation.scores import score_intervals
-from models.evaluation.statistics.resampling import Resampling, clusters_of
+from models.evaluation.statistics.resampling import Resampling
 from models.evaluation.task_result import (
     AbsentResult,
     EncoderIdentity,
@@ -28,7 +28,6 @@ from models.evaluation.task_result import (
     result_path,
     write_result,
 )
-from models.report.comparison_table import comparison_table
 from tests.support.command import subcommand
 from tests.support.evaluation_examples import answers, predictions, result, similarities, task
 
@@ -57,23 +56,6 @@ def written(folder: Path, of: Mapping[str, Result]) -> str:
     return str(folder)
 
 
-def test_identical_encoders_do_not_differ() -> None:
-    made = {"MR": answers(60, 0.8), "STS14": similarities(60, 1.0)}
-    found = compare([results("a", made)], [results("b", made)], FAST)
-    for row in found.tasks:
-        assert (row.difference.value, row.difference.low, row.difference.high) == (0.0, 0.0, 0.0)
-        assert row.p == row.corrected_p == 1.0
-
-
-def test_each_task_is_compared_by_its_main_score() -> None:
-    made = {"MR": answers(60, 0.8), "STS14": similarities(60, 1.0)}
-    found = compare([results("a", made)], [results("b", made)], FAST)
-    assert [(row.task, row.score) for row in found.tasks] == [
-        ("MR", "accuracy"),
-        ("STS14", "pearson_mean"),
-    ]
-
-
 def test_main_differences_are_those_of_the_comparison() -> None:
     def seeds(name: str, share: float, noise: float, number: int) -> list[dict[str, Result]]:
         made = []
@@ -94,16 +76,6 @@ def test_main_differences_are_those_of_the_comparison() -> None:
     expected = {row.task: (row.difference.value, row.p) for row in whole.tasks}
     found = {one.task: (one.difference, one.p) for one in main_differences(first, second, how)}
     assert found == expected and set(found) == {"MR", "STS14", "R"}
-
-
-def test_all_scores_are_those_of_whole_tasks() -> None:
-    made = {"MR": answers(60, 0.8), "STS14": similarities(60, 1.0)}
-    config = ComparisonConfig(all_scores=True, resampling=Resampling(50))
-    found = compare([results("a", made)], [results("b", made)], config)
-    assert [row.score for row in found.tasks] == [
-        "accuracy", "f1", "pearson_mean", "pearson_weighted", "pearson_all",
-        "spearman_mean", "spearman_weighted", "spearman_all",
-    ]  # fmt: skip
 
 
 def test_pairing_is_narrower_than_the_two_intervals() -> None:
@@ -128,15 +100,6 @@ def test_a_clear_difference_is_found_by_either_test(test: Test) -> None:
     assert row.difference.low > 20.0
 
 
-def test_correction_is_over_the_tasks() -> None:
-    better = {name: answers(100, 0.8, seed=i) for i, name in enumerate(("CR", "MR", "TREC"))}
-    worse = {name: answers(100, 0.68, seed=9 + i) for i, name in enumerate(("CR", "MR", "TREC"))}
-    found = compare([results("a", better)], [results("b", worse)], FAST).tasks
-    smallest = min(found, key=lambda row: row.p)
-    assert smallest.corrected_p == pytest.approx(3 * smallest.p)
-    assert all(row.corrected_p >= row.p for row in found)
-
-
 def test_seeds_are_averaged_and_their_deviation_given() -> None:
     first = [
         results("a", {"MR": answers(100, share)}, seed=i) for i, share in enumerate((0.8, 0.9))
@@ -150,60 +113,10 @@ def test_seeds_are_averaged_and_their_deviation_given() -> None:
     assert row.p < 0.05
 
 
-@pytest.mark.parametrize(
-    ("test", "swapped"),
-    [
-        ("permutation", "answers swapped item by item (MR), document by document (Tense), "
-         "sentence by sentence (BShift)"),
-        ("bootstrap", "bootstrap over items (MR), documents (Tense), sentences (BShift)"),
-    ],
-)  # fmt: skip
-def test_the_table_says_what_was_drawn_of_each_task(test: Test, swapped: str) -> None:
-    items = np.arange(60)
-    made = {
-        "MR": answers(60, 0.8),
-        "Tense": replace(answers(60, 0.8), clusters=clusters_of(items, items // 3)),
-        "BShift": replace(answers(60, 0.8), clusters=clusters_of(items, items // 20)),
-    }
-    config = replace(FAST, test=test)
-    table = comparison_table(compare([results("a", made)], [results("b", made)], config))
-    assert swapped in table
-    assert "about other test items (MR), documents (Tense), sentences (BShift), not" in table
-    alone = {"BShift": made["BShift"]}
-    table = comparison_table(compare([results("a", alone)], [results("b", alone)], config))
-    assert "about other test sentences, not about another training" in table
-
-
 def test_a_seed_given_twice_is_refused() -> None:
     one = results("a", {"MR": answers(20, 0.8)})
     with pytest.raises(ValueError, match="encoder a of digest a-0 is given twice"):
         compare([one, one], [results("b", {"MR": answers(20, 0.8)})], FAST)
-
-
-def test_seeds_of_other_representations_are_refused() -> None:
-    plain = results("a", {"MR": answers(20, 0.8)})
-    other = results("a", {"MR": answers(20, 0.8)}, seed=1)
-    setup = replace(other["MR"].setup, representation={"name": "multi-view"})
-    with pytest.raises(ValueError, match="seeds of a differ in representation or classifier"):
-        compare([plain, {"MR": replace(other["MR"], setup=setup)}], [plain], FAST)
-
-
-def test_seeds_are_checked_by_all_tasks_and_not_by_the_first() -> None:
-    made = {"STS14": similarities(20, 1.0), "TREC": answers(20, 0.8)}
-    plain, other = results("a", made), results("a", made, seed=1)
-    setup = replace(other["TREC"].setup, classifier={"classifier": "compatibility"})
-    other["TREC"] = replace(other["TREC"], setup=setup)
-    with pytest.raises(ValueError, match=r"TREC: the seeds of a differ in .* classifier; compare"):
-        compare([plain, other], [results("b", made)], FAST)
-
-
-def test_the_setup_shown_is_of_a_task_that_learns() -> None:
-    made = {"STS14": similarities(20, 1.0), "TREC": answers(20, 0.8)}
-    found = compare([results("a", made)], [results("b", made)], FAST)
-    assert [setup.classifier for setup in (*found.first, *found.second)] == 2 * [
-        {"classifier": "logistic_regression"}
-    ]
-    assert "classifier {}" not in comparison_table(found)
 
 
 @pytest.mark.parametrize("test", TESTS)
@@ -216,19 +129,6 @@ def test_other_folds_are_refused_by_either_test(test: Test) -> None:
     config = ComparisonConfig(test=test, resampling=Resampling(50))
     with pytest.raises(ValueError, match=r"MR: the two encoders .* different items or folds"):
         compare([results("a", {"MR": ten})], [results("b", {"MR": five})], config)
-
-
-def test_other_folds_of_a_seed_are_refused() -> None:
-    made = answers(100, 0.8)
-    ten, five = (
-        predictions(made.predicted, made.gold, np.arange(100) % num_folds) for num_folds in (10, 5)
-    )
-    sides = [
-        [results(name, {"MR": one}, seed=seed) for seed, one in enumerate((ten, five))]
-        for name in "ab"
-    ]
-    with pytest.raises(ValueError, match="different items or folds"):
-        compare(*sides, FAST)
 
 
 def test_a_task_that_one_side_lacks_is_named_with_the_remedy() -> None:
@@ -262,15 +162,6 @@ def test_a_task_absent_on_both_sides_is_listed_and_on_one_refused() -> None:
         compare([a], [b], FAST)
 
 
-def test_two_without_a_task_in_common_are_refused() -> None:
-    a, b = (
-        {name: AbsentResult(task(name), Setup(EncoderIdentity(who, who)), "no file")}
-        for who, name in (("a", "CR"), ("b", "MR"))
-    )
-    with pytest.raises(ValueError, match="no task in common"):
-        compare([a], [b], FAST)
-
-
 def test_the_command_line_prints_a_table_and_writes_json(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -288,17 +179,6 @@ def test_the_command_line_prints_a_table_and_writes_json(
     value = json.loads(out.read_text())
     assert value["tasks"][0]["difference"]["value"] == pytest.approx(30.0)
     assert value["config"]["resampling"]["num_resamples"] == 200
-
-
-def test_the_command_line_compares_the_named_tasks_alone(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    both = {"MR": answers(20, 0.8), "CR": answers(20, 0.8)}
-    a = written(tmp_path / "a", results("a", both))
-    b = written(tmp_path / "b", results("b", {"MR": both["MR"]}))
-    assert main([a, b, "--tasks", "MR", "--resamples", "50"]) == 0
-    assert main([a, b, "--tasks", "CR"]) == 2
-    assert "no result of CR; it has MR" in capsys.readouterr().err
 
 
 def test_a_users_mistake_exits_2_and_says_what(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +11,6 @@ from models.evaluation.evaluate_task import remarks_of
 from models.evaluation.task_result import (
     EncoderIdentity,
     TaskResult,
-    read_result,
     result_path,
     write_result,
 )
@@ -26,7 +24,6 @@ from pipeline.downloads.evaluation_data import (
     write_manifest,
 )
 from pipeline.downloads.evaluation_data.manifest import DatasetEntry, Proof
-from tests.support.edited_json import edit
 from tests.support.evaluation_examples import answers, result, task
 
 OTHER_TOKENS = "tokenised otherwise than SentEval's"
@@ -93,43 +90,9 @@ def test_a_task_that_shares_files_with_a_set_shares_its_remarks(tmp_path: Path) 
     assert "SMT" not in remark
 
 
-def test_a_manifest_of_before_remarks_is_read(tmp_path: Path) -> None:
-    path = written(tmp_path, MR=files_of("MR", entry("declared", as_senteval=False)))
-    value = json.loads(path.read_text(encoding="utf-8"))
-    for one in value["datasets"].values():
-        del one["tried_at"]
-        for file in one["files"].values():
-            del file["remark"]
-    path.write_text(json.dumps(value), encoding="utf-8")
-    assert remarks_of(path, "MR") == ("not SentEval's file byte for byte",)
-
-
-def test_what_is_not_there_or_not_known_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="nowhere"):
-        remarks_of(tmp_path / "nowhere", "MR")
-    with pytest.raises(ValueError, match=r"no dataset 'mr'; known are MR, CR"):
-        remarks_of(None, "mr")
-
-
 def remarked(name: str, *remarks: str, encoder: str = "words") -> TaskResult:
     made = result(answers(40, 0.8), task(name), encoder=EncoderIdentity(encoder, encoder))
     return replace(made, data=replace(made.data, remarks=remarks))
-
-
-def test_a_result_keeps_its_remarks(tmp_path: Path) -> None:
-    made = remarked("MR", FIRST_USE)
-    write_result(tmp_path / "MR.json", made)
-    found = read_result(tmp_path / "MR.json")
-    assert isinstance(found, TaskResult)
-    assert found.data == made.data
-
-
-def test_a_result_of_before_remarks_is_read(tmp_path: Path) -> None:
-    write_result(tmp_path / "MR.json", remarked("MR"))
-    edit(tmp_path / "MR.json", lambda value: value["data"].pop("remarks"))
-    found = read_result(tmp_path / "MR.json")
-    assert isinstance(found, TaskResult)
-    assert found.data.remarks == ()
 
 
 def test_the_table_says_each_remark_once_with_its_tasks(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from models import evaluate_tasks
 from models.config.views import Pooling
 from models.encoding.encoder_interface import FloatArray
 from models.evaluate_tasks import execute
-from models.evaluation.embedding_cache import EmbeddingCache
 from models.evaluation.evaluate_task import Evaluation, evaluate_task
 from models.evaluation.protocols.config import PROTOCOL_VERSION, ProtocolConfig
 from models.evaluation.representations import representation as representation_module
@@ -29,7 +28,7 @@ from models.evaluation.task_result import (
 )
 from models.evaluation.tasks.declarations import task_named
 from pipeline.base.refusal import RefusedSentence
-from tests.support.tiny_senteval import TASKS, CountingEncoder, write_tiny_senteval
+from tests.support.tiny_senteval import CountingEncoder, write_tiny_senteval
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -95,44 +94,15 @@ def test_every_protocol_gives_a_whole_result(
     assert all(len(sha256) == 64 for sha256 in result.data.files.values())
 
 
-@pytest.mark.slow
-def test_what_letters_tell_is_learnt(data: Path) -> None:
-    made = evaluation(data, CountingEncoder())
-    assert scored("MR", made).scores["accuracy"].value > 90
-    assert scored("TREC", made).scores["accuracy"].value > 90
-    assert scored("SST2", made).scores["accuracy"].value > 90
-    assert scored("SICK-R", made).scores["pearson"].value > 60
-
-
-def test_the_dev_score_of_relatedness_is_in_percent(data: Path) -> None:
-    found = scored("SICK-R", evaluation(data, CountingEncoder())).outcome.dev_score
-    assert found is not None and 1.0 < found <= 100.0
-
-
-def test_sentences_of_a_dataset_are_embedded_once_for_all_its_tasks(
-    data: Path, tmp_path: Path
-) -> None:
+def test_sentences_of_a_dataset_are_embedded_once_for_all_its_tasks(data: Path) -> None:
     encoder = CountingEncoder()
-    kept = evaluation(data, encoder, cache=EmbeddingCache(tmp_path), cache_name="letters")
+    kept = evaluation(data, encoder)
     for name in ("SICK-R", "SICK-E", "SICK14"):
         scored(name, kept)
     assert len(encoder.asked) == 1
     assert len(set(encoder.asked[0])) == len(encoder.asked[0])
     scored("MR", kept)
     assert len(encoder.asked) == 2
-
-
-@pytest.mark.slow
-def test_another_classifier_or_representation_needs_no_embedding(
-    data: Path, tmp_path: Path
-) -> None:
-    encoder = CountingEncoder()
-    kept = evaluation(data, encoder, cache=EmbeddingCache(tmp_path), cache_name="letters")
-    plain = scored("TREC", kept)
-    changed = replace(kept, representation=Representation(remove_components=1, normalise=True))
-    other = scored("TREC", changed)
-    assert len(encoder.asked) == 1
-    assert plain.setup.representation != other.setup.representation
 
 
 def test_absent_data_is_a_result_that_says_what_is_missing(tmp_path: Path) -> None:
@@ -144,17 +114,9 @@ def test_absent_data_is_a_result_that_says_what_is_missing(tmp_path: Path) -> No
     assert encoder.asked == []
 
 
-def test_malformed_data_is_an_error_and_not_absent(tmp_path: Path) -> None:
-    write_tiny_senteval(tmp_path)
-    (tmp_path / "downstream/TREC/TREC_10.label").write_text("no class here\n", encoding="latin-1")
-    with pytest.raises(ValueError, match=r"TREC_10\.label, line 1"):
-        evaluate_task(task_named("TREC"), evaluation(tmp_path, CountingEncoder()))
-
-
 class Refusing(CountingEncoder):
     """Gives zeros for sentences of the mouse, as an encoder whose parser cannot take them."""
 
-    fails_on_refusal = False
     refused: Sequence[RefusedSentence] = ()
 
     def encode(self, sentences: Sequence[str]) -> FloatArray:
@@ -175,19 +137,12 @@ def test_refused_sentences_are_counted(data: Path) -> None:
     assert result.data.num_sentences == len(encoder.asked[0])
 
 
-def test_many_refused_sentences_are_an_error_with_the_remedy(data: Path) -> None:
-    few = evaluation(data, Refusing())
-    with pytest.raises(ValueError, match=r"MR: the encoder refuses .* more than 10%.*--on-refusal"):
-        evaluate_task(task_named("MR"), few)
-
-
 OWN_REFUSING = """
 import numpy as np
 from pipeline.base.refusal import RefusedSentence
 
 class Mouse:
     digest = "mouse"
-    fails_on_refusal = False
     refused = ()
 
     def encode_views(self, sentences, pooling=("last",)):
@@ -274,7 +229,6 @@ def job_of(data: Path, out: Path, **changes: Any) -> dict[str, Any]:
         "tasks": ["MR", "SICK-E"],
         "data": str(data),
         "out": str(out / "results"),
-        "cache": str(out / "cache"),
         "protocol": {"num_folds": 3},
         "encoder_settings": {"batch_size": 0},
         "encoder_version": "1",
@@ -312,16 +266,6 @@ def test_a_function_without_a_version_is_scored_again_and_embedded_once_a_run(
     assert len(asked) == 2
     run(job)
     assert len(asked) == 4
-    assert not (tmp_path / "cache").exists()
-
-
-def test_functions_of_one_version_do_not_share_embeddings(
-    data: Path, tmp_path: Path, asked: list[int]
-) -> None:
-    run(job_of(data, tmp_path, tasks=["MR"]))
-    other = {"encoder": "tiny_own:others", "out": str(tmp_path / "others")}
-    run(job_of(data, tmp_path, tasks=["MR"]) | other)
-    assert len(asked) == 2
 
 
 def test_changed_data_is_scored_again(tmp_path: Path, asked: list[int]) -> None:
@@ -359,27 +303,6 @@ def test_a_folder_of_another_evaluation_is_refused_whatever_the_task(
 
 
 @pytest.mark.usefixtures("asked")
-def test_items_represented_at_once_are_part_of_a_similarity_result(
-    data: Path, tmp_path: Path
-) -> None:
-    """Components are removed per batch, so they decide about the figure."""
-    job = job_of(data, tmp_path, tasks=["SICK14"], representation={"remove_components": 1})
-    run(job)
-    other = {"protocol": {"num_folds": 3, "batch_items": 16}}
-    with pytest.raises(ValueError, match=r"SICK14\.json: .* another classifier \(batch_items\)"):
-        run(job | other)
-    with pytest.raises(ValueError, match=r"SICK14\.json: .* another classifier \(batch_items\)"):
-        run(job | other | {"tasks": ["MR"]})
-
-
-@pytest.mark.usefixtures("asked")
-def test_folds_do_not_matter_to_similarity(data: Path, tmp_path: Path) -> None:
-    run(job_of(data, tmp_path, tasks=["SICK14"]))
-    run(job_of(data, tmp_path, tasks=["MR"], protocol={"num_folds": 4}))
-    assert list(read_results(tmp_path / "results")) == ["MR", "SICK14"]
-
-
-@pytest.mark.usefixtures("asked")
 def test_results_of_an_earlier_version_are_made_again(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -403,13 +326,6 @@ def test_absent_tasks_are_written_and_scored_when_their_data_come(tmp_path: Path
 
     write_tiny_senteval(data)
     assert run(job)[0].startswith("MR: accuracy")
-
-
-@pytest.mark.usefixtures("asked")
-def test_null_in_place_of_a_folder_of_parses_keeps_none(data: Path, tmp_path: Path) -> None:
-    run(job_of(data, tmp_path, parses=None))
-    assert {path.name for path in tmp_path.iterdir()} >= {"results", "cache"}
-    assert not list(tmp_path.rglob("*parses*"))
 
 
 @pytest.mark.usefixtures("asked")
@@ -442,16 +358,6 @@ def test_a_job_that_cannot_be_is_refused(
     with pytest.raises(ValueError, match=message):
         run(job_of(data, tmp_path, **change))
     assert not (tmp_path / "results").exists()
-
-
-def test_a_job_without_an_encoder_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"the job lacks \['encoder', 'out'\]"):
-        run({"tasks": ["MR"], "data": "x"})
-
-
-def test_the_tiny_folder_holds_every_protocol() -> None:
-    protocols = {task_named(name).protocol for name in TASKS}
-    assert protocols == {"nested_folds", "folds", "split", "relatedness", "similarity"}
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from models.evaluation.scores import (
 )
 from models.evaluation.statistics.resampling import Resampling, bootstrap_weights
 from models.evaluation.tasks.task import EvaluationTask
-from tests.support.evaluation_examples import answers, predictions, similarities, task
+from tests.support.evaluation_examples import predictions, task
 
 stats = pytest.importorskip("scipy.stats", reason="compared with scipy: the extra bench")
 
@@ -137,25 +137,6 @@ def test_intervals_cover_a_known_accuracy_as_often_as_they_say() -> None:
     assert 0.91 <= covered / 300 <= 0.98
 
 
-def test_intervals_cover_a_known_correlation_as_often_as_they_say() -> None:
-    random = np.random.default_rng(1)
-    covered = 0
-    for _ in range(200):
-        x, noise = random.normal(size=(2, 150))
-        made = predictions(0.6 * x + 0.8 * noise, x)
-        found = score_intervals(task(protocol="relatedness"), made, Resampling(300))["pearson"]
-        covered += found.low <= 60.0 <= found.high
-    assert 0.89 <= covered / 200 <= 0.99
-
-
-def test_equal_seeds_give_equal_intervals_and_tasks_have_draws_of_their_own() -> None:
-    made = answers(80, 0.7)
-    resampling = Resampling(num_resamples=50)
-    first = resampled_scores(task("MR"), made, resampling)["accuracy"]
-    assert (first == resampled_scores(task("MR"), made, resampling)["accuracy"]).all()
-    assert (first != resampled_scores(task("CR"), made, resampling)["accuracy"]).any()
-
-
 def test_the_main_score_follows_from_the_protocol() -> None:
     found = [
         main_metric(task(protocol=protocol))
@@ -171,13 +152,3 @@ def test_predictions_that_do_not_fit_are_refused_by_name() -> None:
         score(task(), predictions([1, float("inf")], [1, 0]))
     with pytest.raises(ValueError, match=r"MR: items stand in groups \[0, 2\]"):
         score(task(), predictions([1, 0], [1, 0], [0, 2]))
-
-
-def test_a_confidence_in_percent_is_refused() -> None:
-    with pytest.raises(ValueError, match="confidence must lie between 0 and 1, got 95"):
-        Resampling(confidence=95)
-
-
-def test_an_interval_of_10000_items_holds_the_score() -> None:
-    found = score_intervals(task(protocol="similarity"), similarities(10_000, 2.0, subsets=5))
-    assert found["spearman_all"].low < found["spearman_all"].value < found["spearman_all"].high

@@ -55,24 +55,6 @@ def test_predictions_lose_no_digit(tmp_path: Path, made) -> None:  # type: ignor
     assert found.outcome.predictions.group_names == made.group_names
 
 
-def test_classes_take_little_room(tmp_path: Path) -> None:
-    write_result(tmp_path / "one.json", result(answers(10_000, 0.8), task()))
-    assert (tmp_path / "one.json").stat().st_size < 10_000
-
-
-def test_a_result_of_pairs_from_before_there_were_other_features_is_read(tmp_path: Path) -> None:
-    declared = replace(task("MRPC"), features="pair")
-    path = result_path(tmp_path, declared)
-    write_result(path, result(answers(90, 0.8), declared))
-
-    def as_before(value: dict[str, Any]) -> None:
-        del value["task"]["features"]
-        value["task"]["pairs"] = True
-
-    edit(path, as_before)
-    assert read_result(path).task == declared
-
-
 def test_an_absent_task_keeps_its_reason(tmp_path: Path) -> None:
     made = AbsentResult(task("CR"), Setup(ENCODER), "custrev.pos is missing; run DownloadSentEval")
     write_result(tmp_path / "CR.json", made)
@@ -84,13 +66,6 @@ def test_a_folder_gives_its_results_by_task_and_passes_other_files_over(tmp_path
         write_result(tmp_path / f"{name}.json", result(answers(20, 0.8), task(name)))
     (tmp_path / "config.json").write_text("{}")
     assert list(read_results(tmp_path)) == ["MR", "TREC"]
-
-
-def test_two_results_of_a_task_in_one_folder_are_refused(tmp_path: Path) -> None:
-    for name in ("first", "second"):
-        write_result(tmp_path / f"{name}.json", result(answers(20, 0.8), task("MR")))
-    with pytest.raises(ValueError, match=r"second\.json: a second result of MR"):
-        read_results(tmp_path)
 
 
 LEARNT = {"classifier": "logistic_regression", "num_folds": 10, "batch_items": 128}
@@ -124,28 +99,12 @@ def test_results_of_two_evaluations_in_a_folder_are_refused(
         read_results(tmp_path)
 
 
-def test_tasks_that_learn_and_those_that_do_not_share_what_both_depend_on(tmp_path: Path) -> None:
-    setup = Setup(ENCODER, {"name": "plain"}, LEARNT)
-    write_result(tmp_path / "MR.json", replace(result(answers(20, 0.8), task()), setup=setup))
-    similarity = result(similarities(20, 1.0), task("STS14", "similarity"))
-    other = replace(setup, classifier={**COMPARED, "batch_items": 16})
-    write_result(tmp_path / "STS14.json", replace(similarity, setup=other))
-    with pytest.raises(ValueError, match=r"STS14\.json: of another classifier \(batch_items\)"):
-        read_results(tmp_path)
-
-
 def test_another_version_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "MR.json"
     write_result(path, result(answers(20, 0.8), task()))
     edit(path, lambda value: value.update(format_version=99))
     with pytest.raises(ValueError, match=r"MR\.json: a task result of version 99, .* evaluate"):
         read_result(path)
-
-
-def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "row.json").write_text('{"format_version": 1}')
-    with pytest.raises(ValueError, match=r"row\.json: not a task result"):
-        read_result(tmp_path / "row.json")
 
 
 @pytest.mark.parametrize("damage", ["missing field", "bad array", "unknown field"])
@@ -170,19 +129,6 @@ def test_an_edited_result_is_refused_with_the_remedy(tmp_path: Path) -> None:
     path.write_text(text.replace('"seed": null', '"seed": 1'))
     with pytest.raises(ValueError, match=r"MR\.json: damaged or edited .* delete it and evaluate"):
         read_result(path)
-
-
-def test_half_a_file_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "MR.json").write_text('{"format": ')
-    with pytest.raises(ValueError, match=r"MR\.json: not JSON"):
-        read_results(tmp_path)
-
-
-def test_no_folder_and_no_result_are_told_apart(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="no such folder"):
-        read_results(tmp_path / "absent")
-    with pytest.raises(FileNotFoundError, match="holds no task result"):
-        read_results(tmp_path)
 
 
 def test_the_datas_digest_changes_with_items_labels_and_sentences() -> None:

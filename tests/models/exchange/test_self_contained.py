@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from pathlib import Path
 
@@ -61,22 +60,6 @@ def test_a_work_folder_can_be_moved_as_a_whole(
     )
 
 
-def test_all_files_of_a_model_have_the_mode_of_the_umask(work: Path) -> None:
-    umask = os.umask(0)
-    os.umask(umask)
-    files = [path for path in (work / "models").rglob("*") if path.is_file()]
-    assert {path.stat().st_mode & 0o777 for path in files} == {0o666 & ~umask}
-
-
-def test_a_training_leaves_a_card_and_what_it_was_made_with(work: Path) -> None:
-    folder = work / "models" / "SEQ-LIN"
-    card = (folder / "card.md").read_text(encoding="utf-8")
-    assert "| the text of its training | unknown: the maker did not say |" in card
-    assert "sentences of corpus" in card
-    made = json.loads((folder / "model.json").read_text())["made"]
-    assert {"treeviews", "python", "torch"} <= made.keys()
-
-
 def test_a_self_contained_model_needs_nothing_beside_it(
     work: Path, expected: np.ndarray, tmp_path: Path
 ) -> None:
@@ -84,11 +67,6 @@ def test_a_self_contained_model_needs_nothing_beside_it(
     moved = shutil.move(tmp_path / "out", tmp_path / "elsewhere")
     assert str(work) not in (Path(moved) / "model.json").read_text()
     np.testing.assert_array_equal(models.load(moved).encode(SENTENCES), expected)
-
-
-def test_words_that_do_not_ship_are_asked_for_by_the_option(work: Path, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="so nobody else would find them; give --self-contained"):
-        export_model(work / "models" / "SEQ-LIN", tmp_path / "out")
 
 
 @pytest.mark.slow
@@ -108,14 +86,6 @@ def test_a_parser_that_would_lie_outside_is_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(ValueError, match="leads out of the folder"):
         models.load(tmp_path / "out")
-
-
-@pytest.mark.parametrize("name", ["/etc", "../../etc", "a/../../b"])
-def test_what_is_near_is_never_above(name: str, work: Path, tmp_path: Path) -> None:
-    shutil.copytree(work / "models" / "SEQ-LIN", tmp_path / "m")
-    edit(tmp_path / "m" / "model.json", lambda value: value["vectors"].update(nearby=name))
-    with pytest.raises(ValueError, match=r"were not found: [^/]*/?.*vectors"):
-        models.load(tmp_path / "m")
 
 
 def test_the_licence_goes_on_with_the_model(work: Path, tmp_path: Path) -> None:

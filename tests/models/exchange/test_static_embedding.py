@@ -103,16 +103,6 @@ def test_trees_are_no_table_of_words(tmp_path: Path) -> None:
         export_model("english-trees", tmp_path / "out", options)
 
 
-def test_a_baseline_is_of_other_libraries_alone(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="give --format sentence-transformers or model2vec"):
-        export_model("sif", tmp_path / "out")
-
-
-def test_a_format_that_is_none_is_told_which_there_are(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="must be one of treeviews, sentence-transformers, model2"):
-        ExportOptions(format="onnx")  # type: ignore[arg-type]
-
-
 def test_the_folder_has_a_card_with_the_licence(english: Path) -> None:
     card = (english / "README.md").read_text(encoding="utf-8")
     assert card.startswith("---\nlicense: cc-by-sa-4.0\nlibrary_name: sentence-transformers\n")

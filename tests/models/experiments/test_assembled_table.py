@@ -14,8 +14,6 @@ from models.experiments.exports.grid import beside
 from models.experiments.result_table import (
     Cell,
     ResultTable,
-    main_scores,
-    name_in_brief,
     read_table,
     write_table,
 )
@@ -77,32 +75,6 @@ def test_only_figures_of_the_tables_that_are_named_stand_there() -> None:
     row = replace(OURS, published=Published("B-G", "en", "removed"))
 
     assert len(small_table(scored(row, scores(0.8))).rows[0].lines) == 1
-
-
-def test_a_table_is_known_by_its_best_row_and_its_baseline() -> None:
-    rows = scored(OURS, scores(0.9)), scored(MEAN, scores(0.7))
-    declared = experiment(OURS, MEAN, names=("hours", "MR"))
-    table = small_table(*rows, declared=declared, baseline=MEAN.full_title)
-
-    assert main_scores(table) == {
-        f"MR of {OURS.full_title}, best of 1 trained row": 90.0,
-        f"MR of {MEAN.full_title}, the baseline": 70.0,
-    }
-    assert [name_in_brief(name) for name in main_scores(table)] == ["MR", "baseline"]
-    assert main_scores(replace(table, rows=())) == {}
-
-
-def test_a_table_is_known_by_its_best_trained_row_though_others_are_better() -> None:
-    declared = experiment(OURS, MEAN, names=("MR",))
-    table = small_table(scored(OURS, scores(0.6)), scored(MEAN, scores(0.7)), declared=declared)
-
-    assert main_scores(table) == {f"MR of {OURS.full_title}, best of 1 trained row": 60.0}
-    untrained = small_table(scored(MEAN, scores(0.7)), declared=declared)
-    assert main_scores(untrained) == {f"MR of {MEAN.full_title}, best of 1 row": 70.0}
-
-
-def test_other_scores_keep_their_names_in_brief() -> None:
-    assert name_in_brief("mean of 3 tasks") == "mean of 3 tasks"
 
 
 def test_a_model_that_is_not_here_has_published_figures_and_a_reason() -> None:

@@ -65,7 +65,7 @@ def test_an_average_stands_where_all_of_its_tasks_do() -> None:
 
 
 def test_derived_tasks_stand_beside_or_alone() -> None:
-    assert names("", derived=True)[-1] == "SSP (derived)"
+    assert names("", derived=True)[-1] == "DC (derived)"
     assert names("SentLen,TreeDepth", derived=True) == [
         *("hours", "SentLen (derived)", "TreeDepth (derived)")
     ]

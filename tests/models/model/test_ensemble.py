@@ -19,7 +19,7 @@ from models.encoding.text_encoder import TextEncoder
 from models.exchange.export import export_model
 from models.exchange.export_options import ExportOptions
 from models.exchange.push import push_model
-from models.listing import listed_models, model_facts
+from models.listing import model_facts
 from models.model.ensemble import ENSEMBLE_FILE, write_ensemble
 from models.model.hub import check_model_folder, fetch_model
 from models.words.vector_files import load_word_vectors
@@ -32,7 +32,6 @@ from tests.support.edited_json import edit
 from tests.support.hub_server import HubServer, hub
 from tests.support.parsed_corpora import write_vectors
 from tests.support.saved_models import random_model, write_model
-from tests.support.tiny_senteval import write_tiny_senteval
 
 SENTENCES = ["the cat sees the dog", "the mouse", "nobody knows", "horse"]
 WHOLE = ExportOptions(self_contained=True)
@@ -87,42 +86,12 @@ def test_their_order_is_that_of_the_name(members: tuple[Path, Path]) -> None:
     np.testing.assert_array_equal(found, side_by_side(members[::-1]))
 
 
-@pytest.mark.slow
-def test_several_processes_give_the_same(members: tuple[Path, Path], whole: Path) -> None:
-    found = models.load(whole).encode(SENTENCES, processes=2)
-    np.testing.assert_array_equal(found, side_by_side(members))
-
-
 def test_views_of_the_members_may_be_chosen(members: tuple[Path, Path], tmp_path: Path) -> None:
     name = joined(f"{members[0]}@LIN", f"{members[1]}@0-SEQ")
     export_model(name, tmp_path / "out", WHOLE)
     found = models.load(tmp_path / "out").encode_views(SENTENCES)  # type: ignore[attr-defined]
     assert list(found) == ["0-LIN.last", "1-SEQ.last"]
     assert model_facts(tmp_path / "out")["views"] == ["LIN", "0-SEQ"]
-
-
-def test_the_command_encodes_by_the_folder(
-    members: tuple[Path, Path], whole: Path, tmp_path: Path
-) -> None:
-    text, out = tmp_path / "in.txt", tmp_path / "out.npy"
-    text.write_text("\n".join(SENTENCES) + "\n", encoding="utf-8")
-    assert subcommand("encode")([str(whole), "--input", str(text), "--out", str(out)]) == 0
-    np.testing.assert_array_equal(np.load(out), side_by_side(members))
-
-
-def test_it_is_evaluated_under_its_own_name(
-    whole: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    data = write_tiny_senteval(tmp_path / "data")
-    monkeypatch.chdir(tmp_path)
-    asked = ["--encoder", str(whole), "--data", str(data), "--tasks", "MR"]
-    assert subcommand("evaluate")(asked) == 0
-    assert (tmp_path / "results" / "both" / "MR.json").is_file()
-    assert "- both: encoder" in capsys.readouterr().out
-    assert parse_encoder_name(str(whole)).settled == str(whole.resolve())
 
 
 class Parser:
@@ -171,24 +140,11 @@ def test_a_text_is_parsed_once_for_members_of_one_parser(
     assert not found[4].any() and found[5].any()
 
 
-def test_a_sentence_that_is_refused_late_is_named_by_its_place(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(reading_encoder, "SENTENCES_AT_ONCE", 2)
-    encoders = [
-        encoder_of(Parser("1"), tmp_path / str(size), size, on_refusal="error") for size in (3, 4)
-    ]
-    together = JoinedEncoder([EncoderViews(encoder) for encoder in encoders])
-    with pytest.raises(ValueError, match=r"sentence 4 .*no bird"):
-        together.encode([*SENTENCES, "bird"])
-
-
 def test_models_show_and_list_it(whole: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert subcommand("models", "show")([str(whole)]) == 0
     shown = capsys.readouterr().out
     assert "SEQ, LIN, SEQ, SEQ" in shown and "| `members/0-one` | unknown" in shown
-    (facts,) = (one for one in listed_models(whole.parent) if not one["ships"])
-    assert facts["name"] == "both" and len(facts["members"]) == 2
+    assert len(model_facts(whole)["members"]) == 2
 
 
 def test_a_member_that_is_missing_is_named(copy: Path) -> None:

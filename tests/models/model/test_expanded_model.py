@@ -20,8 +20,6 @@ from models.model.expanded_model import expand_model, expanded_config, trained_w
 from models.model.model_folder import load_model
 from models.words.expansion import ExpansionConfig
 from models.words.vector_files import load_word_vectors
-from models.words.word_vectors import WordVectors
-from pipeline.vectors.write_folder import write_vectors as write_vector_folder
 from tests.support.command import subcommand
 from tests.support.parsed_corpora import write_vectors
 from tests.support.saved_models import write_model
@@ -71,7 +69,7 @@ def expanded(trained: Path) -> Path:
 CONFIGS = {
     "shared": preset("laptop", **FROM_NOTHING),
     "separate": preset("laptop", **{**FROM_NOTHING, "embeddings": "separate"}),
-    "weighed": preset("laptop", **{**FROM_NOTHING, "word_weights": "trained"}),
+    "weighed": preset("laptop", **{**FROM_NOTHING, "word_weights": "sif"}),
     "beside": preset("laptop", **{**FROM_NOTHING, "words_beside": 1.4, "read_rms": 0.35}),
     "bag": BAG,
     "bags": preset(
@@ -80,7 +78,6 @@ CONFIGS = {
         held_out_fraction=0.2,
         trained_words=18,
         embeddings="separate",
-        word_weights="trained",
     ),
 }
 
@@ -165,28 +162,6 @@ def test_words_of_another_file_are_added(trained: Path, tmp_path: Path) -> None:
     assert not models.load(trained).encode_views(["zebra"])["1-LIN.last"].any()
 
 
-@pytest.mark.parametrize("are_its_own", [True, False])
-def test_a_large_table_is_checked_before_it_is_mapped_to_others(
-    are_its_own: bool, data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pipeline.vectors.folder.READ_AT_ONCE_BYTES", 4)
-    vectors = load_word_vectors(data.vectors)
-    rows = vectors.rows(np.arange(1, vectors.num_words))
-    write_vector_folder(tmp_path / "vectors", vectors.index.words, rows, {})
-    folder = tmp_path / "model"
-    run(Data(data.folders, tmp_path / "vectors"), folder, preset("laptop", **FROM_NOTHING))
-    table = tmp_path / "vectors" / "vectors.safetensors"
-    table.write_bytes(table.read_bytes()[:-1] + b"\1")
-
-    with pytest.raises(ValueError, match=r"vectors\.safetensors: .*sha256"):
-        expand_model(
-            folder,
-            tmp_path / "out",
-            RIDGE,
-            pretrained=None if are_its_own else tmp_path / "vectors",
-        )
-
-
 def test_words_that_training_never_met_are_found_by_their_start(data: Data) -> None:
     rare = write_vectors(data.vectors.parent / "rare-words", size=12)
     words = json.loads((rare / "words.json").read_text(encoding="utf-8"))
@@ -239,13 +214,6 @@ def test_a_mistake_leaves_nothing(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_folder_that_holds_something_is_left_alone(
-    trained: Path, data: Data, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([str(trained), "--out", str(data.vectors)]) == 2
-    assert "not empty; give a new folder" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     "changes", [{"views": ("SEQ",), "objective": "discriminative"}, {"word_vectors": "trained"}]
 )
@@ -259,9 +227,3 @@ def test_an_expanded_configuration_is_as_wide_as_the_trained_one() -> None:
         config = preset("laptop", views=("BOW", "BOW"), word_vectors="trained")
         wide = expanded_config(config, tables=tables)
         assert wide.view_widths(300 * tables) == config.view_widths(300) == [300, 300]
-
-
-def test_vectors_of_an_odd_width_have_no_halves() -> None:
-    words = WordVectors.from_rows(["a"], np.ones((1, 3), dtype=np.float32))
-    with pytest.raises(ValueError, match="3 dimensions are no two tables side by side"):
-        words.halves()

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,11 +10,9 @@ import numpy as np
 import pytest
 
 import models
-from models.encoding.named_encoder import load_origin
 from models.exchange.export_options import ExportOptions
 from models.exchange.push import push_model
-from models.model import hub as hub_module
-from models.model.hub import check_model_folder, fetch_model
+from models.model.hub import fetch_model
 from tests.support.command import subcommand
 from tests.support.hub_server import HubServer, hub
 from tests.support.parsed_corpora import write_vectors
@@ -60,22 +55,6 @@ def test_a_pushed_model_is_loaded_elsewhere(
     assert readme.startswith("---\nlicense: cc-by-4.0\nlibrary_name: treeviews\n")
 
 
-@pytest.mark.slow
-def test_a_fresh_process_fetches_a_model_by_its_name(
-    server: HubServer, folder: Path, tmp_path: Path
-) -> None:
-    commit = pushed(server, folder)
-    done = subprocess.run(
-        [sys.executable, "-m", "treeviews", "models", "fetch", "me/it"],
-        check=False,
-        env={**os.environ, "HF_ENDPOINT": server.address, "HF_HOME": str(tmp_path / "hf")},
-        capture_output=True,
-        text=True,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert Path(done.stdout.strip()) == tmp_path / "hf" / "treeviews" / "me--it" / commit
-
-
 def test_a_commit_is_fetched_once_and_then_without_the_hub(
     server: HubServer, folder: Path, tmp_path: Path
 ) -> None:
@@ -84,34 +63,6 @@ def test_a_commit_is_fetched_once_and_then_without_the_hub(
     asked = len(server.requests)
     assert fetched(server, tmp_path, f"hf://me/it@{commit}") == first
     assert len(server.requests) == asked
-
-
-def test_a_commit_that_is_fetched_twice_at_a_time_is_there_once(
-    server: HubServer, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    commit = pushed(server, folder)
-
-    def fetch_meanwhile(unfinished: Path) -> None:
-        monkeypatch.setattr(hub_module, "check_model_folder", check_model_folder)
-        fetched(server, tmp_path)
-
-    monkeypatch.setattr(hub_module, "check_model_folder", fetch_meanwhile)
-    found = fetched(server, tmp_path)
-    assert models.load(found).digest == models.load(folder).digest
-    assert [path.name for path in found.parent.iterdir()] == [commit]
-
-
-@pytest.mark.slow
-def test_an_older_revision_stays_what_it_was(
-    server: HubServer, folder: Path, tmp_path: Path
-) -> None:
-    commit = pushed(server, folder)
-    second = write_model(tmp_path / "n", tmp_path / "v", seed=1, views=("SEQ", "LIN"))
-    pushed(server, second)
-    old = models.load(fetched(server, tmp_path, f"me/it@{commit}"))
-    new = models.load(fetched(server, tmp_path))
-    assert old.digest == models.load(folder).digest
-    assert new.digest == models.load(second).digest
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "words/vectors.safetensors"])
@@ -184,24 +135,6 @@ def test_the_command_pushes_and_fetches(
     fetched = capsys.readouterr().out.strip()
     assert Path(fetched) == tmp_path / "home" / "treeviews" / "me--it" / commit
     assert models.load(f"hf://me/it@{commit}").digest == models.load(folder).digest
-
-
-def test_a_loaded_model_is_asked_for_once_whoever_loads_it_again(
-    server: HubServer, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("huggingface_hub.constants.HF_HOME", str(tmp_path / "home"))
-    pushed(server, folder)
-    fetch_model("hf://me/it", endpoint=server.address)
-    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", server.address)
-    server.requests.clear()
-    encoder = models.load("hf://me/it")
-    assert len(server.requests) == 1
-    pushed(server, write_model(tmp_path / "n", tmp_path / "v", seed=1, views=("SEQ", "LIN")))
-    server.requests.clear()
-    assert encoder.origin is not None
-    again = load_origin(encoder.origin)
-    np.testing.assert_array_equal(again.encode(SENTENCES), encoder.encode(SENTENCES))
-    assert server.requests == []
 
 
 def server_files(server: HubServer, commit: str) -> dict[str, bytes]:

@@ -1,7 +1,9 @@
-"""Several ranks where they could differ from one: dropout, few sentences, divergence, means."""
+"""Several gloo processes train what one trains: the same gradients and weights, in float64."""
 
 from __future__ import annotations
 
+import itertools
+import math
 import os
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,7 +16,7 @@ from torch import Tensor
 
 from models.config.training_config import TrainingConfig
 from models.corpus.sentence_block import SentenceBlock
-from models.model.ranks import ALONE, Ranks, joined_ranks
+from models.model.ranks import ALONE, Ranks, gather_rows, joined_ranks
 from models.model.sentence_model import SentenceModel, build_model
 from models.training.learner import Learner
 from models.training.loop import TrainingDivergedError, TrainingLoop
@@ -22,11 +24,19 @@ from models.words.word_vectors import WordVectors
 from tests.support.parsed_corpora import chain_heads, left_branching
 
 SIZE = 3
-LENGTHS = (2, 3, 1, 4, 2, 3, 5)
+CLIP = 1e-3
+LENGTHS = (1, 1, 1, 4, 2, 5, 3)
+"""The first part's one-word sentences use no weight of CONST's inner nodes."""
 KINDS: dict[str, tuple[int, dict[str, Any]]] = {
+    "plain": (7, {"normalise": "none", "symmetric": False}),
+    "l2, each": (7, {"normalise": "l2", "targets": "each"}),
+    "inner product": (7, {"critic": "inner_product", "anchor": "zeroed", "normalise": "none"}),
+    "trained words": (
+        7,
+        {"word_vectors": "trained", "trained_word_size": 4, "embeddings": "separate"},
+    ),
     "dropout": (7, {"word_dropout": 0.4}),
     "dropout, trained words": (7, {"word_dropout": 0.4, "word_vectors": "trained"}),
-    "trained weights": (7, {"word_weights": "trained", "unit_words": True}),
     "two sentences": (2, {"anchor": "zeroed"}),
     "two sentences, inner product": (
         2,
@@ -45,11 +55,10 @@ KINDS: dict[str, tuple[int, dict[str, Any]]] = {
     ),
     "both, two sentences": (2, {"objective": "both", "views": ("SEQ", "LIN")}),
 }
-APART: dict[str, int] = {"7 apart": 7, "2 apart": 2}
 
 
 def make_block(num_sentences: int) -> SentenceBlock:
-    lengths = LENGTHS[:num_sentences]
+    lengths = LENGTHS[-num_sentences:]
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     trees = [left_branching(length) for length in lengths]
     return SentenceBlock(
@@ -73,21 +82,42 @@ def make_model(**changes: Any) -> SentenceModel:
     return model
 
 
+def gradients(model: SentenceModel) -> dict[str, Tensor]:
+    return {
+        name: p.grad.to_dense().clone()
+        for name, p in model.named_parameters()
+        if p.grad is not None
+    }
+
+
 def measured(
     model: SentenceModel, num_sentences: int, ranks: Ranks, sentences_at_once: int | None = None
 ) -> dict[str, Any]:
     """Returns what a rank has after one step's gradients are reduced."""
     torch.manual_seed(7)
     batch = model.training_batch(make_block(num_sentences), ranks, sentences_at_once)
-    values = Learner(model, ranks).measure(batch)
-    gradients = {
-        name: p.grad.to_dense() for name, p in model.named_parameters() if p.grad is not None
-    }
-    return {"values": values, "gradients": gradients, "buffers": running_means(model)}
+    return {"values": Learner(model, ranks).measure(batch), "gradients": gradients(model)}
 
 
-def running_means(model: SentenceModel) -> dict[str, Tensor]:
-    return {n: b.clone() for n, b in model.objective.named_buffers() if b.is_floating_point()}
+def learnt(ranks: Ranks) -> dict[str, Any]:
+    """Returns what a learner measures and leaves after two steps, both of them clipped."""
+    model = make_model(gradient_clip=CLIP)
+    learner = Learner(model, ranks)
+    steps = []
+    for _ in range(2):
+        steps.append(learner.measure(model.training_batch(make_block(7), ranks)))
+        learner.apply(0.01, steps[-1]["gradient_norm"])
+    return {"steps": steps, "clipped": gradients(model), "weights": dict(model.named_parameters())}
+
+
+def gathered_and_gradient(ranks: Ranks, num_rows: int) -> tuple[Tensor, Tensor]:
+    """Returns gathered rows 0, 1, … and the gradient of their squares' sum for one's own."""
+    start, stop = ranks.part(num_rows)
+    rows = torch.arange(float(num_rows))[start:stop, None].requires_grad_()
+    gathered = gather_rows(rows, ranks, num_rows)
+    gathered.square().sum().backward()
+    assert rows.grad is not None
+    return gathered.detach(), rows.grad
 
 
 def diverged(ranks: Ranks) -> str:
@@ -112,17 +142,11 @@ def work(rank: int, folder: Path) -> None:
         }
         for name, (num_sentences, changes) in KINDS.items():
             found[f"{name}, in pieces"] = measured(make_model(**changes), num_sentences, ranks, 1)
-        for name, num_sentences in APART.items():
-            model = make_model(gather_negatives=False, parts=SIZE)
-            found[name] = measured(model, num_sentences, ranks)
-        for name in ("generative", "discriminative"):
-            num_sentences, changes = KINDS[name]
-            model = make_model(gather_negatives=False, parts=SIZE, **changes)
-            found[f"7 {name}"] = measured(model, num_sentences, ranks)
-        both = make_model(
-            gather_negatives=False, parts=SIZE, objective="both", views=("SEQ", "LIN")
-        )
-        found["both apart"] = measured(both, 2, ranks)
+        for num_rows in (1, 7):
+            found[f"{num_rows} rows"] = gathered_and_gradient(ranks, num_rows)
+        found["learnt"] = learnt(ranks)
+        found["agreed"] = ranks.agreed(f"of rank {rank}")
+        found["of the first"] = ranks.of_first(torch.tensor([rank, math.nan if rank else 7.0]))
         found["diverged"] = diverged(ranks)
     torch.save(found, folder / f"{rank}.pt")
     os._exit(0)  # as `models.train` does: a thread of Gloo's may abort Python's own end
@@ -133,6 +157,11 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     folder = tmp_path_factory.mktemp("ranks")
     torch.multiprocessing.spawn(work, args=(folder,), nprocs=SIZE)
     return [torch.load(folder / f"{rank}.pt") for rank in range(SIZE)]
+
+
+def assert_equal(found: dict[str, Any], expected: dict[str, Any], *, atol: float = 1e-12) -> None:
+    for name, value in expected.items():
+        torch.testing.assert_close(found[name], value, rtol=0, atol=atol, msg=name)
 
 
 @pytest.mark.parametrize("how", ["", ", in pieces"])
@@ -146,61 +175,55 @@ def test_any_number_of_ranks_learns_what_one_learns(
     assert expected["values"]["gradient_norm"] > 0
     for rank in found:
         assert rank[kind + how]["values"] == pytest.approx(expected["values"], abs=1e-12)
-        for name, gradient in expected["gradients"].items():
-            torch.testing.assert_close(
-                rank[kind + how]["gradients"][name], gradient, rtol=0, atol=1e-12, msg=name
-            )
+        assert_equal(rank[kind + how]["gradients"], expected["gradients"])
 
 
-def test_parts_of_a_batch_without_sentences_or_context_add_nothing(
-    found: list[dict[str, Any]],
+def test_clipped_steps_move_the_weights_of_all_ranks_alike(found: list[dict[str, Any]]) -> None:
+    expected = learnt(ALONE)
+    norm = torch.nn.utils.get_total_norm(list(expected["clipped"].values()))
+
+    assert all(step["gradient_norm"] > 10 * CLIP for step in expected["steps"])
+    assert norm.item() == pytest.approx(CLIP, rel=1e-4)
+    for rank in (one["learnt"] for one in found):
+        for step, alone in zip(rank["steps"], expected["steps"], strict=True):
+            assert step == pytest.approx(alone, abs=1e-12)
+        assert_equal(rank["clipped"], expected["clipped"])
+        # Adam divides by the gradient's size: noise about zero counts as much as a gradient.
+        assert_equal(rank["weights"], expected["weights"], atol=1e-9)
+
+
+@pytest.mark.parametrize("num_rows", [1, 7])
+def test_every_rank_gathers_all_rows_and_keeps_the_gradient_of_its_own(
+    found: list[dict[str, Any]], num_rows: int
 ) -> None:
-    for rank in found:  # two sentences in three parts: none has context
-        assert rank["2 apart"]["values"]["loss"] == 0
-        assert rank["2 apart"]["values"]["gradient_norm"] == 0
+    rows = torch.arange(float(num_rows))[:, None]
+
+    for rank, one in enumerate(found):
+        gathered, gradient = one[f"{num_rows} rows"]
+        start, stop = Ranks(rank, SIZE).part(num_rows)
+        assert torch.equal(gathered, rows)
+        assert torch.equal(gradient, 2 * rows[start:stop])
 
 
-def test_an_empty_part_logs_what_the_others_log(found: list[dict[str, Any]]) -> None:
-    first = found[0]["both apart"]["values"]
-
-    assert {"temperature", "generative_loss", "discriminative_loss"} <= first.keys()
-    assert all(rank["both apart"]["values"] == first for rank in found)
-    assert first["temperature"] == 1.0
-
-
-@pytest.mark.parametrize("kind", ["7 generative", "7 discriminative"])
-def test_results_of_parts_are_weighted_by_their_anchors(
-    found: list[dict[str, Any]], kind: str
-) -> None:
-    num_sentences, changes = KINDS[kind.removeprefix("7 ")]
-    losses, anchors = [], []
-    for rank in range(SIZE):
-        model = make_model(gather_negatives=False, parts=SIZE, **changes)
-        torch.manual_seed(7)
-        result = model(model.training_batch(make_block(num_sentences), Ranks(rank, SIZE)))
-        losses.append(result.loss.item())
-        anchors.append(result.num_anchors.item())
-
-    expected = np.average(losses, weights=anchors)
-    for rank_found in found:
-        assert rank_found[kind]["values"]["loss"] == pytest.approx(expected, abs=1e-12)
-
-
-def test_running_statistics_of_parts_are_averaged(found: list[dict[str, Any]]) -> None:
-    own = []
-    for rank in range(SIZE):
-        model = make_model(gather_negatives=False, parts=SIZE)
-        model(model.training_batch(make_block(7), Ranks(rank, SIZE)))
-        own.append(running_means(model))
-
-    for rank in found:
-        for name, value in rank["7 apart"]["buffers"].items():
-            mean = torch.stack([buffers[name] for buffers in own]).mean(0)
-            torch.testing.assert_close(value, mean, rtol=0, atol=1e-12)
-
-
-def test_all_ranks_name_the_checkpoint_that_the_first_one_knows(
-    found: list[dict[str, Any]],
-) -> None:
+def test_ranks_agree_on_what_the_first_says(found: list[dict[str, Any]]) -> None:
+    assert {rank["agreed"] for rank in found} == {"of rank 0"}
+    assert all(rank["of the first"].tolist() == [0, 7] for rank in found)
     assert "the last good checkpoint is step-3. Lower" in found[0]["diverged"]
     assert len({rank["diverged"] for rank in found}) == 1
+
+
+@pytest.mark.parametrize("num_sentences", [0, 1, 2, 7, 400])
+@pytest.mark.parametrize("size", [1, 3, 8])
+def test_parts_cover_a_batch_evenly_and_in_order(size: int, num_sentences: int) -> None:
+    parts = [Ranks(rank, size).part(num_sentences) for rank in range(size)]
+    lengths = [stop - start for start, stop in parts]
+
+    assert (parts[0][0], parts[-1][1]) == (0, num_sentences)
+    assert all(before[1] == after[0] for before, after in itertools.pairwise(parts))
+    assert max(lengths) - min(lengths) <= 1
+    assert lengths == Ranks(0, size).part_sizes(num_sentences)
+
+
+def test_a_rank_that_cannot_be_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"rank must lie in \[0, 2\), got 2"):
+        Ranks(2, 2)

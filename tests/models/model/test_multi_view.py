@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from models.config.training_config import TrainingConfig
-from models.config.views import VIEWS, WORD_WIDE_VIEWS
+from models.config.views import VIEWS
 from models.model.multi_view import MultiViewEncoder
 from models.words.embedding import WordEmbedding, drawn_vectors
 from tests.support.tree_oracles import batch_of, random_sentence
@@ -42,7 +42,7 @@ def test_every_view_gives_a_vector_of_its_own_width(views: tuple[str, ...]) -> N
     vectors = model(BATCH)
 
     assert model.views == views
-    assert model.widths == tuple(E if view in WORD_WIDE_VIEWS else H for view in views)
+    assert model.widths == tuple(E if view == "BOW" else H for view in views)
     assert [tuple(view.shape) for view in vectors] == [(3, width) for width in model.widths]
 
 

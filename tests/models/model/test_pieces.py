@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch import nn
 
 from models.config.training_presets import PRESETS, preset
 from models.config.views import VIEWS
-from models.corpus.relations import RELATIONS
 from models.corpus.sentence_block import SentenceBlock
 from models.model.ranks import ALONE
 from models.model.sentence_model import SentenceModel, build_model
@@ -27,15 +25,10 @@ SMALL = {"hidden_size": 6, "batch_size": len(LENGTHS)}
 KINDS: dict[str, dict[str, Any]] = {
     **{name: {"preset": name} for name in PRESETS},
     "trained words, one table a view": {"preset": "quickthoughts", "word_vectors": "trained"},
-    "trained weights": {"preset": "laptop", "word_weights": "trained"},
     "dropout": {"preset": "laptop", "word_dropout": 0.4},
     "dropout before draws of noise": {"preset": "B-GD", "word_dropout": 0.4},
-    "own words": {"preset": "weighted-words", "own_words_weight": 0.5},
-    "own words, mapped": {"preset": "laptop", "own_words_weight": 0.5},
     "lstm": {"preset": "quickthoughts", "seq_cell": "lstm"},
     "attentive": {"preset": "laptop", "dep_cell": "attentive"},
-    "sums over paths": {"preset": "laptop", "views": ("DEPSUM", "CONSTSUM")},
-    "added to words": {"preset": "laptop", "added_to_words": True},
 }
 
 
@@ -52,7 +45,6 @@ def make_block() -> SentenceBlock:
         sentence_index=np.array([0, 1, 2, 3, 4, 0, 1, 2], dtype=np.int32),
         rows=np.arange(len(LENGTHS)),
         heads=np.concatenate([chain_heads(length) for length in LENGTHS]).astype(np.int16),
-        relations=random.integers(0, len(RELATIONS), offsets[-1]).astype(np.int16),
         binary_left=np.concatenate([left for left, _ in trees]).astype(np.int16),
         binary_right=np.concatenate([right for _, right in trees]).astype(np.int16),
     )
@@ -65,9 +57,6 @@ def make_model(kind: dict[str, Any]) -> SentenceModel:
     vectors = WordVectors.from_rows([f"w{number}" for number in range(NUM_WORDS - 1)], rows)
     model = build_model(config, vectors, seed=3).double()
     model.set_word_counts(np.arange(NUM_WORDS))
-    for name, parameter in model.named_parameters():
-        if name.endswith("share"):  # of what is added to words, which would else learn nothing
-            nn.init.constant_(parameter, 0.5)
     return model
 
 

@@ -153,30 +153,14 @@ def test_a_view_reads_words_alike_and_sums_read_them_as_they_weigh() -> None:
     assert words[0].norm() != words[1].norm()
 
 
-def test_a_view_added_to_words_reads_them_alike_and_is_added_to_them_as_they_weigh() -> None:
-    fields = {"views": ("LIN", "BOW"), "objective": "contrastive", "word_weights": "sif"}
-    model = make_model(**fields, read_rms=0.5, added_to_words=True)
-    with torch.no_grad():
-        model.encoder.encoders[0].share.fill_(1.0)  # type: ignore[union-attr, operator]
-
-    lin, bag = SentenceViews(model)(BATCH)
-
-    view = model.encoder.encoders[0].view.view  # type: ignore[union-attr]
-    words = torch.nn.functional.normalize(model.encoder.look_up(torch.tensor([7, 2]))[0], dim=1)
-    of_view = view.projection(words.mean(0) * 0.5 * SIZE**0.5)  # type: ignore[union-attr, operator]
-    expected = bag[1] + model.encoder.encoders[0].projection(of_view)  # type: ignore[union-attr, operator]
-    torch.testing.assert_close(lin[1], expected.detach())
-
-
 @pytest.mark.parametrize(
     "fields",
     [
         {"views": ("SEQ", "DEP"), "objective": "contrastive"},
         {"views": ("BOW", "CONST"), "objective": "contrastive"},
-        {"views": ("DEPSUM", "LIN"), "objective": "contrastive", "words_beside": 1.4},
-        {"views": ("SEQ", "SEQ"), "objective": "contrastive", "added_to_words": True},
+        {"views": ("DEP", "LIN"), "objective": "contrastive", "words_beside": 1.4},
         {"views": ("SEQ",)},
-        {"views": ("DEPSUM",), "words_beside": 1.0},
+        {"views": ("DEP",), "words_beside": 1.0},
         {"views": ("BOW",), "objective": "discriminative", "word_vectors": "trained"},
     ],
 )

@@ -6,7 +6,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.config.training_config import TrainingConfig
 from models.config.training_presets import preset
 from models.objectives.base import ObjectiveResult
 from models.objectives.build import JointObjective
@@ -100,9 +99,3 @@ def test_a_batch_that_predicts_nothing_still_learns_from_pairs() -> None:
 
 def test_the_decoder_is_constrained() -> None:
     assert set(make_objective().constrain()) == {"orthonormality"}
-
-
-@pytest.mark.parametrize("weight", [0.0, -1.0, float("nan")])
-def test_a_weight_that_leaves_one_out_is_refused(weight: float) -> None:
-    with pytest.raises(ValueError, match=r"generative_weight must be (positive|a finite number)"):
-        TrainingConfig(objective="both", generative_weight=weight)

@@ -75,13 +75,6 @@ def test_the_distribution_is_part_of_the_state_and_survives_a_cast() -> None:
     assert torch.equal(draw(loaded, 100), draw(noise_of(COUNTS), 100))
 
 
-def test_nothing_can_be_drawn_before_the_counts_are_known() -> None:
-    noise = NoiseDistribution(5, power=0.75)
-
-    with pytest.raises(ValueError, match="call set_word_counts with the corpus's word counts"):
-        noise.draw(3)
-
-
 @pytest.mark.parametrize(
     ("counts", "message"),
     [

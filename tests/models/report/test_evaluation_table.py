@@ -37,7 +37,7 @@ from models.evaluation.tasks.task import EvaluationTask
 from models.report.evaluation_table import evaluation_table
 from tests.support.evaluation_examples import answers, result, similarities, task
 
-AVG7, ACCURACIES_AND_R, MEAN_OF_SIX, MEAN_OF_FIVE = AVERAGES
+AVG7, ACCURACIES_AND_R, MEAN_OF_SIX = AVERAGES
 ACCURACIES = ("MR", "CR", "SUBJ", "MPQA", "TREC")
 
 
@@ -130,12 +130,6 @@ def test_an_average_of_independent_tasks_is_surer_than_each() -> None:
     assert ratio == pytest.approx(1 / np.sqrt(2), abs=0.12)
 
 
-def test_an_average_is_resampled_as_its_results_are() -> None:
-    one = AverageDeclaration("one", "", {"MR": ("accuracy",)})
-    rough = result(answers(200, 0.8), task("MR"), resampling=Resampling(300, 0.5, seed=3))
-    assert published_averages([one], {"MR": rough}) == [rough.scores["accuracy"]]
-
-
 def test_results_resampled_in_different_ways_have_no_average() -> None:
     both = AverageDeclaration("both", "", {"MR": ("accuracy",), "CR": ("accuracy",)})
     made = {
@@ -216,20 +210,6 @@ def test_the_mean_of_six_is_that_of_all_pairs_of_each_set(tmp_path: Path) -> Non
     assert "avg7" not in table
 
 
-def test_the_mean_of_five_is_that_of_the_sets_that_the_cards_name(tmp_path: Path) -> None:
-    of_six = {one.task.name: one for one in six(EncoderIdentity("words", "w"))}
-    sts16 = replace(of_six["STS15"], task=task("STS16", "similarity"))
-    made = {**of_six, "STS16": sts16}
-    scores = [
-        made[name].scores["spearman_all"].value
-        for name in ("STS12", "STS13", "STS14", "STS16", "SICK14")
-    ]
-    assert average_value(MEAN_OF_FIVE, made) == pytest.approx(float(np.mean(scores)))
-    table = evaluation_table([written(tmp_path / "words", list(made.values()))])
-    (cell,) = cells(table, "mean of five", "")
-    assert cell.startswith(f"{np.mean(scores):.1f} [")
-
-
 def test_without_one_of_the_six_no_mean_of_the_others_is_given(tmp_path: Path) -> None:
     words, other = (
         [one for one in six(EncoderIdentity(name, name)) if one.task.name != lacked]
@@ -296,19 +276,6 @@ def test_what_makes_scores_doubtful_is_said_below_the_table(tmp_path: Path) -> N
         assert note in notes
 
 
-def test_pairs_without_a_vector_are_told_of_the_seed_that_has_most(tmp_path: Path) -> None:
-    folders = []
-    for seed, num_pairs in enumerate((0, 7)):
-        encoder = EncoderIdentity("words", str(seed), seed)
-        made = result(similarities(60, 1.0), task("SimLex-999", "similarity"), encoder=encoder)
-        details = {"pairs_with_zero_vector": num_pairs} if num_pairs else {}
-        made = replace(made, outcome=replace(made.outcome, details=details))
-        folders.append(written(tmp_path / str(seed), [made]))
-    note = "- words: pairs of which a vector is zero, as of unknown words, with cosine 0: "
-    assert f"{note}SimLex-999 7 of 60." in evaluation_table(folders).splitlines()
-    assert note not in evaluation_table(folders[:1])
-
-
 def test_doubts_are_summed_over_seeds_and_the_most_refused_given(tmp_path: Path) -> None:
     seeds = [
         doubtful(tmp_path, seed, refused=3 * seed, num_fits=10, not_converged=seed, at_grid_edge=1)
@@ -318,19 +285,6 @@ def test_doubts_are_summed_over_seeds_and_the_most_refused_given(tmp_path: Path)
     assert "MR 6 of 1,200 distinct (0.50 %)" in table
     assert "was reached: MR 3 of 30." in table
     assert "offered: MR 3 of 6." in table
-
-
-def test_scores_without_doubt_have_no_such_note(tmp_path: Path) -> None:
-    table = evaluation_table([doubtful(tmp_path, 0, num_fits=10)])
-    for word in ("refused", "tolerance", "regulariser offered"):
-        assert word not in table
-
-
-def test_scores_stand_in_one_order(tmp_path: Path) -> None:
-    made = result(similarities(40, 0.3, subsets=1), task("SICK-R", "relatedness"))
-    table = evaluation_table([written(tmp_path / "a", [made])])
-    places = [table.index(f"| SICK-R | {name} |") for name in ("pearson", "spearman", "mse")]
-    assert places == sorted(places)
 
 
 def test_one_encoder_in_two_representations_is_two_columns(tmp_path: Path) -> None:

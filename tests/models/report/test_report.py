@@ -4,41 +4,39 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from models.evaluation.derived.declarations import PROBING_TASKS
-from models.evaluation.derived.held_out.altered_sentences import make_altered_sentences
-from models.evaluation.task_result import (
-    DataRecord,
-)
+from models.evaluation.task_result import DataRecord
 from models.report.markdown import code, markdown_table
-from models.report.probing_table import (
-    RowFiles,
-    probing_table,
-    read_rows,
-)
-from models.report.run.accuracy_chart import meaning_of_bars
+from models.report.probing_table import RowFiles, probing_table, read_rows
 from models.report.run.inputs import ReportInputs, StageRecord, installed_versions
+from models.report.run.probing_sections import statement
 from models.report.run.report import write_report
-from models.report.run.training_section import smoothed
-from tests.support.probing_examples import CONFIG, corpus_rows, write_rows
+from models.report.run.training_section import chances_differ, smoothed
+from models.report.significance import marks_of_table
 from tests.support.report_examples import (
-    DISCOURSE,
     HELD_OUT,
     SUMMARY,
-    TASKS,
-    answering,
     changed,
     report_inputs,
     row,
-    task_summary,
     usual_rows,
     with_rows,
 )
+
+
+@pytest.fixture(scope="module")
+def usual(tmp_path_factory: pytest.TempPathFactory) -> tuple[ReportInputs, Path]:
+    """A report of the usual rows: what it was made of, and where it is."""
+    folder = tmp_path_factory.mktemp("report")
+    given = with_rows(report_inputs(folder), folder, usual_rows(0.8))
+    given = replace(given, corpus="harbour diaries", command="luigi RunAll --seed 5")
+    write_report(folder / "out", given)
+    return given, folder / "out"
 
 
 @pytest.fixture
@@ -51,84 +49,36 @@ def written(out: Path, inputs: ReportInputs) -> str:
     return write_report(out, inputs).with_name("report.md").read_text()
 
 
-def test_report_states_what_a_reader_looks_for(inputs: ReportInputs, tmp_path: Path) -> None:
-    text = written(tmp_path / "out", with_rows(inputs, tmp_path, usual_rows(0.8)))
+def test_report_states_what_a_reader_looks_for(usual: tuple[ReportInputs, Path]) -> None:
+    inputs, out = usual
+    text = (out / "report.md").read_text()
     for expected in (
         "**Training raises how often a held-out sentence picks its neighbour from the batch: "
         "from 0.3 to 6.0 %, +5.7 [+4.1, +7.3] points (chance 0.2 %; 900 sentences that",
         "the trained model beats the same architecture with random weights: ",
-        "| row pair | 8 | 80.0 ▲ | 80.0 ▲ | 80.0 [",
-        "| always the commonest class of the training split | – | 50.0 | 50.0 | 50.0 [",
+        "| row pair | 8 | 80.0 ▲ [75.3, 84.3] | 80.0 ▲ [75.3, 84.3] | 80.0 ▲ [",
+        "| always the commonest class of the training split | – | 50.0 [",
         "mean ± sd over 3 seeds | 8 | 62.0 ± 2.0 | 62.0 ± 2.0 | 62.0 ± 2.0 |",
         "- object_number: only 7 train sentences",
-        "probing/senteval \\\n  --tasks SentLen,Tense\n",
         "| trained | 6.00 | 0.25 | 24.0 |",
         "treeviews encode english-trees < sentences.txt > vectors.npy\n"
         f"treeviews encode {inputs.training_folder} < sentences.txt",
-        "| sentences | too long 7 | kept intact 9 | 12,000 | 20.0 | 600 |",
+        "| sentences | too long 7 | no parse 9 | 12,000 | 20.0 | 600 |",
         "| dependencies | bundled | ffffffffffff | LAS 83.1 |",
+        "## What was run\n\n- Text: harbour diaries.",
+        "Command:\n\n```sh\nluigi RunAll --seed 5\n```",
         "- Commit: 0123abc.",
         '"seed": 5',
         "- Versions: python 3.11.0, torch 2.13.0",
         "![Loss](loss.svg)",
-        "![Learning rate](learning_rate.svg)",
         "| sentence length | a rule | document | 100 documents | 2 | 600 / 100 / 300 | 50.0 |",
         "no parse 4",
-        "form and length, count little in them: row sif; row english.",
         "| trained − sif | +9.0 | +9.0 | +9.0 [",
         "| trained − english | +3.0 | +3.0 | +3.0 [",
         "| pair and bag of words − random and bag of words | +10.0 | +10.0 | +10.0 [",
         "One training seed was run",
     ):
         assert expected in text, expected
-
-
-def test_tasks_on_discourse_have_a_section_and_an_average_of_their_own(
-    inputs: ReportInputs, tmp_path: Path
-) -> None:
-    path = inputs.probing_folder / "probing.json"
-    summary = json.loads(path.read_text())
-    summary["tasks"] |= {name: task_summary(50.0) for name in DISCOURSE}
-    summary["absent"] = {"sentence_section": "too few openings"}
-    path.write_text(json.dumps(summary))
-    shares = {"pair": 0.8, **{f"random_weights_{seed}": 0.6 for seed in range(3)}}
-    rows = [
-        replace(on_trees, results={**on_trees.results, **on_text.results})
-        for name, share in shares.items()
-        for on_trees in [row(name, 0.7)]
-        for on_text in [row(name, share, tasks=DISCOURSE)]
-    ]
-
-    text = written(tmp_path / "out", with_rows(inputs, tmp_path, rows))
-
-    probing, discourse = text.split("## Discourse")[0], text.split("## Discourse")[1]
-    assert "is not told apart from the same architecture with random weights" in probing
-    assert "sentence position" not in probing
-    for expected in (
-        "On the average of the tasks on discourse the trained model beats the same architecture "
-        "with random weights: +20.0 [",
-        "| row | width | sentence position | discourse coherence | average [95 %] |",
-        "| row pair | 8 | 80.0 ▲ | 80.0 ▲ | 80.0 [",
-        "- sentence_section: too few openings",
-        "| trained − random weights | +20.0 | +20.0 | +20.0 [",
-        "Held-out sentences in no passage: duplicate text 5.",
-        "sentence position: 7 and 2; discourse coherence: 7 and 2.",
-        "--tasks SentLen,Tense,SP,DC\n",
-    ):
-        assert expected in discourse, expected
-    value = json.loads((tmp_path / "out" / "report.json").read_text())
-    assert value["comparisons"][0]["difference"]["value"] == 0.0
-    assert value["discourse"]["comparisons"][0]["verdict"] == "beats"
-    assert list(value["discourse"]["rows"][0]["result"]["tasks"]) == sorted(DISCOURSE)
-    assert (tmp_path / "out" / "discourse_by_task.svg").exists()
-
-
-def test_a_corpus_too_small_for_discourse_is_told(inputs: ReportInputs, tmp_path: Path) -> None:
-    text = written(tmp_path / "out", with_rows(inputs, tmp_path, usual_rows(0.8)))
-    discourse = text.split("## Discourse")[1].split("\n## ")[0]
-    assert "- sentence_position: few" in discourse
-    assert "| row |" not in discourse
-    assert json.loads((tmp_path / "out" / "report.json").read_text())["discourse"] is None
 
 
 HOSTILE = "<script>\n\n# Heading\n```\n|x|\x1b[2J [a](b)"
@@ -165,78 +115,35 @@ def test_a_span_of_code_holds_its_backticks() -> None:
     assert code("/plain/path") == "`/plain/path`"
 
 
-def test_text_and_command_stand_under_the_verdict(inputs: ReportInputs, tmp_path: Path) -> None:
-    given = with_rows(inputs, tmp_path, usual_rows(0.8))
-    without = written(tmp_path / "none", given)
-    assert "Command:" not in without
-    assert "- Text:" not in without
-    given = replace(
-        given, corpus="harbour diaries, second edition", command="luigi RunAll --seed 5"
-    )
-    text = written(tmp_path / "out", given)
-    told = "## What was run\n\n- Text: harbour diaries, second edition."
-    command = "Command:\n\n```sh\nluigi RunAll --seed 5\n```"
-    places = [text.index(one) for one in ("the trained model beats", told, command, "## Probing")]
-    assert places == sorted(places)
-    value = json.loads((tmp_path / "out" / "report.json").read_text())
-    assert (value["corpus"], value["command"]) == (given.corpus, given.command)
-
-
 @pytest.mark.parametrize(
     ("test_size", "num_absent", "expected"),
     [
         (300, 6, "Only 2 of 8 tasks could be built, 600 test items: too little for a verdict."),
         (240, 1, "Only 2 of 3 tasks could be built, 480 test items: too little for a verdict."),
         (200, 0, "All 2 tasks could be built, 400 test items: too little for a verdict."),
-        (250, 2, None),
+        (250, 2, "the trained model beats the same architecture"),
     ],
 )
-def test_no_verdict_is_given_on_too_little(
-    inputs: ReportInputs, tmp_path: Path, test_size: int, num_absent: int, expected: str | None
-) -> None:
-    path = inputs.probing_folder / "probing.json"
-    summary = json.loads(path.read_text())
-    others = [task.name for task in PROBING_TASKS if task.name not in TASKS]
-    summary["absent"] = dict.fromkeys(others[:num_absent], "too few")
-    for task in summary["tasks"].values():
-        task["sizes"]["test"] = test_size
-    path.write_text(json.dumps(summary))
-    text = written(tmp_path / "out", with_rows(inputs, tmp_path, usual_rows(0.8)))
-    assert ("the trained model beats" in text) == (expected is None)
-    assert (expected or "") in text
+def test_no_verdict_is_given_on_too_little(test_size: int, num_absent: int, expected: str) -> None:
+    table = probing_table([row("pair", 0.8), row("random_weights_0", 0.6)])
+    tasks = {name: {"sizes": {"test": test_size}} for name in table.tasks}
+    absent = {f"task {number}": "too few" for number in range(num_absent)}
+    said = statement(table, {"tasks": tasks, "absent": absent}, marks_of_table(table))
+    assert expected in said
 
 
-def test_losses_over_other_numbers_of_candidates_are_told_apart(
-    inputs: ReportInputs, tmp_path: Path
-) -> None:
-    given = with_rows(inputs, tmp_path, usual_rows(0.8))
-    path = inputs.training_folder / "metrics.jsonl"
-    sentence = "Training and held-out batches have different numbers of candidates"
-    assert sentence not in written(tmp_path / "same", given)
-    records = [json.loads(line) for line in path.read_text().splitlines()]
-    changed = [{**r, "chance": 0.01} if r["kind"] == "held_out" else r for r in records]
-    path.write_text("".join(json.dumps(record) + "\n" for record in changed))
-    assert sentence in written(tmp_path / "other", given)
+def test_losses_over_other_numbers_of_candidates_are_told_apart() -> None:
+    metrics = [{"kind": kind, "chance": 0.0025} for kind in ("train", "held_out")]
+    assert not chances_differ(metrics)
+    assert chances_differ([metrics[0], {"kind": "held_out", "chance": 0.01}])
 
 
-def test_a_row_that_answers_one_class_is_told(inputs: ReportInputs, tmp_path: Path) -> None:
-    constant = answering("pair", np.zeros(300, dtype=np.int64))
-    rows = [constant, row("bag_of_words", 0.7)]
-    text = written(tmp_path / "out", with_rows(inputs, tmp_path, rows))
-    assert (
-        "These rows answered one class only: sentence length (row pair), tense (row pair)." in text
-    )
-
-
-@pytest.mark.slow
-def test_the_verdict_follows_the_figures(inputs: ReportInputs, tmp_path: Path) -> None:
-    verdicts = []
-    for place, share in enumerate((0.8, 0.62, 0.4)):
-        folder = tmp_path / str(place)
-        write_report(folder, with_rows(inputs, folder, usual_rows(share)))
-        value = json.loads((folder / "report.json").read_text())
-        verdicts.append(value["comparisons"][0]["verdict"])
-    assert verdicts == ["beats", "is not told apart from", "is below"]
+@pytest.mark.parametrize(
+    ("share", "verdict"), [(0.8, "beats"), (0.6, "is not told apart from"), (0.4, "is below")]
+)
+def test_the_verdict_follows_the_figures(share: float, verdict: str) -> None:
+    table = probing_table([row("pair", share), row("random_weights_0", 0.6, seed=1)])
+    assert table.comparisons[0].verdict == verdict
 
 
 def test_several_training_seeds_are_averaged_and_their_spread_is_shown(
@@ -267,14 +174,10 @@ def test_several_training_seeds_are_averaged_and_their_spread_is_shown(
     assert value["trained_seeds"]["num_seeds"] == 3
 
 
-def test_training_and_random_seeds_are_compared_item_by_item(
-    inputs: ReportInputs, tmp_path: Path
-) -> None:
+def test_training_and_random_seeds_are_compared_item_by_item() -> None:
     rows = [row("pair", 0.8), row("pair_seed_1", 0.8), row("random_weights_0", 0.8)]
-    write_report(tmp_path / "out", with_rows(inputs, tmp_path, rows))
-    value = json.loads((tmp_path / "out" / "report.json").read_text())
-    difference = value["comparisons"][0]["difference"]
-    assert difference == {"value": 0.0, "low": 0.0, "high": 0.0}
+    difference = probing_table(rows).comparisons[0].difference
+    assert (difference.value, difference.low, difference.high) == (0.0, 0.0, 0.0)
 
 
 def test_a_fit_that_did_not_converge_is_told(inputs: ReportInputs, tmp_path: Path) -> None:
@@ -296,8 +199,8 @@ def test_small_tasks_are_marked_and_sentences_resampled_for_want_of_documents_to
         sizes={"train": 90, "dev": 30, "test": 60}, resampled_by="sentence", num_resampled=60
     )
     path.write_text(json.dumps(summary))
-    text = written(tmp_path / "out", with_rows(inputs, tmp_path, usual_rows(0.8)))
-    assert "| row | width | sentence length | tense (small) | average" in text
+    text = written(tmp_path / "out", with_rows(inputs, tmp_path, [row("pair", 0.8)]))
+    assert "| row | width | sentence length | tense (small) | average |" in text
     assert "| tense (small) | a rule | document | 60 sentences | 2 | 90 / 30 / 60 |" in text
     assert "are too narrow for other documents: tense." in text
 
@@ -308,17 +211,6 @@ def test_rows_probed_on_other_sentences_are_refused(inputs: ReportInputs, tmp_pa
         write_report(tmp_path / "out", with_rows(inputs, tmp_path, [row("pair", 0.8), other]))
 
 
-def test_what_a_stage_did_not_select_is_no_refusal(tmp_path: Path) -> None:
-    corpus = write_rows(tmp_path / "corpus", corpus_rows(10))
-    manifest = make_altered_sentences(
-        corpus.sentences, corpus.constituents, tmp_path / "altered", CONFIG
-    )
-    record = StageRecord.of_dataset("sentences (altered)", manifest)
-    assert record.drops == {}
-    assert record.not_selected["bigram_shift: kept_intact"] > 0
-    assert asdict(record)["not_selected"] == record.not_selected
-
-
 def test_without_random_rows_nothing_is_claimed(inputs: ReportInputs, tmp_path: Path) -> None:
     rows = [row("pair", 0.8), row("bag_of_words", 0.7, seed=1)]
     text = written(tmp_path / "out", with_rows(inputs, tmp_path, rows))
@@ -327,34 +219,23 @@ def test_without_random_rows_nothing_is_claimed(inputs: ReportInputs, tmp_path: 
 
 
 def test_all_files_are_there_and_the_same_when_written_again(
-    inputs: ReportInputs, tmp_path: Path
+    usual: tuple[ReportInputs, Path], tmp_path: Path
 ) -> None:
-    given = with_rows(inputs, tmp_path, usual_rows(0.8))
-    write_report(tmp_path / "a", given)
-    write_report(tmp_path / "b", given)
-    names = sorted(path.name for path in (tmp_path / "a").iterdir())
-    drawn = ["accuracy.svg", "accuracy_by_task.svg", "learning_rate.svg", "loss.svg"]
-    assert names == [*drawn, "report.html", "report.json", "report.md"]
+    given, out = usual
+    write_report(tmp_path, given)
+    names = sorted(path.name for path in out.iterdir())
+    assert names == ["accuracy.svg", "loss.svg", "report.html", "report.json", "report.md"]
     for name in names:
-        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
+        assert (out / name).read_bytes() == (tmp_path / name).read_bytes(), name
 
 
-def test_json_holds_the_figures_without_single_answers(
-    inputs: ReportInputs, tmp_path: Path
-) -> None:
-    write_report(tmp_path / "out", with_rows(inputs, tmp_path, usual_rows(0.8)))
-    value = json.loads((tmp_path / "out" / "report.json").read_text())
-    assert value["held_out_accuracy_over_chance"] == pytest.approx(24.0)
+def test_json_holds_the_figures_without_single_answers(usual: tuple[ReportInputs, Path]) -> None:
+    value = json.loads((usual[1] / "report.json").read_text())
     assert value["effect_of_training"]["difference"]["value"] == pytest.approx(5.7)
     assert value["random_weights"]["average"] == pytest.approx(62.0)
     assert value["stages"][0]["drops"] == {"too_long": 7}
     assert value["rows"][0]["result"]["tasks"]["tense"]["accuracy"]["value"] == 80.0
-    config = {
-        "representation": {},
-        "classifier": {"classifier": "logistic_regression"},
-        "declared_by_data": {"standardise": True},
-    }
-    assert value["rows"][0]["config"] == config
+    assert value["rows"][0]["config"]["declared_by_data"] == {"standardise": True}
     assert "predictions" not in json.dumps(value)
 
 
@@ -377,16 +258,6 @@ def test_a_table_keeps_cells_apart() -> None:
     assert markdown_table(["a", "b"], [["x|y", "1"]]).splitlines()[-1] == "| x\\|y | 1 |"
     with pytest.raises(ValueError, match="does not fit the header"):
         markdown_table(["a", "b"], [["x"]])
-
-
-def test_the_plot_says_which_bars_are_intervals() -> None:
-    single = probing_table([row("pair", 0.8), row("bag_of_words", 0.7)])
-    assert meaning_of_bars(single) == "bars: 95 % bootstrap interval"
-    seeds = probing_table([row("pair", 0.8), row("pair_seed_1", 0.7), row("random_weights_0", 0.6)])
-    assert meaning_of_bars(seeds) == (
-        "bars of trained and random weights: ± standard deviation over seeds; other bars: "
-        "95 % bootstrap interval"
-    )
 
 
 def test_a_row_without_a_result_is_refused() -> None:

@@ -1,4 +1,4 @@
-"""Exact search against sorting all scores, and indexes against exact search."""
+"""Exact search against sorting all scores."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from models.search import index as index_module
 from models.search.exact import Hits, Score, search
-from models.search.index import Index, build_index
 from models.search.similarity import similarity
 
 DRAW = np.random.default_rng(3)
@@ -92,71 +90,3 @@ def test_what_cannot_be_searched_is_named(
     with pytest.raises(ValueError) as raised:
         search(queries, matrix, **options)
     assert said in str(raised.value)
-
-
-def near_clusters(rows: int) -> np.ndarray[Any, np.dtype[np.float32]]:
-    centres = drawn(50, 24)
-    return (centres[DRAW.integers(0, 50, rows)] + 0.7 * drawn(rows, 24)).astype(np.float32)
-
-
-def recall(index: Index, queries: Any, matrix: Any, score: Score) -> float:
-    found, exact = index.search(queries, 10), search(queries, matrix, 10, score=score)
-    shared = [len(set(a) & set(b)) for a, b in zip(found.rows, exact.rows, strict=True)]
-    return sum(shared) / exact.rows.size
-
-
-@pytest.mark.parametrize("kind", ["faiss", "hnsw"])
-@pytest.mark.parametrize("score", ["cosine", "dot"])
-def test_an_index_finds_almost_what_an_exact_search_does(kind: Any, score: Score) -> None:
-    pytest.importorskip("faiss")
-    matrix = near_clusters(4_000)
-    queries = near_clusters(50)
-    index = build_index(matrix, kind, score=score)
-    assert (index.kind, len(index)) == (kind, 4_000)
-    assert recall(index, queries, matrix, score) >= 0.95
-    found = index.search(matrix[7], 1)
-    if score == "cosine":
-        assert found.rows.tolist() == [7]
-        np.testing.assert_allclose(found.scores, [1], atol=1e-5)
-
-
-@pytest.mark.parametrize("kind", ["faiss", "hnsw"])
-def test_an_index_gives_all_rows_where_so_many_are_asked_for(kind: Any) -> None:
-    pytest.importorskip("faiss")
-    matrix = near_clusters(700)
-    found = build_index(matrix, kind).search(matrix[:2], 700)
-    assert sorted(found.rows[0].tolist()) == list(range(700))
-    with pytest.raises(ValueError, match="queries of 3 numbers"):
-        build_index(matrix, kind).search(drawn(1, 3))
-
-
-def test_a_small_matrix_is_searched_exactly() -> None:
-    index = build_index(drawn(30))
-    assert (index.kind, len(index)) == ("exact", 30)
-
-
-def test_without_libraries_a_large_one_is_searched_exactly_too(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(index_module, "find_spec", lambda _: None)
-    matrix = drawn(index_module.WORTH_AN_INDEX, 2)
-    assert build_index(matrix).kind == "exact"
-    with pytest.raises(ModuleNotFoundError, match=r"faiss-cpu.*, or take kind='exact'"):
-        build_index(matrix, "faiss")
-
-
-def test_an_index_of_nothing_is_refused() -> None:
-    with pytest.raises(ValueError, match="needs rows"):
-        build_index(drawn(0))
-    with pytest.raises(ValueError, match="kind must be one of auto, exact, faiss, hnsw"):
-        build_index(drawn(3), "annoy")  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("kind", ["exact", "faiss"])
-def test_a_row_that_is_not_finite_is_named_when_the_index_is_built(kind: Any) -> None:
-    if kind == "faiss":
-        pytest.importorskip("faiss")
-    matrix = drawn(1000)
-    matrix[901] = np.nan
-    with pytest.raises(ValueError, match=r"row 901 \(from 0\) is not finite"):
-        build_index(matrix, kind)

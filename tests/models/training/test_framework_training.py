@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from models.config.training_config import TrainingConfig
 from models.config.training_presets import PRESETS, preset
@@ -24,7 +23,6 @@ from tests.support.training_runs import (
     make_data,
     run,
     timeless,
-    weights,
 )
 
 SMALL: dict[str, Any] = {
@@ -49,12 +47,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Data:
     [
         *(preset(name, **SMALL) for name in FRAMEWORKS),
         preset("B-D", **SMALL, views=("SEQ", "SEQ")),
-        preset("B-D", **SMALL, views=("LIN", "LIN")),
-        preset("B-D", **SMALL, views=("SEQ",)),
         preset("B-D", **SMALL, views=("LIN",)),
         preset("B-D", **SMALL, views=("DEP", "LIN")),
         preset("B-GD", **SMALL, views=("CONST", "LIN")),
-        preset("B-G", **SMALL, views=("DEP",)),
         preset("B-G", **SMALL, views=("CONST",), decoder="bijective"),
         preset("B-G", **SMALL, orthonormal_rate=0.0),
     ],
@@ -164,9 +159,6 @@ def test_presets_hold_what_the_papers_publish() -> None:
         ({"objective": "both", "word_vectors": "trained"}, "word_vectors must be frozen"),
         ({"objective": "contrastive"}, "anchor must be excluded or zeroed under the contrastive"),
         ({"anchor": "zeroed"}, "anchor must be excluded or included under the discriminative"),
-        ({"negatives": 0}, "negatives must be at least 1, got 0"),
-        ({"coupling_width": 0}, "coupling_width must be at least 1, got 0"),
-        ({"objective": "decorative"}, "objective must be one of contrastive, generative"),
     ],
 )
 def test_what_cannot_be_trained_is_refused(changes: dict[str, Any], message: str) -> None:
@@ -177,7 +169,7 @@ def test_what_cannot_be_trained_is_refused(changes: dict[str, Any], message: str
 def test_views_that_cannot_agree_are_refused_with_a_remedy(data: Data, tmp_path: Path) -> None:
     config = preset("B-D", **SMALL, views=("SEQ", "BOW"))
 
-    with pytest.raises(ValueError, match=r"SEQ, BOW cannot agree: .* take LIN for a sum"):
+    with pytest.raises(ValueError, match=r"SEQ, BOW cannot agree: .* take LIN"):
         run(data, tmp_path, config)
 
 
@@ -215,30 +207,3 @@ def test_changes_without_effect_are_told(
     name: str, changes: dict[str, Any], idle: list[str]
 ) -> None:
     assert preset(name, **changes).idle(changes) == idle
-
-
-def test_fields_called_idle_change_no_weight(data: Data, tmp_path: Path) -> None:
-    plain = preset("B-D", **SMALL | {"epochs": 1})
-    changes = {"critic": "inner_product", "targets": "each", "negatives": 2, "symmetric": False}
-    other = replace(plain, **changes)
-
-    run(data, tmp_path / "plain", plain)
-    run(data, tmp_path / "other", other)
-
-    assert other.idle(changes) == list(changes)
-    assert_same_training(tmp_path / "plain", tmp_path / "other")
-
-
-@pytest.mark.parametrize("name", ["C-linear", "C-bijective"])
-def test_a_training_leaves_all_singular_values_near_1(
-    data: Data, tmp_path: Path, name: str
-) -> None:
-    summary = run(data, tmp_path, preset(name, **SMALL, orthonormal_rate=0.5))
-
-    projections = [v for k, v in weights(tmp_path).items() if k.endswith("projection.weight")]
-    (projection,) = projections
-    values = torch.linalg.svdvals(projection)
-    assert (values - 1).abs().max() < 1e-2
-    # Sentence vectors are narrower than word vectors here: the columns are orthonormal.
-    defect = (projection.T @ projection - torch.eye(projection.shape[1])).norm()
-    assert summary["final_measures"]["orthonormality"] == pytest.approx(float(defect), abs=1e-5)

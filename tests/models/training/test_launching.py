@@ -14,18 +14,14 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file
-from torch.distributed import run as torchrun
-from torch.distributed.elastic.multiprocessing.errors import ChildFailedError, ProcessFailure
 
-from models import train as command
 from models.config.training_config import TrainingConfig
 from models.config.training_presets import preset
 from models.training.job import RunSettings, TrainingJob
-from models.training.launching import LaunchSettings, Place, device_of, launch, set_threads
+from models.training.launching import Place, device_of, set_threads
 from models.training.logs import read_metrics
 from models.training.train_views import train
 from pipeline.base.job import THREAD_VARIABLES
-from tasks.artefact import run_job
 from tests.support.parsed_corpora import stories, write_corpus, write_vectors
 from tests.support.repository import REPOSITORY
 from tests.support.waiting import wait_until
@@ -73,7 +69,7 @@ class Training:
             "vectors": str(self.vectors),
             "out": str(self.folder / name),
             "launch": {"threads": 2, "processes": processes, "max_restarts": max_restarts},
-            "settings": {"gemm": "default", "tensorboard": False, **settings},
+            "settings": {"gemm": "default", **settings},
         }
         path.write_text(json.dumps(job), encoding="utf-8")
         return path
@@ -117,7 +113,7 @@ def test_two_processes_learn_what_one_learns(
     training: Training, undisturbed: subprocess.CompletedProcess[str]
 ) -> None:
     assert undisturbed.returncode == 0, undisturbed.stderr
-    settings = RunSettings(gemm="default", tensorboard=False)
+    settings = RunSettings(gemm="default")
     torch.set_num_threads(1)  # so small products are the slower for a second thread
     out = training.folder / "one"
     train(TrainingJob(CONFIG, training.folders, training.vectors, out, settings=settings))
@@ -128,6 +124,7 @@ def test_two_processes_learn_what_one_learns(
     assert training.losses("two") == pytest.approx(expected, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_the_first_rank_alone_reports_progress(
     undisturbed: subprocess.CompletedProcess[str],
 ) -> None:
@@ -174,11 +171,10 @@ def test_a_rank_that_keeps_dying_is_named(training: Training) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("max_restarts", [0, 2])
 def test_a_mistake_is_named_by_the_ranks_once_and_not_again_by_their_parent(
-    max_restarts: int, training: Training
+    training: Training,
 ) -> None:
-    job = training.job(f"mistaken-{max_restarts}", max_restarts=max_restarts)
+    job = training.job("mistaken", max_restarts=2)
     value = json.loads(job.read_text(encoding="utf-8"))
     value["config"]["views"] = ["SEQ", "AMR"]
     job.write_text(json.dumps(value), encoding="utf-8")
@@ -238,123 +234,6 @@ def test_all_processes_end_with_any_of_their_ancestors(training: Training, kille
     )
     if killed == "launcher":
         assert "JobKilledError: models.train was ended by SIGKILL, most often" in errors
-
-
-class FailingTask:
-    """Raises when the training is under way, and remembers whose processes that are."""
-
-    processes: tuple[int, ...] = ()
-
-    def report_progress(self, fraction: float, status: str) -> None:
-        if "step" in status:
-            (launcher,) = (
-                child for child in children_of(os.getpid()) if "models.train" in command_line(child)
-            )
-            self.processes = (launcher, *children_of(launcher))
-            raise RuntimeError("the page is gone")
-
-
-@pytest.mark.slow
-def test_all_processes_end_when_the_task_fails(
-    training: Training, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(REPOSITORY)
-    config = preset("laptop", hidden_size=8, epochs=5000)
-    path = training.job("abandoned", config, max_restarts=3)
-    job, task = json.loads(path.read_text(encoding="utf-8")), FailingTask()
-
-    with pytest.raises(RuntimeError, match="the page is gone"):
-        run_job(task, "models.train", job, path, threads=1)
-
-    assert len(task.processes) == 3
-    wait_until(lambda: not any(is_alive(process) for process in task.processes), seconds=SECONDS)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"processes": 0}, "ValueError: launch setting processes must be at least 1, got 0"),
-        (
-            {"processes": 2, "max_restarts": -1},
-            "ValueError: launch setting max_restarts must be at least 0, got -1",
-        ),
-        ({"processes": 1, "prefetches": 2}, "ValueError: unknown run settings ['prefetches']"),
-        (
-            {"processes": 1, "prefetch": "2"},
-            "ValueError: run setting prefetch must be a whole number, got '2'",
-        ),
-    ],
-)
-def test_a_setting_that_cannot_be_is_refused(
-    settings: dict[str, Any],
-    message: str,
-    training: Training,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["train", str(training.job("refused", **settings))])
-
-    assert command.main() == 2
-    assert capsys.readouterr().err.startswith(message)
-
-
-class Agent:
-    """Stands for torchrun's: each run ends with the next of these exit codes by rank."""
-
-    def __init__(self, *runs: dict[int, int]) -> None:
-        self._runs = list(runs)
-
-    def run(self, arguments: object) -> None:
-        exit_codes = self._runs.pop(0)
-        if exit_codes:
-            failures = {
-                rank: ProcessFailure(local_rank=rank, pid=1, exitcode=code, error_file="none")
-                for rank, code in exit_codes.items()
-            }
-            raise ChildFailedError("models.train", failures)
-
-    @property
-    def num_left(self) -> int:
-        return len(self._runs)
-
-
-KILLED, ENDED_BY_AGENT = -signal.SIGKILL, -signal.SIGTERM
-
-
-@pytest.mark.parametrize(
-    "exit_codes",
-    [
-        {1: KILLED, 0: ENDED_BY_AGENT},
-        {0: 1, 1: KILLED},  # the first rank lost the second, and was seen to fail first
-        {1: ENDED_BY_AGENT, 0: ENDED_BY_AGENT},  # somebody else ended the second
-    ],
-)
-def test_a_killed_rank_restarts_all_as_often_as_asked(
-    exit_codes: dict[int, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings = LaunchSettings(processes=2, max_restarts=1)
-    saved, lost = Agent(exit_codes, {}), Agent(exit_codes, exit_codes, {})
-
-    monkeypatch.setattr(torchrun, "run", saved.run)
-    launch("models.train", ["job.json"], settings)
-    assert saved.num_left == 0
-
-    monkeypatch.setattr(torchrun, "run", lost.run)
-    with pytest.raises(RuntimeError, match=r"of 2 was ended by SIG.*; max_restarts is 1: run"):
-        launch("models.train", ["job.json"], settings)
-    assert lost.num_left == 1
-
-
-@pytest.mark.parametrize("exit_codes", [{0: 1, 1: ENDED_BY_AGENT}, {1: 1, 0: 1}])
-def test_a_rank_that_fails_by_itself_is_not_started_again(
-    exit_codes: dict[int, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    agent = Agent(exit_codes, {})
-    monkeypatch.setattr(torchrun, "run", agent.run)
-
-    with pytest.raises(SystemExit):
-        launch("models.train", ["job.json"], LaunchSettings(processes=2, max_restarts=3))
-    assert agent.num_left == 1
 
 
 @pytest.fixture
@@ -442,10 +321,6 @@ def test_a_place_is_taken_from_torchrun_alone() -> None:
     assert Place.from_environment(told) is None
     found = Place.from_environment(told | {"TORCHELASTIC_RUN_ID": "x"})
     assert found == Place(rank=3, size=4, local_rank=1, local_size=2)
-
-
-def command_line(process: int) -> str:
-    return Path(f"/proc/{process}/cmdline").read_bytes().replace(b"\0", b" ").decode()
 
 
 def children_of(parent: int) -> list[int]:

@@ -42,19 +42,6 @@ def test_an_error_comes_where_its_item_would_have_come(ahead: int) -> None:
     assert not is_working()
 
 
-def test_an_error_does_not_overtake_what_came_before_it() -> None:
-    def broken() -> Iterator[int]:
-        yield 1
-        raise OSError("gone")
-
-    with prefetched(broken(), ahead=2) as items:
-        time.sleep(0.05)
-        assert next(items) == 1
-        for _ in range(2):
-            with pytest.raises(OSError, match="gone"):
-                next(items)
-
-
 @pytest.mark.parametrize("ahead", [1, 3])
 def test_no_more_than_asked_for_are_made_ahead(ahead: int) -> None:
     made: list[int] = []
@@ -90,17 +77,3 @@ def test_a_reader_that_stops_ends_the_thread_and_closes_the_source(ahead: int) -
 
     assert closed.is_set()
     assert not is_working()
-
-
-def test_the_source_is_used_beside_the_reader() -> None:
-    threads = set()
-
-    def name() -> Iterator[int]:
-        for number in range(3):
-            threads.add(threading.current_thread().name)
-            yield number
-
-    with prefetched(name(), ahead=1) as items:
-        list(items)
-
-    assert threads == {"prefetch_0"}

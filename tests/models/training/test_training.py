@@ -56,13 +56,6 @@ def test_one_seed_gives_one_loss_curve(data: Data, tmp_path: Path, views: tuple[
     assert_same_training(tmp_path / "first", tmp_path / "second")
 
 
-def test_another_seed_gives_another_curve(data: Data, tmp_path: Path) -> None:
-    run(data, tmp_path / "first", replace(CONFIG, epochs=1))
-    run(data, tmp_path / "second", replace(CONFIG, epochs=1, seed=1))
-
-    assert timeless(tmp_path / "first") != timeless(tmp_path / "second")
-
-
 WEIGHTED = {
     "views": ("BOW", "BOW"),
     "word_vectors": "trained",
@@ -81,12 +74,10 @@ WEIGHTED = {
     ("kill_at", "changes"),
     [
         (2, {}),
-        (7, {}),
         (19, {}),
         (7, {"word_vectors": "trained", "normalise": "l2"}),
         (7, {"word_dropout": 0.2, "views": ("SEQ", "DEP")}),
         (7, WEIGHTED),
-        (7, {**WEIGHTED, "word_vectors": "frozen", "word_weights": "trained"}),
     ],
 )
 def test_a_killed_training_ends_as_if_it_had_not_been(
@@ -117,7 +108,7 @@ def job_file(data: Data, folder: Path, name: str, **settings: Any) -> Path:
         },
         "vectors": str(data.vectors),
         "out": str(folder / name),
-        "settings": {"gemm": "default", "tensorboard": False, **settings},
+        "settings": {"gemm": "default", **settings},
         "launch": {"threads": 1},
     }
     path.write_text(json.dumps(job), encoding="utf-8")
@@ -156,32 +147,6 @@ def test_a_process_killed_at_any_moment_resumes(data: Data, tmp_path: Path) -> N
 
     assert last.returncode == 0, errors
     assert_same_training(tmp_path / "whole", tmp_path / "killed")
-
-
-@pytest.mark.slow
-def test_the_command_line_names_a_mistake_without_a_traceback(data: Data, tmp_path: Path) -> None:
-    job = job_file(data, tmp_path, "broken")
-    value = json.loads(job.read_text(encoding="utf-8"))
-    value["config"]["views"] = ["SEQ", "AMR"]
-    job.write_text(json.dumps(value), encoding="utf-8")
-
-    process = start(job)
-    _, errors = process.communicate()
-
-    assert process.returncode == 2
-    assert errors.startswith("ValueError: views must be one or two of")
-    assert len(errors.splitlines()) == 1
-
-
-def test_a_progress_bar_is_drawn_if_asked_for_and_not_on_a_file_by_itself(
-    data: Data, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run(data, tmp_path / "silent", replace(CONFIG, epochs=1))
-    assert capsys.readouterr().err == ""
-
-    settings = replace(SETTINGS, progress_bar=True)
-    run(data, tmp_path / "drawn", replace(CONFIG, epochs=1), settings=settings)
-    assert "training: 100%" in capsys.readouterr().err
 
 
 def test_a_finished_training_is_left_alone(data: Data, tmp_path: Path) -> None:

@@ -97,14 +97,6 @@ def test_every_step_can_be_the_first_one() -> None:
         assert rows_of(batches, step, 3) == whole[step:]
 
 
-def test_reading_ahead_changes_nothing() -> None:
-    batches = batches_of([9, 3, 0, 6])
-
-    ahead = batches.from_step(2, epochs=3, read_ahead=True)
-
-    assert [block.rows.tolist() for block in ahead] == rows_of(batches, 2, 3)
-
-
 def test_the_next_shard_is_read_ahead_and_no_further() -> None:
     reader = OneWordSentences([4, 4, 4, 4])
     read: list[int] = []
@@ -137,19 +129,6 @@ def test_a_falling_learning_rate_rises_over_the_warm_up_first(schedule: str) -> 
     assert all(a > b for a, b in pairwise(rates[20:]))
     assert 0 < rates[0] < 0.1
     assert 0 < rates[-1] < 0.05
-
-
-def test_settings_survive_json() -> None:
-    config = preset("laptop", views=("SEQ", "DEP"), max_tokens=None)
-
-    assert TrainingConfig.from_dict(config.to_dict()) == config
-
-
-def test_whole_numbers_stand_for_floats_and_equal_them() -> None:
-    config = preset("laptop", learning_rate=1, gradient_clip=None)
-
-    assert isinstance(config.learning_rate, float)
-    assert config == preset("laptop", learning_rate=1.0, gradient_clip=None)
 
 
 def test_the_preset_structured_views_is_the_paper() -> None:
@@ -216,36 +195,11 @@ def test_the_preset_quickthoughts_is_the_paper() -> None:
     [
         (
             {"views": ("SEQ", "AMR")},
-            "views must be one or two of SEQ, DEP, CONST, DEPSUM, CONSTSUM, LIN, BOW",
+            "views must be one or two of SEQ, DEP, CONST, LIN, BOW",
         ),
         ({"views": ("SEQ",)}, "the contrastive objective needs two views"),
-        ({"schedule": "step"}, "schedule must be one of"),
-        ({"normalise": "batchnorm"}, "normalise must be one of"),
-        ({"hidden_size": 0}, "hidden_size must be at least 1, got 0"),
-        ({"batch_size": 1}, "batch_size must be at least 2"),
-        ({"learning_rate": 0.0}, "learning_rate must be positive"),
-        ({"learning_rate": float("nan")}, "learning_rate must be a finite number, got nan"),
-        ({"epochs": "3"}, "training setting epochs must be a whole number, got '3'"),
-        ({"epochs": True}, "epochs must be a whole number, got True"),
-        ({"epochs": 2.0}, "epochs must be a whole number, got 2.0"),
-        ({"symmetric": 1}, "symmetric must be true or false, got 1"),
-        ({"gradient_clip": "5"}, "gradient_clip must be a finite number or null, got '5'"),
-        ({"views": "DEP"}, "views must be a list of which each is a string, got 'DEP'"),
-        ({"init": 3}, "init must be one of xavier, uniform, xavier_open, he, orthonormal, got 3"),
-        ({"held_out_unit": "page"}, "held_out_unit must be one of document, block, got 'page'"),
-        ({"held_out_block_sentences": 0}, "held_out_block_sentences must be at least 1, got 0"),
-        ({"held_out_fraction": 1.0}, r"held_out_fraction must lie in \[0, 1\), got 1.0"),
-        ({"word_dropout": 1.0}, r"word_dropout must lie in \[0, 1\), got 1.0"),
-        ({"precision": "float16"}, "precision must be one of"),
-        ({"embeddings": "own"}, "embeddings must be one of"),
-        ({"targets": "hard"}, "targets must be one of"),
-        ({"dep_cell": "gated"}, "dep_cell must be one of"),
-        ({"held_out_every_steps": 0}, "held_out_every_steps must be at least 1, got 0"),
         ({"bidirectional": True, "hidden_size": 5}, "hidden_size must be even if bidirectional"),
         ({"keep": "best", "held_out_batches": 0}, "keep best needs held_out_batches"),
-        ({"seed": -1}, "seed must be at least 0, got -1"),
-        ({"trained_words": 0}, "trained_words must be at least 1, got 0"),
-        ({"weight_decay": -1e-4}, "weight_decay must be at least 0"),
         (
             {"hiden_size": 3},
             r"unknown training settings \['hiden_size'\]; did you mean hidden_size\?$",

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import tracemalloc
 from collections import deque
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from safetensors.numpy import load_file
 
 from models.words import expansion
-from models.words.expansion import ExpansionConfig, TrainedWords, fit_expansion, match_words
-from models.words.vector_files import load_word_vectors
+from models.words.expansion import ExpansionConfig, TrainedWords, fit_expansion
 from models.words.word_vectors import WordVectors
-from pipeline.vectors.write_folder import write_vector_blocks
 
 RANDOM = np.random.default_rng(5)
 SIZE, WIDTH = 6, 4
@@ -201,37 +196,6 @@ def test_what_cannot_be_expanded_is_refused(
         fit_expansion(drawn(own), pretrained(given), ExpansionConfig(**changes))
 
 
-def test_few_words_are_enough_with_a_ridge() -> None:
-    found = fit_expansion(drawn(7), pretrained(named(9)), ExpansionConfig(ridge=1.0))
-    assert found.words.to_pylist() == named(9)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"ridge": -1.0}, "ridge must be at least 0, got -1"),
-        ({"max_words": 0}, "max_words must be at least 1, got 0"),
-    ],
-)
-def test_settings_that_cannot_be_are_refused(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=f"expansion setting {message}"):
-        ExpansionConfig(**changes)
-
-
-def test_a_folder_of_blocks_is_one_of_word_vectors(tmp_path: Path) -> None:
-    rows = RANDOM.normal(size=(5, 3)).astype(np.float32)
-    words = ["a", "é", "c", "d", "e"]
-
-    write_vector_blocks(tmp_path / "words", words, [rows[:2], rows[2:]], 3, {"from": "a test"})
-
-    table = load_file(tmp_path / "words" / "vectors.safetensors")
-    np.testing.assert_array_equal(table["vectors"], rows)
-    found = load_word_vectors(tmp_path / "words")
-    assert found.words[1:] == tuple(words)
-    np.testing.assert_array_equal(found.matrix[1:], rows)
-    assert json.loads((tmp_path / "words" / "training.json").read_text())["from"] == "a test"
-
-
 def peak_bytes(work: Callable[[], object]) -> int:
     """Returns how much Python and numpy take beside what is there before."""
     tracemalloc.start()
@@ -250,9 +214,3 @@ def test_the_vectors_of_all_words_are_never_in_memory_at_once(
     assert len(found.words) == 60_000
     # The table, were it whole; a block takes its sources, too.
     assert peak_bytes(lambda: deque(found.blocks(), maxlen=0)) < 60_000 * WIDTH * 4
-
-
-def test_words_are_matched_without_a_python_object_each() -> None:
-    words = [f"W{number}" for number in range(250_000)]
-    given, own = pretrained(words, size=1), named(1_000)
-    assert peak_bytes(lambda: match_words(own, given)) < 110 * len(words)

@@ -71,23 +71,9 @@ def test_given_vectors_are_where_trained_ones_start() -> None:
     assert isinstance(lookup.vectors, torch.nn.Parameter)
 
 
-def test_trained_weights_start_at_sif_and_get_gradients_of_their_words_alone() -> None:
-    lookup = word_embedding(bag(word_weights="trained", sif_a=0.09), make_vectors())
-    fixed = word_embedding(bag(word_weights="sif", sif_a=0.09), make_vectors())
-    torch.testing.assert_close(lookup(IDS), fixed(IDS))
-
-    lookup(torch.tensor([0, 2])).sum().backward()
-
-    assert lookup.log_weights is not None and lookup.log_weights.grad is not None
-    gradient = lookup.log_weights.grad.to_dense()[:, 0]
-    torch.testing.assert_close(gradient, torch.tensor([0, 0, 1.0, 0]))
-
-
 def test_what_is_given_is_not_saved() -> None:
     fixed = word_embedding(bag(word_weights="sif"), make_vectors())
-    trained = word_embedding(bag(word_weights="trained"), make_vectors())
     assert set(fixed.state_dict()) == {"scale"}
-    assert set(trained.state_dict()) == {"scale", "log_weights"}
 
 
 @pytest.mark.parametrize(

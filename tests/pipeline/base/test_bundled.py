@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS, parser_folder, shown
+from pipeline.base.bundled import BUNDLED_PARSERS, parser_folder
 from tasks.senteval import EvaluateTask
 from tests.support.repository import REPOSITORY
 
@@ -41,15 +41,6 @@ def test_a_parser_is_found_by_name_unless_a_folder_of_that_name_is_a_parser(
     assert parser_folder("other") == Path("other")
     (tmp_path / "dependency" / "parser.json").touch()
     assert parser_folder("dependency") == Path("dependency")
-
-
-def test_help_names_folders_as_they_stand_in_the_repository() -> None:
-    assert [shown(BUNDLED_PARSERS[stage]) for stage in STAGES] == [
-        "data/parsers/dependency",
-        "data/parsers/constituency",
-    ]
-    assert shown(BUNDLED_VECTORS) == "data/vectors/english"
-    assert all(path.is_dir() for path in (*BUNDLED_PARSERS.values(), BUNDLED_VECTORS))
 
 
 @pytest.mark.slow

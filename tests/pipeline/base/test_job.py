@@ -64,26 +64,6 @@ def test_a_failure_is_one_line_and_its_traceback_a_file(
     assert text.endswith(f"{name}: {error}\n")
 
 
-def test_a_kept_traceback_holds_no_secret(tmp_path: Path) -> None:
-    def fail(job: object, progress: object) -> None:
-        raise ValueError("cannot open https://user:hunter2@host/")
-
-    path = tmp_path / "job.json"
-    path.write_text("{}")
-    assert run_from_command_line(fail, [str(path)]) == 2
-    kept = (tmp_path / "job.json.traceback.txt").read_text()
-    assert "https://***@host/" in kept
-    assert "hunter2" not in kept
-
-
-def test_a_run_removes_the_traceback_of_the_one_before(tmp_path: Path) -> None:
-    stale = tmp_path / "job.json.traceback.txt"
-    stale.write_text("of an earlier run", encoding="utf-8")
-
-    assert run_from_command_line(lambda job, progress: None, [write_job(tmp_path)]) == 0
-    assert not stale.exists()
-
-
 def test_processes_of_one_job_leave_a_traceback_each(tmp_path: Path) -> None:
     def fail(job: object, progress: object) -> None:
         raise ValueError("row 7 is no tree")
@@ -98,21 +78,6 @@ def test_processes_of_one_job_leave_a_traceback_each(tmp_path: Path) -> None:
     assert [trace.name for trace in tmp_path.glob("*.txt")] == names[1:]
     assert run_from_command_line(lambda job, progress: None, [path]) == 0
     assert not list(tmp_path.glob("*.txt"))
-
-
-def test_a_traceback_that_cannot_be_written_hides_no_error(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*arguments: object, **options: object) -> int:
-        raise OSError("no space left")
-
-    def execute(job: object, progress: object) -> None:
-        raise ValueError("row 7 is no tree")
-
-    path = write_job(tmp_path)
-    monkeypatch.setattr(Path, "write_text", full)
-    assert run_from_command_line(execute, [path]) == 2
-    assert capsys.readouterr().err == "ValueError: row 7 is no tree\n"
 
 
 def test_a_missing_or_broken_job_file_is_named(

@@ -10,7 +10,6 @@ import pytest
 
 from pipeline.base.json_files import (
     FILES,
-    SEAL,
     check_file,
     read_json,
     read_object,
@@ -63,14 +62,6 @@ def test_every_flipped_bit_is_refused_or_changes_nothing(tmp_path: Path) -> None
                 assert known == VALUE
 
     assert refused > 6 * len(content)
-
-
-def test_a_file_of_an_earlier_release_is_read_as_it_is(tmp_path: Path) -> None:
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps(VALUE), encoding="utf-8")
-
-    assert SEAL not in VALUE
-    assert read_json(path, remedy="again") == VALUE
 
 
 @pytest.mark.parametrize("files", [5, None, [], "a", {"a": 5}, {"a": None}, {"a": ["0"]}])

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.base import atomic_files
-from pipeline.base.atomic_files import RUN_LOCK, held_locks, holder_of, locked, removed_if_unused
+from pipeline.base.atomic_files import held_locks, locked
 from tests.support.repository import REPOSITORY
 
 HOLDER = """
@@ -30,12 +28,6 @@ def never() -> None:
     pytest.fail("there was nothing to wait for")
 
 
-def test_a_lock_that_nobody_holds_is_taken_at_once(tmp_path: Path) -> None:
-    for _ in range(2):
-        with locked(tmp_path / "new/lock", never):
-            pass
-
-
 def test_a_lock_is_waited_for_and_freed_by_a_kill(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     root = REPOSITORY
@@ -51,13 +43,6 @@ def test_a_lock_is_waited_for_and_freed_by_a_kill(tmp_path: Path) -> None:
 
         with locked(path, kill):
             assert waited == ["yes"]
-
-
-def test_a_lock_says_who_holds_it(tmp_path: Path) -> None:
-    path = tmp_path / "lock"
-    with locked(path, never):
-        assert holder_of(path).startswith(f"process {os.getpid()} on ")
-    assert path.read_bytes() == b""
 
 
 def test_several_hold_a_lock_that_is_shared(tmp_path: Path) -> None:
@@ -93,54 +78,3 @@ def test_a_file_system_without_locks_is_told(
         pass
     assert "knows no locks" in caplog.text
     assert "start no second run" in caplog.text
-
-
-def test_a_full_disk_hides_no_error_of_who_holds_the_lock(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: object) -> int:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(os, "pwrite", full)
-    with pytest.raises(ValueError, match="the real reason"), locked(tmp_path / "a", lambda: None):
-        raise ValueError("the real reason")
-    with locked(tmp_path / "a", lambda: pytest.fail("still held")):
-        pass
-
-
-def failing(folder: Path, content: str = "") -> None:
-    """Makes a folder under its lock, perhaps with a file in it, and fails."""
-    with removed_if_unused(folder):
-        with locked(folder / RUN_LOCK, never):
-            if content:
-                (folder / content).touch()
-        raise ValueError("mistake")
-
-
-def test_a_folder_that_was_made_for_nothing_goes_with_its_lock(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="mistake"):
-        failing(tmp_path / "new")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_folder_in_which_something_is_stays_whole(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="mistake"):
-        failing(tmp_path / "new", "a.txt")
-    assert {path.name for path in (tmp_path / "new").iterdir()} == {RUN_LOCK, "a.txt"}
-
-
-def test_a_folder_that_another_holds_or_that_was_there_stays(tmp_path: Path) -> None:
-    (tmp_path / "old").mkdir()
-    with pytest.raises(ValueError, match="mistake"):
-        failing(tmp_path / "old")
-    assert (tmp_path / "old" / RUN_LOCK).exists()
-
-    folder = tmp_path / "new"
-    with pytest.raises(ValueError, match="mistake"), removed_if_unused(folder):
-        folder.mkdir()
-        with locked(folder / RUN_LOCK, never):
-            stream = (folder / RUN_LOCK).open("rb")
-        fcntl.flock(stream, fcntl.LOCK_EX)  # another comes in between
-        raise ValueError("mistake")
-    assert (folder / RUN_LOCK).exists()
-    stream.close()

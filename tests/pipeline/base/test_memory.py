@@ -32,9 +32,3 @@ def test_the_peak_of_a_program_is_not_that_of_the_one_that_started_it() -> None:
     large = np.ones(LARGE, dtype=np.uint8)
     asked = subprocess.run([sys.executable, "-c", ASK], capture_output=True, text=True, check=True)
     assert 0 < int(asked.stdout) < large.nbytes
-
-
-def test_a_process_that_is_gone_takes_nothing() -> None:
-    ended = subprocess.Popen([sys.executable, "-c", ""])
-    ended.wait()
-    assert resident_bytes(ended.pid) == peak_bytes(ended.pid) == 0

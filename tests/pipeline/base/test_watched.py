@@ -31,14 +31,6 @@ Path(os.environ["BEGUN"]).write_text(str(os.getpid()))
 ctypes.PyDLL(None).sleep(60)  # as a library that is read from a slow disk: no other thread runs
 """
 
-WAITING = """
-import os, time
-from pathlib import Path
-
-Path(os.environ["BEGUN"]).touch()
-time.sleep(60)
-"""
-
 STARTING = """
 import os, subprocess, sys
 from pathlib import Path
@@ -64,33 +56,6 @@ def test_a_job_that_is_loading_ends_with_its_parent(tmp_path: Path, module: str)
     parent.wait()
 
     wait_until(lambda: not is_alive(int(begun.read_text())), seconds=20)  # it would sleep 60
-
-
-def test_a_job_that_is_interrupted_says_nothing(tmp_path: Path) -> None:
-    (tmp_path / "waiting.py").write_text(WAITING, encoding="utf-8")
-    begun = tmp_path / "begun"
-    environment = os.environ | {"PYTHONPATH": f"{tmp_path}:{REPOSITORY}", "BEGUN": str(begun)}
-    job = subprocess.Popen(
-        [sys.executable, *watched("waiting")], env=environment, stderr=subprocess.PIPE
-    )
-    wait_until(begun.exists, seconds=60)
-
-    job.send_signal(signal.SIGINT)
-
-    assert job.communicate(timeout=300) == (None, b"")
-    assert job.returncode == -signal.SIGINT
-
-
-def test_a_process_whose_parent_is_gone_already_does_nothing(tmp_path: Path) -> None:
-    (tmp_path / "loading.py").write_text(LOADING, encoding="utf-8")
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
-    begun = tmp_path / "begun"
-    environment = os.environ | {"PYTHONPATH": f"{tmp_path}:{REPOSITORY}", "BEGUN": str(begun)}
-    command = [sys.executable, "-m", "pipeline.base.watched", str(gone.pid), "loading"]
-
-    assert subprocess.run(command, env=environment, check=False).returncode != 0
-    assert not begun.exists()
 
 
 def is_alive(process_id: int) -> bool:

@@ -80,14 +80,6 @@ def test_the_profile_refuses(reason, text):
     assert cleaned([text], profile("clean", ALONE)) == [f"!{reason}"]
 
 
-def test_a_paragraph_may_be_too_long():
-    config = CleaningConfig(max_words=4)
-    assert cleaned(["one two three four", "one two three four five"], config) == [
-        "one two three four",
-        "!long_paragraph",
-    ]
-
-
 def test_a_short_text_is_not_asked_for_its_language():
     assert cleaned(["Guten Morgen."], CleaningConfig(language="en")) == ["Guten Morgen."]
 
@@ -135,12 +127,6 @@ def test_a_refusal_stands_in_its_paragraph_s_place_and_says_where():
     assert (found.document_id, found.first_index) == ("a", 40)
 
 
-def test_duplicates_are_told_by_the_number_in_the_part():
-    config = CleaningConfig(duplicates="exact", language="en")
-    why = {1: Refusal("exact_duplicate")}
-    assert cleaned(PROSE[:3], config, why) == [PROSE[0], "!exact_duplicate", PROSE[2]]
-
-
 def test_duplicates_must_have_been_looked_for():
     with pytest.raises(ValueError, match="over the whole corpus: sign its parts"):
         cleaned(PROSE, CleaningConfig(duplicates="exact"))
@@ -151,7 +137,6 @@ def test_duplicates_must_have_been_looked_for():
     [
         ({"language": "english"}, "must be a code such as en"),
         ({"max_mean_word": 2}, "less than min_mean_word"),
-        ({"near_threshold": 0.2}, r"near_threshold must lie in \[0.5, 1\]"),
         ({"min_duplicate_words": 1}, "min_duplicate_words must be at least 5"),
         ({"boilerplat": True}, "boilerplate"),
     ],
@@ -168,21 +153,11 @@ def test_an_unknown_profile_or_language_is_an_error():
         cleaned(PROSE, CleaningConfig(language="qq"))
 
 
-@pytest.mark.parametrize(
-    ("changes", "remedy"),
-    [
-        (
-            {"language": "en"},
-            "needs py3langid, .* pip install rensa py3langid .*set language=''",
-        ),
-        ({"duplicates": "near"}, "needs rensa, .* pip install .*or set duplicates=exact"),
-    ],
-)
-def test_an_absent_library_is_an_error_with_a_remedy(monkeypatch, changes, remedy):
+def test_an_absent_library_is_an_error_with_a_remedy(monkeypatch):
     def absent(name):
         raise importlib.metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(importlib.metadata, "version", absent)
-    with pytest.raises(ModuleNotFoundError, match=remedy):
-        describe_cleaning(CleaningConfig(**changes))
+    with pytest.raises(ModuleNotFoundError, match=r"py3langid, .* pip install .*set language=''"):
+        describe_cleaning(CleaningConfig(language="en"))
     assert describe_cleaning(CleaningConfig(duplicates="exact", boilerplate=True))

@@ -3,11 +3,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import ssl
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from email.utils import formatdate
 
 import pytest
 
@@ -53,33 +51,12 @@ def test_a_cut_connection_is_resumed_by_range(server, tmp_path):
     assert server.requests[1]["If-Range"] == '"one"'
 
 
-def test_more_cuts_than_attempts_are_survived_while_bytes_arrive(server, tmp_path):
-    server.script = ["cut:1000"] * 10
-    assert fetch(server, tmp_path).read_bytes() == CONTENT
-
-
 def test_a_server_that_starts_over_each_time_is_given_up(server, tmp_path):
     server.etag = None
     server.script = ["cut:900", "cut:1200"] * 20
     with pytest.raises(DownloadError, match="gave up after 3 attempts that got no further"):
         fetch(server, tmp_path)
     assert len(server.requests) == 4
-
-
-@pytest.mark.parametrize(
-    "fault",
-    [ssl.SSLEOFError(8, "EOF occurred"), urllib.error.URLError(ssl.SSLError(1, "bad record"))],
-)
-def test_a_broken_encrypted_connection_is_tried_again(server, tmp_path, monkeypatch, fault):
-    faults, opened = [fault], urllib.request.OpenerDirector.open
-
-    def faltering(*arguments, **keywords):
-        if faults:
-            raise faults.pop()
-        return opened(*arguments, **keywords)
-
-    monkeypatch.setattr(urllib.request.OpenerDirector, "open", faltering)
-    assert fetch(server, tmp_path).read_bytes() == CONTENT
 
 
 def test_an_untrusted_certificate_is_an_error_at_once(tmp_path, monkeypatch):
@@ -93,11 +70,6 @@ def test_an_untrusted_certificate_is_an_error_at_once(tmp_path, monkeypatch):
     with pytest.raises(DownloadError, match=r"certificate is not trusted.*self-signed"):
         download("https://127.0.0.1/x", tmp_path / "x", SHA256, config=IMPATIENT)
     assert len(calls) == 1
-
-
-def test_a_stalled_connection_is_resumed(server, tmp_path):
-    server.script = ["stall:2000"]
-    assert fetch(server, tmp_path).read_bytes() == CONTENT
 
 
 @pytest.mark.parametrize("status", ["500", "503", "429"])
@@ -136,28 +108,12 @@ def test_a_server_that_ignores_ranges_sends_it_all_again(server, tmp_path):
     assert fetch(server, tmp_path).read_bytes() == CONTENT
 
 
-def test_a_file_that_changed_meanwhile_starts_over(server, tmp_path):
-    server.script = ["cut:1000", "500", "500", "500"]
-    with pytest.raises(DownloadError):
-        fetch(server, tmp_path)
-    (tmp_path / "corpus.txt.part").write_bytes(b"x" * 1000)
-    server.etag = '"two"'
-    assert fetch(server, tmp_path).read_bytes() == CONTENT
-
-
 OTHER = b"".join(b"line %d of another\n" % number for number in range(20_000))
 
 
-@pytest.mark.parametrize(
-    ("etag", "last_modified"),
-    [('W/"1"', None), (None, "now"), (None, "yesterday")],
-    ids=["weak tag", "just changed", "no date"],
-)
-def test_a_part_is_not_continued_by_what_may_be_another_version(
-    server, tmp_path, etag, last_modified
-):
+@pytest.mark.parametrize("etag", ['W/"1"', None])
+def test_a_part_is_not_continued_by_what_may_be_another_version(server, tmp_path, etag):
     server.etag = etag
-    server.last_modified = formatdate(usegmt=True) if last_modified == "now" else last_modified
     server.script = ["cut:1000", "500", "500"]
     with pytest.raises(DownloadError):
         fetch(server, tmp_path, sha256=None)
@@ -166,47 +122,11 @@ def test_a_part_is_not_continued_by_what_may_be_another_version(
     assert not any("Range" in request for request in server.requests)
 
 
-def test_a_part_is_continued_by_a_date_that_is_old_enough(server, tmp_path):
-    server.etag, server.last_modified = 'W/"1"', formatdate(time.time() - 3600, usegmt=True)
-    server.script = ["cut:1000"]
-    assert fetch(server, tmp_path, sha256=None).read_bytes() == CONTENT
-    assert server.requests[1]["If-Range"] == server.last_modified
-
-
-def test_the_rest_of_another_version_is_not_taken(server, tmp_path):
-    server.script = ["cut:1000", "500", "500"]
-    with pytest.raises(DownloadError):
-        fetch(server, tmp_path, sha256=None)
-    server.etag, server.files["corpus.txt"] = '"two"', OTHER
-    server.script = ["careless"]
-    assert fetch(server, tmp_path, sha256=None).read_bytes() == OTHER
-
-
 @pytest.mark.parametrize("sha256", [SHA256, None])
 @pytest.mark.parametrize("step", ["short:500", "sizeless:500", "placeless", "shifted:10"])
 def test_a_range_that_is_not_the_whole_rest_is_not_taken_for_it(server, tmp_path, step, sha256):
     server.script = ["cut:1000", step]
     assert fetch(server, tmp_path, sha256=sha256).read_bytes() == CONTENT
-
-
-def test_a_server_that_sends_less_than_asked_is_asked_for_the_rest(server, tmp_path):
-    server.script = ["cut:1000", "short:500"]
-    fetch(server, tmp_path)
-    assert server.requests[2]["Range"] == "bytes=1500-"
-
-
-def test_a_length_that_is_no_number_is_named_with_the_address(server, tmp_path):
-    server.script = ["odd"] * 3
-    with pytest.raises(DownloadError, match=r"corpus.txt: gave up .*Content-Length is 'odd'"):
-        fetch(server, tmp_path)
-    server.script = ["odd"]
-    assert fetch(server, tmp_path).read_bytes() == CONTENT
-
-
-def test_a_part_without_validator_starts_over(server, tmp_path):
-    (tmp_path / "corpus.txt.part").write_bytes(b"x" * 1000)
-    assert fetch(server, tmp_path).read_bytes() == CONTENT
-    assert "Range" not in server.requests[0]
 
 
 def leave_part(server: DownloadServer, folder, content: bytes) -> None:
@@ -219,11 +139,6 @@ def leave_part(server: DownloadServer, folder, content: bytes) -> None:
 
 def test_a_part_that_is_whole_already_is_taken(server, tmp_path):
     leave_part(server, tmp_path, CONTENT)
-    assert fetch(server, tmp_path).read_bytes() == CONTENT
-
-
-def test_a_part_that_is_too_long_starts_over(server, tmp_path):
-    leave_part(server, tmp_path, CONTENT + b"more")
     assert fetch(server, tmp_path).read_bytes() == CONTENT
 
 
@@ -254,14 +169,10 @@ def test_progress_reaches_one(server, tmp_path):
         ("file:///etc/hosts", SHA256, "not an http or https address"),
         ("ftp://127.0.0.1/x", SHA256, "not an http or https address"),
         ("http://127.0.0.1/x", "abc", "not 64 hexadecimal digits; compute it"),
-        ("http://127.0.0.1/a b", SHA256, r"holds ' ', which no address can; percent-encode it"),
-        ("http://127.0.0.1/a\x1b[2J", SHA256, r"/a\\x1b\[2J: holds '\\x1b'"),
-        ("http://127.0.0.1/a\nHost: b", SHA256, r"holds '\\n'"),
-        ("http://127.0.0.1/caf\u00e9", SHA256, "percent-encode it"),
+        ("http://127.0.0.1/a b", SHA256, "no address can; .* percent-encode spaces"),
+        ("http://127.0.0.1/a\x1b[2J", SHA256, r"/a\\x1b\[2J: .* no address can"),
         ("http://", SHA256, "host or port is malformed"),
         ("http://127.0.0.1:port/", SHA256, "host or port is malformed"),
-        ("http://a..b/", SHA256, "host or port is malformed"),
-        (f"http://{'a' * 64}/", SHA256, "host or port is malformed"),
         ("http://[::1/x", SHA256, "host or port is malformed"),
         ("http://user:pa/ss@127.0.0.1/x", SHA256, r"^http://\*\*\*@127.0.0.1/x: its host or port"),
     ],
@@ -269,11 +180,6 @@ def test_progress_reaches_one(server, tmp_path):
 def test_malformed_arguments_are_errors(tmp_path, url, sha256, message):
     with pytest.raises(ValueError, match=message):
         download(url, tmp_path / "x", sha256)
-
-
-def test_a_folder_is_no_destination(tmp_path):
-    with pytest.raises(ValueError, match="is a folder; give the name of a file"):
-        download("http://127.0.0.1/x", tmp_path / "..", SHA256)
 
 
 @pytest.mark.parametrize(
@@ -291,32 +197,9 @@ def test_a_download_has_a_name_that_a_file_can_have(url, name):
     assert file_name_of(url) == name
 
 
-def test_without_a_sha256_whatever_comes_whole_is_taken(server, tmp_path):
-    server.script = ["cut:1000"]
-    assert fetch(server, tmp_path, sha256=None).read_bytes() == CONTENT
-    assert fetch(server, tmp_path, sha256=None).read_bytes() == CONTENT
-    assert len(server.requests) == 2
-
-
 def test_a_redirect_is_followed(server, tmp_path):
     server.script = ["to:corpus.txt"]
     assert fetch(server, tmp_path).read_bytes() == CONTENT
-
-
-@pytest.mark.parametrize(
-    "place", ["ftp://127.0.0.1/x", "file:///etc/hosts", "data:,x", "http://[", "http://a b:c/"]
-)
-def test_a_redirect_to_another_kind_of_place_is_refused_at_once(server, tmp_path, place):
-    server.script = [f"away:{place}"] * 6
-    with pytest.raises(DownloadError, match=r"corpus.txt: HTTP 302 .*check the address"):
-        fetch(server, tmp_path)
-    assert len(server.requests) == 1
-
-
-def test_a_loop_of_redirects_ends(server, tmp_path):
-    server.script = ["to:corpus.txt"] * 50
-    with pytest.raises(DownloadError, match=r"HTTP 302 .*infinite loop"):
-        fetch(server, tmp_path)
 
 
 def with_login(address: str) -> str:
@@ -328,12 +211,12 @@ LOGIN = "Basic " + base64.b64encode(b"user:p@ss").decode()
 
 def test_a_login_in_the_address_is_sent_as_basic_authentication(server, tmp_path):
     server.authorization = LOGIN
-    server.script = ["cut:1000", "to:corpus.txt"]
+    server.script = ["cut:1000"]
     path = download(
         f"{with_login(server.address)}/corpus.txt", tmp_path / "a", SHA256, config=IMPATIENT
     )
     assert path.read_bytes() == CONTENT
-    assert [request["Authorization"] for request in server.requests] == [LOGIN] * 3
+    assert [request["Authorization"] for request in server.requests] == [LOGIN] * 2
     assert all("p%40ss" not in request["Host"] for request in server.requests)
 
 
@@ -359,34 +242,6 @@ def test_a_password_stands_in_no_error_and_in_no_file(server, tmp_path):
     for said in (str(refused.value), str(given_up.value), written):
         assert "p%40ss" not in said
         assert "abc" not in said
-
-
-def test_a_part_is_continued_with_another_token(server, tmp_path):
-    for token in ("old", "new"):
-        server.files[f"corpus.txt?token={token}"] = CONTENT
-    server.script = ["cut:1000", "500", "500", "500"]
-    address = f"{server.address}/corpus.txt?token="
-    with pytest.raises(DownloadError):
-        download(f"{address}old", tmp_path / "a", SHA256, config=IMPATIENT)
-    download(f"{address}new", tmp_path / "a", SHA256, config=IMPATIENT)
-    assert server.requests[-1]["Range"] == "bytes=1000-"
-
-
-def test_an_answer_that_trickles_is_given_up_at_once(server, tmp_path):
-    server.script = ["trickle"] * 6
-    patient = DownloadConfig(attempts=3, backoff_seconds=0.01, pace_seconds=0.2)
-    with pytest.raises(DownloadError, match=r"corpus.txt: the server sends \d+ bytes in .*1,000"):
-        fetch(server, tmp_path, config=patient)
-    assert len(server.requests) == 1
-
-
-@pytest.mark.parametrize(
-    "noted", ["[]", "{}", "3", '{"url": 1}', "not JSON", '{"url": "x", "validator": "\\r\\n"}']
-)
-def test_a_damaged_note_of_a_part_costs_the_part(server, tmp_path, noted):
-    (tmp_path / "corpus.txt.part").write_bytes(b"x" * 1000)
-    (tmp_path / "corpus.txt.part.json").write_text(noted)
-    assert fetch(server, tmp_path).read_bytes() == CONTENT
 
 
 @pytest.mark.parametrize("step", ["good", "endless"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ import pytest
 from pipeline.base.bundled import how_to_install
 from pipeline.downloads import hub_dataset
 from pipeline.downloads.hub_dataset import DATASET_FILE, TEXT_FOLDER, FetchJob, HubDataset, execute
-from tests.support.repository import REPOSITORY
 
 pytest.importorskip("datasets", reason="the extra corpora is not installed")
 
@@ -72,11 +70,6 @@ def test_a_data_set_becomes_files_of_bounded_size(folder: Path, tmp_path: Path) 
     assert max(sizes) < 1100
     facts = json.loads((tmp_path / "out" / DATASET_FILE).read_text())
     assert facts["rows"] == 120 and facts["split"] == "train"
-
-
-def test_a_row_without_text_is_written_for_whoever_refuses_it(folder: Path, tmp_path: Path) -> None:
-    fetch(job_of(folder, tmp_path / "out", split="test"))
-    assert texts_of(tmp_path / "out") == ["One.", None]
 
 
 @pytest.mark.parametrize("whole_files", [0, 1, 3])
@@ -138,38 +131,6 @@ def test_a_damaged_file_keeps_what_came_before(folder: Path, tmp_path: Path) -> 
         fetch(job_of(folder, tmp_path / "out"))
     assert texts_of(tmp_path / "out")[0] == "Story 0, row 0."
     assert not (tmp_path / "out" / DATASET_FILE).exists()
-
-
-def test_a_folder_that_changes_meanwhile_is_refused(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write = hub_dataset.write_bytes_atomically
-
-    def changing(path: Path, content: bytes) -> None:
-        write(path, content)
-        (folder / "later.txt").write_text("Another file.")
-
-    monkeypatch.setattr(hub_dataset, "write_bytes_atomically", changing)
-    with pytest.raises(ValueError, match="changed while it was read"):
-        fetch(job_of(folder, tmp_path / "out"))
-
-
-def test_the_description_follows_the_content_and_not_the_place(folder: Path) -> None:
-    before = HubDataset(str(folder)).describe()
-    moved = folder.rename(folder.with_name("moved"))
-    assert HubDataset(str(moved)).describe() == before
-    (moved / "test.parquet").unlink()
-    assert HubDataset(str(moved)).describe() != before
-
-
-@pytest.mark.slow
-def test_it_runs_as_a_job(folder: Path, tmp_path: Path) -> None:
-    job = tmp_path / "job.json"
-    job.write_text(json.dumps(job_of(folder, tmp_path / "out").to_dict()))
-    command = [sys.executable, "-m", "pipeline.downloads.hub_dataset", str(job)]
-    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert len(texts_of(tmp_path / "out")) == 120
 
 
 def test_without_the_library_the_remedy_is_named(

@@ -11,6 +11,11 @@ import pytest
 from pipeline.inspect.dataset import select
 from pipeline.inspect.export import export, export_format
 from pipeline.parsing import doc_bins
+from pipeline.shards.shards import read_shard
+from pipeline.sources.files import TextFiles
+from pipeline.text.source_text import SourceText
+from pipeline.text.split_corpus import split_sentences
+from pipeline.text.tokenization import SentenceConfig
 from pipeline.trees.treebanks import read_bracketed, read_conllu
 from tests.support.command import subcommand
 from tests.support.looked_at_corpus import (
@@ -148,6 +153,93 @@ def test_a_row_that_is_no_tree_is_named(tmp_path: Path, arcs: dict[str, Any], sa
     with pytest.raises(ValueError, match=rf"^0:1 \(.*{said}; `inspect check` says") as raised:
         export(select(corpus), out, export_format(out))
     assert "\n" not in str(raised.value) and not out.exists()
+
+
+# ---- from the source
+
+SOURCE = "It  ran,\nfast. Oh!\n\nHe sat\u00ad down.\n"
+
+
+@pytest.fixture
+def split(tmp_path: Path) -> Path:
+    """A corpus that was split from a text, every word hanging on the first one."""
+    (tmp_path / "a.txt").write_text(SOURCE, encoding="utf-8")
+    folder = tmp_path / "corpus" / "sentences"
+    split_sentences(TextFiles([tmp_path / "a.txt"]), SentenceConfig(), folder)
+    rows = read_shard(folder, "sentences", 0).to_pylist()
+    arcs = [
+        {"heads": [0] + [1] * (n - 1), "deprels": ["root"] + ["dep"] * (n - 1)}
+        for n in (len(row["tokens"]) for row in rows)
+    ]
+    write_stage(tmp_path / "corpus" / "dependencies", "dependencies", arcs)
+    return tmp_path / "corpus"
+
+
+def test_text_and_offsets_are_those_of_the_source(split: Path) -> None:
+    lines = exported(split, "trees.jsonl", "--from-source").read_text("utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    assert [row["text"] for row in rows] == ["It  ran,\nfast.", "Oh!", "He sat\u00ad down."]
+    assert [row["start"] for row in rows] == [0, 15, 20]
+    assert all(row["in_source"] for row in rows)
+    places = [(start, end) for row in rows for start, end in row["offsets"]]
+    assert [SOURCE[start:end] for start, end in places] == [
+        token for row in rows for token in row["tokens"]
+    ]
+
+
+def test_conllu_has_the_white_space_of_the_source(split: Path) -> None:
+    text = exported(split, "trees.conllu", "--from-source").read_text("utf-8")
+    assert "# text = It ran, fast.\n1\tIt\t" in text
+    assert "TokenRange=0:2|SpacesAfter=\\s\\s" in text
+    assert "TokenRange=7:8|SpacesAfter=\\n" in text
+    assert "\tTokenRange=15:17|SpaceAfter=No\n" in text
+    assert [s.tokens for s in read_conllu(split.parent / "trees.conllu")][1] == ["Oh", "!"]
+
+
+def test_docs_say_where_sentences_start(split: Path) -> None:
+    (doc,) = docs_of(exported(split, "trees.spacy", "--from-source"))
+    assert doc.user_data["treeviews"]["starts"] == (0, 15, 20)
+    for sent, start in zip(doc.sents, doc.user_data["treeviews"]["starts"], strict=True):
+        at = start + sent[1].idx - sent.start_char
+        assert sent[1].is_space or SOURCE[at:].startswith(sent[1].text)
+
+
+def test_what_has_no_place_says_so(
+    split: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SourceText, "sentences", lambda source, number: iter([None] * 3))
+    text = exported(split, "trees.conllu", "--from-source").read_text("utf-8")
+    assert "TokenRange" not in text and "1\tOh\t_\t_\t_\t_\t0\troot\t_\t_\n" in text
+    assert "3 without a place in the source" in capsys.readouterr().out
+    (first, *_) = exported(split, "trees.jsonl", "--from-source").read_text("utf-8").splitlines()
+    assert json.loads(first)["in_source"] is False
+
+
+def test_half_a_character_costs_its_sentence_the_place_alone(tmp_path: Path) -> None:
+    text = r'{"text": "A dog sat\ud800 down. It left."}'
+    (tmp_path / "a.jsonl").write_text(text, encoding="utf-8")
+    folder = tmp_path / "corpus" / "sentences"
+    split_sentences(TextFiles([tmp_path / "a.jsonl"]), SentenceConfig(), folder)
+    arcs = [
+        {"heads": [0] + [1] * 4, "deprels": ["root"] + ["dep"] * 4},
+        {"heads": [0, 1, 1], "deprels": ["root", "dep", "dep"]},
+    ]
+    write_stage(tmp_path / "corpus" / "dependencies", "dependencies", arcs)
+    (doc,) = docs_of(exported(tmp_path / "corpus", "trees.spacy", "--from-source"))
+    assert doc.user_data["treeviews"]["starts"] == (None, 17)
+
+
+def test_another_text_is_refused_and_nothing_written(
+    split: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (split.parent / "a.txt").write_text(SOURCE + "More.", encoding="utf-8")
+    out = split.parent / "trees.conllu"
+    assert main(["export", str(split), "--out", str(out), "--from-source"]) == 2
+    assert "a.txt: gone, or no longer the text that" in capsys.readouterr().err
+    monkeypatch.setattr(SourceText, "sentences", lambda source, number: iter([]))
+    assert main(["export", str(split), "--out", str(out), "--from-source"]) == 2
+    assert "another number of sentences" in capsys.readouterr().err
+    assert not out.exists()
 
 
 # ---- spaCy

@@ -110,10 +110,6 @@ def test_excluded_documents_are_left_out_of_training_and_of_dev(
         ({"dev_documents": (Path("a"), Path("b"))}, "2 dev_documents for 1 dev_files"),
         ({"batch_tokens": 0}, "batch_tokens must be at least 1, got 0"),
         ({"max_sentence_tokens": 600}, "max_sentence_tokens=600, but the model takes 510"),
-        (
-            {"max_sentence_tokens": 508, "altered_share": 0.1},
-            "max_sentence_tokens=508, but the model takes 510, 3 of them for the marks",
-        ),
         ({"seed": -1}, "seed must be at least 0, got -1"),
     ],
 )

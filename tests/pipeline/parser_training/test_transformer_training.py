@@ -12,14 +12,14 @@ import torch
 from transformers import AutoModel, GPT2Config, GPT2Model
 
 from pipeline.parser_training.__main__ import main
-from pipeline.parser_training.dependency.transformer_training import (
+from pipeline.parser_training.epochs.optimizer import OptimizerConfig
+from pipeline.parser_training.epochs.training import train_parser
+from pipeline.parser_training.recipes.transformer_training import (
     ScorerDropouts,
     ScorerSizes,
     TransformerTraining,
     TransformerTrainingConfig,
 )
-from pipeline.parser_training.epochs.optimizer import OptimizerConfig
-from pipeline.parser_training.epochs.training import train_parser
 from pipeline.parsers.checkpoints.torch_file import read_torch_file
 from pipeline.parsers.dependency.evaluate import evaluate_dependency_parser
 from pipeline.parsers.dependency.evaluate import main as evaluate_main

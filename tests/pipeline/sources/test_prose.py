@@ -81,11 +81,6 @@ def test_bullets_and_indented_blocks_are_paragraphs():
     ]
 
 
-def test_labels_and_version_notes_leave_their_sentence():
-    assert prose("Note: The boat must be dry.") == ["The boat must be dry."]
-    assert prose("Changed in version 3.8: The boat floats.") == ["The boat floats."]
-
-
 def test_an_unfinished_end_is_cut():
     assert prose("The boat must be dry. This is so because") == ["The boat must be dry."]
     assert prose("The boat must be dry. Arguments:") == ["The boat must be dry."]
@@ -95,16 +90,6 @@ def test_a_summary_without_period_gets_one():
     text = "Return the boat to its harbour\n\nThis has no period either"
     assert prose(text, begins_with_summary=True) == ["Return the boat to its harbour."]
     assert prose(text) == []
-
-
-def test_fields_are_cut_from_the_paragraph_before_them():
-    assert prose("It sails the boat.\n:param boat: The boat that is meant.") == [
-        "It sails the boat."
-    ]
-
-
-def test_no_text_gives_no_paragraph():
-    assert prose("") == []
 
 
 @pytest.mark.parametrize(

@@ -332,7 +332,6 @@ def test_a_job_reads_the_plan_as_it_is_when_the_job_begins(tmp_path, short_plans
 
 
 def test_where_duplicates_go_the_plan_is_whole(tmp_path, small_shards):
-    pytest.importorskip("rensa")
     source, config = TextFiles([long_text(tmp_path)]), SentenceConfig(limit=1)
     for cleaning, is_whole in [(CleaningConfig(duplicates="exact"), True), (None, False)]:
         corpus = CorpusSplit(source, config, tmp_path / str(is_whole), cleaning)

@@ -6,7 +6,6 @@ import random
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from models.words.vector_files import load_word_vectors
@@ -44,13 +43,6 @@ def test_safetensors_reads_the_same_file(tmp_path: Path) -> None:
     assert tensors["unknown"].tolist() == [[0, 0]]
 
 
-def test_what_is_written_to_a_mapped_table_stays_in_memory(tmp_path: Path) -> None:
-    path = written(tmp_path) / "vectors.safetensors"
-    before = path.read_bytes()
-    open_folder(tmp_path).rows[1] = 9
-    assert path.read_bytes() == before
-
-
 @pytest.mark.parametrize("kept_as", ["float16", "float32", "bytes"])
 def test_checksum_and_rms_are_the_same_wherever_they_come_from(
     kept_as: str, tmp_path: Path
@@ -62,18 +54,6 @@ def test_checksum_and_rms_are_the_same_wherever_they_come_from(
     assert vectors.checksum == again.checksum
     assert vectors.rms == pytest.approx(again.rms)
     np.testing.assert_array_equal(vectors.lengths, again.lengths)
-
-
-def test_factors_of_a_mapped_table_apply_where_rows_are_read(tmp_path: Path) -> None:
-    factors = [np.float32(0.5), np.array([[1], [2], [3], [4]], dtype=np.float32)]
-    mapped = load_word_vectors(written(tmp_path, kept_as="float32"))
-    in_memory = type(mapped).from_rows(WORDS, ROWS)
-    ids = np.array([3, 0, 1, 1])
-
-    found = mapped.times([np.asarray(factor) for factor in factors])
-
-    assert found.matrix is mapped.matrix
-    np.testing.assert_array_equal(found.rows(ids), in_memory.times(factors).rows(ids))
 
 
 def test_factors_are_in_whatever_is_made_of_a_mapped_table(tmp_path: Path) -> None:
@@ -115,29 +95,6 @@ def test_a_large_table_is_read_whole_only_where_that_is_asked(
         open_folder(tmp_path)
 
 
-def test_rows_that_lie_apart_are_refused(tmp_path: Path) -> None:
-    from safetensors.numpy import save_file
-
-    written(tmp_path)
-    (tmp_path / "training.json").unlink()
-    apart = {"unknown": np.zeros((1, 2), np.float16), "vectors": np.zeros((3, 2), np.float16)}
-    between = {"v": np.zeros((1, 2), np.float16)}  # by its name, where safetensors puts it
-    save_file(apart | between, tmp_path / "vectors.safetensors")
-    with pytest.raises(ValueError, match=r"broken word vectors .*rows lie apart"):
-        open_folder(tmp_path)
-
-
-def test_an_unknown_word_that_is_not_zero_is_refused(tmp_path: Path) -> None:
-    from safetensors.numpy import save_file
-
-    written(tmp_path)
-    (tmp_path / "training.json").unlink()
-    tensors = {"unknown": np.ones((1, 2), np.float16), "vectors": ROWS.astype(np.float16)}
-    save_file(tensors, tmp_path / "vectors.safetensors")
-    with pytest.raises(ValueError, match="the unknown word's row is not zero"):
-        open_folder(tmp_path)
-
-
 def test_a_word_is_found_by_its_spelling_as_a_dictionary_finds_it() -> None:
     draw = random.Random(0)
     words = ["".join(draw.choices("abcé𝔘 ", k=draw.randrange(0, 6))) for _ in range(4_000)]
@@ -156,12 +113,6 @@ def test_words_of_one_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> No
     index = WordIndex(strings(["a", "b", "a", "c"]))
     assert index.places(strings(["c", "a", "x", "b"])).tolist() == [3, 0, NOWHERE, 1]
     assert index.first_places().tolist() == [0, 1, 0, 3]
-
-
-def test_slices_and_other_kinds_of_strings_are_looked_up() -> None:
-    index = WordIndex(strings(["a", "b", "c", "d"]).slice(1, 2))
-    assert index.places(pa.array(["x", "c", "b", "a"]).slice(1)).tolist() == [1, 0, NOWHERE]
-    assert WordIndex(strings([])).places(strings(["a"])).tolist() == [NOWHERE]
 
 
 @pytest.mark.parametrize(

@@ -27,8 +27,6 @@ from tests.support.small_stages import Grain
 from tests.support.stories import write_stories
 from treeviews.command import main
 
-pytestmark = pytest.mark.usefixtures("unhurried")
-
 
 @pytest.fixture
 def text(tmp_path: Path) -> Path:
@@ -65,8 +63,6 @@ def findings_of(tmp_path: Path, text: Path) -> Callable[..., Findings]:
         ({"senteval_data": "."}, ".: holds none of"),
         ({"senteval_data": "nowhere"}, "nowhere: no such folder"),
         ({"work_folder": Path("/proc/nowhere")}, "/proc: not writable"),
-        ({"queries": ["It rains.", " "]}, "queries: one of them is empty"),
-        ({"baseline": "nosuch"}, "baseline 'nosuch': no such row"),
         ({"device": "gpu"}, "unknown device 'gpu'"),
         ({"threads": -1}, "threads must be 0 or more"),
         ({"limit": 20}, "--limit 20: too few for any probing task"),

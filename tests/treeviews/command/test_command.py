@@ -14,9 +14,7 @@ import pytest
 
 import tasks
 from pipeline.base.bundled import BUNDLED_MODELS
-from tests.support.parsed_corpora import write_vectors
 from tests.support.repository import REPOSITORY
-from tests.support.saved_models import write_model
 from tests.support.shard_files import write_rows
 from treeviews.command import main
 
@@ -100,31 +98,15 @@ def test_the_shell_is_told_what_completes(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_what_ships_is_json_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
-    encoders = {one["name"]: one for one in json_of(capsys, "models", "list", "--json")}
-    assert encoders["english"]["views"] == ["BOW"] and encoders["english"]["needs"] == []
-    assert encoders["english-trees"]["needs"] == ["dependencies", "constituents"]
+    english = json_of(capsys, "models", "show", "english", "--json")
+    assert english["views"] == ["BOW"] and english["needs"] == []
     shown = json_of(capsys, "models", "show", "english-trees", "--json")
+    assert shown["needs"] == ["dependencies", "constituents"]
     assert shown["path"] == str(BUNDLED_MODELS["english-trees"])
     assert shown["card"].startswith("# english-trees")
     data = json_of(capsys, "data", "list", "--json")
     assert {one["kind"] for one in data} == {"parser", "word vectors", "encoder"}
     assert all(Path(one["path"]).is_dir() and one["bytes"] > 1000 for one in data)
-
-
-def test_a_damaged_model_and_one_of_a_shipped_name_are_listed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    write_model(tmp_path / "english", write_vectors(tmp_path / "v"), views=("SEQ", "LIN"))
-    (tmp_path / "torn").mkdir()
-    (tmp_path / "torn" / "model.json").write_text('{"config"', encoding="utf-8")
-    own, torn, shipped, _ = json_of(capsys, "models", "list", "--in", str(tmp_path), "--json")
-    assert (own["name"], own["ships"], own["views"]) == ("english", False, ["SEQ", "LIN"])
-    assert (shipped["name"], shipped["ships"], shipped["views"]) == ("english", True, ["BOW"])
-    assert (torn["name"], torn["path"]) == ("torn", str(tmp_path / "torn"))
-    assert main(["models", "list", "--in", str(tmp_path)]) == 0
-    shown = capsys.readouterr().out
-    assert f"damaged: {torn['damaged']}" in shown and str(tmp_path / "english") in shown
-    assert f"| {tmp_path / 'english'} | SEQ,LIN | nothing | {own['seed']} |" in shown
 
 
 def test_a_corpus_is_json_for_programs(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -141,7 +123,7 @@ def test_a_corpus_is_json_for_programs(corpus: Path, capsys: pytest.CaptureFixtu
 
 def test_the_tasks_are_json_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
     listed = json_of(capsys, "evaluate", "--list", "--json")
-    assert {"MR", "STS14", "words-NAME"} <= {one["name"] for one in listed}
+    assert {"MR", "STS14"} <= {one["name"] for one in listed}
 
 
 def test_who_reads_no_further_hears_of_no_error() -> None:

@@ -15,8 +15,7 @@ from models.evaluation.tasks.declarations import TASKS
 from models.evaluation_request import EvaluationRequest, job_of
 from tests.support.command import subcommand
 from tests.support.parsed_corpora import write_vectors
-from tests.support.saved_models import write_model, write_multi_view_model
-from tests.support.senteval_files import write_files
+from tests.support.saved_models import write_model
 from tests.support.tiny_senteval import write_tiny_senteval
 
 main = subcommand("evaluate")
@@ -61,7 +60,7 @@ def command(data: Path, *more: str, encoder: str = "own_letters:letters") -> lis
 def test_tasks_are_listed_without_an_encoder(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--list"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == [*(task.name for task in TASKS), "words-NAME"]
+    assert [line.split()[0] for line in lines] == [task.name for task in TASKS]
     assert all(len(line.split()) > 1 for line in lines)
 
 
@@ -82,38 +81,6 @@ def test_an_own_function_is_scored_and_its_table_printed(
     assert {path.name for path in results.iterdir()} == {"MR.json", "SICK14.json", "CR.json"}
 
 
-def test_only_the_results_of_the_tasks_asked_for_are_shown(
-    data: Path, here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    kept = ("--out", "out", "--encoder-version", "1")
-    for tasks in ("STS14", "SICK14"):
-        capsys.readouterr()
-        assert main(command(data, "--tasks", tasks, *kept)) == 0
-    printed = capsys.readouterr().out
-    assert "| SICK14 " in printed and "| STS14 " not in printed
-    assert main(command(data, "--tasks", "SICK14", "--json", *kept)) == 0
-    assert [*json.loads(capsys.readouterr().out)["tasks"]] == ["SICK14"]
-
-
-def test_words_of_the_users_own_are_scored_and_unknown_ones_told(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    text = "first\tsecond\tscore\na bad cab\tabc\t7\nzzz\tabc\t5\nabc\tfig\t1\n"
-    write_files(here / "data", "words-mine", {"test": text})
-    assert main(command(here / "data", "--tasks", "words-mine,SimLex-999")) == 0
-    printed = capsys.readouterr().out
-    assert "| words-mine | spearman_all | 86.6 [" in printed
-    assert "with cosine 0: words-mine 1 of 3." in printed
-    assert "/words/SimLex-999/SimLex-999.txt; put the file there" in printed
-    assert "avg7" not in printed and "mean of six" not in printed
-
-    (here / "data/words/mine.tsv").write_text(text + "abc\tfig\n", encoding="utf-8")
-    assert main(command(here / "data", "--tasks", "words-mine", "--out", "other")) == 2
-    told = capsys.readouterr().err
-    assert "mine.tsv, line 5: 2 columns where 3 are needed; correct the file" in told
-    assert len(told.splitlines()) == 1
-
-
 def test_the_bag_of_words_is_scored_and_compared_with_a_function(
     data: Path, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -127,23 +94,12 @@ def test_the_bag_of_words_is_scored_and_compared_with_a_function(
     assert "TREC" in capsys.readouterr().out
 
 
-def test_options_reach_the_result(data: Path, here: Path) -> None:
-    changes = '{"normalise": true}'
-    options = ("--classifier", "compatibility", "--representation-changes", changes)
-    assert main(command(data, "--tasks", "SST2", "--out", "out", *options)) == 0
-    setup = json.loads((here / "out/SST2.json").read_text(encoding="utf-8"))["setup"]
-    assert setup["classifier"]["classifier"] == "compatibility"
-    assert setup["classifier"]["num_folds"] == 3
-    assert setup["representation"]["normalise"] is True
-
-
 @pytest.mark.usefixtures("here")
-def test_a_version_keeps_embeddings_and_results(data: Path) -> None:
-    call = command(data, "--tasks", "MR", "--cache", "kept", "--encoder-version", "1")
+def test_a_version_keeps_results(data: Path) -> None:
+    call = command(data, "--tasks", "MR", "--encoder-version", "1")
     assert main(call) == 0
     (result,) = Path("results").glob("own_letters-letters-*/MR.json")
     before = result.stat().st_mtime_ns
-    assert len(list(Path("kept").rglob("*.npy"))) == 1
     assert main(call) == 0
     assert result.stat().st_mtime_ns == before
 
@@ -151,7 +107,7 @@ def test_a_version_keeps_embeddings_and_results(data: Path) -> None:
 def test_an_edited_function_is_neither_taken_for_the_old_one_nor_mixed_with_it(
     data: Path, here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    call = command(data, "--tasks", "SICK14", "--cache", "kept", "--encoder-version", "1")
+    call = command(data, "--tasks", "SICK14", "--encoder-version", "1")
     assert main([*call, "--out", "old"]) == 0
     # Of the same length, and perhaps within the same second, as edits may be.
     (here / "own_letters.py").write_text(OWN.replace("abcdefghij", "klmnopqrst"), encoding="utf-8")
@@ -171,27 +127,6 @@ def test_an_edited_function_is_neither_taken_for_the_old_one_nor_mixed_with_it(
     assert old["scores"] != new["scores"]
     sha256 = hashlib.sha256((here / "own_letters.py").read_bytes()).hexdigest()
     assert new["setup"]["encoder"]["digest"] == f"own_letters:letters-1-{sha256}"
-
-
-def test_the_loss_of_the_compatibility_classifier_is_an_option(
-    data: Path, here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    options = ("--classifier", "compatibility", "--compatibility-loss", "mean")
-    assert main(command(data, "--tasks", "SST2", "--out", "out", *options)) == 0
-    setup = json.loads((here / "out/SST2.json").read_text(encoding="utf-8"))["setup"]
-    assert setup["classifier"]["compatibility_loss"] == "mean"
-    changes = ("--protocol-changes", '{"compatibility_loss": "mean"}')
-    assert main(command(data, "--tasks", "SST2", *changes)) == 2
-    assert "use --compatibility-loss" in capsys.readouterr().err
-
-
-def test_the_help_says_what_runs_code_and_what_todays_pytorch_does(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert main(["--help"]) == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert "a function of your own, whose module's code is run" in said
-    assert "mean, which is what SentEval does on a PyTorch of today" in said
 
 
 @pytest.mark.usefixtures("here")
@@ -236,37 +171,6 @@ def test_a_mistake_is_a_sentence_and_exit_code_two(
     assert len(rest) <= 1 and all(line.startswith(("help: ", "traceback: ")) for line in rest)
 
 
-def test_encoder_and_data_are_needed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([]) == 2
-    assert capsys.readouterr().err.splitlines() == [
-        "error: give --encoder and --data or --mteb-data, or --list for the tasks",
-        "help: treeviews evaluate --help",
-    ]
-
-
-@pytest.mark.usefixtures("here")
-def test_a_folder_of_another_encoder_is_left_alone(
-    data: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(command(data, "--tasks", "SST2", "--out", "out")) == 0
-    before = Path("out/SST2.json").read_bytes()
-    assert main(command(data, "--tasks", "SST2", "--out", "out", "--name", "other")) == 2
-    assert "choose another folder" in capsys.readouterr().err
-    assert Path("out/SST2.json").read_bytes() == before
-
-
-@pytest.mark.usefixtures("here")
-def test_where_an_own_function_failed_stands_in_a_file(
-    data: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(command(data, "--tasks", "MR", encoder="own_letters:fails")) == 2
-    sentence, where = capsys.readouterr().err.splitlines()
-    assert sentence.startswith("error: own_letters:fails: raised RuntimeError: out of memory")
-    trace = Path(where.removeprefix("traceback: ")).read_text(encoding="utf-8")
-    assert 'own_letters.py", line' in trace
-    assert "OwnEncoderError: own_letters:fails: raised RuntimeError: out of" in trace
-
-
 def out_of(**options: Any) -> str:
     request = EvaluationRequest(encoder="own_letters:letters", data=Path("data"), **options)
     return str(job_of(request)["out"])
@@ -289,21 +193,6 @@ def test_what_is_scored_otherwise_goes_into_another_folder(here: Path) -> None:
     assert all(folder.startswith(f"{found[0]}-") for folder in found[1:])
     assert out_of(**changes) == found[-1]
     assert out_of(**changes, out=Path("mine")) == "mine"
-
-
-@pytest.mark.usefixtures("here")
-def test_other_tasks_in_another_representation_are_not_mixed_into_a_folder(
-    data: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    own = ("--encoder-version", "1", "--out", "out")
-    assert main(command(data, "--tasks", "SST2", *own)) == 0
-    other = ("--tasks", "TREC", "--representation", "multi-view", *own)
-    capsys.readouterr()
-    assert main(command(data, *other)) == 2
-    printed = capsys.readouterr()
-    assert "SST2.json: holds the result of another representation" in printed.err
-    assert printed.out == ""
-    assert not Path("out/TREC.json").exists()
 
 
 def test_results_of_an_earlier_run_of_a_function_without_a_version_are_not_mixed_in(
@@ -343,50 +232,6 @@ def test_a_damaged_file_is_found_before_anything_is_scored(
 
 def views(*names: str, **more: object) -> tuple[str, str]:
     return ("--representation-changes", json.dumps({"views": names, **more}))
-
-
-def test_views_of_one_model_are_scored_from_the_same_embeddings(
-    data: Path, here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    model = write_multi_view_model(here / "model", write_vectors(here / "vectors", size=4))
-    multi_view = ("--tasks", "SICK14", "--representation", "multi-view")
-    kept = set()
-    for chosen in ((), views("SEQ"), views("INV"), views("INV", remove_components=0)):
-        assert main(command(data, *multi_view, *chosen, encoder=str(model))) == 0
-        kept.add(frozenset((p, p.stat().st_mtime_ns) for p in Path("results").rglob("*.npy")))
-    assert len(kept) == 1, "embeddings are computed once"
-    found = sorted(Path("results").glob("model-*/SICK14.json"))
-    assert len(found) == 4, "each choice has a folder of its own"
-    setups = [json.loads(path.read_text(encoding="utf-8"))["setup"] for path in found]
-    assert sorted(str(s["representation"].get("views")) for s in setups) == sorted(
-        ["None", "['SEQ']", "['INV']", "['INV']"]
-    )
-    capsys.readouterr()
-
-    both, z_de = (
-        str(path.parent)
-        for used in (None, ["INV"])
-        for path, setup in zip(found, setups, strict=True)
-        if setup["representation"].get("views") == used
-        and setup["representation"]["remove_components"]
-    )
-    assert compare([both, z_de, "--resamples", "50"]) == 0
-    shown = capsys.readouterr().out
-    assert f"{model} (multi-view)" in shown and f"{model} (multi-view, views INV)" in shown
-
-
-def test_views_of_models_trained_apart_are_scored_together(data: Path, here: Path) -> None:
-    vectors = write_vectors(here / "vectors", size=4)
-    f = write_multi_view_model(here / "f", vectors)
-    g = write_model(here / "g", vectors, views=("SEQ", "LIN"))
-    tasks = ("--tasks", "TREC", "--representation-changes", '{"join_words": true}')
-
-    assert main(command(data, *tasks, encoder=f"{f}@SEQ+{g}@LIN")) == 0
-
-    (result,) = Path("results").glob("f-SEQ-g-LIN-*/TREC.json")
-    value = json.loads(result.read_text(encoding="utf-8"))
-    assert value["setup"]["encoder"]["name"] == "f@SEQ+g@LIN"
-    assert value["outcome"]["width"] == 6 + 6 + 4
 
 
 @pytest.mark.usefixtures("here")

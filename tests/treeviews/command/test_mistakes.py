@@ -21,10 +21,8 @@ from tests.support.repository import REPOSITORY
 from tests.support.tiny_senteval import write_tiny_senteval
 from treeviews.command import main
 
-pytestmark = pytest.mark.usefixtures("unhurried")
-
 MOST_LINES = 3
-STAGE_LINE = r"[\d-]+ [\d:]+ stage "
+STAGE_LINE = r"[\d-]+ [\d:]+ \d+ of \d+ stages: "
 TYPO_OF_PARSER = str(BUNDLED_PARSERS["dependencies"]).replace("dependency", "dependancy")
 NO_PARSER = str(BUNDLED_PARSERS["dependencies"].parent / "zzz")
 
@@ -211,12 +209,8 @@ def test_there_are_more_than_thirty_of_them() -> None:
     [
         ["encode", "english", "--input", "nowhere.txt", "--out", "out.npy"],
         ["inspect", "head", "nowhere"],
-        ["runs", "show", "firm-robin"],
-        ["why", "--changes", '{"epoch": 2}'],
-        ["run", "--map-tasks", "MR"],
-        ["run", "--neighbours", "0"],
-        ["run", "--queries", '["It rains.", ""]'],
-        ["run", "--baseline", "nosuch"],
+        ["diff", "nowhere", "english"],
+        ["status", "--changes", '{"epoch": 2}'],
     ],
 )
 def test_a_mistake_that_was_foreseen_has_no_traceback(
@@ -229,7 +223,7 @@ def test_a_mistake_that_was_foreseen_has_no_traceback(
     assert main(arguments) == 2
     told = capsys.readouterr().err
     assert "traceback" not in told
-    assert "begins" not in told
+    assert " stages: " not in told
 
 
 @pytest.mark.parametrize("name", ["luigi-interface", None])

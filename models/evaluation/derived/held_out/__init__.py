@@ -1,1 +1,1 @@
-"""Held-out sentences: settings, rows with their parses, and the sentences that tasks alter."""
+"""Held-out sentences: settings, and rows with their parses."""

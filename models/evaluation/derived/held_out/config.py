@@ -6,7 +6,7 @@ import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from models.config.held_out import HeldOutUnit, HoldOut
 from pipeline.base.config_fields import Config, Count, Range
@@ -20,9 +20,6 @@ SCARCE_SHARES: Mapping[str, float] = {"train": 1 / 2, "dev": 1 / 6, "test": 1 / 
 """Shares of a task with fewer sentences than its sizes ask for: a test split that still tells
 encoders apart is worth more than the last training sentences."""
 
-ALTERATION_VERSION = 1
-"""Raised when the same parses and `ProbingConfig.alteration_dict` would give other altered
-sentences."""
 PROBING_VERSION = 5
 """Raised when the same parses and configuration would give other tasks: another label rule, split
 or constant of this package, such as the largest share of a class."""
@@ -30,7 +27,7 @@ or constant of this package, such as the largest share of a class."""
 
 @dataclass(frozen=True, slots=True)
 class ProbingConfig(Config):
-    """Sizes and limits of the probing tasks and of those on discourse.
+    """Sizes and limits of the probing tasks.
 
     Differs from Conneau et al. 2018, who draw 100,000 / 10,000 / 10,000 sentences a task from the
     Toronto Book Corpus: the sizes here fit a corpus of a few thousand held-out sentences, and
@@ -64,10 +61,6 @@ class ProbingConfig(Config):
     num_length_bins: int = 6
     num_top_constituents: int = 20
     """Published: the 19 most common sequences and one class for all others."""
-    opening_sentences: Count = 5
-    """First sentences of a document that open it, for sentence section prediction."""
-    later_from: Count = 15
-    """Index, from 0, of the first sentence of a document that is later than its opening."""
     max_depth_length_correlation: float = 0.2
     """|Pearson r| of depth and length that tree depth aims at; published: about 0."""
 
@@ -82,11 +75,6 @@ class ProbingConfig(Config):
                 f"min_tokens {self.min_tokens} and max_tokens {self.max_tokens} must satisfy "
                 "1 <= min_tokens <= max_tokens"
             )
-        if self.later_from < self.opening_sentences:
-            raise ValueError(
-                f"later_from {self.later_from} must be at least opening_sentences "
-                f"{self.opening_sentences}: a sentence is not of both sections"
-            )
 
     @property
     def hold_out(self) -> HoldOut:
@@ -97,16 +85,6 @@ class ProbingConfig(Config):
     def sizes(self) -> dict[str, int]:
         """Most sentences of each split."""
         return dict(zip(SPLITS, (self.train_size, self.dev_size, self.test_size), strict=True))
-
-    def of_share(self, share: float) -> ProbingConfig:
-        """Returns the settings with a share of the sizes, though no less than the least."""
-        least = self.minimal_sizes
-        return self.changed(
-            {
-                f"{split}_size": max(min(least[split], size), round(share * size))
-                for split, size in self.sizes.items()
-            }
-        )
 
     @property
     def minimal_sizes(self) -> dict[str, int]:
@@ -120,20 +98,8 @@ class ProbingConfig(Config):
         return math.ceil(self.min_class_train / train_share)
 
     def takes_length(self, num_tokens: int) -> bool:
-        """Returns whether sentences of this many tokens are probed; on discourse, all are."""
+        """Returns whether sentences of this many tokens are probed; in passages, all are."""
         return self.min_tokens <= num_tokens <= self.max_tokens
-
-    def alteration_dict(self) -> dict[str, Any]:
-        """Returns the fields that decide what `make_altered_sentences` writes, and no others.
-
-        So a change of any other field leaves the altered sentences, and their parses, as they are.
-        """
-        names = ("seed", "min_tokens", "max_tokens", "max_sentences")
-        return {
-            name: value
-            for name, value in self.to_dict().items()
-            if name in names or name.startswith("held_out_")
-        }
 
 
 def stable_number(*parts: object) -> int:

@@ -1,4 +1,4 @@
-"""Held-out rows of a sentence stage, with their parses as alterations and label rules read them."""
+"""Held-out rows of a sentence stage, with their parses as label rules read them."""
 
 from __future__ import annotations
 
@@ -143,35 +143,11 @@ def _parses(
 
 
 @dataclass(frozen=True, slots=True)
-class SourceSentence:
-    """A held-out sentence of n tokens; spans and tags are empty where it has no parse."""
-
-    row: HeldOutRow
-    starts: tuple[int, ...] = ()
-    ends: tuple[int, ...] = ()
-    labels: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
-
-    @property
-    def tokens(self) -> tuple[str, ...]:
-        """The words."""
-        return self.row.tokens
-
-
-@dataclass(frozen=True, slots=True)
-class SourceText:
-    """The held-out sentences of a corpus, and the sentence stage that they stand in."""
-
-    folder: Path
-    sentences: tuple[SourceSentence, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class ParsedSentence:
     """One held-out sentence of n tokens with both parses (fields as in the shards' schema)."""
 
     row: int
-    """Its number among the held-out sentences of the corpus, then the altered ones."""
+    """Its number among the held-out sentences of the corpus."""
     document_id: str
     sentence_index: int
     tokens: tuple[str, ...]
@@ -184,43 +160,26 @@ class ParsedSentence:
     binary_left: tuple[int, ...] = ()
     binary_right: tuple[int, ...] = ()
     dataset_row: int = 0
-    """Its row in the corpus or among the altered sentences, counted over the shards."""
+    """Its row in the corpus, counted over the shards."""
     unit: str = ""
     """The document, or the held-out block of it, that it belongs to."""
-    alteration: str = ""
-    """Kind of its alteration, which is the name of a task; empty for a sentence of the corpus."""
-    intact_in: frozenset[str] = frozenset()
-    """Tasks in which a sentence of the corpus is of the class that was not altered."""
 
 
-@dataclass(frozen=True, slots=True)
-class Constituent:
-    """A constituent, or a word that hangs from its parent directly."""
+def below_top_clause(tree: ParsedSentence) -> list[str] | None:
+    """Returns the labels right below the top S, in order; None where the top is no S.
 
-    label: str
-    """Highest label of the constituent's unary chain; a word's part-of-speech tag."""
-    start: int
-    end: int
-    """One past its last token."""
-
-
-def below_top_clause(tree: SourceSentence | ParsedSentence) -> list[Constituent] | None:
-    """Returns what stands right below the top S, in order; None where the top is no S."""
+    Of a chain of unary constituents that is the highest, of a word its part-of-speech tag.
+    """
     top, *chain = tree.labels[0].split("+")
     if top != "S":
         return None
     if chain:
-        return [Constituent(chain[0], 0, len(tree.tags))]
-    found: list[Constituent] = []
+        return [chain[0]]
+    found: list[str] = []
     position = 0
     for start, end, label in zip(tree.starts[1:], tree.ends[1:], tree.labels[1:], strict=True):
         if start < position:
             continue
-        found += _words(tree, position, start)
-        found.append(Constituent(label.split("+")[0], start, end))
+        found += [*tree.tags[position:start], label.split("+")[0]]
         position = end
-    return [*found, *_words(tree, position, len(tree.tags))]
-
-
-def _words(tree: SourceSentence | ParsedSentence, start: int, end: int) -> list[Constituent]:
-    return [Constituent(tree.tags[i], i, i + 1) for i in range(start, end)]
+    return [*found, *tree.tags[position:]]

@@ -74,49 +74,6 @@ def test_gradients_vanish_for_every_penalty_and_choice_of_sentences(num_classes:
         assert by_biases.abs().max() < 1e-5
 
 
-def test_minimum_is_that_of_newtons_method() -> None:
-    features, labels = problem(120, 5, 2)
-    models = fit_logistic_regression(
-        features, labels, torch.tensor([6.0]), num_classes=2, tolerance=1e-18
-    )
-    extended = torch.cat([features, torch.ones(120, 1, dtype=torch.float64)], dim=1)
-    penalty = torch.full((6,), 6.0, dtype=torch.float64)
-    penalty[-1] = 0.0
-    v = torch.zeros(6, dtype=torch.float64)
-    for _ in range(30):
-        p = torch.sigmoid(extended @ v)
-        gradient = extended.T @ (p - labels) + penalty * v
-        hessian = extended.T @ (extended * (p * (1 - p))[:, None]) + penalty.diag()
-        v = v - torch.linalg.solve(hessian, gradient)
-    torch.testing.assert_close(models.weights[0, 0], v[:-1], atol=1e-7, rtol=1e-6)
-    torch.testing.assert_close(models.biases[0, 0], v[-1], atol=1e-7, rtol=1e-6)
-
-
-def test_without_information_the_biases_are_the_log_shares_of_the_classes() -> None:
-    labels = torch.tensor([0] * 60 + [1] * 30 + [2] * 10)
-    models = fit_logistic_regression(
-        torch.zeros(100, 3, dtype=torch.float64),
-        labels,
-        torch.tensor([0.1]),
-        num_classes=3,
-        tolerance=1e-18,
-    )
-    shares = torch.softmax(models.biases[0], dim=0)
-    torch.testing.assert_close(shares, torch.tensor([0.6, 0.3, 0.1]).double())
-    assert models.weights.abs().max() == 0.0
-
-
-def test_two_mirrored_sentences_meet_the_condition_of_the_minimum() -> None:
-    """Penalty times the weight is the pull of both sentences, each by its share of error."""
-    features = torch.tensor([[-1.0], [1.0]], dtype=torch.float64)
-    models = fit_logistic_regression(
-        features, torch.tensor([0, 1]), torch.tensor([0.2]), num_classes=2, tolerance=1e-18
-    )
-    v = float(models.weights[0, 0, 0])
-    assert 0.2 * v == pytest.approx(2 / (1 + math.exp(v)), abs=1e-8)
-    assert models.predict(torch.tensor([[-3.0], [3.0]])).tolist() == [[0, 1]]
-
-
 def test_distributions_as_targets_are_weighted_copies_of_their_classes() -> None:
     """A target of (0.25, 0.75) pulls as one sentence of class 0 beside three of class 1."""
     features, _ = problem(40, 4, 2)
@@ -135,17 +92,6 @@ def test_distributions_as_targets_are_weighted_copies_of_their_classes() -> None
     )  # fmt: skip
     logit = soft.weights[0, 1] - soft.weights[0, 0]
     torch.testing.assert_close(logit, hard.weights[0, 0], atol=1e-6, rtol=1e-5)
-
-
-def test_targets_that_do_not_add_up_to_one_weigh_less() -> None:
-    features, labels = problem(60, 5, 3)
-    one_hot = torch.nn.functional.one_hot(labels, 3).double()
-    kept = torch.arange(60) < 40
-    silent = torch.where(kept[:, None], one_hot, 0.0)
-    settings = {"num_classes": 3, "tolerance": 1e-18}
-    without = fit_logistic_regression(features, silent, torch.tensor([1.0]), **settings)
-    fewer = fit_logistic_regression(features[kept], labels[kept], torch.tensor([1.0]), **settings)
-    torch.testing.assert_close(without.weights, fewer.weights, atol=1e-6, rtol=1e-5)
 
 
 @pytest.mark.parametrize("num_classes", [2, 3])
@@ -167,26 +113,6 @@ def test_fitting_several_problems_at_once_is_fitting_each(num_classes: int) -> N
         torch.testing.assert_close(together.weights[p], alone.weights[0], atol=1e-6, rtol=1e-5)
 
 
-def test_no_problem_sees_the_labels_it_does_not_train_on() -> None:
-    features, labels = problem(90, 10, 2)
-    rows, penalties = thirds(90), torch.ones(3)
-    changed = torch.where(rows[0], labels, 1 - labels)
-    first, second = (
-        fit_logistic_regression(features, given, penalties, num_classes=2, rows=rows)
-        for given in (labels, changed)
-    )
-    torch.testing.assert_close(first.weights[0], second.weights[0], atol=0, rtol=1e-12)
-    assert not torch.allclose(first.weights[1], second.weights[1])
-
-
-def test_answers_are_the_predictions_of_every_sentence_given() -> None:
-    features, labels = problem(90, 10, 3)
-    models = fit_logistic_regression(
-        features, labels, torch.tensor([1.0, 10.0, 3.0]), num_classes=3, rows=thirds(90)
-    )
-    assert torch.equal(models.answers, models.predict(features))
-
-
 def test_groups_of_problems_give_what_one_group_does(monkeypatch: pytest.MonkeyPatch) -> None:
     features, labels = problem(90, 10, 3)
 
@@ -203,18 +129,6 @@ def test_groups_of_problems_give_what_one_group_does(monkeypatch: pytest.MonkeyP
     whole = fit()
     monkeypatch.setattr(logistic_regression, "ELEMENTS_AT_ONCE", 1)
     torch.testing.assert_close(fit().weights, whole.weights, atol=1e-6, rtol=1e-5)
-
-
-def test_more_features_than_sentences_and_copied_features_converge() -> None:
-    features, labels = problem(40, 100, 3)
-    doubled = torch.cat([features, features], dim=1)
-    models = fit_logistic_regression(
-        doubled, labels, torch.tensor([0.04, 40.0]), num_classes=3, tolerance=1e-8
-    )
-    assert models.converged.all()
-    by_weights, _ = gradients(doubled, labels, models.weights[1], models.biases[1], 40.0)
-    assert by_weights.abs().max() < 1e-3
-    assert (models.predict(doubled)[0] == labels).all()
 
 
 def objective(
@@ -279,15 +193,6 @@ def test_features_whose_squares_cannot_be_handled_are_refused(size: float) -> No
         )
 
 
-def test_the_same_data_give_the_same_model() -> None:
-    features, labels = problem(100, 20, 3)
-    first, second = (
-        fit_logistic_regression(features, labels, torch.tensor([0.1]), num_classes=3)
-        for _ in range(2)
-    )
-    assert torch.equal(first.weights, second.weights)
-
-
 def test_what_steps_do_not_suffice_for_is_not_converged() -> None:
     features, labels = problem(200, 30, 4)
     for steps, converged in ((3, False), (500, True)):
@@ -296,12 +201,6 @@ def test_what_steps_do_not_suffice_for_is_not_converged() -> None:
         )
         assert models.converged.tolist() == [converged]
         assert models.num_steps <= steps
-
-
-def test_a_feature_that_does_not_vary_is_left_unscaled() -> None:
-    features = torch.tensor([[2.0, 5.0], [4.0, 5.0]], dtype=torch.float64)
-    standardise = Standardiser.fit(features)
-    assert standardise(features).tolist() == [[-1.0, 0.0], [1.0, 0.0]]
 
 
 @pytest.mark.parametrize(
@@ -340,21 +239,3 @@ def test_unfit_input_is_refused(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         fit_logistic_regression(features, labels, torch.tensor([penalty]), num_classes=2, rows=rows)
-
-
-def test_sentences_that_no_problem_trains_on_change_no_answer() -> None:
-    features, labels = problem(60, 5, 2)
-    penalties = torch.tensor([4.0, 0.125], dtype=torch.float64)
-    alone = fit_logistic_regression(features, labels, penalties, num_classes=2, tolerance=1e-10)
-
-    far = 1000.0 * features.repeat(20, 1)
-    together = fit_logistic_regression(
-        torch.cat([features, far]),
-        torch.cat([labels, labels.repeat(20)]),
-        penalties,
-        num_classes=2,
-        rows=(torch.arange(60 + len(far)) < 60).repeat(2, 1),
-        tolerance=1e-10,
-    )
-    assert bool(together.converged.all())
-    torch.testing.assert_close(together.weights, alone.weights, atol=1e-4, rtol=1e-4)

@@ -17,7 +17,6 @@ from models.evaluation.derived.declarations import TASKS
 from models.evaluation.derived.export import (
     PROTOCOL,
     SENTEVAL_FOLDER,
-    evaluation_tasks,
     senteval_path,
     write_senteval_files,
 )
@@ -35,8 +34,6 @@ from models.evaluation.tasks.load import (
 )
 from models.evaluation.tasks.readers import SPLITS as PROBING_SPLITS
 from models.report.comparison_table import comparison_table
-from models.report.markdown import markdown_section
-from models.report.run.probing_sections import exported_section
 from tests.support.command import subcommand
 from tests.support.evaluation_examples import answers, result, task
 from tests.support.probing_examples import built, sentence
@@ -44,8 +41,7 @@ from tests.support.senteval_files import load, rows, write_files
 
 main = subcommand("evaluate")
 
-NAMES = [task.name for task in TASKS]
-DISCOURSE = ("SP", "BSO", "DC", "SSP")
+CALLED = {task.name: task.evaluation_task for task in TASKS}
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +73,7 @@ def exported(folder: Path, *, absent: dict[str, str] | None = None) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", CALLED)
 def test_a_task_reads_back_with_its_sentences_and_labels(name: str, folder: Path) -> None:
     place = folder / "probing" / SENTEVAL_FOLDER
     lines = [
@@ -85,9 +81,8 @@ def test_a_task_reads_back_with_its_sentences_and_labels(name: str, folder: Path
         for line in (place / senteval_path(name)).read_text(encoding="utf-8").splitlines()
     ]
     classes = read_summary(folder / "probing")["tasks"][name]["classes"]
-    (evaluation_task,) = evaluation_tasks([name])
 
-    read = load(evaluation_task, place)
+    read = load(CALLED[name], place)
 
     assert list(read.class_names) == classes
     assert read.derived_from == "corpus"
@@ -98,10 +93,9 @@ def test_a_task_reads_back_with_its_sentences_and_labels(name: str, folder: Path
         assert rows(read, split) == expected, "in the order of the file"
 
 
-def test_each_of_sentevals_probing_tasks_has_one_derived_task() -> None:
-    assert sorted(evaluation_tasks(NAMES)) == sorted(task.name for task in DERIVED)
+def test_what_is_derived_is_what_is_built() -> None:
+    assert set(CALLED.values()) == {task.name for task in DERIVED}
     assert senteval_path("tense") == Path("probing/past_present.txt")
-    assert senteval_path("odd_word_out") == Path("probing/odd_man_out.txt")
 
 
 def test_how_derived_tasks_are_scored_is_pinned(folder: Path) -> None:
@@ -125,44 +119,46 @@ def test_a_function_of_ones_own_is_scored_on_them(
 ) -> None:
     code = main(
         [
-            *("--encoder", f"{__name__}:lengths", "--tasks", "SentLen,BShift"),
+            *("--encoder", f"{__name__}:lengths", "--tasks", "SentLen,Tense"),
             *("--data", str(folder / "probing" / SENTEVAL_FOLDER), "--out", str(tmp_path / "out")),
-            *("--cache", str(tmp_path / "cache"), "--threads", "1"),
+            *("--threads", "1"),
         ]
     )
 
     printed = capsys.readouterr()
     assert code == 0, printed.err
     scored = read_results(tmp_path / "out")
-    length, shift = scored["SentLen"], scored["BShift"]
-    assert isinstance(length, TaskResult) and isinstance(shift, TaskResult)
+    length, tense = scored["SentLen"], scored["Tense"]
+    assert isinstance(length, TaskResult) and isinstance(tense, TaskResult)
     assert length.scores["accuracy"].value > 95
-    assert shift.scores["accuracy"].low < 50 < shift.scores["accuracy"].high
+    assert tense.scores["accuracy"].low < 50 < tense.scores["accuracy"].high
     assert length.data.origin == "derived from corpus"
     assert "| SentLen (derived) | accuracy |" in printed.out
-    assert "SentLen, BShift: derived from corpus, other sentences" in printed.out
+    assert "SentLen, Tense: derived from corpus, other sentences" in printed.out
     assert "| SentLen |" not in printed.out
 
 
-def test_all_of_derived_data_has_the_tasks_on_discourse(
+def test_all_of_derived_data_are_the_derived_tasks(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = folder / "probing" / SENTEVAL_FOLDER
     code = main(
         [
             *("--encoder", f"{__name__}:lengths", "--data", str(data), "--threads", "1"),
-            *("--out", str(tmp_path / "out"), "--cache", str(tmp_path / "cache")),
+            *("--out", str(tmp_path / "out")),
         ]
     )
 
     assert code == 0, capsys.readouterr().err
-    found = {name for name, one in read_results(tmp_path / "out").items() if name in DISCOURSE}
-    assert found == set(DISCOURSE)
-    scored = read_results(tmp_path / "out")["SP"]
-    assert isinstance(scored, TaskResult)
-    assert scored.outcome.width == 5 * 40
-    assert scored.outcome.predictions.clusters is not None
-    assert "| average of the tasks on discourse | accuracy |" in capsys.readouterr().out
+    results = read_results(tmp_path / "out")
+    scored = {name for name, one in results.items() if isinstance(one, TaskResult)}
+    assert scored == {task.name for task in DERIVED}
+    assert not results.keys() & {"BShift", "SOMO", "CoordInv"}
+    passages = results["DC"]
+    assert isinstance(passages, TaskResult)
+    assert passages.outcome.width == 2 * 40
+    assert passages.outcome.predictions.clusters is not None
+    assert "| average of the derived tasks | accuracy |" in capsys.readouterr().out
 
 
 def test_a_result_on_derived_data_does_not_replace_the_published_one(
@@ -173,7 +169,7 @@ def test_a_result_on_derived_data_does_not_replace_the_published_one(
     write_files(tmp_path / "published", "past_present", {"all": "".join(lines)})
     derived = exported(tmp_path / "derived")
     arguments = ["--encoder", f"{__name__}:lengths", "--tasks", "Tense", "--out", str(tmp_path)]
-    arguments += ["--threads", "1", "--cache", str(tmp_path / "cache"), "--data"]
+    arguments += ["--threads", "1", "--data"]
 
     assert main([*arguments, str(tmp_path / "published")]) == 0
     assert "derived from" not in capsys.readouterr().out
@@ -223,7 +219,7 @@ def test_a_file_that_the_note_does_not_name_is_refused(tmp_path: Path) -> None:
 def test_a_file_that_the_note_names_and_is_gone_calls_for_another_build(tmp_path: Path) -> None:
     folder = exported(tmp_path)
     (folder / senteval_path("tense")).unlink()
-    with pytest.raises(AbsentDataError, match="are not complete; build the probing data again"):
+    with pytest.raises(AbsentDataError, match=r"Tense: no .*txt among the tasks derived"):
         load("Tense", folder)
 
 
@@ -269,10 +265,3 @@ def test_what_a_killed_writer_left_is_removed(tmp_path: Path) -> None:
     leftover.touch()
     exported(tmp_path)
     assert not leftover.exists()
-
-
-def test_the_report_says_where_they_are_and_how_to_use_them() -> None:
-    section = exported_section(Path("work/probing/tales-1"), ["tense", "odd_word_out"])
-    text = markdown_section(section)
-    assert "--data work/probing/tales-1/senteval" in text
-    assert "--tasks Tense,SOMO\n" in text

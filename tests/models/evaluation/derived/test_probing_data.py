@@ -12,22 +12,19 @@ import pytest
 from models.config.held_out import HoldOut
 from models.evaluation.derived.build import build_probing, read_summary
 from models.evaluation.derived.classes import pearson, quantile_bins
-from models.evaluation.derived.declarations import PROBING_TASKS, TASKS, of_family
-from models.evaluation.derived.held_out.altered_sentences import read_plan
+from models.evaluation.derived.declarations import TASKS
 from models.evaluation.derived.held_out.config import SCARCE_SHARES, SPLITS, ProbingConfig
 from models.evaluation.derived.splits import assign_units, class_quotas, split_shares
 from tests.support.probing_examples import (
     CONFIG,
     Built,
-    altered_corpus,
     built,
     corpus_rows,
     read_built,
-    tokens_of,
     write_rows,
 )
 
-NUM_ROWS = len(corpus_rows())
+PASSAGES = {task.name for task in TASKS if task.any_length}
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def data(folder: Path) -> Built:
-    return read_built(folder / "probing", NUM_ROWS)
+    return read_built(folder / "probing")
 
 
 def test_all_tasks_are_there_in_declared_order(data: Built) -> None:
@@ -48,15 +45,14 @@ def test_all_tasks_are_there_in_declared_order(data: Built) -> None:
     assert list(data.summary["tasks"]) == list(data.tasks)
 
 
-def test_sentences_are_held_out_ones_in_dataset_order_then_altered_ones(data: Built) -> None:
+def test_sentences_are_held_out_ones_in_dataset_order(data: Built) -> None:
     documents = [row["document_id"] for row in corpus_rows()]
     rows = data.used_rows()
-    intact = [row for row in rows if row < NUM_ROWS]
-    assert rows == sorted(rows) and len(intact) < len(rows)
-    assert all(HoldOut(0.5).takes(documents[row]) for row in intact)
+    assert rows == sorted(rows)
+    assert all(HoldOut(0.5).takes(documents[row]) for row in rows)
     parts = [part for items in data.tasks.values() for part in items.values()]
-    used = set[int]().union(*(part.all_rows for part in parts))
-    assert used == set(rows)
+    assert set[int]().union(*(part.all_rows for part in parts)) == set(rows)
+    assert all(data.units[row] == documents[row] for row in rows)
 
 
 def test_labels_are_those_of_the_sentences(data: Built) -> None:
@@ -88,53 +84,17 @@ def test_word_content_sentences_hold_exactly_one_of_the_words(data: Built) -> No
             }
 
 
-ALTERATIONS = {
-    "bigram_shift": "shifted",
-    "coordination_inversion": "inverted",
-    "odd_word_out": "replaced",
-}
-
-
-@pytest.mark.parametrize(("name", "label"), ALTERATIONS.items())
-def test_rows_of_a_task_are_altered_exactly_where_labelled(
-    name: str, label: str, data: Built
-) -> None:
-    classes = data.summary["tasks"][name]["classes"]
-    assert set(classes) == {"intact", label}
-    for items in data.tasks[name].values():
-        labels = np.array(classes, dtype=object)[items.labels]
-        assert ((items.rows >= NUM_ROWS) == (labels == label)).all()
-
-
-@pytest.mark.parametrize("name", ALTERATIONS)
-def test_no_text_appears_both_intact_and_altered(name: str, folder: Path, data: Built) -> None:
-    texts = [" ".join(row["tokens"]) for row in corpus_rows()]
-    alterations = read_plan(folder / "altered" / "sentences").alterations
-    corpus = tokens_of(folder / "corpus" / "sentences")
-    used = [row for items in data.tasks[name].values() for row in items.rows]
-    intact_texts = {texts[row] for row in used if row < NUM_ROWS}
-    altered_texts = {
-        " ".join(corpus[alterations[r - NUM_ROWS].corpus_row]) for r in used if r >= NUM_ROWS
-    }
-    assert intact_texts and altered_texts
-    assert not intact_texts & altered_texts
-
-
 def test_no_sentence_is_in_two_splits_and_none_twice(data: Built) -> None:
-    for name in of_family(data.tasks, "probing"):
+    for name in data.tasks.keys() - PASSAGES:
         rows = [row for split in SPLITS for row in data.tasks[name][split].rows]
         assert len(rows) == len(set(rows))
 
 
 def test_documents_do_not_cross_splits_in_tasks_split_by_document(data: Built) -> None:
-    sentences = corpus_rows()
-    for name, items in data.tasks.items():
-        if data.summary["tasks"][name]["split_by"] != "document" or name in ALTERATIONS:
-            continue
-        documents = [{sentences[row]["document_id"] for row in items[s].all_rows} for s in SPLITS]
-        assert not documents[0] & documents[1]
-        assert not documents[0] & documents[2]
-        assert not documents[1] & documents[2]
+    for name in data.tasks:
+        if data.summary["tasks"][name]["split_by"] == "document":
+            train, dev, test = data.units_of(name)
+            assert train and not train & dev and not train & test and not dev & test
 
 
 def test_target_nouns_do_not_cross_splits_in_the_number_tasks(data: Built) -> None:
@@ -161,19 +121,13 @@ def test_two_way_tasks_are_balanced_and_chance_is_that_of_the_commonest_training
             assert task["chance"] == pytest.approx(100 / len(task["classes"]), abs=max(1, an_item))
 
 
-def test_tree_depth_says_little_about_length(data: Built) -> None:
-    measured = data.summary["tasks"]["tree_depth"]["measures"]["depth_length_correlation"]
-    assert abs(measured) < 0.4
-
-
 def test_building_twice_gives_the_same_bytes_and_another_seed_gives_others(
     folder: Path, tmp_path: Path
 ) -> None:
     rows = corpus_rows()
     corpus = write_rows(tmp_path / "corpus", rows)
-    altered = altered_corpus(tmp_path / "altered", corpus, rows)
     for name, config in (("same", CONFIG), ("other", replace(CONFIG, seed=1))):
-        build_probing(corpus, altered, tmp_path / name, config)
+        build_probing(corpus, tmp_path / name, config)
     built_first, same, other = (
         {path.name: path.read_bytes() for path in sorted((place / "senteval/probing").iterdir())}
         for place in (folder / "probing", tmp_path / "same", tmp_path / "other")
@@ -187,11 +141,9 @@ def test_sentences_without_parse_are_used_by_no_task_and_counted(tmp_path: Path)
     numbers = [i for i, r in enumerate(rows) if HoldOut(0.5).takes(r["document_id"])]
     missing = numbers[5:25]
     corpus = write_rows(tmp_path / "corpus", rows, without_parse=missing)
-    altered = altered_corpus(tmp_path / "altered", corpus, rows)
-    summary = build_probing(corpus, altered, tmp_path / "probing", CONFIG)
-    data = read_built(tmp_path / "probing", len(rows))
-    assert summary["excluded"]["probing"]["no_parse"] == 20
-    assert summary["excluded"]["discourse"]["no_parse"] == 20
+    summary = build_probing(corpus, tmp_path / "probing", CONFIG)
+    data = read_built(tmp_path / "probing")
+    assert summary["excluded"]["no_parse"] == 20
     assert not set(data.used_rows()) & set(missing)
 
 
@@ -200,11 +152,9 @@ def test_duplicate_texts_are_counted_and_used_once(tmp_path: Path) -> None:
     for row in rows[len(rows) // 2 :]:
         row.update(rows[0], document_id=row["document_id"], sentence_index=row["sentence_index"])
     corpus = write_rows(tmp_path / "corpus", rows)
-    altered = altered_corpus(tmp_path / "altered", corpus, rows)
-    summary = build_probing(corpus, altered, tmp_path / "probing", CONFIG)
+    summary = build_probing(corpus, tmp_path / "probing", CONFIG)
     held_out_copies = sum(HoldOut(0.5).takes(row["document_id"]) for row in rows[len(rows) // 2 :])
-    assert summary["excluded"]["probing"]["duplicate_text"] >= held_out_copies - 1
-    assert summary["excluded"]["discourse"]["duplicate_text"] >= held_out_copies - 1
+    assert summary["excluded"]["duplicate_text"] >= held_out_copies - 1
 
 
 def test_a_task_with_too_little_data_is_absent_with_a_reason(tmp_path: Path) -> None:
@@ -212,22 +162,20 @@ def test_a_task_with_too_little_data_is_absent_with_a_reason(tmp_path: Path) -> 
     for row in rows:
         row["tags"] = ["VBP" if tag == "VBD" else tag for tag in row["tags"]]
     corpus = write_rows(tmp_path / "corpus", rows)
-    altered = altered_corpus(tmp_path / "altered", corpus, rows)
-    summary = build_probing(corpus, altered, tmp_path / "probing", CONFIG)
+    summary = build_probing(corpus, tmp_path / "probing", CONFIG)
     assert "tense" not in summary["tasks"]
     assert summary["absent"]["tense"].startswith("fewer than two classes have 4 training items")
     assert " past" not in summary["absent"]["tense"]
     assert re.search(r"\(training items found: [0-9]+ present\)$", summary["absent"]["tense"])
-    assert "tense" not in read_built(tmp_path / "probing", len(rows)).tasks
+    assert "tense" not in read_built(tmp_path / "probing").tasks
 
 
 def test_too_little_text_for_any_task_is_refused_with_remedies(tmp_path: Path) -> None:
     rows = corpus_rows(12)
     corpus = write_rows(tmp_path / "corpus", rows)
-    altered = altered_corpus(tmp_path / "altered", corpus, rows)
     config = replace(CONFIG, min_train=1000)
-    with pytest.raises(ValueError, match="too few for any of the 10 probing tasks") as raised:
-        build_probing(corpus, altered, tmp_path / "probing", config)
+    with pytest.raises(ValueError, match="too few for any of the 8 probing tasks") as raised:
+        build_probing(corpus, tmp_path / "probing", config)
     message = str(raised.value)
     for part in (
         "usable held-out sentences", "1000 needed", "--held-out-fraction",
@@ -241,8 +189,7 @@ def test_a_single_document_is_split_by_sentence(tmp_path: Path) -> None:
     config = replace(CONFIG, held_out_fraction=1.0)
     rows = corpus_rows(1, sentences=800)
     corpus = write_rows(tmp_path / "corpus", rows)
-    altered = altered_corpus(tmp_path / "altered", corpus, rows, config)
-    summary = build_probing(corpus, altered, tmp_path / "probing", config)
+    summary = build_probing(corpus, tmp_path / "probing", config)
     for task in summary["tasks"].values():
         assert task["split_by"] in {"sentence", "target_word"}
         assert task["resampled_by"] == "sentence"
@@ -253,33 +200,13 @@ def test_held_out_blocks_are_split_and_resampled_whole(tmp_path: Path) -> None:
     config = replace(CONFIG, held_out_unit="block", held_out_block_sentences=10)
     rows = corpus_rows(2, sentences=900)
     corpus = write_rows(tmp_path / "corpus", rows)
-    altered = altered_corpus(tmp_path / "altered", corpus, rows, config)
-    summary = build_probing(corpus, altered, tmp_path / "probing", config)
-    data = read_built(tmp_path / "probing", len(rows))
+    summary = build_probing(corpus, tmp_path / "probing", config)
+    data = read_built(tmp_path / "probing")
     assert summary["tasks"]["tense"]["split_by"] == "block"
     assert summary["tasks"]["tense"]["resampled_by"] == "block"
     units = data.units_of("tense")
     assert not units[0] & units[1] and not units[0] & units[2] and not units[1] & units[2]
     assert summary["tasks"]["tense"]["num_resampled"] == len(units[2])
-
-
-def test_an_altered_sentence_whose_intact_form_has_no_parse_is_used(tmp_path: Path) -> None:
-    rows = corpus_rows()
-    first = next(i for i, r in enumerate(rows) if HoldOut(0.5).takes(r["document_id"]))
-    of_document = [i for i, r in enumerate(rows) if r["document_id"] == rows[first]["document_id"]]
-    corpus = write_rows(tmp_path / "corpus", rows, without_parse=of_document)
-    altered = altered_corpus(tmp_path / "altered", corpus, rows)
-    build_probing(corpus, altered, tmp_path / "probing", CONFIG)
-    data = read_built(tmp_path / "probing", len(rows))
-    assert rows[first]["document_id"] in data.units.values()
-
-
-def test_a_sentences_unit_is_its_document(folder: Path, data: Built) -> None:
-    documents = [row["document_id"] for row in corpus_rows()]
-    alterations = read_plan(folder / "altered" / "sentences").alterations
-    for row, unit in data.units.items():
-        place = row if row < NUM_ROWS else alterations[row - NUM_ROWS].corpus_row
-        assert unit == documents[place]
 
 
 def test_a_scarce_task_gives_a_third_to_test_and_a_sixth_to_dev(data: Built) -> None:
@@ -300,26 +227,9 @@ def test_stages_of_different_lengths_are_refused(tmp_path: Path) -> None:
     rows = corpus_rows(8)
     corpus = write_rows(tmp_path / "corpus", rows)
     shorter = write_rows(tmp_path / "shorter", rows[:-1])
-    altered = altered_corpus(tmp_path / "altered", corpus, rows)
     mixed = replace(corpus, dependencies=shorter.dependencies)
     with pytest.raises(ValueError, match=r"shard 0 has 319 rows but .* has 320; parse this"):
-        build_probing(mixed, altered, tmp_path / "probing", CONFIG)
-
-
-def test_altered_sentences_of_other_held_out_ones_are_refused(tmp_path: Path) -> None:
-    rows = corpus_rows(8)
-    corpus = write_rows(tmp_path / "corpus", rows)
-    altered = altered_corpus(tmp_path / "altered", corpus, rows)
-    other = replace(CONFIG, held_out_fraction=0.1)
-    with pytest.raises(ValueError, match=r"made from row \d+ of the corpus, which .*again"):
-        build_probing(corpus, altered, tmp_path / "probing", other)
-
-
-def test_altered_sentences_are_split_with_the_document_they_come_from(data: Built) -> None:
-    for name in ALTERATIONS:
-        assert data.summary["tasks"][name]["split_by"] == "document"
-        units = data.units_of(name)
-        assert not units[0] & units[1] and not units[0] & units[2] and not units[1] & units[2]
+        build_probing(mixed, tmp_path / "probing", CONFIG)
 
 
 def test_a_folder_without_summary_is_not_complete(folder: Path, tmp_path: Path) -> None:
@@ -359,11 +269,6 @@ def test_published_facts_are_pinned() -> None:
     config = ProbingConfig()
     assert (config.min_tokens, config.max_tokens) == (5, 28)
     assert (config.num_length_bins, config.num_top_constituents) == (6, 20)
-    assert {task.name: task.published_chance for task in PROBING_TASKS} == {
-        "sentence_length": 20.0, "word_content": 0.5, "tree_depth": 17.9,
-        "top_constituents": 5.0, "bigram_shift": 50.0, "tense": 50.0, "subject_number": 50.0,
-        "object_number": 50.0, "odd_word_out": 50.0, "coordination_inversion": 50.0,
-    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -372,7 +277,6 @@ def test_published_facts_are_pinned() -> None:
         ({"min_tokens": 9, "max_tokens": 8}, "min_tokens 9 and max_tokens 8"),
         ({"held_out_fraction": 0.0}, "held_out_fraction must lie in"),
         ({"test_size": 0}, "must be at least 1"),
-        ({"later_from": 4}, "later_from 4 must be at least opening_sentences 5"),
         ({"sizes": 3}, r"unknown probing settings \['sizes'\]"),
         ({"test_size": "9"}, "probing setting test_size must be a whole number, got '9'"),
         ({"held_out_unit": "page"}, "held_out_unit must be one of document, block"),

@@ -73,14 +73,6 @@ def test_the_answer_is_that_of_the_objective_s_minimum_which_is_best_on_dev() ->
     assert (result.num_fits, result.not_converged) == (7, 0)
 
 
-def test_the_regulariser_is_a_pair_s_so_twice_the_pairs_change_nothing() -> None:
-    once = answered((TRAIN[0].double(), TRAIN[1]), DEV, TEST, EXACT)
-    doubled = torch.cat([TRAIN[0], TRAIN[0]]).double(), torch.cat([TRAIN[1], TRAIN[1]])
-    twice = answered(doubled, DEV, TEST, EXACT)
-    assert once.regularisers == twice.regularisers
-    np.testing.assert_allclose(once.predictions.predicted, twice.predictions.predicted, atol=1e-4)
-
-
 def test_graded_pairs_are_learnt_and_shuffled_ones_are_not() -> None:
     train, dev, test = (graded_pairs(n, noise=0.0) for n in (400, 100, 500))
     learnt = answered(train, dev, test)
@@ -103,13 +95,6 @@ def test_compatibility_is_senteval_s_model() -> None:
     assert (result.regularisers, result.num_fits, result.at_grid_edge) == ((), 1, 0)
 
 
-def test_a_choice_at_the_edge_of_the_grid_is_told() -> None:
-    middle = RelatednessConfig(regularisers=(1e-9, 1e-3, 1e3))
-    assert not answered(TRAIN, DEV, TEST, middle).at_grid_edge
-    edge = RelatednessConfig(regularisers=(1e-3, 1e2, 1e3))
-    assert answered(TRAIN, DEV, TEST, edge).at_grid_edge
-
-
 def test_scores_below_one_are_all_on_the_lowest_grade() -> None:
     targets = distributions(torch.tensor([0.0, 0.5, 1.0, 2.25]))
     assert targets.tolist() == [
@@ -118,12 +103,6 @@ def test_scores_below_one_are_all_on_the_lowest_grade() -> None:
         [1, 0, 0, 0, 0],
         [0, 0.75, 0.25, 0, 0],
     ]
-
-
-def test_the_constants() -> None:
-    config = RelatednessConfig()
-    assert config.classifier == "logistic_regression"
-    assert config.regularisers == REGULARISERS == (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 
 
 @pytest.mark.parametrize("classifier", ["logistic_regression", "compatibility"])
@@ -142,8 +121,3 @@ def test_input_that_does_not_fit_is_refused(
     config = RelatednessConfig(classifier=classifier)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=message):
         answered(train, dev, TEST, config)
-
-
-def test_regularisers_that_are_not_positive_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"regularisers must be positive, got \(0\.0, 1\.0\)"):
-        RelatednessConfig(regularisers=(0.0, 1.0))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,6 @@ from models.evaluation.representations.linear_maps import (
     principal_components,
     projected_in_place,
     random_projection,
-    remove_components,
 )
 from models.evaluation.representations.representation import (
     REPRESENTATIONS,
@@ -21,11 +20,9 @@ from models.evaluation.representations.representation import (
     described,
     representation_named,
 )
-from models.evaluation.tasks.task import Protocol
 
 Matrix = npt.NDArray[np.float32]
 POOLINGS = ("last", "max", "mean", "min")
-PROTOCOLS = get_args(Protocol)
 
 
 def vectors(rows: int, width: int, *, seed: int = 0) -> Matrix:
@@ -68,41 +65,6 @@ def test_power_iteration_finds_a_direction_that_stands_out(shape: tuple[int, int
 
     assert abs(float(estimated[0] @ principal_components(matrix, 1)[0])) > 1 - 1e-5
     np.testing.assert_allclose(estimated @ estimated.T, np.eye(2), atol=1e-5)
-
-
-@pytest.mark.parametrize("method", ["exact", "power_iteration"])
-def test_vectors_of_one_dimension_have_one_component(method: Any) -> None:
-    matrix = np.outer(np.arange(1, 4), [3, 4]).astype(np.float32)
-
-    found = principal_components(matrix, 2, method=method)
-
-    assert found.shape == (1, 2)
-    np.testing.assert_allclose(np.abs(found), [[0.6, 0.8]], atol=1e-6)
-
-
-@pytest.mark.parametrize("method", ["exact", "power_iteration"])
-def test_zeros_have_no_components(method: Any) -> None:
-    assert principal_components(np.zeros((3, 2), dtype=np.float32), 1, method=method).shape == (
-        0,
-        2,
-    )
-
-
-def test_nothing_is_left_along_what_was_removed() -> None:
-    matrix = vectors(30, 8)
-    components = principal_components(matrix, 2)
-
-    np.testing.assert_allclose(remove_components(matrix, components) @ components.T, 0, atol=1e-5)
-
-
-def test_vectors_that_are_not_finite_are_refused() -> None:
-    with pytest.raises(ValueError, match="not finite have no principal components"):
-        principal_components(np.full((2, 2), np.nan, dtype=np.float32), 1)
-
-
-def test_components_of_another_width_are_refused() -> None:
-    with pytest.raises(ValueError, match="width 3 cannot be removed from vectors of width 4"):
-        remove_components(vectors(2, 4), vectors(1, 3))
 
 
 def test_plain_is_the_last_states_side_by_side() -> None:
@@ -148,19 +110,6 @@ def test_components_of_a_given_set_are_the_same_for_every_batch() -> None:
     np.testing.assert_allclose(np.concatenate([part(0, 3), part(3, 10)]), whole, atol=1e-6)
 
 
-def test_components_of_a_given_set_must_be_fitted() -> None:
-    representation = representation_named("multi-view", components_from="train")
-
-    with pytest.raises(ValueError, match="components must be fitted first"):
-        representation.apply(views("0-SEQ"), "split")
-
-
-def test_a_batch_of_one_loses_all_and_stays_finite() -> None:
-    features = REPRESENTATIONS["multi-view"].apply(views("0-SEQ", rows=1), "similarity")
-
-    assert not features.any()
-
-
 def test_the_mean_of_a_bag_stands_for_its_last_state() -> None:
     words = {"words.mean": vectors(3, 4)}
 
@@ -177,17 +126,6 @@ def test_an_encoder_without_states_gives_its_matrix_for_any_pooling() -> None:
     )
 
     np.testing.assert_array_equal(features, matrix["0-encoder.last"])
-
-
-@pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_multi_view_knows_no_weight_of_a_view(protocol: Protocol) -> None:
-    alike = views("0-DEP", "1-BOW")
-    weighted = {key: 1.5 * matrix if "BOW" in key else matrix for key, matrix in alike.items()}
-    multi_view = REPRESENTATIONS["multi-view"]
-
-    found, expected = multi_view.apply(weighted, protocol), multi_view.apply(alike, protocol)
-
-    np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -207,62 +145,10 @@ def test_views_are_chosen_by_name_or_place(wanted: tuple[str, ...], taken: list[
     assert list(found) == taken
 
 
-def test_one_chosen_view_is_what_it_is_alone() -> None:
-    batch = views("0-SEQ", "1-INV")
-    alone = {key: matrix for key, matrix in batch.items() if key.startswith("1-INV")}
-
-    for protocol in PROTOCOLS:
-        chosen = representation_named("multi-view", views=["INV"]).apply(batch, protocol)
-        expected = REPRESENTATIONS["multi-view"].apply(alone, protocol)
-        np.testing.assert_array_equal(chosen, expected)
-
-
-def test_components_are_fitted_on_the_chosen_views_alone() -> None:
-    representation = representation_named("multi-view", views=["LIN"], components_from="train")
-    assert list(representation.fit(views("0-SEQ", "1-LIN"), "split")) == ["1-LIN"]
-
-
 @pytest.mark.parametrize("view", ["0-LIN", "1-BOW", "2-INV", "words"])
 def test_views_without_order_have_a_mean_for_their_last_state(view: str) -> None:
     keys = REPRESENTATIONS["multi-view"].keys(views(view), "folds")
     assert keys == {view: (f"{view}.max", f"{view}.mean", f"{view}.min")}
-
-
-@pytest.mark.parametrize("view", ["0-SEQ", "1-DEP", "2-CONST", "my-LIN", "0-encoderINV"])
-def test_other_views_have_a_last_state(view: str) -> None:
-    assert REPRESENTATIONS["plain"].keys(views(view), "split") == {view: (f"{view}.last",)}
-
-
-@pytest.mark.parametrize(
-    ("wanted", "message"),
-    [
-        (["CONST"], r"views: no view 'CONST'; the encoder's are 0-SEQ, 1-SEQ, 2-LIN"),
-        (["SEQ"], "views: several views are called SEQ; give one of 0-SEQ, 1-SEQ"),
-        (["LIN", "2-LIN"], r"views: views \['LIN', '2-LIN'\] name 2-LIN twice"),
-        (["words"], "views: no view 'words'"),
-    ],
-)
-def test_views_that_cannot_be_chosen_are_named(wanted: list[str], message: str) -> None:
-    batch = {**views("0-SEQ", "1-SEQ", "2-LIN"), "words.mean": vectors(6, 4)}
-    representation = representation_named("multi-view", views=wanted)
-
-    with pytest.raises(ValueError, match=f"multi-view: representation setting {message}"):
-        representation.apply(batch, "split")
-
-
-def test_a_view_of_an_encoder_that_gives_one_matrix_is_not_to_be_had() -> None:
-    with pytest.raises(ValueError, match="no view 'SEQ'; the encoder's are 0-encoder"):
-        representation_named("plain", views=["SEQ"]).keys(["0-encoder.last"], "split")
-
-
-def test_words_are_joined_beside_the_chosen_views() -> None:
-    batch = {**views("0-SEQ", "1-LIN"), "words.mean": vectors(6, 3, seed=9)}
-    representation = representation_named("plain", views=["LIN"], join_words=True)
-
-    features = representation.apply(batch, "split")
-
-    expected = np.concatenate([batch["1-LIN.mean"], batch["words.mean"]], axis=1)
-    np.testing.assert_array_equal(features, expected)
 
 
 def test_impossible_choices_are_found_from_widths_alone() -> None:
@@ -273,13 +159,6 @@ def test_impossible_choices_are_found_from_widths_alone() -> None:
         representation.check(widths, "similarity")
     replace(representation, views=("BOW",)).check(widths, "similarity")
     replace(representation, unsupervised_combine="concatenate").check(widths, "similarity")
-
-
-def test_what_takes_all_views_is_written_as_before_views_could_be_chosen() -> None:
-    assert "views" not in REPRESENTATIONS["multi-view"].to_dict()
-    chosen = representation_named("multi-view", views=["SEQ", "1-LIN"])
-    assert chosen.to_dict()["views"] == ["SEQ", "1-LIN"]
-    assert Representation.from_dict(chosen.to_dict()) == chosen
 
 
 @pytest.mark.parametrize(
@@ -313,29 +192,6 @@ def test_words_are_joined_after_projection() -> None:
     assert representation.word_poolings() == ("mean",)
 
 
-def test_words_beside_an_encoder_are_left_out_unless_joined() -> None:
-    batch = {**views("0-DEP"), "words.mean": vectors(6, 3)}
-
-    assert REPRESENTATIONS["plain"].keys(batch, "split") == {"0-DEP": ("0-DEP.last",)}
-
-
-def test_a_bag_is_not_joined_with_itself() -> None:
-    with pytest.raises(ValueError, match="a bag of words cannot be joined with itself"):
-        representation_named("plain", join_words=True).keys(["words.mean"], "split")
-
-
-def test_a_missing_pooling_names_the_remedy() -> None:
-    with pytest.raises(ValueError, match=r"view 0-DEP has no pooling \['mean'\].*encode with"):
-        REPRESENTATIONS["multi-view"].keys(["0-DEP.last"], "similarity")
-
-
-def test_views_of_different_widths_are_not_averaged() -> None:
-    batch = {"0-DEP.mean": vectors(3, 4), "1-BOW.mean": vectors(3, 5)}
-
-    with pytest.raises(ValueError, match="different widths cannot be averaged"):
-        REPRESENTATIONS["multi-view"].apply(batch, "similarity")
-
-
 def test_a_representation_survives_json() -> None:
     representation = representation_named("multi-view", project_to_width=5, join_words=True)
 
@@ -363,17 +219,6 @@ def test_impossible_settings_are_named(changes: dict[str, Any], message: str) ->
         representation_named("plain", **changes)
 
 
-def test_an_unknown_preset_lists_the_known_ones() -> None:
-    with pytest.raises(ValueError, match="unknown representation 'best'; known: plain, multi-view"):
-        representation_named("best")
-
-
-def test_more_components_than_dimensions_are_refused() -> None:
-    vectors = np.random.default_rng(0).standard_normal((9, 4)).astype(np.float32)
-    with pytest.raises(ValueError, match="5 components cannot be removed from vectors 4 wide"):
-        principal_components(vectors, 5)
-
-
 def test_random_projection_is_seeded_and_keeps_to_the_glorot_bound() -> None:
     projected = random_projection(np.eye(6, dtype=np.float32), 10, seed=3)
     assert projected.shape == (6, 10)
@@ -394,21 +239,6 @@ def test_a_random_projection_keeps_inner_products_in_expectation(width: int) -> 
     np.testing.assert_allclose(mean, vectors @ vectors.T, atol=0.35)
 
 
-def test_cosines_of_projections_come_near_the_vectors_own_as_these_grow_wider() -> None:
-    vectors = np.random.default_rng(0).standard_normal((40, 6)).astype(np.float32)
-
-    def cosines(of: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-        unit = of / np.linalg.norm(of, axis=1, keepdims=True)
-        found: npt.NDArray[np.float32] = unit @ unit.T
-        return found
-
-    def error(width: int) -> float:
-        projected = [random_projection(vectors, width, seed=seed) for seed in range(5)]
-        return float(np.mean([np.abs(cosines(one) - cosines(vectors)) for one in projected]))
-
-    assert error(4000) < 0.2 * error(40)
-
-
 def test_a_projection_in_place_has_its_inner_products_in_as_few_dimensions() -> None:
     vectors = np.random.default_rng(0).standard_normal((9, 6)).astype(np.float32)
 
@@ -417,17 +247,3 @@ def test_a_projection_in_place_has_its_inner_products_in_as_few_dimensions() -> 
     wide = random_projection(vectors, 40, seed=3)
     assert placed.shape == (9, 6)
     np.testing.assert_allclose(placed @ placed.T, wide @ wide.T, rtol=1e-4, atol=1e-4)
-
-
-def test_a_projection_to_no_larger_width_has_no_place_of_its_own() -> None:
-    with pytest.raises(ValueError, match="6 is no larger width than 6"):
-        projected_in_place(np.eye(6, dtype=np.float32), 6, seed=0)
-
-
-@pytest.mark.parametrize(("width", "expected"), [(40, 6), (4, 4)])
-def test_only_a_larger_width_is_placed(width: int, expected: int) -> None:
-    batch = {"0-DEP.last": np.random.default_rng(0).standard_normal((5, 6)).astype(np.float32)}
-    plain = representation_named("plain", project_to_width=width)
-
-    assert plain.apply(batch, "split", in_place=True).shape == (5, expected)
-    assert plain.apply(batch, "split").shape == (5, width)

@@ -22,7 +22,6 @@ from models.report.html.sections import (
     Page,
     Paragraph,
     Section,
-    Strong,
     Subheading,
     Table,
 )
@@ -34,19 +33,19 @@ HOSTILE = "<script>alert(1)</script></svg></style> \x1b[2J \u202e & \"q\" 'r' <b
 SHOWN = "<script>alert(1)</script></svg></style> \\x1b[2J \\u202e & \"q\" 'r' <b>"
 
 
-def drawing(words: str = "a", width: float = 300) -> Drawing:
-    return Drawing("dots", words, words, width, 100.0, element("circle", {"r": 2.5}))
+def drawing(words: str = "a") -> Drawing:
+    return Drawing("dots", words, words, 300.0, 100.0, element("circle", {"r": 2.5}))
 
 
 def page_of(words: str) -> Page:
     parts = (
-        Paragraph.of(words, Strong(words), Code(words)),
+        Paragraph.of(words, Code(words)),
         Subheading(words),
         Bullets((words,)),
         Facts(((words, words), ("path", Code(words)))),
         CodeBlock(words, "sh"),
         Table.of(words, [words, "n"], [[words, Cell(words, "better", words)]]),
-        Figure(words, (drawing(words), drawing(words, 900))),
+        Figure(words, (drawing(words), drawing(words))),
         Folded(words, (Paragraph.of(words),)),
     )
     return Page(words, [words, words], [Section(words, parts), Section(words, parts)])
@@ -157,10 +156,6 @@ def test_a_row_has_a_cell_a_column() -> None:
         Table.of("t", ["a", "b"], [["x"]])
 
 
-def test_the_same_page_gives_the_same_text() -> None:
-    assert html_page(page_of("a")) == html_page(page_of("a"))
-
-
 def _luminance(color: str) -> float:
     parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
@@ -179,6 +174,5 @@ def test_text_and_marks_stand_out_from_their_ground(theme: str) -> None:
     for ground in ("ground", "raised"):
         for words in ("ink", "muted", "link", "better", "worse"):
             assert contrast(colors[words], colors[ground]) >= 4.5, (words, ground)
-    assert contrast(colors["ink"], colors["band"]) >= 4.5
-    for mark in (*(f"c{n}" for n in range(8)), *(f"o{n}" for n in range(6))):
+    for mark in (f"c{n}" for n in range(8)):
         assert contrast(colors[mark], colors["raised"]) >= 3, mark

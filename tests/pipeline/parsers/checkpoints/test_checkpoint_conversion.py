@@ -270,48 +270,6 @@ def test_a_folder_with_something_else_in_it_is_left_alone(
     assert (folder / "transformer" / "notes.txt").read_text() == "mine"
 
 
-def test_only_conversions_that_were_killed_are_cleared_away(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    checkpoint, folder = tmp_path / "any.pt", tmp_path / "out"
-    checkpoint.write_bytes(b"?")
-    # As one leaves it that is killed while its parser moves into place.
-    killed = folder / ".converting-killed" / "parser"
-    killed.mkdir(parents=True)
-    (killed / "parser.json").write_text("{}")
-    (folder / "weights.safetensors").write_bytes(b"of the killed one")
-
-    def build(running: ConversionJob) -> str:
-        with pytest.raises(ValueError, match="another process converts a checkpoint into it"):
-            convert_checkpoint(str(checkpoint), folder, sha256=trusted(checkpoint))
-        for name in ("weights.safetensors", "parser.json"):
-            (Path(running.folder) / name).write_text("new")
-        return "checksum"
-
-    monkeypatch.setattr(convert_module, "run_isolated", build)
-    assert convert_checkpoint(str(checkpoint), folder, sha256=trusted(checkpoint)) == "checksum"
-    found = {path.name: path.read_text() for path in folder.iterdir()}
-    assert found == {"weights.safetensors": "new", "parser.json": "new"}
-
-
-def test_a_parser_is_put_into_place_whole_or_not_at_all(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    checkpoint, folder = tmp_path / "any.pt", tmp_path / "out"
-    checkpoint.write_bytes(b"?")
-
-    def build(running: ConversionJob) -> str:
-        (Path(running.folder) / "weights.safetensors").write_text("new")
-        (Path(running.folder) / "parser.json").write_text("new")
-        (folder / "parser.json").mkdir()  # which no file can be renamed to
-        return "checksum"
-
-    monkeypatch.setattr(convert_module, "run_isolated", build)
-    with pytest.raises(IsADirectoryError):
-        convert_checkpoint(str(checkpoint), folder, sha256=trusted(checkpoint))
-    assert [path.name for path in folder.iterdir()] == ["parser.json"]
-
-
 def test_a_released_folder_brings_its_transformers_files_along(tmp_path: Path) -> None:
     hub = tiny_bert(tmp_path / "hub")
     content = torch.load(benepar_file(tmp_path, hub))

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchmarks.chaos.hostile_checkpoints import (
+from pipeline.parsers.checkpoints.torch_file import read_torch_file
+from tests.support.hostile_checkpoints import (
     attribute_program,
     legacy_file,
     module_program,
@@ -18,7 +19,6 @@ from benchmarks.chaos.hostile_checkpoints import (
     tensor_program,
     torch_zip,
 )
-from pipeline.parsers.checkpoints.torch_file import read_torch_file
 
 ONE = {"data/0": b"\0\0\0\0"}
 

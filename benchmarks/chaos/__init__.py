@@ -1,1 +1,0 @@
-"""A campaign that kills, fills, damages and deceives the system, and counts what it survives."""

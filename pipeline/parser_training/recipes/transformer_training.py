@@ -1,0 +1,198 @@
+"""Trains supar's biaffine dependency model over a transformer, from CoNLL-U treebanks.
+
+The transformer goes on learning from where its folder's weights end (Devlin et al. 2019, "BERT",
+section 3.2); the scorers above it are new and learn faster. Such a parser is large and slow beside
+one over words and characters, and better: a teacher for one (`joint_trees`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+from torch import Tensor
+
+from pipeline.base.config_fields import Config, Count, Positive, ShareBelow1
+from pipeline.parser_training.dependency.loss import GoldSentences, GoldTrees, loss_of_states
+from pipeline.parser_training.dependency.treebank_training import TreebankTraining
+from pipeline.parser_training.epochs.optimizer import OptimizerConfig, ParameterGroup
+from pipeline.parser_training.epochs.training import (
+    ParserTrainingConfig,
+    check_known,
+    check_sizes_given,
+)
+from pipeline.parsers.adapters.folder_files import TRANSFORMER_FOLDER
+from pipeline.parsers.dependency.model import Network
+from pipeline.parsers.dependency.subwords import SubwordReader
+from pipeline.parsers.dependency.transformer_adapter import TransformerDependencyParser
+from pipeline.parsers.dependency.transformer_model import (
+    TRANSFORMER_ENCODER,
+    TransformerDependencyModel,
+    load_transformer_dependency_model,
+    new_transformer_dependency_model,
+    save_transformer_dependency_model,
+    transformer_inside,
+    with_dropouts,
+)
+from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
+from pipeline.trees.treebanks import TreebankSentence
+
+
+@dataclass(frozen=True)
+class ScorerSizes(Config):
+    """Widths of what stands above the transformer."""
+
+    called: ClassVar[str] = "scorer size"
+
+    arc_mlp: Count = 256
+    relation_mlp: Count = 96
+    mixed_layers: Count = 4
+    """Of the transformer, the last ones, whose weighted mean is read."""
+
+
+@dataclass(frozen=True)
+class ScorerDropouts(Config):
+    """Probabilities with which parts above the transformer are switched off in training."""
+
+    called: ClassVar[str] = "dropout"
+
+    encoder: ShareBelow1 = 0.1
+    mlp: ShareBelow1 = 0.33
+
+
+@dataclass(frozen=True)
+class TransformerTrainingConfig(ParserTrainingConfig):
+    """What determines a trained dependency parser with a transformer; the best epoch has the best
+    LAS. ``batch_tokens`` counts subwords, those of altered sentences roughly."""
+
+    transformer: Path | None = None
+    """Folder of the transformer, as transformers' ``save_pretrained`` writes it; none where an
+    initial parser has one."""
+    sizes: ScorerSizes = field(default_factory=ScorerSizes)
+    dropouts: ScorerDropouts = field(default_factory=ScorerDropouts)
+    optimizer: OptimizerConfig = field(
+        default_factory=lambda: OptimizerConfig(
+            num_epochs=5, learning_rate=1e-4, warmup_epochs=0.3, adam_betas=(0.9, 0.98)
+        )
+    )
+    scorer_rate: Positive = 10.0
+    """How many times the transformer's learning rate the scorers' is."""
+
+    def _check_together(self) -> None:
+        super()._check_together()
+        if self.transformer is None and self.initial_parser is None:
+            raise ValueError("give --transformer FOLDER, or --initial PARSER that has one")
+        if self.transformer is not None and self.initial_parser is not None:
+            raise ValueError(
+                "--transformer and --initial are both given, and a parser has a transformer of its "
+                "own; leave one out"
+            )
+
+    @property
+    def further_files(self) -> tuple[Path, ...]:
+        """Returns those of the transformer."""
+        if self.transformer is None:
+            return ()
+        return tuple(sorted(path for path in self.transformer.iterdir() if path.is_file()))
+
+
+@dataclass(frozen=True)
+class SubwordBatch:
+    """B sentences as subwords, with their trees."""
+
+    subwords: Tensor
+    """``[B, T, F]``, see `SubwordReader`."""
+    trees: GoldTrees
+
+
+class TransformerTraining(TreebankTraining[TransformerTrainingConfig, SubwordBatch]):
+    """A biaffine dependency model over a transformer in training."""
+
+    @staticmethod
+    def sizes_of(parser: Path) -> ScorerSizes:
+        """Returns the parser's."""
+        return _sizes_of(load_transformer_dependency_model(parser)[0])
+
+    def _start(self, sentences: list[TreebankSentence]) -> Network:
+        self._model = _first_model(self.config, sentences)
+        self._reader = SubwordReader(self._model.tokenizer, self._model.subwords)
+        self._gold = GoldSentences(
+            sentences, self._model.relations, altered_share=self.config.altered_share
+        )
+        self._sizes = [self._reader.num_subwords(s.tokens) for s in sentences]
+        return self._model.network
+
+    def _groups(self, network: Network) -> list[ParameterGroup]:
+        inside = list(transformer_inside(network).parameters())
+        known = set(map(id, inside))
+        above = [weight for weight in network.parameters() if id(weight) not in known]
+        return [
+            {"params": inside},
+            {"params": above, "share_of_rate": self.config.scorer_rate},
+        ]
+
+    def _lengths(self) -> Sequence[int]:
+        return self._sizes
+
+    def _batch(self, members: Sequence[int], random: np.random.Generator) -> SubwordBatch:
+        sentences, trees = self._gold.drawn(members, random)
+        return SubwordBatch(self._reader.batch(sentences), trees)
+
+    def _losses(self, batch: SubwordBatch) -> tuple[Tensor, Sequence[Tensor]]:
+        network: Network = self.state.network
+        loss = loss_of_states(network, network.encode(batch.subwords), batch.trees)
+        return loss, [loss]
+
+    def _averaged_model(self) -> TransformerDependencyModel:
+        return replace(self._model, network=self.state.averaged)
+
+    def _averaged_parser(self) -> TransformerDependencyParser:
+        return TransformerDependencyParser(self._averaged_model(), name="dev")
+
+    def save(self, folder: Path) -> str:
+        """Writes the averaged weights as a parser folder and returns its checksum."""
+        return save_transformer_dependency_model(self._averaged_model(), folder)
+
+
+def _first_model(
+    config: TransformerTrainingConfig, sentences: list[TreebankSentence]
+) -> TransformerDependencyModel:
+    """Returns the model before the first step."""
+    relations = DependencyVocabulary.build(sentences, min_word_frequency=1).relations
+    dropouts = {"encoder_dropout": config.dropouts.encoder, "mlp_dropout": config.dropouts.mlp}
+    if config.initial_parser is not None:
+        return _go_on_from(config.initial_parser, config.sizes, relations, dropouts)
+    assert config.transformer is not None
+    if not config.transformer.is_dir():
+        raise ValueError(f"{config.transformer}: no such folder; give that of a transformer")
+    return new_transformer_dependency_model(
+        config.transformer,
+        relations,
+        n_arc_mlp=config.sizes.arc_mlp,
+        n_rel_mlp=config.sizes.relation_mlp,
+        n_bert_layers=config.sizes.mixed_layers,
+        **dropouts,
+    )
+
+
+def _go_on_from(
+    folder: Path, sizes: ScorerSizes, relations: Sequence[str], dropouts: Mapping[str, float]
+) -> TransformerDependencyModel:
+    initial, _ = load_transformer_dependency_model(folder)
+    check_known(folder, "relations", relations, initial.relations)
+    args = initial.network.args
+    if args.encoder != TRANSFORMER_ENCODER:
+        raise ValueError(
+            f"{folder}: its transformer is a feature beside words, which is not trained here; give "
+            f"a parser whose encoder is its transformer"
+        )
+    check_sizes_given(folder, _sizes_of(initial), sizes)
+    return with_dropouts(initial, folder / TRANSFORMER_FOLDER, dropouts)
+
+
+def _sizes_of(model: TransformerDependencyModel) -> ScorerSizes:
+    args = model.network.args
+    return ScorerSizes(args.n_arc_mlp, args.n_rel_mlp, args.n_bert_layers)

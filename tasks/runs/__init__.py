@@ -1,1 +1,0 @@
-"""What is known of runs: the graph of one, why it would run, and the records of those that ran."""

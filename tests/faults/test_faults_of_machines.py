@@ -1,0 +1,228 @@
+"""Kills, a second run, a full disk and flipped bits: nothing is lost, nothing wrong is taken.
+
+TREEVIEWS_FAULT_TRIALS, by default 1, is how often each line of the tables is tried.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import random
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from models.evaluation.derived.build import read_summary
+from models.evaluation.task_result import read_result
+from models.evaluation.tasks.load import read_note, read_sentences
+from models.model.model_folder import load_model
+from models.model.ranks import ALONE
+from models.training.checkpoints import Checkpoint, write_checkpoint
+from models.training.folder import CHECKPOINTS_FOLDER, open_checkpoint
+from models.words.vector_files import load_word_vectors
+from pipeline.base.bundled import BUNDLED_PARSERS
+from pipeline.parsers.load import load_parser
+from pipeline.shards.manifests import read_dataset_manifest
+from pipeline.shards.shards import read_shard
+from tests.faults.tiny_run import arguments, differences, finish, left_running, start
+from tests.support.repository import REPOSITORY
+from tests.support.stories import write_stories
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
+TRIALS = int(os.environ.get("TREEVIEWS_FAULT_TRIALS", "1"))
+STRIKES = (
+    ("SplitParts", "child", 1.0),
+    ("TrainWordVectors", "group", 1.5),
+    ("ParseShard dependencies", "parent", 2.0),
+    ("ParseShard constituents", "group", 2.0),
+    ("TrainEncoders", "parent", 3.0),
+    ("BuildProbing", "group", 0.05),
+    ("EvaluateEncoder", "child", 2.0),
+)
+"""A stage, who is killed in it (see `struck_run`), and the most seconds from its beginning to that.
+
+A killed child leaves the run to go on with what needs it not: only where that is nothing.
+"""
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_stories(tmp_path_factory.mktemp("text"), num_documents=24, num_sentences=15)
+
+
+@pytest.fixture(scope="module")
+def finished(text: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The work folder of a run that nobody disturbed."""
+    work = tmp_path_factory.mktemp("undisturbed") / "work"
+    code, said = finish(start(text, work))
+    assert code == 0, said[-2000:]
+    return work
+
+
+@pytest.mark.parametrize("trial", range(TRIALS))
+def test_a_run_killed_in_every_stage_leaves_what_one_leaves_that_was_not(
+    trial: int, text: Path, finished: Path, tmp_path: Path
+) -> None:
+    chance, work = random.Random(trial), tmp_path / "work"
+    for stage, way, most_seconds in STRIKES:
+        code, said = finish(
+            start(text, work, strike=(way, stage, str(chance.uniform(0, most_seconds))))
+        )
+        assert code > 0 if way == "child" else code == -signal.SIGKILL, (stage, said[-2000:])
+        assert left_running(work, within_seconds=15) == [], stage
+    code, said = finish(start(text, work))
+    assert code == 0, said[-2000:]
+    assert differences(finished, work) == []
+
+
+def test_two_runs_at_once_leave_what_one_leaves(text: Path, finished: Path, tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    runs = [start(text, work, "--workers", "1", *more) for more in ((), ("--threads", "1"))]
+    for code, said in map(finish, runs):
+        assert code == 0, said[-2000:]
+    assert differences(finished, work) == []
+
+
+ON_A_FULL_DISK = r"""
+mount -t tmpfs -o size=64m tmpfs "$1" && cp -a "$2" "$1/work" || exit 77
+for made in evaluation/results 'probing/*' 'models/*' 'corpora/*/dependencies-*' 'corpora/*'; do
+    rm -rf "$1"/work/$made
+    cat /dev/zero > "$1/ballast"
+    truncate -s -12K "$1/ballast"
+    RUN
+    test $? -ne 0 && grep -qi "no space left on\|bytes free" "$3/said" || { cat "$3/said"; exit 1; }
+    rm "$1/ballast"
+done
+RUN
+cp -a "$1/work" "$3/work"
+"""
+"""What each stage has made is removed, from the last to the first, and made on a disk without space
+but for 12 KiB; the run must end and say so. At last there is space again.
+"""
+
+
+@pytest.mark.skipif(not shutil.which("unshare"), reason="needs a disk of its own")
+def test_a_run_on_a_full_disk_says_so_and_finishes_with_space(
+    text: Path, finished: Path, tmp_path: Path
+) -> None:
+    disk, out = tmp_path / "disk", tmp_path / "out"
+    disk.mkdir()
+    out.mkdir()
+    command = [sys.executable, "-m", "luigi", *arguments(text, disk / "work"), "--workers", "1"]
+    script = ON_A_FULL_DISK.replace("RUN", f'{shlex.join(command)} > "$3/said" 2>&1')
+    given = map(str, ("sh", "-c", script, "sh", disk, finished, out))
+    done = subprocess.run(
+        ["unshare", "--user", "--map-root-user", "--mount", *given],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode == 77 or "unshare failed" in done.stderr:
+        pytest.skip(f"no disk of its own: {done.stderr}")
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    assert differences(finished, out / "work") == []
+
+
+def _rows(folder: Path) -> Any:
+    stage = folder.name.partition("-")[0]
+    return read_dataset_manifest(folder, stage), read_shard(folder, stage, 0).to_pylist()
+
+
+def _vectors(folder: Path) -> Any:
+    found = load_word_vectors(folder)
+    return found.words, found.matrix.tobytes()
+
+
+def _model(folder: Path) -> Any:
+    found = load_model(folder)
+    return found.config, _bytes_of(found.state_dict())
+
+
+def _checkpoint(folder: Path) -> Any:
+    found = open_checkpoint(folder.parent.parent, "identity", ALONE)
+    return found and (found.step, found.state, _bytes_of(found.tensors))
+
+
+def _items(folder: Path) -> Any:
+    note = read_note(folder)
+    return note and read_sentences(folder, note).table.to_pylist()
+
+
+def _result(folder: Path) -> Any:
+    return pickle.dumps(read_result(next(folder.glob("[A-Z]*.json"))))
+
+
+def _parser(folder: Path) -> Any:
+    return load_parser(folder, "constituents").checksum
+
+
+def _bytes_of(tensors: dict[str, torch.Tensor]) -> dict[str, bytes]:
+    return {name: tensor.numpy().tobytes() for name, tensor in tensors.items()}
+
+
+CORPUS = "corpora/files-????????????"
+READERS: dict[Callable[[Path], Any], tuple[str, ...]] = {
+    _rows: tuple(
+        f"{CORPUS}/{stage}/{name}"
+        for stage in ("sentences", "dependencies-*", "constituents-*")
+        for name in ("00000.parquet", "00000.json", "manifest.json")
+    ),
+    _vectors: ("vectors/*/vectors.safetensors", "vectors/*/words.parquet"),
+    _model: ("models/*/model.safetensors", "models/*/model.json", "models/*/best/*"),
+    _checkpoint: ("checkpoints/*2/tensors.safetensors", "checkpoints/*2/state.json"),
+    read_summary: ("probing/*/probing.json",),
+    _items: ("probing/*/senteval/*/sentences.parquet", "probing/*/senteval/*/derived.json"),
+    _result: ("evaluation/results/*/[A-Z]*.json",),
+    _parser: ("parser/weights.safetensors", "parser/parser.json", "parser/checksums.json"),
+}
+"""How a user reads a folder, and the files of a run that it reads."""
+
+
+@pytest.mark.parametrize(
+    ("read", "pattern"),
+    [(read, pattern) for read, patterns in READERS.items() for pattern in patterns],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_no_flipped_bit_goes_through(
+    read: Callable[[Path], Any],
+    pattern: str,
+    finished: Path,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """It is refused by name, with a remedy; or what is read is right all the same."""
+    work = shutil.copytree(finished, tmp_path / "work")
+    shutil.copytree(BUNDLED_PARSERS["constituents"], work / "parser")
+    for step in (1, 2):
+        tensors = {"weight": torch.linspace(0, step, 300)}
+        checkpoint = Checkpoint(step, tensors, {"identity": "identity"})
+        write_checkpoint(work / CHECKPOINTS_FOLDER, checkpoint)
+    path = next(work.glob(pattern))
+    expected, whole, chance = read(path.parent), path.read_bytes(), random.Random(0)
+    for _ in range(3 * TRIALS):
+        shutil.copytree(work, tmp_path / "damaged")
+        damaged, place = bytearray(whole), chance.randrange(len(whole))
+        damaged[place] ^= 1 << chance.randrange(8)
+        file = tmp_path / "damaged" / path.relative_to(work)
+        file.write_bytes(damaged)
+        caplog.clear()
+        try:
+            found = read(file.parent)
+        except (ValueError, FileNotFoundError) as error:
+            assert str(file.parent) in str(error)
+            assert re.search("delete|again|restore", str(error))
+        else:
+            went_back = read is _checkpoint and found[0] == 1 and str(file.parent) in caplog.text
+            assert found == expected or went_back, f"byte {place} of {file}"
+        shutil.rmtree(tmp_path / "damaged")

@@ -1,0 +1,206 @@
+"""Sentences with their places in the text that they were cut from."""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import io
+import json
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from pipeline.cleaning.config import CleaningConfig
+from pipeline.shards.manifests import manifest_path, read_dataset_manifest
+from pipeline.shards.shards import read_shard
+from pipeline.sources import plan, tar_file, text_file
+from pipeline.sources.files import TextFiles
+from pipeline.sources.opened_file import FilesConfig
+from pipeline.sources.python_docs import PythonDocs
+from pipeline.text import source_text
+from pipeline.text.source_text import SourceText
+from pipeline.text.split_corpus import PLAN_NAME, CorpusSplit, split_sentences
+from pipeline.text.tokenization import SentenceConfig
+
+TEXT = "".join(
+    f"Owl {number} said “it's naïve”,\nand wrapped  its li\u00adne. We can't\tgo… It slept 😀!\n"
+    + ("\n" if number % 3 else "   \n\n")
+    + ("1 2 3.\n\n" if number % 4 == 0 else "")
+    for number in range(40)
+)
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan, "_target", lambda number: 8)
+    for module in (text_file, tar_file):
+        monkeypatch.setattr(module, "STEP_BYTES", 300)
+
+
+def placed(source: TextFiles, folder: Path, documents: Callable[[str], str]) -> int:
+    """Holds every sentence against its row and its document; returns the number of shards."""
+    split_sentences(source, SentenceConfig(), folder)
+    shards = read_dataset_manifest(folder, "sentences").shards
+    text = SourceText(folder)
+    for shard in shards:
+        rows = read_shard(folder, "sentences", shard.number).to_pylist()
+        found = list(text.sentences(shard.number))
+        assert len(found) == len(rows)
+        for row, sentence in zip(rows, found, strict=True):
+            assert sentence is not None
+            document = documents(row["document_id"])
+            parts = [document[start:end] for start, end in sentence.offsets]
+            assert [part.replace("\u00ad", "") for part in parts] == row["tokens"]
+            assert sentence.text == document[sentence.start :][: len(sentence.text)]
+            assert sentence.words == row["tokens"]
+    return len(shards)
+
+
+@pytest.mark.parametrize(
+    "name, packed", [("a.txt", bytes), ("a.txt.gz", gzip.compress), ("a.txt.bz2", bz2.compress)]
+)
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
+def test_places_are_those_of_the_file_as_python_opens_it(
+    tmp_path: Path, name: str, packed: Callable[[bytes], bytes], line_end: str
+) -> None:
+    (tmp_path / name).write_bytes(packed(TEXT.replace("\n", line_end).encode()))
+    num_shards = placed(TextFiles([tmp_path / name]), tmp_path / "out", lambda _: TEXT)
+    assert num_shards > 3 or line_end == "\r"  # which ends no paragraph for who looks for places
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "latin-1", "shift_jis"])
+def test_places_are_characters_whatever_the_encoding(tmp_path: Path, encoding: str) -> None:
+    kept = TEXT.encode(encoding, "ignore").decode(encoding)
+    (tmp_path / "a.txt").write_bytes(kept.encode(encoding))
+    config = FilesConfig(encoding="utf-8" if encoding == "utf-8-sig" else encoding)
+    assert placed(TextFiles([tmp_path / "a.txt"], config), tmp_path / "out", lambda _: kept) > 3
+
+
+def test_lines_that_are_refused_count_as_characters(tmp_path: Path) -> None:
+    giant = "x" * 1_000 + "\n"
+    lines = [b"The cat sat.\n\n", giant.encode(), b"\n\xff\xfe bad\n\n", b"It slept.\n\n"] * 20
+    (tmp_path / "a.txt").write_bytes(b"".join(lines))
+    text = b"".join(lines).decode("utf-8", "surrogateescape")
+    source = TextFiles([tmp_path / "a.txt"], FilesConfig(max_paragraph_characters=100))
+    assert placed(source, tmp_path / "out", lambda _: text) > 3
+
+
+@pytest.mark.parametrize("paragraphs", ["blank-line", "line"])
+def test_places_in_an_archive_are_those_of_its_texts(tmp_path: Path, paragraphs: str) -> None:
+    members = {"one.txt": TEXT, "two/short.txt": "A dog slept.", "two/three.txt": "\n" + TEXT}
+    with tarfile.open(tmp_path / "web.tar.gz", "w:gz") as archive:
+        for name, text in members.items():
+            header = tarfile.TarInfo(name)
+            header.size = len(text.encode())
+            archive.addfile(header, io.BytesIO(text.encode()))
+    source = TextFiles([tmp_path / "web.tar.gz"], FilesConfig(paragraphs=paragraphs))
+    documents = {f"web.tar.gz/{name}": text for name, text in members.items()}
+    assert placed(source, tmp_path / "out", lambda name: documents[name]) > 3
+
+
+def test_places_in_rows_are_those_of_the_field(tmp_path: Path) -> None:
+    texts = [TEXT[:300], "A dog slept.\r\nIt\rwoke.\r\n\r\nWe went.\r", "One\ntwo. Three."]
+    lines = "".join(json.dumps({"text": text}) + "\n" for text in texts)
+    (tmp_path / "a.jsonl").write_text(lines)
+    parquet.write_table(pa.table({"text": texts}), tmp_path / "b.parquet")
+    paths = [tmp_path / "a.jsonl", tmp_path / "b.parquet"]
+    placed(TextFiles(paths), tmp_path / "out", lambda name: texts[int(name.rpartition(":")[2]) - 1])
+
+
+def test_places_in_csv_are_those_of_the_field(tmp_path: Path) -> None:
+    with (tmp_path / "a.csv").open("w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream).writerows([["text"], [TEXT[:300]], ["A dog, asleep. It woke."]])
+    texts = {"a.csv:1": TEXT[:300], "a.csv:2": "A dog, asleep. It woke."}
+    placed(TextFiles([tmp_path / "a.csv"]), tmp_path / "out", texts.__getitem__)
+
+
+def test_places_in_a_file_of_several_documents_are_in_all_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(text_file, "LONGEST_PIECES", 1_000)
+    (tmp_path / "a.txt").write_text(TEXT)
+    names = set()
+
+    def document(name: str) -> str:
+        names.add(name)
+        return TEXT
+
+    placed(TextFiles([tmp_path / "a.txt"]), tmp_path / "out", document)
+    assert {"a.txt", "a.txt#1"} <= names
+
+
+def test_a_shard_in_the_middle_is_read_alone(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(TEXT)
+    split_sentences(TextFiles([tmp_path / "a.txt"]), SentenceConfig(), tmp_path / "out")
+    (last,) = read_dataset_manifest(tmp_path / "out", "sentences").shards[-1:]
+    for sentence in SourceText(tmp_path / "out").sentences(last.number):
+        assert sentence is not None
+        assert TEXT[slice(*sentence.offsets[0])] == sentence.words[0]
+
+
+def test_a_corpus_with_a_limit_has_the_sentences_of_its_rows(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(TEXT)
+    split_sentences(TextFiles([tmp_path / "a.txt"]), SentenceConfig(limit=7), tmp_path / "out")
+    shards = read_dataset_manifest(tmp_path / "out", "sentences").shards
+    text = SourceText(tmp_path / "out")
+    assert sum(len(list(text.sentences(shard.number))) for shard in shards) == 7
+
+
+def test_what_cleaning_changed_has_no_place_and_the_rest_has(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("The cat sat.\n\nIt was ﬁne.\n\nIt slept.\n")
+    cleaning = CleaningConfig(normalisation="nfkc")
+    corpus = CorpusSplit(
+        TextFiles([tmp_path / "a.txt"]), SentenceConfig(), tmp_path / "out", cleaning
+    )
+    corpus.begin()
+    corpus.split_all()
+    found = [sentence and sentence.start for sentence in SourceText(tmp_path / "out").sentences(0)]
+    assert found == [0, None, 27]
+
+
+@pytest.mark.parametrize("number", [0, 3])
+def test_a_text_that_changed_is_refused(tmp_path: Path, number: int) -> None:
+    (tmp_path / "a.txt").write_text(TEXT)
+    split_sentences(TextFiles([tmp_path / "a.txt"]), SentenceConfig(), tmp_path / "out")
+    text = SourceText(tmp_path / "out")
+    (tmp_path / "a.txt").write_text("The dog sat still.\n")
+    with pytest.raises(ValueError, match=r"a\.txt: gone, or no longer the text that .*put it back"):
+        list(text.sentences(number))
+    (tmp_path / "a.txt").unlink()
+    with pytest.raises(ValueError, match=r"a\.txt: gone, or no longer the text that .*put it back"):
+        list(SourceText(tmp_path / "out").sentences(number))
+
+
+def test_a_shard_without_its_manifest_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("The cat sat.\n")
+    split_sentences(TextFiles([tmp_path / "a.txt"]), SentenceConfig(), tmp_path / "out")
+    text = SourceText(tmp_path / "out")
+    manifest_path(tmp_path / "out", 0).unlink()
+    with pytest.raises(ValueError, match=r"00000\.json: not there; `treeviews inspect check"):
+        list(text.sentences(0))
+
+
+@pytest.mark.slow
+def test_a_text_that_was_taken_out_of_markup_has_no_places(tmp_path: Path) -> None:
+    split_sentences(PythonDocs(), SentenceConfig(limit=3), tmp_path / "out")
+    with pytest.raises(ValueError, match="python-docs: its text is taken out of other text"):
+        list(SourceText(tmp_path / "out").sentences(0))
+
+
+def test_other_rules_and_a_missing_plan_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.txt").write_text("The cat sat.\n")
+    split_sentences(TextFiles([tmp_path / "a.txt"]), SentenceConfig(), tmp_path / "out")
+    with monkeypatch.context() as patch:
+        patch.setattr(source_text, "describe_splitter", lambda config: {"tokenization_version": 9})
+        with pytest.raises(ValueError, match="rules of another release"):
+            SourceText(tmp_path / "out")
+    (tmp_path / "out" / PLAN_NAME).unlink()
+    with pytest.raises(FileNotFoundError, match="which text these sentences are of"):
+        SourceText(tmp_path / "out")

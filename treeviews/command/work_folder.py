@@ -1,0 +1,77 @@
+"""``treeviews list`` and ``diff``: what stands in a work folder, and how two of it differ."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from treeviews.command.output import AsJson, print_json
+
+_DEFAULT = Path("data/work")
+_WorkFolder = Annotated[Path, typer.Option(help="Folder that holds everything runs make.")]
+_Compared = Annotated[
+    str, typer.Argument(help="A folder, or what `treeviews list` calls one; a model that ships.")
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds both subcommands."""
+    app.command("list")(list_folder)
+    app.command("diff")(diff)
+
+
+def list_folder(work_folder: _WorkFolder = _DEFAULT, as_json: AsJson = False) -> None:
+    """List corpora, models, results, reports and tables, and the models that ship."""
+    from dataclasses import asdict
+
+    from models.listing import listed, shipped_models, size_in_words
+    from models.report.markdown import markdown_table
+
+    is_there = work_folder.is_dir() or work_folder != _DEFAULT
+    found = [*shipped_models(), *(listed(work_folder) if is_there else [])]
+    if as_json:
+        print_json([asdict(one) for one in found])
+        return
+    rows = [
+        (
+            one.kind,
+            one.name,
+            one.about,
+            one.text,
+            f"{datetime.fromtimestamp(one.made):%Y-%m-%d %H:%M}" if one.made else "",
+            one.score,
+            size_in_words(one.num_bytes),
+        )
+        for one in found
+    ]
+    heads = ("kind", "name", "what", "from the text", "made", "main score", "size")
+    print(markdown_table(heads, rows, num_text_columns=6))
+
+
+def diff(
+    first: _Compared,
+    second: _Compared,
+    work_folder: _WorkFolder = _DEFAULT,
+    as_json: AsJson = False,
+) -> None:
+    """Show two folders side by side: settings that differ, and main scores."""
+    from models.listing import difference
+    from models.report.markdown import markdown_table
+
+    found = difference(first, second, work_folder)
+    if as_json:
+        print_json(found)
+        return
+    for title, pairs in found.items():
+        rows = [(name, *map(_cell, pair)) for name, pair in pairs.items()]
+        print(markdown_table((title, first, second), rows) if rows else f"{title}: no difference")
+        print()
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return "" if value is None else str(value)
