@@ -32,6 +32,7 @@ from pipeline.base.json_files import read_json
 from pipeline.shards.listing import num_listed
 from pipeline.shards.manifests import MANIFEST_NAME, read_dataset_manifest, stands_whole
 from pipeline.shards.schema import SCHEMA_VERSION
+from tasks.checks import Check, CheckedTask, check_work_folder
 from tasks.display.channel import report
 from tasks.failures import Failure, ToldFailure, is_refused
 
@@ -44,7 +45,7 @@ RUN_ID = secrets.token_hex(4)
 _announced: list[Path] = []
 
 
-class ReportingTask(luigi.Task):
+class ReportingTask(CheckedTask):
     """A task whose progress the Luigi page shows, and that is alone at what it writes.
 
     Its id names the run, so that a central scheduler takes the tasks of two runs for different
@@ -179,6 +180,10 @@ class Artefact(ReportingTask):
         significant=False,
         description="Where parsers and models run: cpu, cuda, or auto: cuda where there is one.",
     )
+
+    def checks(self) -> list[Check]:
+        """Refuses a work folder in which nothing can be made."""
+        return [lambda: check_work_folder(Path(self.work_folder))]
 
     def content(self) -> dict[str, Any]:
         """Returns everything that determines the output's content, as JSON-serialisable values."""
@@ -341,9 +346,8 @@ def checksum(path: Path, *, names: tuple[str, ...] = ()) -> str:
     files = [path] if path.is_file() else [path / name for name in names]
     missing = [file.name for file in files if not file.is_file()]
     if missing or not files:
-        raise FileNotFoundError(
-            f"{path}: {'lacks ' + ', '.join(missing) if missing else 'not a file'}; check the path"
-        )
+        what = f"lacks {', '.join(missing)}" if path.is_dir() and missing else "not a file"
+        raise FileNotFoundError(f"{path}: {what}; check the path")
     return digest_of({file.name: remembered_sha256(file) for file in files})
 
 

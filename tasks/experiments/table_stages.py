@@ -7,6 +7,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
 
+import luigi
+
 from models.evaluation.tasks.declarations import task_named
 from models.evaluation.tasks.load import why_absent
 from models.experiments.columns import chosen_columns
@@ -23,9 +25,11 @@ from models.experiments.declaration import (
 )
 from pipeline.base.mistakes import did_you_mean
 from tasks.artefact import Artefact
+from tasks.checks import Check
 from tasks.evaluation_data import DownloadSentEval
 from tasks.expansion import ExpandVocabulary
 from tasks.experiments.parameters import ExperimentParameters, second_corpus_of, seeds_of
+from tasks.sentences import SplitSentences
 from tasks.senteval import EvaluateEncoder
 from tasks.training import TrainEncoders
 
@@ -125,6 +129,14 @@ class TableStages(ExperimentParameters, Artefact):
             ValueError: no whole numbers.
         """
         return seeds_of(self.random_seeds, "random-seeds")
+
+    def checks(self) -> list[Check]:
+        """Refuses what cannot be made; see `check`."""
+        return [*super().checks(), self.check]
+
+    def checked(self) -> list[luigi.Task]:
+        """Returns the sentences and the data; the trainings are checked as they are declared."""
+        return [self.clone(SplitSentences), self.clone(DownloadSentEval)]
 
     def check(self) -> None:
         """Refuses what cannot be made, before anything is.

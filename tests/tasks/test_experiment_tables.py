@@ -32,7 +32,6 @@ from tasks import (
 )
 from tasks.experiments.make_table import MakeTable
 from tasks.experiments.tables import TABLES
-from tasks.preflight.checks import preflight
 from tasks.senteval import EvaluateEncoder
 from tests.support.parsed_corpora import write_vectors
 from tests.support.stories import write_stories
@@ -282,13 +281,6 @@ def test_a_mistake_is_told_before_any_work_begins(
 ) -> None:
     with pytest.raises(ValueError, match=said):
         TableOfMultiViewSimilarity(**run, **given).complete()
-
-
-def test_all_mistakes_of_tables_are_told_by_the_checks_before_a_run(run: dict[str, Any]) -> None:
-    found = preflight([PaperTables(**run, width=7), Sweep(**run, grid={"hidden_size": [4, 4]})])
-
-    assert any("hidden_size must be even" in refusal for refusal in found.refusals)
-    assert any("hidden_size has 4 twice" in refusal for refusal in found.refusals)
 
 
 @pytest.mark.parametrize(
