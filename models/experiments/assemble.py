@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from models.experiments.cells import held_out_accuracy, measured_cell, over_values
+from models.experiments.cells import held_out_accuracy, measured_cell
 from models.experiments.columns import Column, Fact
 from models.experiments.declaration import Experiment, NotHere, Row, Scale, Trained
-from models.experiments.marks import LEVEL, marked, tested
 from models.experiments.published import PAPERS, PublishedRow, published_beside
 from models.experiments.remarks import remarks
 from models.experiments.result_table import (
@@ -23,21 +22,14 @@ from models.experiments.scored_rows import Measured, ScoredRow, TrainingRecord, 
 
 HERE = "here"
 _DIGITS: dict[Fact, int] = {"dimensions": 0, "parameters": 0, "hours": 2}
-MEASURES = ("orthonormality", "temperature")
-"""What an objective may measure at the last step."""
 
 
 def assembled(measured: Measured) -> ResultTable:
-    """Returns the table.
-
-    Raises:
-        ValueError: rows were scored on different data.
-    """
+    """Returns the table."""
     experiment = measured.experiment
     by_title = {one.row.full_title: one for one in measured.rows}
-    baseline = by_title.get(measured.baseline)
     rows = tuple(
-        _table_row(experiment, row, by_title.get(row.full_title), baseline, measured)
+        _table_row(experiment, row, by_title.get(row.full_title), measured)
         for row in experiment.rows
     )
     return ResultTable(
@@ -46,8 +38,6 @@ def assembled(measured: Measured) -> ResultTable:
         tables=experiment.tables,
         columns=tuple(map(_heading, experiment.columns)),
         rows=_with_best(measured, rows),
-        baseline=measured.baseline if baseline else "",
-        level=LEVEL,
         notes=(*_papers(rows), *remarks(measured)),
         trainings=tuple(map(_training_line, measured.trainings)),
     )
@@ -66,15 +56,11 @@ def _heading(column: Column) -> Heading:
 
 
 def _table_row(
-    experiment: Experiment,
-    row: Row,
-    scored: ScoredRow | None,
-    baseline: ScoredRow | None,
-    measured: Measured,
+    experiment: Experiment, row: Row, scored: ScoredRow | None, measured: Measured
 ) -> TableRow:
     not_here = row.encoder.reason if isinstance(row.encoder, NotHere) else ""
     not_here = not_here or measured.missing.get(row.full_title, "")
-    lines = [] if scored is None else [_measured_line(measured, scored, baseline)]
+    lines = [] if scored is None else [_measured_line(measured, scored)]
     lines += _published_lines(experiment, row)
     return TableRow(
         row.title,
@@ -86,13 +72,10 @@ def _table_row(
     )
 
 
-def _measured_line(measured: Measured, row: ScoredRow, baseline: ScoredRow | None) -> Line:
+def _measured_line(measured: Measured, row: ScoredRow) -> Line:
     columns = measured.experiment.columns
-    cells = [measured_cell(row, column, measured.absent) for column in columns]
-    if baseline is not None and baseline is not row:
-        found = tested(row, baseline)
-        cells = [marked(cell, column, found) for cell, column in zip(cells, columns, strict=True)]
-    return Line(HERE, True, row.scale, tuple(cells))
+    cells = tuple(measured_cell(row, column, measured.absent) for column in columns)
+    return Line(HERE, True, row.scale, cells)
 
 
 def _published_lines(experiment: Experiment, row: Row) -> list[Line]:
@@ -167,11 +150,6 @@ def comparable_held_out(trainings: Sequence[TrainingRecord]) -> bool:
 def _training_line(record: TrainingRecord) -> TrainingLine:
     summary = record.summaries[0]
     final = summary["held_out"]["final"]
-    measures = {
-        name: over_values([float(one["final_measures"][name]) for one in record.summaries])
-        for name in MEASURES
-        if all(name in one.get("final_measures", {}) for one in record.summaries)
-    }
     return TrainingLine(
         name=record.training.name,
         preset=record.training.preset,
@@ -185,7 +163,6 @@ def _training_line(record: TrainingRecord) -> TrainingLine:
         steps=summary["steps"],
         held_out=held_out_accuracy(record.summaries),
         chance=100.0 * final["chance"] if final["num_sentences"] else None,
-        measures=measures,
         seconds=sum(one["seconds"] for one in record.summaries),
         changed=record.changed,
     )

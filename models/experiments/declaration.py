@@ -166,8 +166,6 @@ class Note:
     text: str
     columns: tuple[str, ...] = ()
     """Said where one of these is a column; () says it whatever the columns are."""
-    of_published: bool = False
-    """Said where the papers' figures stand in the table."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from models.experiments.declaration import Scale
 from pipeline.base.json_files import read_json, write_sealed_json
 
 FORMAT = "treeviews table"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 _REMEDY = "delete it and make the table again"
 
 
@@ -32,10 +32,6 @@ class Cell:
     low: float | None = None
     """Of the bootstrap interval of a single seed; None over several, and of facts."""
     high: float | None = None
-    p: float | None = None
-    """Corrected, of the difference from the baseline; None where that was not tested."""
-    against_baseline: Literal["", "better", "worse"] = ""
-    """Where p is below the table's level."""
     reason: str = ""
     """Why there is no figure; empty where none belongs here, as a baseline has no hours."""
 
@@ -109,8 +105,6 @@ class TrainingLine:
     """Accuracy on held-out sentences, in percent."""
     chance: float | None
     """Of that, in percent."""
-    measures: Mapping[str, Cell]
-    """What the objective measured at the last step."""
     seconds: float
     """Of all seeds together."""
     changed: Mapping[str, tuple[Any, Any]]
@@ -127,53 +121,9 @@ class ResultTable:
     """Of the papers."""
     columns: tuple[Heading, ...]
     rows: tuple[TableRow, ...]
-    baseline: str = ""
-    """Full title of the row that the others are tested against; empty where none is."""
-    level: float = 0.05
     notes: tuple[str, ...] = ()
     """Sentences: what figures are, what is absent and why, how ours differ from the papers'."""
     trainings: tuple[TrainingLine, ...] = field(default_factory=tuple)
-
-
-_BASELINE = ", the baseline"
-
-
-def main_scores(table: ResultTable) -> dict[str, float]:
-    """Returns the scores that a table is known by: its best row's, and its baseline's.
-
-    They are of the first column of scores that has any; none where nothing was scored. The best row
-    is the best of the trained ones, where there are such, as in `exports.outcome.headline`.
-    """
-    measured = [
-        (row, line.cells)
-        for row in table.rows
-        for line in row.lines[:1]
-        if line.measured and not row.not_here
-    ]
-    for place, heading in enumerate(table.columns):
-        values = {row: cells[place].value for row, cells in measured}
-        scores = {row: value for row, value in values.items() if value is not None}
-        if heading.is_fact or not scores:
-            continue
-        by_title = {row.full_title: value for row, value in scores.items()}
-        trained = [row.full_title for row in scores if row.is_trained]
-        trained = [title for title in trained if title != table.baseline]
-        candidates = trained or list(by_title)
-        best = (min if heading.lower_is_better else max)(candidates, key=by_title.__getitem__)
-        kind = f"{'trained ' if trained else ''}row{'' if len(candidates) == 1 else 's'}"
-        found = {f"{heading.name} of {best}, best of {len(candidates)} {kind}": by_title[best]}
-        if table.baseline in by_title and table.baseline != best:
-            found[f"{heading.name} of {table.baseline}{_BASELINE}"] = by_title[table.baseline]
-        return found
-    return {}
-
-
-def name_in_brief(name: str) -> str:
-    """Returns the name of a score of `main_scores` without the title of its row; others whole."""
-    if name.endswith(_BASELINE):
-        return "baseline"
-    score, of, row = name.partition(" of ")
-    return score if of and ", best of " in row else name
 
 
 def write_table(path: Path, table: ResultTable) -> None:
@@ -200,8 +150,6 @@ def read_table(path: Path) -> ResultTable:
             tables=tuple(value["tables"]),
             columns=tuple(Heading(**one) for one in value["columns"]),
             rows=tuple(map(_row, value["rows"])),
-            baseline=value["baseline"],
-            level=value["level"],
             notes=tuple(value["notes"]),
             trainings=tuple(map(_training, value["trainings"])),
         )
@@ -226,7 +174,6 @@ def _training(value: Mapping[str, Any]) -> TrainingLine:
     made = {
         "views": tuple(value["views"]),
         "held_out": Cell(**value["held_out"]),
-        "measures": {name: Cell(**cell) for name, cell in value["measures"].items()},
         "changed": {name: (old, new) for name, (old, new) in value["changed"].items()},
     }
     return TrainingLine(**{**value, **made})

@@ -19,7 +19,7 @@ from models.experiments.exports.latex import latex
 from models.experiments.exports.outcome import headline
 from models.experiments.exports.page import table_page
 from models.experiments.published import published_beside
-from models.experiments.result_table import main_scores, read_table, write_table
+from models.experiments.result_table import read_table, write_table
 from models.experiments.scored_rows import Measured, ScoredRow, Summary, TrainingRecord
 from models.report.html.page import html_page
 from models.report.markdown import markdown_page
@@ -32,7 +32,7 @@ from tasks.experiments.table_stages import TableStages
 from tasks.senteval import EvaluateEncoder
 from tasks.training import TrainEncoders
 
-TABLE_VERSION = 3
+TABLE_VERSION = 4
 """Raised when the same results would give another table."""
 NOT_OF_THE_PRESET = ("seed", "held_out_fraction", "held_out_seed", "held_out_unit")
 """Fields of a training that have parameters of their own and that no paper gives."""
@@ -56,7 +56,6 @@ class MakeTable(TableStages):
 
         Those of joined models and of data that are not there yet are named in `run`.
         """
-        _ = self.baseline_row
         trainings = {
             task.digest: task
             for row in self.here()
@@ -69,13 +68,6 @@ class MakeTable(TableStages):
             *([] if data is None else [data]),
             *self._present_evaluations(self.here(joined=False)),
         ]
-
-    def later(self) -> list[Artefact]:
-        """Returns the evaluations that `run` asks for, once all models are there."""
-        trainings = [one for one in self.requires() if isinstance(one, TrainEncoders)]
-        if not all(Path(one.output().path).exists() for one in trainings):
-            return []
-        return [*self._present_evaluations(self.here())]
 
     def _evaluations(
         self, rows: list[Row], tasks: Collection[str] | None = None
@@ -109,7 +101,6 @@ class MakeTable(TableStages):
             "table_version": TABLE_VERSION,
             "declaration": digest_of(asdict(self.experiment)),
             "published": digest_of({"rows": beside}),
-            "baseline": self.baseline_row,
             "trainings": list(dict.fromkeys(trainings)),
             "missing": sorted(self.missing),  # the reasons hold paths of this machine
             "rows": [stage.digest for stage in self._evaluations(self.here(joined=False))],
@@ -118,10 +109,6 @@ class MakeTable(TableStages):
     def place(self) -> Path:
         """Returns the folder of the table."""
         return self.work_folder / "experiments" / self.experiment.name
-
-    def scores(self) -> dict[str, float]:
-        """Returns what a run of this table is known by, see `main_scores`."""
-        return main_scores(read_table(self.folder / self.marker))
 
     def complete(self) -> bool:
         """Returns whether the table stands, made of the results that there are now.
@@ -178,7 +165,6 @@ class MakeTable(TableStages):
             rows,
             self._records(),
             text_of(self, self._first_training()),
-            self.baseline_row,
             self.missing,
             self.absent(),
         )

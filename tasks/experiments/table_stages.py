@@ -23,7 +23,6 @@ from models.experiments.declaration import (
     Training,
     Untrained,
 )
-from pipeline.base.mistakes import did_you_mean
 from tasks.artefact import Artefact
 from tasks.checks import Check
 from tasks.evaluation_data import DownloadSentEval
@@ -85,31 +84,6 @@ class TableStages(ExperimentParameters, Artefact):
         return row
 
     @cached_property
-    def baseline_row(self) -> str:
-        """Full title of the row that the others are tested against; empty for none.
-
-        Raises:
-            ValueError: no such row.
-        """
-        asked = self.baseline.strip()
-        if asked.lower() == "none":
-            return ""
-        if not asked:
-            found = (row.full_title for row in self.experiment.rows if row.encoder == WORDS)
-            return next(found, "")
-        measured = [row for row in self.experiment.rows if not isinstance(row.encoder, NotHere)]
-        titles = [row.full_title for row in measured]
-        matching = [row.full_title for row in measured if asked == row.title]
-        found_title = asked if asked in titles else next(iter(matching), None)
-        if found_title is None:
-            meant = did_you_mean(asked, known=titles)
-            raise ValueError(
-                f"--baseline {asked!r} is no row of the table {self.experiment.name}{meant}; its "
-                f"rows are {'; '.join(titles)}"
-            )
-        return found_title
-
-    @cached_property
     def all_seeds(self) -> tuple[int, ...]:
         """The seeds to train with.
 
@@ -142,10 +116,9 @@ class TableStages(ExperimentParameters, Artefact):
         """Refuses what cannot be made, before anything is.
 
         Raises:
-            ValueError: a parameter that cannot be, trainings that cannot be or are the same, or a
-                baseline that is no row.
+            ValueError: a parameter that cannot be, or trainings that cannot be or are the same.
         """
-        _ = (self.experiment, self.all_seeds, self.untrained_seeds, self.baseline_row)
+        _ = (self.experiment, self.all_seeds, self.untrained_seeds)
 
     # What is made.
 

@@ -9,7 +9,6 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-from models.experiments.result_table import name_in_brief
 from models.training.logs import duration
 from pipeline.base.foreign_text import printable
 from tasks.runs.folders import bytes_below
@@ -168,7 +167,7 @@ def score_in_words(score: RecordedScore) -> str:
 
 def score_in_brief(score: RecordedScore) -> str:
     """Returns a score as `score_in_words` does, of a table without the title of its row."""
-    return f"{printable(name_in_brief(score.name))} {_figure(score)}"
+    return f"{printable(score.name)} {_figure(score)}"
 
 
 def _figure(score: RecordedScore) -> str:

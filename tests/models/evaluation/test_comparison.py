@@ -15,7 +15,6 @@ from models.evaluation.comparison import (
     ComparisonConfig,
     Test,
     compare,
-    main_differences,
 )
 from models.evaluation.protocols.outcome import Predictions
 from models.evaluation.scores import score_intervals
@@ -72,28 +71,6 @@ def test_each_task_is_compared_by_its_main_score() -> None:
         ("MR", "accuracy"),
         ("STS14", "pearson_mean"),
     ]
-
-
-def test_main_differences_are_those_of_the_comparison() -> None:
-    def seeds(name: str, share: float, noise: float, number: int) -> list[dict[str, Result]]:
-        made = []
-        for seed in range(number):
-            one = {"MR": answers(90, share, seed=seed), "STS14": similarities(90, noise, seed=seed)}
-            related = replace(
-                result(similarities(60, noise, seed=seed, subsets=1), task("R", "relatedness")),
-                setup=replace(SETUP, encoder=EncoderIdentity(name, f"{name}-{seed}", seed)),
-            )
-            made.append({**results(name, one, seed=seed), "R": related})
-        return made
-
-    first, second = seeds("a", 0.8, 1.0, 2), seeds("b", 0.7, 1.2, 1)
-    how = Resampling(num_resamples=300)
-
-    whole = compare(first, second, ComparisonConfig(correction="none", resampling=how))
-
-    expected = {row.task: (row.difference.value, row.p) for row in whole.tasks}
-    found = {one.task: (one.difference, one.p) for one in main_differences(first, second, how)}
-    assert found == expected and set(found) == {"MR", "STS14", "R"}
 
 
 def test_all_scores_are_those_of_whole_tasks() -> None:
