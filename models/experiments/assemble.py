@@ -152,7 +152,6 @@ def _training_line(record: TrainingRecord) -> TrainingLine:
     final = summary["held_out"]["final"]
     return TrainingLine(
         name=record.training.name,
-        preset=record.training.preset,
         views=tuple(summary["views"]),
         objective=summary["objective"],
         num_parameters=summary["num_parameters"],
@@ -164,5 +163,4 @@ def _training_line(record: TrainingRecord) -> TrainingLine:
         held_out=held_out_accuracy(record.summaries),
         chance=100.0 * final["chance"] if final["num_sentences"] else None,
         seconds=sum(one["seconds"] for one in record.summaries),
-        changed=record.changed,
     )

@@ -91,7 +91,6 @@ class TrainingLine:
     """How one training of the table went; figures are over its seeds."""
 
     name: str
-    preset: str
     views: tuple[str, ...]
     objective: str
     num_parameters: int
@@ -107,8 +106,6 @@ class TrainingLine:
     """Of that, in percent."""
     seconds: float
     """Of all seeds together."""
-    changed: Mapping[str, tuple[Any, Any]]
-    """Fields that differ from the preset, which is the paper's: the preset's value, and ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +171,5 @@ def _training(value: Mapping[str, Any]) -> TrainingLine:
     made = {
         "views": tuple(value["views"]),
         "held_out": Cell(**value["held_out"]),
-        "changed": {name: (old, new) for name, (old, new) in value["changed"].items()},
     }
     return TrainingLine(**{**value, **made})

@@ -25,7 +25,7 @@ from tests.support.repository import REPOSITORY
 
 SHA256 = "0" * 64
 RUN_QUICKLY = (
-    *("encode", "evaluate", "compare", "inspect", "presets", "parse", "--version"),
+    *("encode", "evaluate", "compare", "inspect", "parse", "--version"),
     *("vectors", "vocabulary"),
 )
 """Subcommands whose examples take seconds on the prepared folder, and are run."""

@@ -160,4 +160,4 @@ def test_tables_check_what_they_train(given: dict[str, Any]) -> None:
         [PaperTables(**given, width=7), Sweep(**given, grid={"hidden_size": [4, 4]})]
     )
     assert any("hidden_size must be even" in sentence for sentence in told)
-    assert any("hidden_size has 4 twice" in sentence for sentence in told)
+    assert any("the cell hidden_size 4 twice" in sentence for sentence in told)

@@ -215,7 +215,7 @@ def test_a_sweep_trains_every_cell_with_every_seed(run: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"grid": {"hidden_size": [4, 4]}}, "hidden_size has 4 twice"),
+        ({"grid": {"hidden_size": [4, 4]}}, "the cell hidden_size 4 twice"),
         ({"grid": {"learning_rate": [1, 1.0]}}, "are the same; leave one out"),
         ({"grid": {"hidden_size": [4]}, "width": 4}, "--grid and --changes both set hidden_size"),
         ({"grid": {"width": [4]}}, "unknown training setting"),

@@ -28,7 +28,6 @@ from treeviews.command import (
     inspect,
     models,
     parse,
-    presets,
     run,
     runs,
     status,
@@ -62,7 +61,6 @@ evaluate.add_to(app)
 compare.add_to(app)
 inspect.add_to(app)
 models.add_to(app)
-presets.add_to(app)
 data.add_to(app)
 vectors.add_to(app)
 vocabulary.add_to(app)

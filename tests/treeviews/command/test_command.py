@@ -20,7 +20,7 @@ from tests.support.saved_models import write_model
 from tests.support.shard_files import write_rows
 from treeviews.command import main
 
-SUBCOMMANDS = ("run", "encode", "evaluate", "compare", "inspect", "models", "presets", "data")
+SUBCOMMANDS = ("run", "encode", "evaluate", "compare", "inspect", "models", "data")
 MOST_CPU_SECONDS = 0.5
 
 
