@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import luigi
-from luigi.parameter import ParameterVisibility
 
 from pipeline.base.atomic_files import (
     RUN_LOCK,
@@ -80,19 +79,6 @@ class ReportingTask(CheckedTask):
         failure = Failure.of(self, exception)
         trace = told("".join(traceback.format_exception(exception)), keep_lines=True)
         return ToldFailure(f"{failure.sentence}\n\n{trace}", failure)
-
-    def _get_param_visibilities(self) -> dict[str, int]:
-        """Returns which parameters Luigi's page shows: those that differ from their defaults.
-
-        The others are handed over, too, so that the task can be made anew from them.
-        """
-        shown = super()._get_param_visibilities()
-        for name, parameter in self.get_params():
-            default = parameter._default
-            has_one = default is not luigi.parameter._no_value
-            if name in shown and has_one and getattr(self, name) == parameter.normalize(default):
-                shown[name] = ParameterVisibility.HIDDEN.serialize()
-        return shown
 
     def held(self, lock: Path, *, shared: bool = False) -> AbstractContextManager[None]:
         """Holds a lock for the time of a ``with`` block; says for whom it waits.
