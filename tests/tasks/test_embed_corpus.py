@@ -64,9 +64,8 @@ def test_an_encoder_of_trees_requires_their_parses_and_no_others(text: Path) -> 
     }
 
 
-@pytest.mark.parametrize(
-    "encoder", [pytest.param("english-trees", marks=pytest.mark.slow), FUNCTION]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("encoder", ["english-trees", FUNCTION])
 def test_a_part_of_which_all_text_is_refused_is_embedded_as_no_row(
     encoder: str, text: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -133,9 +133,8 @@ def test_luigis_own_command_ends_alike_and_a_users_own_code_counts_more(here: Pa
         assert "Traceback" not in said
 
 
-@pytest.mark.parametrize("level", ["INFO", "DEBUG"])
-def test_what_waits_for_a_file_that_nobody_makes_is_not_done(here: Path, level: str) -> None:
-    module = ("--module", "tests.support.supplied_stages", "--log-level", level)
+def test_what_waits_for_a_file_that_nobody_makes_is_not_done(here: Path) -> None:
+    module = ("--module", "tests.support.supplied_stages")
     ended = luigi_command("MadeOfSupplied", "--folder", str(here), *module, here=here)
     assert ended.returncode == 1
     told = f"MadeOfSupplied: not run, as {here}/supplied.txt is not there and no stage makes it"

@@ -307,18 +307,6 @@ def test_a_treebank_that_changes_gives_another_parser(tmp_path: Path) -> None:
     assert TrainDependencyParser(**parameters).output().path != before
 
 
-def tasks_under(root: luigi.Task) -> list[luigi.Task]:
-    """Every task instance of the graph, also those that share an id."""
-    found: list[luigi.Task] = []
-    waiting = [root]
-    while waiting:
-        task = waiting.pop()
-        if not any(task is other for other in found):
-            found.append(task)
-            waiting += task.deps()
-    return found
-
-
 def test_a_task_that_luigi_makes_anew_has_its_whole_address_and_tells_none(tmp_path):
     url = "https://me:hunter2@host/x?token=q"
     task = SplitSentences(source="url", url=url, sha256="0" * 64, work_folder=tmp_path)
