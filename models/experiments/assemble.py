@@ -110,41 +110,23 @@ def _published_scale(experiment: Experiment, row: Row, found: PublishedRow) -> S
 
 
 def _with_best(measured: Measured, rows: Sequence[TableRow]) -> tuple[TableRow, ...]:
-    """Returns the rows, of which the best one says so, by the first fact that all trained have."""
-    experiment = measured.experiment
-    candidates = [
-        place for place, row in enumerate(experiment.rows) if isinstance(row.encoder, Trained)
-    ]
-    for fact in experiment.best_by:
-        if fact == "held-out accuracy" and not comparable_held_out(measured.trainings):
-            continue
-        found = {
-            place: measured_cell(one, Column(fact, fact=fact)).value
-            for place in candidates
-            for one in measured.rows
-            if one.row.full_title == experiment.rows[place].full_title
-        }
-        values = {place: value for place, value in found.items() if value is not None}
-        if values and len(values) == len(candidates):
-            best = max(values, key=lambda place: values[place])
-            return tuple(
-                replace(row, chosen_by=fact) if place == best else row
-                for place, row in enumerate(rows)
-            )
-    return tuple(rows)
-
-
-def comparable_held_out(trainings: Sequence[TrainingRecord]) -> bool:
-    """Returns whether held-out accuracies are shares of the same thing.
-
-    They are where objectives are the same and chance is: of a larger batch a neighbour is harder to
-    pick.
-    """
-    kinds = {
-        (one.summaries[0]["objective"], one.summaries[0]["held_out"]["final"]["chance"])
-        for one in trainings
+    """Returns the rows, of which the best trained one says so, if all of these have the fact."""
+    fact = measured.experiment.best_by
+    trained = {
+        row.full_title for row in measured.experiment.rows if isinstance(row.encoder, Trained)
     }
-    return len(kinds) <= 1
+    values = {
+        one.row.full_title: measured_cell(one, Column("", fact=fact)).value
+        for one in measured.rows
+        if fact is not None and one.row.full_title in trained
+    }
+    known = {title: value for title, value in values.items() if value is not None}
+    if not known or known.keys() != trained:
+        return tuple(rows)
+    best = max(known, key=known.__getitem__)
+    return tuple(
+        replace(row, chosen_by=str(fact)) if row.full_title == best else row for row in rows
+    )
 
 
 def _training_line(record: TrainingRecord) -> TrainingLine:

@@ -10,13 +10,11 @@ from models.evaluation.task_result import TaskResult
 from models.experiments.columns import MEAN_SIMILARITY, SIMILARITY, columns
 from models.experiments.declaration import Note, NotHere, Published, Row, Trained, Training
 from models.experiments.result_table import Cell, ResultTable, read_table, write_table
-from models.experiments.scored_rows import TrainingRecord
 from tests.support.evaluation_examples import result, similarities, task
 from tests.support.scored_tables import (
     GENERATIVE,
     MEAN,
     OURS,
-    SUMMARY,
     experiment,
     scored,
     scores,
@@ -126,42 +124,22 @@ def test_facts_are_those_of_the_model_and_its_training() -> None:
 OTHER = Row("other", Trained(Training("other", "B-G", changes={"epochs": 2})))
 
 
-def best_of(*rows: tuple[Row, float, float], **changed: object) -> list[str]:
-    """Returns what rows are chosen by: given with development score and held-out accuracy."""
+def best_of(*rows: tuple[Row, float]) -> list[str]:
+    """Returns what rows are chosen by: given with their development scores."""
     made = []
-    for number, (row, development, held_out) in enumerate(rows):
-        results = scores(0.7 + number / 100)
-        one: TaskResult = results["MR"]
-        results["MR"] = replace(one, outcome=replace(one.outcome, dev_score=development or None))
-        results["STS14"] = replace(
-            results["STS14"], outcome=replace(results["STS14"].outcome, dev_score=None)
-        )
-        summary = SUMMARY | {
-            "held_out": {"final": {"accuracy": held_out, "chance": 0.5, "num_sentences": 9}}
-        }
-        made.append(scored(row, results, summaries=((summary,),)))
-    declared = replace(
-        experiment(*(row for row, _, _ in rows)), best_by=("development score", "held-out accuracy")
-    )
-    return [row.chosen_by for row in small_table(*made, declared=declared, **changed).rows]
+    for row, development in rows:
+        results = scores(0.7)
+        for name, score in (("MR", development or None), ("STS14", None)):
+            one: TaskResult = results[name]
+            results[name] = replace(one, outcome=replace(one.outcome, dev_score=score))
+        made.append(scored(row, results))
+    declared = replace(experiment(*(row for row, _ in rows)), best_by="development score")
+    return [row.chosen_by for row in small_table(*made, declared=declared).rows]
 
 
 def test_the_best_row_is_that_of_the_highest_development_score() -> None:
-    assert best_of((OURS, 70.0, 0.9), (OTHER, 80.0, 0.1)) == ["", "development score"]
-
-
-def test_without_development_scores_held_out_accuracy_chooses() -> None:
-    assert best_of((OURS, 0.0, 0.9), (OTHER, 0.0, 0.1)) == ["held-out accuracy", ""]
-
-
-def test_held_out_accuracies_of_unlike_chance_choose_nothing() -> None:
-    other = SUMMARY | {"held_out": {"final": {"accuracy": 0.9, "chance": 0.1, "num_sentences": 9}}}
-    records = tuple(
-        TrainingRecord(training, (summary,), {})
-        for training, summary in ((GENERATIVE, SUMMARY), (Training("other", "B-G"), other))
-    )
-
-    assert best_of((OURS, 0.0, 0.9), (OTHER, 0.0, 0.1), trainings=records) == ["", ""]
+    assert best_of((OURS, 70.0), (OTHER, 80.0)) == ["", "development score"]
+    assert best_of((OURS, 0.0), (OTHER, 0.0)) == ["", ""]
 
 
 # What is said below.

@@ -178,7 +178,7 @@ def test_latex_has_the_rules_of_booktabs(table: ResultTable) -> None:
         ("~^|<>", r"\textasciitilde{}\textasciicircum{}\textbar{}\textless{}\textgreater{}"),
         ("[1, 2]", "{}[1, 2]"),
         ("80.0 ± 0.3", r"80.0 $\pm$ 0.3"),
-        ("‖UUᵀ − I‖ – é", r"$\Vert$UU$^\top$ $-$ I$\Vert$ -- é"),
+        ("a − b – é", r"a $-$ b -- é"),
         ("two\nlines", "two lines"),
         ('say "so"', "say ''so''"),
         ("\x1b[1m", r"\textbackslash{}x1b[1m"),
