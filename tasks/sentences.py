@@ -20,10 +20,11 @@ from pipeline.downloads.connection import file_name_of
 from pipeline.downloads.download import MAX_BYTES, DownloadConfig, check_sha256, download
 from pipeline.downloads.hub_dataset import TEXT_FOLDER
 from pipeline.shards.manifests import read_dataset_manifest, stands_whole
-from pipeline.sources.file_list import SUFFIXES, is_compressed
+from pipeline.sources.file_list import SUFFIXES, Format, is_compressed
 from pipeline.sources.files import TextFiles
 from pipeline.sources.opened import DECLARED, config_of, source_of
 from pipeline.sources.streams import Source
+from pipeline.sources.text_file import LONGEST_PIECES
 from pipeline.storage.location import portable_address
 from pipeline.storage.split_job import StoredSplitJob, fetch_shards
 from pipeline.storage.stored_job import make_stored_shards
@@ -48,8 +49,8 @@ UNREAD = (
     *("missing_text", "bad_row", "bad_json", "giant_line", "giant_paragraph"),
 )
 """Reasons of refusals that lie in files rather than in sentences."""
-_TABLES = SUFFIXES["parquet"] + SUFFIXES["arrow"]
-"""Whose bytes say little of how much text they hold."""
+_PACKED: tuple[Format, ...] = ("parquet", "arrow", "tar")
+"""Formats whose bytes say little of how much text they hold."""
 _LEAST_BYTES = 2
 """Of a sentence: a letter and what parts it from the next."""
 PARTS_SUFFIX = "-parts"
@@ -78,6 +79,11 @@ _CONCERNS = {
         None, "rows that are documents", ("files", "url", "umbc", "amazon-books", "hf")
     ),
 }
+
+
+def _is_packed(path: Path) -> bool:
+    is_packed = any(path.suffix.lower() in SUFFIXES[name] for name in _PACKED)
+    return is_packed or is_compressed(path)
 
 
 class DownloadCorpus(ReportingTask):
@@ -166,14 +172,16 @@ class SplitSentences(CorpusParameters, ShardStage):
             return read_dataset_manifest(self.folder).rows
         most = float(self.limit or "inf")
         paths = self._known_files()
-        if not paths or any(is_compressed(path) or path.suffix in _TABLES for path in paths):
+        if not paths or self.text_format in _PACKED or any(map(_is_packed, paths)):
             return most
         return min(most, sum(path.stat().st_size for path in paths) / _LEAST_BYTES)
 
     def is_one_document(self) -> bool:
         """Returns whether the text is known to be one document."""
         paths = self._known_files()
-        return len(paths) == 1 and self.opened_source.streams()[0].is_one_document
+        if len(paths) != 1 or _is_packed(paths[0]) or paths[0].stat().st_size > LONGEST_PIECES:
+            return False
+        return self.opened_source.streams()[0].is_one_document
 
     def requires(self) -> list[luigi.Task]:
         """Returns the download where the source is one; nothing is made for a wrong parameter."""

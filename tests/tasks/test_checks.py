@@ -126,7 +126,8 @@ def test_a_gpu_is_missed_by_what_computes_on_one_here(
     assert mistakes_in(unused) == []
     assert mistakes_in([ParseDependencies(**given | {"device": "cuda"})]) == []
     # What is trained is trained here, before the embedding.
-    for task in (ParseDependencies(**second), EmbedCorpus(**on_ray, encoder="trained")):
+    here = (ParseDependencies(**second), EmbedCorpus(**second))
+    for task in (*here, EmbedCorpus(**on_ray, encoder="trained")):
         assert "has 1 CUDA device " in mistakes_in([task])[0]
 
 
