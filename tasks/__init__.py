@@ -8,7 +8,6 @@ from tasks.embedding import EmbedCorpus, EmbedShard
 from tasks.evaluation_data import DownloadSentEval
 from tasks.evaluation_table import EvaluateAll
 from tasks.expansion import ExpandVocabulary
-from tasks.experiments.comparison import CompareFrameworks
 from tasks.experiments.paper_tables import PaperTables
 from tasks.experiments.sweep import Sweep
 from tasks.experiments.tables import (
@@ -40,7 +39,6 @@ from tasks.workflows import RunAll
 
 __all__ = [
     "BuildProbing",
-    "CompareFrameworks",
     "ConvertParser",
     "CountShard",
     "CountVocabulary",

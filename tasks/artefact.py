@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import luigi
-from luigi.parameter import ParameterVisibility
 
 from pipeline.base.atomic_files import (
     RUN_LOCK,
@@ -30,6 +29,7 @@ from pipeline.base.job import run_job_process
 from pipeline.base.json_files import read_json
 from pipeline.shards.manifests import stands_whole
 from pipeline.shards.schema import SCHEMA_VERSION
+from tasks.checks import Check, CheckedTask, check_work_folder
 from tasks.display import report
 from tasks.failures import Failure, ToldFailure, is_refused
 
@@ -42,7 +42,7 @@ RUN_ID = secrets.token_hex(4)
 _announced: list[Path] = []
 
 
-class ReportingTask(luigi.Task):
+class ReportingTask(CheckedTask):
     """A task whose progress the Luigi page shows, and that is alone at what it writes.
 
     Its id names the run, so that a central scheduler takes the tasks of two runs for different
@@ -77,19 +77,6 @@ class ReportingTask(luigi.Task):
         failure = Failure.of(self, exception)
         trace = told("".join(traceback.format_exception(exception)), keep_lines=True)
         return ToldFailure(f"{failure.sentence}\n\n{trace}", failure)
-
-    def _get_param_visibilities(self) -> dict[str, int]:
-        """Returns which parameters Luigi's page shows: those that differ from their defaults.
-
-        The others are handed over, too, so that the task can be made anew from them.
-        """
-        shown = super()._get_param_visibilities()
-        for name, parameter in self.get_params():
-            default = parameter._default
-            has_one = default is not luigi.parameter._no_value
-            if name in shown and has_one and getattr(self, name) == parameter.normalize(default):
-                shown[name] = ParameterVisibility.HIDDEN.serialize()
-        return shown
 
     def held(self, lock: Path, *, shared: bool = False) -> AbstractContextManager[None]:
         """Holds a lock for the time of a ``with`` block; says for whom it waits.
@@ -169,6 +156,10 @@ class Artefact(ReportingTask):
         significant=False,
         description="Where parsers and models run: cpu, cuda, or auto: cuda where there is one.",
     )
+
+    def checks(self) -> list[Check]:
+        """Refuses a work folder in which nothing can be made."""
+        return [lambda: check_work_folder(Path(self.work_folder))]
 
     def content(self) -> dict[str, Any]:
         """Returns everything that determines the output's content, as JSON-serialisable values."""
@@ -279,9 +270,8 @@ def checksum(path: Path, *, names: tuple[str, ...] = ()) -> str:
     files = [path] if path.is_file() else [path / name for name in names]
     missing = [file.name for file in files if not file.is_file()]
     if missing or not files:
-        raise FileNotFoundError(
-            f"{path}: {'lacks ' + ', '.join(missing) if missing else 'not a file'}; check the path"
-        )
+        what = f"lacks {', '.join(missing)}" if path.is_dir() and missing else "not a file"
+        raise FileNotFoundError(f"{path}: {what}; check the path")
     return digest_of({file.name: remembered_sha256(file) for file in files})
 
 

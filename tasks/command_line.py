@@ -30,6 +30,7 @@ from pipeline.base.foreign_text import told
 from pipeline.base.mistakes import DONE, FAILED, did_you_mean
 from tasks import failures
 from tasks.artefact import ReportingTask, announce_nothing
+from tasks.checks import mistakes_in
 from tasks.display import shown
 from tasks.ending import (
     failure_lines,
@@ -185,14 +186,9 @@ def _told_run(run: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _check_before(tasks: Sequence[luigi.Task]) -> None:
-    """Has the run end here if it cannot be, and tells what may not end well."""
-    from tasks.preflight.checks import preflight
-
-    findings = preflight(tasks)
-    for sentence in findings.warnings:
-        logger.warning("%s", sentence)
-    if findings.refusals:
-        failures.refuse_run(tasks[0].task_family, findings.refusals)
+    """Has the run end here if it cannot be."""
+    if refusals := mistakes_in(tasks):
+        failures.refuse_run(tasks[0].task_family, refusals)
 
 
 def _check_settings() -> None:

@@ -9,6 +9,7 @@ import luigi
 
 from pipeline.downloads.hub_dataset import DATASET_FILE, FetchJob, HubDataset
 from tasks.artefact import Artefact, run_job
+from tasks.checks import Check, check_installed
 
 TEXT_FIELD = luigi.OptionalParameter(
     default=None,
@@ -51,6 +52,10 @@ class FetchDataset(DatasetParameters, Artefact):
             text_field=self.text_field or "text",
             revision=self.dataset_revision,
         )
+
+    def checks(self) -> list[Check]:
+        """Refuses to fetch without the library."""
+        return [*super().checks(), lambda: check_installed("datasets", "source hf", "corpora")]
 
     def content(self) -> dict[str, Any]:
         """Returns what the text is; of a folder, its files' checksum."""

@@ -25,6 +25,7 @@ from pipeline.shards.manifests import ShardRange
 from pipeline.shards.schema import EMBEDDINGS
 from pipeline.storage.shared_shards import SharedShards
 from tasks.artefact import Artefact
+from tasks.checks import Check, check_device
 from tasks.derived_shards import DerivedStage
 from tasks.evaluated_encoder import EncoderParameters, EvaluatedEncoder
 from tasks.parsing import ParseStage
@@ -126,6 +127,10 @@ class EmbedCorpus(EncoderParameters, DerivedStage):
             place = find_parser(stage, record, None if chosen is None else chosen.folder)
             parses[stage] = self.clone(PARSE_STAGES[stage], **{OPTION_OF_STAGE[stage]: place})
         return parses
+
+    def checks(self) -> list[Check]:
+        """Refuses a device that is not there."""
+        return [*super().checks(), lambda: check_device(self.device, self.engine)]
 
     def requires(self) -> dict[str, Artefact]:
         """Returns the sentences, the parses that the encoder reads, and what makes the encoder."""

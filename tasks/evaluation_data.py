@@ -26,6 +26,7 @@ from pipeline.downloads.evaluation_data import (
 )
 from pipeline.text.tokenization import TOKENIZATION_VERSION
 from tasks.artefact import Artefact, checksum
+from tasks.checks import Check
 from tasks.parameters import EvaluationDataParameters
 
 RUN_BEGAN_AT = time.time()
@@ -60,6 +61,11 @@ class DownloadSentEval(EvaluationDataParameters, Artefact):
     def chosen(self) -> tuple[Dataset, ...]:
         """The sets that are asked for."""
         return datasets_named(self.datasets)
+
+    def checks(self) -> list[Check]:
+        """Refuses a folder that holds no such data."""
+        own = [lambda: check_data_folder(Path(self.senteval_data))] if self.senteval_data else []
+        return [*super().checks(), *own]
 
     def requires(self) -> list[luigi.Task]:
         """Returns nothing; refuses sets that there are none of before the work begins.

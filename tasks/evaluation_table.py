@@ -51,6 +51,14 @@ class EvaluateAll(SentEvalStage):
             *ready,
         ]
 
+    def _check_encoder(self) -> None:
+        """Refuses unknown tasks; the encoders' own stages check these."""
+        self.declared(self.tasks)
+
+    def checked(self) -> list[luigi.Task]:
+        """Returns one stage an encoder, also where some cannot be."""
+        return [self.clone(EvaluateEncoder, encoder=encoder) for encoder in self.encoders]
+
     def requires(self) -> list[EvaluateEncoder]:
         """Returns one stage an encoder.
 

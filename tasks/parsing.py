@@ -20,6 +20,7 @@ from pipeline.storage.parse_job import StoredParseJob, read_parser_files
 from pipeline.storage.shared_shards import SharedShards
 from pipeline.storage.stored_job import SentFiles
 from tasks.artefact import Artefact
+from tasks.checks import Check, check_device
 from tasks.derived_shards import DerivedStage
 from tasks.parameters import ParserParameters
 from tasks.parsers import UsedParser, used_parser
@@ -82,6 +83,18 @@ class ParseStage(ParserParameters, DerivedStage):
                 "run again, or restore the parser"
             )
         return checksum_of_parser_folder(self.parser_folder)
+
+    def checks(self) -> list[Check]:
+        """Refuses a parser that is not there or of another kind, and a device that is not."""
+        return [
+            *super().checks(),
+            lambda: self.used_parser,
+            lambda: check_device(self.device, self.engine),
+        ]
+
+    def checked(self) -> list[luigi.Task]:
+        """Returns the sentences, whatever is said of the parser."""
+        return [self.sentences]
 
     def requires(self) -> dict[str, Artefact]:
         """Returns the stage that writes the sentences, and what makes the parser."""

@@ -27,12 +27,14 @@ from pipeline.base.json_files import read_json
 from pipeline.parsers.adapters.folder_files import read_scores
 from pipeline.shards.manifests import read_dataset_manifest
 from tasks.artefact import Artefact
+from tasks.checks import Check
 from tasks.ending import command_line
 from tasks.evaluated_encoder import EncoderParameters
 from tasks.evaluation_table import EvaluateAll
 from tasks.parameters import SentEvalParameters
 from tasks.parsing import ParseStage
 from tasks.probing_text import BuildProbing
+from tasks.sentences import SplitSentences
 from tasks.senteval import EvaluateEncoder
 from tasks.training import TrainEncoders
 from tasks.word_vectors import UsedVectors
@@ -113,6 +115,36 @@ class WriteReport(ReportParameters, SentEvalParameters, EncoderParameters, Artef
             return None
         task: EvaluateAll = self.clone(EvaluateAll)
         return task
+
+    def checks(self) -> list[Check]:
+        """Refuses seeds and probing tasks that cannot be."""
+        return [*super().checks(), lambda: self.seeds, self._check_probing]
+
+    def checked(self) -> list[luigi.Task]:
+        """Returns the stages whose parameters are this one's, too."""
+        scored = [] if self.evaluation is None else [self.evaluation]
+        return [self.clone(TrainEncoders), self.probing, *scored]
+
+    def _check_probing(self) -> None:
+        """Refuses a text of which no probing task could be built.
+
+        Raises:
+            ValueError: it is one document, of which all is held out or none, or far too short.
+        """
+        config, sentences = self.probing.config, self.clone(SplitSentences)
+        if config.held_out_unit == "document" and sentences.is_one_document():
+            raise ValueError(
+                "the text is one document, so nothing would be held out of the training, or all of "
+                "it; give --held-out-unit block, or more documents"
+            )
+        # What is held out is near to the share that is asked for, and hardly ever twice as much.
+        most = sentences.most_sentences() * min(1.0, 2 * config.held_out_fraction)
+        if most < sum(config.minimal_sizes.values()):
+            raise ValueError(
+                "the text is too short for any probing task, each of which takes "
+                f"{sum(config.minimal_sizes.values())} held-out sentences at least; give more text "
+                f"or a higher --limit, {config.hold_out.remedy}"
+            )
 
     def requires(self) -> dict[str, Any]:
         """Returns everything the report reads, also what its rows were made from."""

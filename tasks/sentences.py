@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -18,9 +19,12 @@ from pipeline.cleaning.language import check_language
 from pipeline.downloads.connection import file_name_of
 from pipeline.downloads.download import MAX_BYTES, DownloadConfig, check_sha256, download
 from pipeline.downloads.hub_dataset import TEXT_FOLDER
-from pipeline.shards.manifests import stands_whole
+from pipeline.shards.manifests import read_dataset_manifest, stands_whole
+from pipeline.sources.file_list import SUFFIXES, Format, is_compressed
+from pipeline.sources.files import TextFiles
 from pipeline.sources.opened import DECLARED, config_of, source_of
 from pipeline.sources.streams import Source
+from pipeline.sources.text_file import LONGEST_PIECES
 from pipeline.storage.location import portable_address
 from pipeline.storage.split_job import StoredSplitJob, fetch_shards
 from pipeline.storage.stored_job import make_stored_shards
@@ -29,6 +33,7 @@ from pipeline.text.split_corpus import PLAN_NAME, CorpusSplit
 from pipeline.text.split_parts import DUPLICATES_FOLDER
 from pipeline.text.tokenization import SentenceConfig
 from tasks.artefact import ReportingTask, ShardStage
+from tasks.checks import Check, check_installed
 from tasks.cleaning import FindDuplicates
 from tasks.datasets import FetchDataset
 from tasks.engine_parameters import AddressParameter, Sha256Parameter
@@ -44,6 +49,10 @@ UNREAD = (
     *("missing_text", "bad_row", "bad_json", "giant_line", "giant_paragraph"),
 )
 """Reasons of refusals that lie in files rather than in sentences."""
+_PACKED: tuple[Format, ...] = ("parquet", "arrow", "tar")
+"""Formats whose bytes say little of how much text they hold."""
+_LEAST_BYTES = 2
+"""Of a sentence: a letter and what parts it from the next."""
 PARTS_SUFFIX = "-parts"
 """Of the folder in a storage with shards of whole parts, of a corpus that is to be cut."""
 
@@ -70,6 +79,11 @@ _CONCERNS = {
         None, "rows that are documents", ("files", "url", "umbc", "amazon-books", "hf")
     ),
 }
+
+
+def _is_packed(path: Path) -> bool:
+    is_packed = any(path.suffix.lower() in SUFFIXES[name] for name in _PACKED)
+    return is_packed or is_compressed(path)
 
 
 class DownloadCorpus(ReportingTask):
@@ -122,6 +136,52 @@ class SplitSentences(CorpusParameters, ShardStage):
     Output: sentence shards in document order, one manifest each, refused sentences with their
     reasons beside them. Some 40,000 sentences/s and core.
     """
+
+    def checks(self) -> list[Check]:
+        """Refuses a source that cannot be, cleaning that cannot be, and text without a byte."""
+        found = [*super().checks(), self.check_source, self._check_cleaning, self._check_text]
+        if self.engine == "ray":
+            found.append(lambda: check_installed("ray", "engine ray", "ray"))
+        return found
+
+    def _check_cleaning(self) -> None:
+        cleaning = self.resolved_cleaning()
+        describe_cleaning(cleaning)
+        check_language(cleaning.language)
+
+    def _check_text(self) -> None:
+        paths = self._known_files()
+        if paths and not any(os.access(path, os.R_OK) for path in paths):
+            raise ValueError(f"{paths[0]}: no file of the text may be read; ask for access")
+        if paths and not any(path.stat().st_size for path in paths):
+            others = f" and {len(paths) - 1:,} more" if len(paths) > 1 else ""
+            raise ValueError(
+                f"{paths[0]}{others}: empty, so there is no text; give files that hold some"
+            )
+
+    def _known_files(self) -> list[Path]:
+        """Returns the files of the text; none where they are to be downloaded, or are no files."""
+        if self.url or self.source == "hf":
+            return []
+        source = self.opened_source
+        return source.paths if isinstance(source, TextFiles) else []
+
+    def most_sentences(self) -> float:
+        """Returns how many sentences there are at most, as far as that is known before a run."""
+        if (self.folder / self.marker).exists():
+            return read_dataset_manifest(self.folder).rows
+        most = float(self.limit or "inf")
+        paths = self._known_files()
+        if not paths or self.text_format in _PACKED or any(map(_is_packed, paths)):
+            return most
+        return min(most, sum(path.stat().st_size for path in paths) / _LEAST_BYTES)
+
+    def is_one_document(self) -> bool:
+        """Returns whether the text is known to be one document."""
+        paths = self._known_files()
+        if len(paths) != 1 or _is_packed(paths[0]) or paths[0].stat().st_size > LONGEST_PIECES:
+            return False
+        return self.opened_source.streams()[0].is_one_document
 
     def requires(self) -> list[luigi.Task]:
         """Returns the download where the source is one; nothing is made for a wrong parameter."""

@@ -19,6 +19,7 @@ from models.evaluation.tasks.load import NOTE_NAME, missing_files
 from models.evaluation.tasks.task import EvaluationTask
 from pipeline.downloads.evaluation_data import SENTEVAL_SETS
 from tasks.artefact import Artefact, checksum, run_job
+from tasks.checks import Check, check_device
 from tasks.evaluated_encoder import EncoderParameters, EvaluatedEncoder
 from tasks.evaluation_data import DownloadSentEval
 from tasks.parameters import SentEvalParameters
@@ -67,6 +68,26 @@ class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
             except ValueError as error:
                 raise ValueError(f"encoder {self.encoder}: {error}") from error
         return encoder
+
+    def checks(self) -> list[Check]:
+        """Refuses encoders, representations and protocols that cannot be."""
+        return [
+            *super().checks(),
+            self.resolved_representation,
+            self.resolved_protocol,
+            self._check_encoder,
+            lambda: check_device(self.device),
+        ]
+
+    def _check_encoder(self) -> None:
+        _ = self.evaluated
+
+    def checked(self) -> list[luigi.Task]:
+        """Returns what is required; where that cannot be named, the data alone."""
+        try:
+            return [*super().checked()]
+        except (OSError, ValueError):  # told by the checks
+            return [self.data()]
 
     def data(self, *datasets: str) -> DownloadSentEval:
         """Returns the task that brings these sets; one that cannot be had is listed as absent.

@@ -7,16 +7,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import luigi
+
 from models.config.training_config import TRAINING_VERSION, TrainingConfig
 from models.config.training_presets import preset
 from models.config.views import needed_stages
 from models.corpus.parsed_corpus import CorpusFolders
 from models.training.job import RunSettings, TrainingJob
 from models.training.launching import LaunchSettings
-from models.training.logs import finished_summary
+from models.training.logs import finished_summary, tensorboard_is_wanted
 from pipeline.base.job import available_cores
 from pipeline.parsing.parse_shard import library_versions
 from tasks.artefact import Artefact, run_job
+from tasks.checks import Check, check_device
 from tasks.parameters import (
     CorpusParameters,
     HeldOutParameters,
@@ -51,12 +54,16 @@ class TrainEncoders(
     priority = 10
     """Luigi's: most of a run waits for its trainings, so they come before any evaluation."""
 
+    @property
+    def _named_views(self) -> tuple[str, ...]:
+        """The views that are asked for; none takes the preset's."""
+        return tuple(view.strip() for view in self.views.split(",")) if self.views else ()
+
     @cached_property
     def config(self) -> TrainingConfig:
         """The preset with the changes applied."""
-        views = tuple(view.strip() for view in self.views.split(",")) if self.views else None
         own = {
-            "views": views or preset(self.preset).views,
+            "views": self._named_views or preset(self.preset).views,
             "held_out_fraction": self.held_out_fraction,
             "held_out_seed": self.held_out_seed,
             "held_out_unit": self.held_out_unit,
@@ -68,6 +75,46 @@ class TrainEncoders(
     def word_vectors(self) -> UsedVectors:
         """The word vectors, given or trained on the corpus."""
         return used_vectors(self, self.config.hold_out)
+
+    def checks(self) -> list[Check]:
+        """Refuses a training that cannot be, on this machine or on this text."""
+        return [
+            *super().checks(),
+            lambda: TrainingConfig.check_names(self.changes),
+            self._check_config,
+            self._check_text,
+            lambda: self.word_vectors,
+            self.launch,
+            self.settings,
+            lambda: tensorboard_is_wanted(self.tensorboard == "yes" or None),
+            lambda: check_device(self.device),
+        ]
+
+    def checked(self) -> list[luigi.Task]:
+        """Returns the stages of the corpus; of a training that cannot be, the sentences alone."""
+        try:
+            return [*self.corpus_stages().values(), *self.word_vectors.requires.values()]
+        except (OSError, ValueError):  # told by the checks
+            return [self.clone(SplitSentences)]
+
+    def _check_config(self) -> None:
+        """Refuses views first, as unknown fields beside them are told of by themselves."""
+        if self.views:
+            TrainingConfig().changed({"views": self._named_views})
+        self.config.check_trainable()
+
+    def _check_text(self) -> None:
+        """Refuses a text of which no batch can be made.
+
+        Raises:
+            ValueError: all of it is held out, or it has one sentence.
+        """
+        hold_out = self.config.hold_out
+        if hold_out.fraction == 1 or self.clone(SplitSentences).most_sentences() < 2:
+            raise ValueError(
+                "none of the text is left to train on beside held_out_fraction "
+                f"{hold_out.fraction:g}; {hold_out.remedy_of_too_much}"
+            )
 
     def requires(self) -> dict[str, Artefact]:
         """Returns the stages of the corpus and, where they are trained, the word vectors.

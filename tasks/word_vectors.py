@@ -27,6 +27,7 @@ from pipeline.vectors.train_word_vectors import (
     imported_gensim,
 )
 from tasks.artefact import Artefact, checksum, run_job
+from tasks.checks import Check
 from tasks.engine_parameters import AddressParameter, Sha256Parameter
 from tasks.parameters import (
     GIGABYTE,
@@ -67,14 +68,21 @@ class TrainWordVectors(CorpusParameters, HeldOutParameters, VectorTrainingParame
         """Which sentences are left out."""
         return HoldOut.of(self)
 
+    def checks(self) -> list[Check]:
+        """Refuses settings that cannot be, and to train without gensim."""
+        return [*super().checks(), lambda: self.config, self._check_gensim]
+
+    def _check_gensim(self) -> None:
+        if gensim_version() is None:
+            imported_gensim()
+
     def requires(self) -> SplitSentences:
         """Returns the sentences.
 
         Raises:
             ModuleNotFoundError: gensim is not installed; names the remedy.
         """
-        if gensim_version() is None:
-            imported_gensim()
+        self._check_gensim()
         sentences: SplitSentences = self.clone(SplitSentences)
         return sentences
 

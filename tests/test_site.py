@@ -66,4 +66,4 @@ def test_no_page_fetches_from_another_host(site: Path) -> None:
 def test_the_reference_has_the_parameters_of_the_stages(site: Path) -> None:
     page = (site / "docs" / "reference" / "tasks.html").read_text(encoding="utf-8")
     assert "--held-out-fraction" in page
-    assert "CompareFrameworks" in page
+    assert "TableOfViewPairs" in page

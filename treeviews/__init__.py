@@ -15,9 +15,9 @@ from __future__ import annotations
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from treeviews.own_floors import claim_floors
+from treeviews.own_floors import check_floors
 
-claim_floors()
+check_floors()
 
 from models import load  # noqa: E402 - only now is it surely ours
 from pipeline.parsing.formats import write_parses  # noqa: E402

@@ -9,7 +9,7 @@ deviation over seeds stands beside the means for that.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar, Literal, get_args
@@ -22,7 +22,6 @@ from models.evaluation.protocols.outcome import Predictions
 from models.evaluation.scores import (
     check_items,
     main_metric,
-    main_scorer,
     resampled_scores,
     score,
     scorer,
@@ -32,7 +31,6 @@ from models.evaluation.statistics.resampling import (
     Drawn,
     Interval,
     Resampling,
-    Scorer,
     SeedMean,
     drawn_as,
     over_seeds,
@@ -153,49 +151,6 @@ def compare(first: Seeds, second: Seeds, config: ComparisonConfig | None = None)
     )
 
 
-@dataclass(frozen=True, slots=True)
-class MainDifference:
-    """How two encoders differ in the main score of a task."""
-
-    task: str
-    difference: float
-    """First minus second, of the means over seeds, in the score's unit."""
-    p: float
-    """By the permutation test, not corrected."""
-
-
-def main_differences(
-    first: Seeds, second: Seeds, resampling: Resampling | None = None
-) -> list[MainDifference]:
-    """Returns what `compare` finds by permutation, of main scores alone and without intervals.
-
-    For tables of many encoders: it takes a fraction of the time.
-
-    Args:
-        first: scored on the same tasks as the second, all seeds of both.
-
-    Raises:
-        ValueError: see `compare`.
-    """
-    _check_seeds(first)
-    _check_seeds(second)
-    a, b = ([scored_results(results) for results in side] for side in (first, second))
-    how = resampling or Resampling()
-    found = []
-    for name in a[0]:
-        one, other = [seed[name] for seed in a], [seed[name] for seed in b]
-        _check_items([*one, *other])
-        task = one[0].task
-        score_name = main_metric(task)
-        sides = [[result.outcome.predictions for result in side] for side in (one, other)]
-        p = _permuted(one, sides, how, made=main_scorer)[score_name]
-        means = [
-            over_seeds([score(task, seed)[score_name] for seed in side]).mean for side in sides
-        ]
-        found.append(MainDifference(name, means[0] - means[1], p))
-    return found
-
-
 def compare_folders(
     first: Sequence[Path],
     second: Sequence[Path],
@@ -275,8 +230,6 @@ def _permuted(
     first: Sequence[TaskResult],
     sides: Sequence[Sequence[Predictions]],
     resampling: Resampling,
-    *,
-    made: Callable[..., Scorer] = scorer,
 ) -> dict[str, float]:
     task = first[0].task
     a, b = sides
@@ -285,7 +238,7 @@ def _permuted(
     if a[0].clusters is not None:
         coins = np.unique(a[0].clusters, return_inverse=True)[1]
     return permutation_p_values(
-        [made(task, *pair) for pair in pairs], coins, resampling, stream=stream_of(task)
+        [scorer(task, *pair) for pair in pairs], coins, resampling, stream=stream_of(task)
     )
 
 

@@ -139,24 +139,6 @@ def scorer(task: EvaluationTask, *encoders: Predictions) -> Scorer:
     return _Classification.of(encoders, scores_f1=task.scores_f1)
 
 
-def main_scorer(task: EvaluationTask, *encoders: Predictions) -> Scorer:
-    """Returns what gives a task's main score, as `scorer` does with all others.
-
-    Ranks take most of the time of a correlation's scores, and none of the main ones has any.
-
-    Raises:
-        ValueError: see `scorer`.
-    """
-    check_items(task, *encoders)
-    name = main_metric(task)
-    if task.protocol not in {"similarity", "relatedness"} or not name.startswith("pearson"):
-        return scorer(task, *encoders)
-    groups = {"": np.arange(len(encoders[0].gold))}
-    if task.protocol == "similarity":
-        groups = {k: v for k, v in _groups_by_name(task, encoders[0]).items() if k != "_all"}
-    return _Pearson.of(name, encoders, list(groups.values()))
-
-
 def check_items(task: EvaluationTask, *encoders: Predictions) -> None:
     """Refuses predictions that cannot be scored, or not be paired item by item, folds included.
 
@@ -247,33 +229,6 @@ class _Correlated:
             100.0 * pearson_scores(chosen, self.z_predicted, self.z_gold),
             100.0 * spearman_scores(chosen, self.predicted, self.gold),
         )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Pearson:
-    """The plain mean over groups of 100 r, under one name."""
-
-    name: str
-    groups: list[tuple[IntArray, FloatArray, FloatArray]]
-    """Places among the stacked answers, and standardised answers and gold."""
-
-    @classmethod
-    def of(cls, name: str, encoders: Sequence[Predictions], groups: Sequence[IntArray]) -> _Pearson:
-        size = len(encoders[0].gold)
-        found = []
-        for rows in groups:
-            columns = np.concatenate([rows + size * place for place in range(len(encoders))])
-            answers = np.concatenate([standardised(one.predicted[rows]) for one in encoders])
-            gold = standardised(np.tile(encoders[0].gold[rows], len(encoders)))
-            found.append((columns, answers, gold))
-        return cls(name, found)
-
-    def __call__(self, weights_rn: FloatArray) -> dict[str, FloatArray]:
-        found = [
-            pearson_scores(np.take(weights_rn, columns, axis=1), answers, gold)
-            for columns, answers, gold in self.groups
-        ]
-        return {self.name: 100.0 * np.mean(found, axis=0)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

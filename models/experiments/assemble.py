@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from models.experiments.cells import held_out_accuracy, measured_cell, over_values
+from models.experiments.cells import held_out_accuracy, measured_cell
 from models.experiments.columns import Column, Fact
 from models.experiments.declaration import Experiment, NotHere, Row, Scale, Trained
-from models.experiments.marks import LEVEL, marked, tested
 from models.experiments.published import PAPERS, PublishedRow, published_beside
 from models.experiments.remarks import remarks
 from models.experiments.result_table import (
@@ -23,21 +22,14 @@ from models.experiments.scored_rows import Measured, ScoredRow, TrainingRecord, 
 
 HERE = "here"
 _DIGITS: dict[Fact, int] = {"dimensions": 0, "parameters": 0, "hours": 2}
-MEASURES = ("orthonormality", "temperature")
-"""What an objective may measure at the last step."""
 
 
 def assembled(measured: Measured) -> ResultTable:
-    """Returns the table.
-
-    Raises:
-        ValueError: rows were scored on different data.
-    """
+    """Returns the table."""
     experiment = measured.experiment
     by_title = {one.row.full_title: one for one in measured.rows}
-    baseline = by_title.get(measured.baseline)
     rows = tuple(
-        _table_row(experiment, row, by_title.get(row.full_title), baseline, measured)
+        _table_row(experiment, row, by_title.get(row.full_title), measured)
         for row in experiment.rows
     )
     return ResultTable(
@@ -46,8 +38,6 @@ def assembled(measured: Measured) -> ResultTable:
         tables=experiment.tables,
         columns=tuple(map(_heading, experiment.columns)),
         rows=_with_best(measured, rows),
-        baseline=measured.baseline if baseline else "",
-        level=LEVEL,
         notes=(*_papers(rows), *remarks(measured)),
         trainings=tuple(map(_training_line, measured.trainings)),
     )
@@ -66,15 +56,11 @@ def _heading(column: Column) -> Heading:
 
 
 def _table_row(
-    experiment: Experiment,
-    row: Row,
-    scored: ScoredRow | None,
-    baseline: ScoredRow | None,
-    measured: Measured,
+    experiment: Experiment, row: Row, scored: ScoredRow | None, measured: Measured
 ) -> TableRow:
     not_here = row.encoder.reason if isinstance(row.encoder, NotHere) else ""
     not_here = not_here or measured.missing.get(row.full_title, "")
-    lines = [] if scored is None else [_measured_line(measured, scored, baseline)]
+    lines = [] if scored is None else [_measured_line(measured, scored)]
     lines += _published_lines(experiment, row)
     return TableRow(
         row.title,
@@ -86,13 +72,10 @@ def _table_row(
     )
 
 
-def _measured_line(measured: Measured, row: ScoredRow, baseline: ScoredRow | None) -> Line:
+def _measured_line(measured: Measured, row: ScoredRow) -> Line:
     columns = measured.experiment.columns
-    cells = [measured_cell(row, column, measured.absent) for column in columns]
-    if baseline is not None and baseline is not row:
-        found = tested(row, baseline)
-        cells = [marked(cell, column, found) for cell, column in zip(cells, columns, strict=True)]
-    return Line(HERE, True, row.scale, tuple(cells))
+    cells = tuple(measured_cell(row, column, measured.absent) for column in columns)
+    return Line(HERE, True, row.scale, cells)
 
 
 def _published_lines(experiment: Experiment, row: Row) -> list[Line]:
@@ -127,54 +110,30 @@ def _published_scale(experiment: Experiment, row: Row, found: PublishedRow) -> S
 
 
 def _with_best(measured: Measured, rows: Sequence[TableRow]) -> tuple[TableRow, ...]:
-    """Returns the rows, of which the best one says so, by the first fact that all trained have."""
-    experiment = measured.experiment
-    candidates = [
-        place for place, row in enumerate(experiment.rows) if isinstance(row.encoder, Trained)
-    ]
-    for fact in experiment.best_by:
-        if fact == "held-out accuracy" and not comparable_held_out(measured.trainings):
-            continue
-        found = {
-            place: measured_cell(one, Column(fact, fact=fact)).value
-            for place in candidates
-            for one in measured.rows
-            if one.row.full_title == experiment.rows[place].full_title
-        }
-        values = {place: value for place, value in found.items() if value is not None}
-        if values and len(values) == len(candidates):
-            best = max(values, key=lambda place: values[place])
-            return tuple(
-                replace(row, chosen_by=fact) if place == best else row
-                for place, row in enumerate(rows)
-            )
-    return tuple(rows)
-
-
-def comparable_held_out(trainings: Sequence[TrainingRecord]) -> bool:
-    """Returns whether held-out accuracies are shares of the same thing.
-
-    They are where objectives are the same and chance is: of a larger batch a neighbour is harder to
-    pick.
-    """
-    kinds = {
-        (one.summaries[0]["objective"], one.summaries[0]["held_out"]["final"]["chance"])
-        for one in trainings
+    """Returns the rows, of which the best trained one says so, if all of these have the fact."""
+    fact = measured.experiment.best_by
+    trained = {
+        row.full_title for row in measured.experiment.rows if isinstance(row.encoder, Trained)
     }
-    return len(kinds) <= 1
+    values = {
+        one.row.full_title: measured_cell(one, Column("", fact=fact)).value
+        for one in measured.rows
+        if fact is not None and one.row.full_title in trained
+    }
+    known = {title: value for title, value in values.items() if value is not None}
+    if not known or known.keys() != trained:
+        return tuple(rows)
+    best = max(known, key=known.__getitem__)
+    return tuple(
+        replace(row, chosen_by=str(fact)) if row.full_title == best else row for row in rows
+    )
 
 
 def _training_line(record: TrainingRecord) -> TrainingLine:
     summary = record.summaries[0]
     final = summary["held_out"]["final"]
-    measures = {
-        name: over_values([float(one["final_measures"][name]) for one in record.summaries])
-        for name in MEASURES
-        if all(name in one.get("final_measures", {}) for one in record.summaries)
-    }
     return TrainingLine(
         name=record.training.name,
-        preset=record.training.preset,
         views=tuple(summary["views"]),
         objective=summary["objective"],
         num_parameters=summary["num_parameters"],
@@ -185,7 +144,5 @@ def _training_line(record: TrainingRecord) -> TrainingLine:
         steps=summary["steps"],
         held_out=held_out_accuracy(record.summaries),
         chance=100.0 * final["chance"] if final["num_sentences"] else None,
-        measures=measures,
         seconds=sum(one["seconds"] for one in record.summaries),
-        changed=record.changed,
     )

@@ -166,8 +166,6 @@ class Note:
     text: str
     columns: tuple[str, ...] = ()
     """Said where one of these is a column; () says it whatever the columns are."""
-    of_published: bool = False
-    """Said where the papers' figures stand in the table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +186,8 @@ class Experiment:
     """Of `models.evaluation.representations.representation`."""
     grid_scale: float = 1.0
     """Factor on SentEval's grid of C: 4 suits views of length 1, as ``multi-view`` has them."""
-    best_by: tuple[Fact, ...] = ()
-    """The trained row that is best by the first of these that all have is marked; () marks none."""
+    best_by: Fact | None = None
+    """The trained row that is best by this is marked, where all have it; None marks none."""
 
     @property
     def trainings(self) -> tuple[Training, ...]:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from models.experiments.declaration import Scale
 from pipeline.base.json_files import read_json, write_sealed_json
 
 FORMAT = "treeviews table"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 _REMEDY = "delete it and make the table again"
 
 
@@ -32,10 +32,6 @@ class Cell:
     low: float | None = None
     """Of the bootstrap interval of a single seed; None over several, and of facts."""
     high: float | None = None
-    p: float | None = None
-    """Corrected, of the difference from the baseline; None where that was not tested."""
-    against_baseline: Literal["", "better", "worse"] = ""
-    """Where p is below the table's level."""
     reason: str = ""
     """Why there is no figure; empty where none belongs here, as a baseline has no hours."""
 
@@ -95,7 +91,6 @@ class TrainingLine:
     """How one training of the table went; figures are over its seeds."""
 
     name: str
-    preset: str
     views: tuple[str, ...]
     objective: str
     num_parameters: int
@@ -109,12 +104,8 @@ class TrainingLine:
     """Accuracy on held-out sentences, in percent."""
     chance: float | None
     """Of that, in percent."""
-    measures: Mapping[str, Cell]
-    """What the objective measured at the last step."""
     seconds: float
     """Of all seeds together."""
-    changed: Mapping[str, tuple[Any, Any]]
-    """Fields that differ from the preset, which is the paper's: the preset's value, and ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +118,6 @@ class ResultTable:
     """Of the papers."""
     columns: tuple[Heading, ...]
     rows: tuple[TableRow, ...]
-    baseline: str = ""
-    """Full title of the row that the others are tested against; empty where none is."""
-    level: float = 0.05
     notes: tuple[str, ...] = ()
     """Sentences: what figures are, what is absent and why, how ours differ from the papers'."""
     trainings: tuple[TrainingLine, ...] = field(default_factory=tuple)
@@ -159,8 +147,6 @@ def read_table(path: Path) -> ResultTable:
             tables=tuple(value["tables"]),
             columns=tuple(Heading(**one) for one in value["columns"]),
             rows=tuple(map(_row, value["rows"])),
-            baseline=value["baseline"],
-            level=value["level"],
             notes=tuple(value["notes"]),
             trainings=tuple(map(_training, value["trainings"])),
         )
@@ -185,7 +171,5 @@ def _training(value: Mapping[str, Any]) -> TrainingLine:
     made = {
         "views": tuple(value["views"]),
         "held_out": Cell(**value["held_out"]),
-        "measures": {name: Cell(**cell) for name, cell in value["measures"].items()},
-        "changed": {name: (old, new) for name, (old, new) in value["changed"].items()},
     }
     return TrainingLine(**{**value, **made})

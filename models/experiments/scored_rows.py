@@ -74,8 +74,6 @@ class Measured:
     """One a row of the experiment that an encoder stands behind, in its order."""
     trainings: tuple[TrainingRecord, ...]
     text: TrainingText
-    baseline: str = ""
-    """Full title of the row that the others are tested against; empty for none."""
     missing: Mapping[str, str] = field(default_factory=dict)
     """Rows whose encoder is not there, by full title, with the reason."""
     absent: Mapping[str, str] = field(default_factory=dict)

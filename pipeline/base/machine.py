@@ -47,19 +47,6 @@ def free_memory() -> str:
     return free if most is None else f"{free}, this container may take {most >> 20:,}"
 
 
-def memory_bytes() -> tuple[int, int] | None:
-    """Returns the memory that processes here may have, and what of it is free; None if not known.
-
-    Free is what the kernel could give without swapping.
-    """
-    mib = _meminfo()
-    if "MemAvailable:" not in mib:
-        return None
-    most, free = mib["MemTotal:"] << 20, mib["MemAvailable:"] << 20
-    of_container = _most_of_container()
-    return (most, free) if of_container is None else (min(most, of_container), free)
-
-
 def _meminfo() -> dict[str, int]:
     lines = (line.split() for line in _read(Path("/proc/meminfo")).splitlines())
     return {line[0]: int(line[1]) // 1024 for line in lines if len(line) > 1}

@@ -32,7 +32,7 @@ from tasks.experiments.table_stages import TableStages
 from tasks.senteval import EvaluateEncoder
 from tasks.training import TrainEncoders
 
-TABLE_VERSION = 3
+TABLE_VERSION = 4
 """Raised when the same results would give another table."""
 NOT_OF_THE_PRESET = ("seed", "held_out_fraction", "held_out_seed", "held_out_unit")
 """Fields of a training that have parameters of their own and that no paper gives."""
@@ -56,7 +56,6 @@ class MakeTable(TableStages):
 
         Those of joined models and of data that are not there yet are named in `run`.
         """
-        _ = self.baseline_row
         trainings = {
             task.digest: task
             for row in self.here()
@@ -102,7 +101,6 @@ class MakeTable(TableStages):
             "table_version": TABLE_VERSION,
             "declaration": digest_of(asdict(self.experiment)),
             "published": digest_of({"rows": beside}),
-            "baseline": self.baseline_row,
             "trainings": list(dict.fromkeys(trainings)),
             "missing": sorted(self.missing),  # the reasons hold paths of this machine
             "rows": [stage.digest for stage in self._evaluations(self.here(joined=False))],
@@ -167,7 +165,6 @@ class MakeTable(TableStages):
             rows,
             self._records(),
             text_of(self, self._first_training()),
-            self.baseline_row,
             self.missing,
             self.absent(),
         )

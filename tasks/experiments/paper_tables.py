@@ -19,7 +19,7 @@ from tasks.experiments.make_table import MakeTable
 from tasks.experiments.parameters import ExperimentParameters
 from tasks.experiments.tables import TABLES
 
-PAGE_VERSION = 3
+PAGE_VERSION = 4
 """Raised when the same tables would give another page."""
 
 

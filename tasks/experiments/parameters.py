@@ -40,11 +40,6 @@ class TableParameters:
         description="Score on the probing tasks that are derived from the run's held-out documents "
         "as well: they are there without any data."
     )
-    baseline = luigi.Parameter(
-        default="",
-        description="The row that the others are tested against, by its title, or none; by default "
-        "the mean of the word vectors.",
-    )
     grid_scale = luigi.OptionalFloatParameter(
         default=None,
         description="Factor on every C of SentEval's grids of the logistic regression; by default "

@@ -7,6 +7,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
 
+import luigi
+
 from models.evaluation.tasks.declarations import task_named
 from models.evaluation.tasks.load import why_absent
 from models.experiments.columns import chosen_columns
@@ -21,11 +23,12 @@ from models.experiments.declaration import (
     Training,
     Untrained,
 )
-from pipeline.base.mistakes import did_you_mean
 from tasks.artefact import Artefact
+from tasks.checks import Check
 from tasks.evaluation_data import DownloadSentEval
 from tasks.expansion import ExpandVocabulary
 from tasks.experiments.parameters import ExperimentParameters, second_corpus_of, seeds_of
+from tasks.sentences import SplitSentences
 from tasks.senteval import EvaluateEncoder
 from tasks.training import TrainEncoders
 
@@ -81,31 +84,6 @@ class TableStages(ExperimentParameters, Artefact):
         return row
 
     @cached_property
-    def baseline_row(self) -> str:
-        """Full title of the row that the others are tested against; empty for none.
-
-        Raises:
-            ValueError: no such row.
-        """
-        asked = self.baseline.strip()
-        if asked.lower() == "none":
-            return ""
-        if not asked:
-            found = (row.full_title for row in self.experiment.rows if row.encoder == WORDS)
-            return next(found, "")
-        measured = [row for row in self.experiment.rows if not isinstance(row.encoder, NotHere)]
-        titles = [row.full_title for row in measured]
-        matching = [row.full_title for row in measured if asked == row.title]
-        found_title = asked if asked in titles else next(iter(matching), None)
-        if found_title is None:
-            meant = did_you_mean(asked, known=titles)
-            raise ValueError(
-                f"--baseline {asked!r} is no row of the table {self.experiment.name}{meant}; its "
-                f"rows are {'; '.join(titles)}"
-            )
-        return found_title
-
-    @cached_property
     def all_seeds(self) -> tuple[int, ...]:
         """The seeds to train with.
 
@@ -126,14 +104,21 @@ class TableStages(ExperimentParameters, Artefact):
         """
         return seeds_of(self.random_seeds, "random-seeds")
 
+    def checks(self) -> list[Check]:
+        """Refuses what cannot be made; see `check`."""
+        return [*super().checks(), self.check]
+
+    def checked(self) -> list[luigi.Task]:
+        """Returns the sentences and the data; the trainings are checked as they are declared."""
+        return [self.clone(SplitSentences), self.clone(DownloadSentEval)]
+
     def check(self) -> None:
         """Refuses what cannot be made, before anything is.
 
         Raises:
-            ValueError: a parameter that cannot be, trainings that cannot be or are the same, or a
-                baseline that is no row.
+            ValueError: a parameter that cannot be, or trainings that cannot be or are the same.
         """
-        _ = (self.experiment, self.all_seeds, self.untrained_seeds, self.baseline_row)
+        _ = (self.experiment, self.all_seeds, self.untrained_seeds)
 
     # What is made.
 

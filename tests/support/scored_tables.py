@@ -32,7 +32,6 @@ SUMMARY: dict[str, Any] = {
     "steps": 1_500,
     "seconds": 90.0,
     "held_out": {"final": {"accuracy": 0.75, "chance": 0.5, "num_sentences": 100}},
-    "final_measures": {"generative_loss": 2.5, "orthonormality": 0.0123},
 }
 GENERATIVE = Training("B-G", "B-G")
 OURS = Row(
@@ -65,15 +64,11 @@ def experiment(*rows: Row, names: tuple[str, ...] = ("STS14", "MR", "hours")) ->
     return Experiment("small", "A small table", ("B, table 3",), rows, columns(*names), (BOOKS,))
 
 
-def small_table(
-    *rows: ScoredRow, declared: Experiment | None = None, baseline: str = "", **given: Any
-) -> ResultTable:
+def small_table(*rows: ScoredRow, declared: Experiment | None = None, **given: Any) -> ResultTable:
     """Returns the table of rows that were scored."""
     of = declared or experiment(*(row.row for row in rows))
     record = TrainingRecord(GENERATIVE, (SUMMARY,), {"hidden_size": (2048, 64)})
-    return assembled(
-        Measured(of, rows, **({"trainings": (record,), "text": TEXT} | given), baseline=baseline)
-    )
+    return assembled(Measured(of, rows, **({"trainings": (record,), "text": TEXT} | given)))
 
 
 def scored(row: Row = OURS, *seeds: Mapping[str, Result], **given: Any) -> ScoredRow:

@@ -14,9 +14,7 @@ import pytest
 from models.config.held_out import HoldOut
 from models.train_word_vectors import WordVectorJob, execute, write_training_tokens
 from models.words.vector_files import load_word_vectors
-from pipeline.shards.manifests import write_dataset_manifest
 from tasks.report import WriteReport, vector_records
-from tasks.senteval import EvaluateTask
 from tasks.training import TrainEncoders
 from tasks.word_vectors import OF_THE_CORPUS, TrainWordVectors
 from tests.support.parsed_corpora import stories, write_corpus, write_vectors
@@ -75,15 +73,6 @@ def test_the_same_text_gives_the_same_vectors(tmp_path: Path) -> None:
     assert len(checksums) == 1
 
 
-def test_no_sentences_at_all_is_told_apart_from_all_of_them_held_out(tmp_path: Path) -> None:
-    pytest.importorskip("gensim")
-    empty = tmp_path / "empty"
-    empty.mkdir()
-    write_dataset_manifest(empty, "sentences", config={})
-    with pytest.raises(ValueError, match="empty: no sentences; give text that has some"):
-        execute(WordVectorJob.from_dict(job(tmp_path, sentences=str(empty))), lambda *_: None)
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -139,13 +128,6 @@ def test_a_significant_parameter_changes_the_path(
     assert TrainWordVectors(**run).folder != TrainWordVectors(**run, **{parameter: value}).folder
 
 
-def test_a_setting_that_cannot_be_is_named_before_anything_runs(run: dict[str, Any]) -> None:
-    task = TrainWordVectors(**run, vector_changes={"size": "wide"})
-
-    with pytest.raises(ValueError, match="word vector setting size must be a whole number"):
-        task.output()
-
-
 @pytest.mark.slow
 def test_the_task_trains_on_the_shards_of_the_sentence_stage(run: dict[str, Any]) -> None:
     pytest.importorskip("gensim")
@@ -159,37 +141,6 @@ def test_the_task_trains_on_the_shards_of_the_sentence_stage(run: dict[str, Any]
 
 def stopped(*_: object, **__: object) -> None:
     raise RuntimeError("killed")
-
-
-@pytest.mark.parametrize(
-    "at",
-    [
-        "models.train_word_vectors.train_on_tokens",
-        "pipeline.vectors.write_folder.write_sealed_json",
-    ],
-)
-def test_a_crash_leaves_no_output_and_the_next_run_makes_it(
-    at: str, run: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("gensim")
-
-    def run_here(
-        task: TrainWordVectors, module: str, job: dict[str, Any], path: Path, *, threads: int
-    ) -> None:
-        assert (module, threads) == ("models.train_word_vectors", 1)
-        execute(WordVectorJob.from_dict(json.loads(json.dumps(job))), task.report_progress)
-
-    monkeypatch.setattr("tasks.word_vectors.run_job", run_here)
-    task = TrainWordVectors(**run, vector_changes=SMALL, held_out_fraction=0.0)
-    with monkeypatch.context() as crash:
-        crash.setattr(at, stopped)
-        assert not luigi.build([task], local_scheduler=True, workers=1, log_level="ERROR")
-    assert not task.complete()
-    assert not (task.folder / task.marker).exists() and not list(task.folder.glob("tokens*"))
-
-    assert luigi.build([task], local_scheduler=True, workers=1, log_level="ERROR")
-
-    assert "rain" in load_word_vectors(task.folder).words
 
 
 def test_a_folder_of_the_name_that_asks_for_them_is_not_passed_over(
@@ -223,42 +174,6 @@ def test_a_training_on_vectors_of_the_corpus_waits_for_them(run: dict[str, Any])
     assert task.content()["vectors"] == vectors.digest
 
 
-@pytest.mark.parametrize(
-    ("parameter", "value"),
-    [
-        ("vector_changes", {"size": 7}),
-        ("changes", {"held_out_block_sentences": 9}),
-        ("held_out_seed", 3),
-    ],
-)
-def test_what_changes_the_vectors_changes_the_training_on_them(
-    parameter: str, value: object, run: dict[str, Any]
-) -> None:
-    before, after = training(run), training(run, **{parameter: value})
-
-    assert before.requires()["vectors"].folder != after.requires()["vectors"].folder
-    assert before.folder != after.folder
-
-
-def test_settings_of_vectors_that_are_given_are_refused(run: dict[str, Any]) -> None:
-    task = TrainEncoders(**run, vector_changes={"size": 7})
-
-    with pytest.raises(ValueError, match=r"vector_changes has no effect on .*: give"):
-        _ = task.folder
-
-
-@pytest.mark.parametrize("encoder", ["trained", "random-0", "bag_of_words"])
-def test_probing_on_vectors_of_the_corpus_waits_for_them(encoder: str, run: dict[str, Any]) -> None:
-    task = EvaluateTask(**run, vectors=OF_THE_CORPUS, encoder=encoder, derived=True, task="WC")
-
-    needed = task.requires()
-    if encoder == "trained":
-        assert isinstance(needed["model"].requires()["vectors"], TrainWordVectors)
-        return
-    assert isinstance(needed["vectors"], TrainWordVectors)
-    assert task.job([task])["encoder_settings"]["vectors"] == str(needed["vectors"].folder)
-
-
 def test_the_report_says_how_vectors_of_the_corpus_were_trained(run: dict[str, Any]) -> None:
     report = WriteReport(**run, vectors=OF_THE_CORPUS, vector_changes={"size": 7})
     vectors = report.requires()["vectors"]
@@ -271,9 +186,3 @@ def test_the_report_says_how_vectors_of_the_corpus_were_trained(run: dict[str, A
     (record,) = vector_records(report.training.word_vectors)
     assert record.name == "word vectors (1,200 words, 8 passes, gensim 4.4.0)"
     assert (record.rows, record.seconds) == (240, 2.5)
-
-
-def test_a_report_on_vectors_that_were_given_has_no_stage_for_them(run: dict[str, Any]) -> None:
-    report = WriteReport(**run)
-    assert "vectors" not in report.requires() and "vectors" not in report.resolved_config()
-    assert vector_records(report.training.word_vectors) == ()

@@ -49,21 +49,6 @@ def test_wrong_bytes_and_a_missing_file_leave_no_corpus(
     assert told_failures()
 
 
-def test_a_sha256_in_capitals_is_the_same_download_and_corpus(tmp_path: Path) -> None:
-    given = {"url": "http://127.0.0.1:9/river.txt", "work_folder": tmp_path}
-    downloads = [DownloadCorpus(sha256=typed, **given) for typed in (SHA256, SHA256.upper())]
-    splits = [
-        SplitSentences(source="url", sha256=typed, **given) for typed in (SHA256, SHA256.upper())
-    ]
-    assert downloads[0].output().path == downloads[1].output().path
-    assert splits[0].folder == splits[1].folder
-
-
-def test_an_unknown_source_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"'?web'? is not a valid choice from .*python-docs"):
-        SplitSentences(work_folder=tmp_path, source="web")
-
-
 def test_another_token_or_login_is_the_same_corpus_and_stands_nowhere(
     address: str, tmp_path: Path
 ) -> None:
@@ -80,11 +65,3 @@ def test_another_token_or_login_is_the_same_corpus_and_stands_nowhere(
     told += [path.read_text() for path in tmp_path.rglob("config.json")]
     assert "token=***" in told[-1]
     assert not any(secret in said for said in told for secret in ("abc1", "hunter2"))
-
-
-def test_the_longest_download_is_a_parameter(address: str, tmp_path: Path) -> None:
-    task = DownloadCorpus(
-        url=f"{address}/river.txt", sha256=SHA256, work_folder=tmp_path, max_download_gigabytes=5e-8
-    )
-    assert not build(task)
-    assert not Path(task.output().path).exists()

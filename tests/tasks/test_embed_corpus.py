@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +9,12 @@ import numpy as np
 import pytest
 
 import treeviews
-from pipeline.base.bundled import BUNDLED_PARSERS, shipped_parsers
+from pipeline.base.bundled import shipped_parsers
 from pipeline.inspect.check import faults_of
 from pipeline.inspect.dataset import select
 from pipeline.shards.manifests import read_dataset_manifest, shard_path
 from pipeline.sources import plan
 from tasks.embedding import EmbedCorpus
-from tasks.parsing import ParseDependencies
 from tests.support import embedding_functions
 from tests.support.luigi_builds import build
 from tests.support.ray_tests import on_ray
@@ -67,41 +65,7 @@ def test_an_encoder_of_trees_requires_their_parses_and_no_others(text: Path) -> 
 
 
 @pytest.mark.slow
-def test_trees_are_embedded_as_encode_embeds_them(text: Path) -> None:
-    task = stage(text, encoder="english-trees")
-    assert build(task)
-
-    expected = treeviews.encode(sentences_of(task), "english-trees")
-    np.testing.assert_allclose(treeviews.open_embeddings(task.folder).vectors, expected, atol=1e-5)
-
-
-def test_a_run_parses_by_the_parser_of_the_model_whatever_its_own(
-    text: Path, tmp_path: Path
-) -> None:
-    other = shutil.copytree(BUNDLED_PARSERS["dependencies"], tmp_path / "other")
-    own = stage(text, dependency_parser=other).clone(ParseDependencies)
-    shipped = stage(text, encoder="english-trees", dependency_parser=other)
-
-    assert own.parser_folder == other
-    assert other not in {parse.parser_folder for parse in shipped.parses.values()}
-
-
-@pytest.mark.slow
-def test_a_function_of_ones_own_needs_a_version(text: Path) -> None:
-    with pytest.raises(ValueError, match="give --encoder-version"):
-        stage(text, encoder=FUNCTION).content()
-    task = stage(text, encoder=FUNCTION, encoder_version="1")
-    assert build(task)
-
-    np.testing.assert_array_equal(
-        treeviews.open_embeddings(task.folder).vectors,
-        embedding_functions.letters(sentences_of(task)),
-    )
-
-
-@pytest.mark.parametrize(
-    "encoder", [pytest.param("english-trees", marks=pytest.mark.slow), FUNCTION]
-)
+@pytest.mark.parametrize("encoder", ["english-trees", FUNCTION])
 def test_a_part_of_which_all_text_is_refused_is_embedded_as_no_row(
     encoder: str, text: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -142,28 +106,6 @@ def test_a_second_run_does_nothing(text: Path) -> None:
     task = stage(text)
     assert task.complete() and build(task)
     assert shard_path(task.folder, 0).stat().st_mtime_ns == before.st_mtime_ns
-
-
-@pytest.mark.slow
-def test_a_shard_that_is_gone_is_made_again_with_the_same_bytes(text: Path) -> None:
-    task = stage(text)
-    assert build(task)
-    path = shard_path(task.folder, 0)
-    before = path.read_bytes()
-    path.unlink()
-
-    assert not stage(text).complete()
-    assert build(stage(text)) and path.read_bytes() == before
-
-
-@pytest.mark.slow
-def test_the_manifest_says_what_was_asked_for(text: Path) -> None:
-    task = stage(text, dtype="float16")
-    assert build(task)
-
-    manifest = read_dataset_manifest(task.folder, "embeddings")
-    assert manifest.config["dtype"] == "float16"
-    assert manifest.rows == len(sentences_of(task))
 
 
 @on_ray

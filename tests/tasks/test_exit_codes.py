@@ -18,7 +18,6 @@ from tasks.artefact import ReportingTask
 from tasks.ending import failure_lines
 from tasks.failures import Failure, forget_failures, remember_failure
 from tests.support.repository import REPOSITORY
-from tests.support.supplied_stages import MadeOfSupplied
 from treeviews.command import main
 
 
@@ -131,39 +130,12 @@ def test_luigis_own_command_ends_alike_and_a_users_own_code_counts_more(here: Pa
         assert "Traceback" not in said
 
 
-def test_nothing_is_run_where_something_cannot_be(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Sentences could be split, but the vectors that are asked for are not there."""
-    shared = [*SPLIT[2:], "--views", "SEQ,LIN", "--vectors", "nowhere"]
-    assert main(["run", "WriteReport", *shared]) == 2
-    assert "stages" not in capsys.readouterr().err
-    assert not (here / "data").exists()
-
-
-@pytest.mark.parametrize("level", ["INFO", "DEBUG"])
-def test_what_waits_for_a_file_that_nobody_makes_is_not_done(here: Path, level: str) -> None:
-    module = ("--module", "tests.support.supplied_stages", "--log-level", level)
+def test_what_waits_for_a_file_that_nobody_makes_is_not_done(here: Path) -> None:
+    module = ("--module", "tests.support.supplied_stages")
     ended = luigi_command("MadeOfSupplied", "--folder", str(here), *module, here=here)
     assert ended.returncode == 1
     assert "MadeOfSupplied, Supplied: not run, as " in ended.stderr
     assert "stages done" not in ended.stderr
-
-
-def test_luigis_talk_comes_with_the_checks_before_a_run(here: Path) -> None:
-    asked = ("RunAll", "--source", "files", "--paths", "nowhere", "--views", "DEPP")
-    ended = luigi_command(*asked, "--log-level", "DEBUG", here=here)
-    assert ended.returncode == 2
-    assert "2 things are in the way of this run" in ended.stderr
-    assert not (here / "data").exists()
-
-
-def test_a_program_may_build_nothing_and_what_can_be_read_once(tmp_path: Path) -> None:
-    (tmp_path / "supplied.txt").write_text("supplied", encoding="utf-8")
-    assert luigi.build([], local_scheduler=True)
-    given = (task for task in [MadeOfSupplied(folder=tmp_path)])
-    assert luigi.build(given, local_scheduler=True)
-    assert (tmp_path / "made.txt").exists()
 
 
 class Held(ReportingTask):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +11,12 @@ import pytest
 
 import models
 from models.evaluation.task_result import read_results
-from models.expand_vocabulary import ExpansionJob, execute
 from models.words.vector_files import load_word_vectors
 from tasks import EvaluateAll, ExpandVocabulary
 from tasks.evaluated_encoder import EvaluatedEncoder
 from tasks.senteval import EvaluateTask
-from tests.support.parsed_corpora import stories, write_corpus, write_vectors
+from tests.support.parsed_corpora import stories, write_vectors
 from tests.support.tiny_senteval import write_tiny_senteval
-from tests.support.training_runs import CONFIG, Data
-from tests.support.training_runs import run as train
 
 CHANGES = {"hidden_size": 4, "epochs": 1, "batch_size": 8, "trained_words": 18}
 
@@ -67,14 +63,6 @@ def test_a_significant_parameter_changes_the_path(
     assert ExpandVocabulary(**run).folder != ExpandVocabulary(**{**run, **change}).folder
     for called in ("expanded", "ensemble"):
         assert encoder(run, called).content != encoder({**run, **change}, called).content
-
-
-def test_words_of_another_file_change_the_path(run: dict[str, Any], tmp_path: Path) -> None:
-    other = write_vectors(tmp_path / "other", size=5)
-    task = ExpandVocabulary(**run, expansion_vectors=other)
-    assert task.folder != ExpandVocabulary(**run).folder
-    with pytest.raises(FileNotFoundError, match="no-such"):
-        _ = ExpandVocabulary(**run, expansion_vectors=tmp_path / "no-such").folder
 
 
 def test_it_expands_trained_words_whatever_the_changes_say(run: dict[str, Any]) -> None:
@@ -124,38 +112,3 @@ def test_one_parameter_of_a_run_scores_all_three(run: dict[str, Any], tmp_path: 
         assert one.name in table
     results = [read_results(each) for each in task.folder.iterdir() if each.is_dir()]
     assert len(results) == 3
-
-
-def test_a_crash_leaves_no_output_and_the_next_run_makes_it(
-    run: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folders = write_corpus(tmp_path / "corpus", stories(16))
-    out = tmp_path / "model"
-    config = CONFIG.changed({**CHANGES, "views": ("SEQ", "LIN"), "word_vectors": "trained"})
-    train(Data(folders, run["vectors"]), out, config)
-    monkeypatch.setattr(ExpandVocabulary, "requires", lambda _: [])
-    monkeypatch.setattr("tasks.training.TrainEncoders.folder", out)
-
-    def run_here(
-        task: ExpandVocabulary, module: str, job: dict[str, Any], path: Path, *, threads: int
-    ) -> None:
-        assert (module, threads) == ("models.expand_vocabulary", 1)
-        execute(ExpansionJob.from_dict(json.loads(json.dumps(job))), task.report_progress)
-
-    def killed(*_: object, **__: object) -> None:
-        raise RuntimeError("killed")
-
-    monkeypatch.setattr("tasks.expansion.run_job", run_here)
-    task = ExpandVocabulary(**run)
-    with monkeypatch.context() as crash:
-        crash.setattr("models.model.model_folder.write_sealed_json", killed)
-        assert not luigi.build([task], local_scheduler=True, workers=1, log_level="ERROR")
-    assert not task.complete()
-
-    assert luigi.build([task], local_scheduler=True, workers=1, log_level="ERROR")
-
-    assert task.complete()
-    assert (
-        load_word_vectors(task.folder / "words").words[1:]
-        == load_word_vectors(run["vectors"]).words[1:]
-    )

@@ -15,15 +15,15 @@ import pytest
 import models.train
 from models import evaluate_tasks
 from models.evaluation.representations.representation import representation_named
-from models.experiments.declaration import WORDS, NotHere, Untrained
-from models.experiments.papers.comparison import PUBLISHED_PRESETS
+from models.experiments.declaration import NotHere
 from models.experiments.result_table import ResultTable, read_table
 from tasks import (
-    CompareFrameworks,
     PaperTables,
     Sweep,
     TableOfCorpusChoice,
     TableOfEmbeddingSize,
+    TableOfInvertibleDecoders,
+    TableOfJointObjectives,
     TableOfMultiViewAblations,
     TableOfMultiViewSimilarity,
     TableOfMultiViewSupervised,
@@ -32,8 +32,6 @@ from tasks import (
 )
 from tasks.experiments.make_table import MakeTable
 from tasks.experiments.tables import TABLES
-from tasks.preflight.checks import preflight
-from tasks.senteval import EvaluateEncoder
 from tests.support.parsed_corpora import write_vectors
 from tests.support.stories import write_stories
 from tests.support.tiny_senteval import write_tiny_senteval
@@ -90,29 +88,6 @@ def test_a_training_that_several_tables_have_is_made_once(run: dict[str, Any]) -
     assert {type(table) for table in tables.tables} == set(TABLES)
 
 
-def test_a_score_that_several_tables_have_is_one_result(run: dict[str, Any]) -> None:
-    ablations = TableOfMultiViewAblations(**run, width=8)
-    supervised = TableOfMultiViewSupervised(**run, width=8)
-
-    def results(table: MakeTable) -> set[str]:
-        stages = required(table, EvaluateEncoder)
-        return {one.digest for stage in stages for one in stage.evaluations}
-
-    shared = results(ablations) & results(supervised)
-    assert len(shared) >= 2 * len(("MR", "CR", "SUBJ", "MPQA", "SST2", "SICK-R", "MRPC"))
-
-
-def test_why_an_encoder_is_missing_is_not_in_the_digest(run: dict[str, Any]) -> None:
-    digests = set()
-    for place in ("/here", "/there"):
-        table = TableOfMultiViewAblations(**run, width=8)
-        table.__dict__["missing"] = {"mine": f"{place}/model: no such folder"}
-        luigi.task_register.Register.clear_instance_cache()
-        digests.add(table.digest)
-
-    assert len(digests) == 1
-
-
 def test_the_width_is_that_of_every_training(run: dict[str, Any]) -> None:
     table = TableOfMultiViewAblations(**run, width=8, seeds="0,3")
 
@@ -133,28 +108,18 @@ def test_tasks_restrict_what_is_scored_and_derived_ones_stand_beside(run: dict[s
     ]
 
 
-def test_without_random_seeds_no_random_weights_stand_there(run: dict[str, Any]) -> None:
-    rows = TableOfMultiViewSimilarity(**run, random_seeds="none").experiment.rows
-
-    assert not any(isinstance(row.encoder, Untrained) for row in rows)
-
-
 def test_a_row_takes_its_views_and_its_papers_pooling(run: dict[str, Any]) -> None:
-    compared = CompareFrameworks(**run, frameworks="C-linear")
-
-    (stage,) = compared.stages(compared.experiment.rows[0])
-
-    assert (
-        stage.resolved_representation()
-        == representation_named(
-            "multi-view",
-            views=("0-SEQ",),
-            supervised_pooling=("max", "mean", "min"),
-            components_from="train",
-        ).to_dict()
+    table = TableOfInvertibleDecoders(**run)
+    (stage,) = table.stages(table.experiment.rows[0])
+    expected = representation_named(
+        "multi-view",
+        views=("0-SEQ",),
+        supervised_pooling=("max", "mean", "min"),
+        components_from="train",
     )
+    assert stage.resolved_representation() == expected.to_dict()
     assert stage.resolved_protocol()["grid_scale"] == 4.0
-    assert compared.clone(grid_scale=1.0).stages(compared.experiment.rows[0])[0].grid_scale == 1.0
+    assert table.clone(grid_scale=1.0).stages(table.experiment.rows[0])[0].grid_scale == 1.0
 
 
 def test_vectors_of_the_corpus_are_trained_once_for_all(run: dict[str, Any]) -> None:
@@ -163,16 +128,6 @@ def test_vectors_of_the_corpus_are_trained_once_for_all(run: dict[str, Any]) -> 
     found = everything(TableOfMultiViewSimilarity(**run, changes={"held_out_block_sentences": 9}))
 
     assert len([task for task in found if isinstance(task, TrainWordVectors)]) == 1
-
-
-def test_the_baseline_is_the_mean_of_the_words_or_the_row_that_is_named(
-    run: dict[str, Any],
-) -> None:
-    table = TableOfMultiViewSimilarity(**run)
-
-    assert table.baseline_row == "word vectors, mean"
-    assert table.clone(baseline="B-D").baseline_row == "B-D, ensemble"
-    assert table.clone(baseline="none").baseline_row == ""
 
 
 def test_a_second_text_is_trained_on_where_it_is_given(run: dict[str, Any], tmp_path: Path) -> None:
@@ -204,60 +159,6 @@ def test_a_projection_takes_the_seeds_of_its_row(run: dict[str, Any]) -> None:
     assert seeds["word vectors, mean, projected to 768"] == [1, 2, 3]
 
 
-# CompareFrameworks.
-
-
-def test_each_framework_is_trained_once_and_only_sentences_are_parsed_for(
-    run: dict[str, Any],
-) -> None:
-    trainings = required(CompareFrameworks(**run), TrainEncoders)
-
-    assert [task.preset for task in trainings] == list(PUBLISHED_PRESETS)
-    assert {name for task in trainings for name in task.requires()} == {"sentences"}
-
-
-def test_the_number_of_evaluations_stays_small(run: dict[str, Any]) -> None:
-    compared = CompareFrameworks(**run)
-
-    assert len({task.task_id for task in required(compared, EvaluateEncoder)}) == 21 + 10 + 6
-    fewer = CompareFrameworks(**run, component_kept="none", random_seeds="none", frameworks="B-D")
-    assert len(required(fewer, EvaluateEncoder)) == 3 + 3
-
-
-def test_a_tree_in_fs_place_is_one_parameter(run: dict[str, Any]) -> None:
-    trainings = required(CompareFrameworks(**run, f="CONST", frameworks="B-G,B-D"), TrainEncoders)
-
-    assert [task.config.views for task in trainings] == [("CONST",), ("CONST", "LIN")]
-    assert all("constituents" in task.requires() for task in trainings)
-
-
-def test_every_seed_is_trained_and_scored_beside_the_first(run: dict[str, Any]) -> None:
-    compared = CompareFrameworks(**run, frameworks="B-G", seeds="0,3")
-
-    assert [task.seed for task in required(compared, TrainEncoders)] == [0, 3]
-    assert compared.encoders(compared.experiment.rows[0]) == ["trained", "trained-3"]
-
-
-def test_changes_are_of_every_framework_and_a_variants_own_of_it_alone(run: dict[str, Any]) -> None:
-    compared = CompareFrameworks(**run, frameworks="B-G", variants=True, changes={"epochs": 2})
-
-    configs = [task.config for task in required(compared, TrainEncoders)]
-    assert [config.epochs for config in configs] == [2, 2]
-    assert [config.orthonormal_rate for config in configs] == [0.01, 0.0]
-
-
-def test_the_words_stand_beside_by_their_mean_and_with_sif_weights(run: dict[str, Any]) -> None:
-    compared = CompareFrameworks(**run)
-
-    words = [row for row in compared.experiment.rows if row.encoder == WORDS]
-    assert [row.taken for row in words] == [
-        *("mean", "mean, component kept", "pooled as g", "pooled as g, component kept")
-    ]
-    (stage,) = compared.stages(words[0])
-    assert stage.resolved_representation()["supervised_pooling"] == ["mean"]
-    assert stage.evaluated.settings == {"vectors": str(run["vectors"])}
-
-
 # What is refused, and what makes another table.
 
 
@@ -268,10 +169,6 @@ def test_the_words_stand_beside_by_their_mean_and_with_sif_weights(run: dict[str
         ({"seeds": ""}, "--seeds must name a seed"),
         ({"seeds": "0,one"}, "--seeds must be whole numbers separated by commas, not '0,one'"),
         ({"seeds": "-1"}, "--seeds must be whole numbers"),
-        (
-            {"baseline": "word vector"},
-            "'word vector' is no row of the table .*did you mean word vectors",
-        ),
         ({"tasks": "MRR"}, "no evaluation task is named 'MRR'"),
         ({"width": 7}, "training B-G: hidden_size must be even"),
         ({"second_corpus": {"path": "x"}}, "--second-corpus has path, which is no parameter"),
@@ -284,59 +181,21 @@ def test_a_mistake_is_told_before_any_work_begins(
         TableOfMultiViewSimilarity(**run, **given).complete()
 
 
-def test_all_mistakes_of_tables_are_told_by_the_checks_before_a_run(run: dict[str, Any]) -> None:
-    found = preflight([PaperTables(**run, width=7), Sweep(**run, grid={"hidden_size": [4, 4]})])
-
-    assert any("hidden_size must be even" in refusal for refusal in found.refusals)
-    assert any("hidden_size has 4 twice" in refusal for refusal in found.refusals)
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        (
-            {"frameworks": "B-G,C-linear", "changes": {"init": "he"}, "width": 8},
-            "trainings B-G and C-linear are the same: they differ in hidden_size, init alone",
-        ),
-        (
-            {"frameworks": "B-G", "variants": True, "changes": {"orthonormal_rate": 0.0}},
-            "B-G and B-G, free decoder are the same",
-        ),
-    ],
-)
-def test_frameworks_that_changes_make_equal_are_refused(
-    given: dict[str, Any], said: str, run: dict[str, Any]
-) -> None:
-    with pytest.raises(ValueError, match=said):
-        CompareFrameworks(**run, **given).requires()
-
-
-@pytest.mark.parametrize(
-    ("parameter", "value"),
-    [
-        ("frameworks", "B-G"),
-        ("variants", True),
-        ("f", "DEP"),
-        ("tasks", "MR"),
-        ("component_kept", "all"),
-        ("seeds", "0,1"),
-        ("random_seeds", "0,1"),
-        ("width", 8),
-        ("derived", True),
-        ("baseline", "none"),
-        ("grid_scale", 1.0),
-        ("changes", {"epochs": 2}),
-        ("vector_changes", {"size": 3}),
-        ("limit", 1),
-        ("folds", 3),
-    ],
-)
-def test_a_significant_parameter_changes_the_path(
-    parameter: str, value: Any, run: dict[str, Any]
-) -> None:
+def test_a_significant_parameter_changes_the_path(run: dict[str, Any]) -> None:
     run["vectors"] = "corpus"
-
-    assert CompareFrameworks(**run).folder != CompareFrameworks(**{**run, parameter: value}).folder
+    changed = (
+        {"tasks": "MR"},
+        {"seeds": "0,1"},
+        {"random_seeds": "0,1"},
+        {"width": 8},
+        {"derived": True},
+        {"changes": {"epochs": 2}},
+        {"vector_changes": {"size": 3}},
+        {"limit": 1},
+        {"folds": 3},
+    )
+    folders = {TableOfJointObjectives(**{**run, **one}).folder for one in ({}, *changed)}
+    assert len(folders) == 1 + len(changed)
 
 
 # Sweeps.
@@ -356,7 +215,7 @@ def test_a_sweep_trains_every_cell_with_every_seed(run: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"grid": {"hidden_size": [4, 4]}}, "hidden_size has 4 twice"),
+        ({"grid": {"hidden_size": [4, 4]}}, "the cell hidden_size 4 twice"),
         ({"grid": {"learning_rate": [1, 1.0]}}, "are the same; leave one out"),
         ({"grid": {"hidden_size": [4]}, "width": 4}, "--grid and --changes both set hidden_size"),
         ({"grid": {"width": [4]}}, "unknown training setting"),
@@ -407,21 +266,21 @@ def made(task: MakeTable) -> ResultTable:
 @pytest.mark.slow
 @pytest.mark.usefixtures("in_this_process")
 def test_a_small_table_is_made_and_a_second_run_does_nothing(small: dict[str, Any]) -> None:
-    task = TableOfMultiViewAblations(**small, tasks="STS13,TREC", seeds="0,1")
+    task = TableOfMultiViewAblations(**small, tasks="STS13")
 
     assert build(task)
 
     table = made(task)
     rows = {row.full_title: row for row in table.rows}
     for title in ("B-D, z_en (0-SEQ)", "B-D, f1 beside g1, ensemble", "word vectors, mean"):
-        place = [column.name for column in table.columns].index("TREC")
+        place = [column.name for column in table.columns].index("STS13")
         cell = rows[title].lines[0].cells[place]
-        assert cell.value is not None and cell.num_seeds == (1 if "word" in title else 2)
+        assert cell.value is not None and cell.num_seeds == 1
         assert all((task.folder / folder).is_dir() for folder in rows[title].folders)
     assert rows["B-D, ensemble"].lines[1].source == "B, table 6, discriminative, en(z^f, z^g)"
     assert len(table.trainings) == 7
     before = (task.folder / "table.md").stat().st_mtime_ns
-    assert build(TableOfMultiViewAblations(**small, tasks="STS13,TREC", seeds="0,1"))
+    assert build(TableOfMultiViewAblations(**small, tasks="STS13"))
     assert (task.folder / "table.md").stat().st_mtime_ns == before
     assert task.headline()[1].endswith("absent.")
 
@@ -440,7 +299,7 @@ def test_absent_data_are_said_to_be_and_asked_for_once_more(
     cells = made(task).rows[0].lines[0].cells
     assert "TREC" in cells[1].reason and cells[0].value is not None
     with (task.folder / "table.csv").open(encoding="utf-8") as stream:
-        assert any(line["column"] == "TREC" and line["absent"] for line in csv.DictReader(stream))
+        assert any(line["column"] == "TREC" and line["reason"] for line in csv.DictReader(stream))
     write_tiny_senteval(data)
     luigi.task_register.Register.clear_instance_cache()
     assert not TableOfMultiViewSimilarity(**given).complete()

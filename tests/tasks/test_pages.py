@@ -11,7 +11,7 @@ from luigi.scheduler import Scheduler
 from luigi.task_register import load_task
 from luigi.worker import Worker
 
-from tasks import RunAll, TrainDependencyParser
+from tasks import RunAll
 
 
 def on_page(task: luigi.Task, scheduler: Scheduler) -> dict[str, Any]:
@@ -27,19 +27,6 @@ def text(tmp_path: Path) -> Path:
     path = tmp_path / "text.txt"
     path.write_text("A sentence stands here. Another one follows it.", encoding="utf-8")
     return path
-
-
-def test_the_details_of_a_task_are_what_differs_from_the_defaults(
-    tmp_path: Path, text: Path
-) -> None:
-    own = {"source": "files", "paths": str(text), "work_folder": tmp_path, "views": "SEQ"}
-    shown = on_page(RunAll(**own), Scheduler())
-    assert shown == {name: str(value) for name, value in own.items()}
-
-
-def test_a_parameter_without_a_default_is_shown(tmp_path: Path, text: Path) -> None:
-    task = TrainDependencyParser(work_folder=tmp_path, train=str(text), dev=str(text))
-    assert set(on_page(task, Scheduler())) == {"work_folder", "train", "dev"}
 
 
 def test_a_task_is_made_anew_from_what_the_scheduler_holds(tmp_path: Path, text: Path) -> None:

@@ -10,15 +10,13 @@ import pytest
 
 from pipeline.base.digest import sha256_of_file
 from pipeline.parsing import parse_shard as parsing
-from pipeline.shards import manifests
 from pipeline.shards.manifests import read_dataset_manifest, shard_path
 from tasks.parsing import ParseConstituents, ParseDependencies, ParseShard, ParseStage
 from tasks.sentences import SplitSentences
-from tasks.workflows import RunAll
 from tests.support.edited_json import edit
 from tests.support.luigi_builds import build
 from tests.support.sentence_shards import chain_stage
-from tests.support.shard_files import write_rows, write_stage
+from tests.support.shard_files import write_rows
 
 
 @pytest.mark.parametrize("lost", ["00000.parquet", "00000.json"])
@@ -96,30 +94,6 @@ def test_sentences_of_which_a_file_is_gone_or_cut_are_made_again(
     assert shard_path(task.folder, 0).read_bytes() == before
 
 
-def test_parses_of_which_a_shard_is_gone_are_not_complete(tmp_path: Path, text: Path) -> None:
-    task = ParseDependencies(work_folder=tmp_path, source="files", paths=str(text))
-    write_stage(task.folder, "dependencies", [{"heads": [0], "deprels": ["root"]}])
-    assert task.complete()
-
-    shard_path(task.folder, 0).unlink()
-
-    assert not task.complete()
-
-
-@pytest.mark.slow
-def test_the_main_job_asks_for_the_shards_though_its_report_stands(
-    tmp_path: Path, text: Path
-) -> None:
-    root = RunAll(work_folder=tmp_path, source="files", paths=str(text))
-    report, *stages = root.requires()
-    report.folder.mkdir(parents=True)
-    Path(report.output().path).write_text("{}")
-
-    assert report.complete()
-    assert not root.complete()
-    assert {type(stage) for stage in stages} >= {SplitSentences, ParseDependencies}
-
-
 @pytest.mark.slow
 def test_parses_of_a_sentence_shard_that_was_made_anew_in_other_bytes_are_made_again(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
@@ -145,19 +119,3 @@ def test_parses_of_a_sentence_shard_that_was_made_anew_in_other_bytes_are_made_a
     assert parsed == [shard.sha256 for shard in read_dataset_manifest(sentences).shards]
     assert shard_path(stage.folder, 0).stat().st_mtime_ns == kept.st_mtime_ns
     assert "00001.parquet: its sentences were made anew; it is made again" in caplog.text
-
-
-@pytest.mark.slow
-def test_a_stage_found_complete_is_not_read_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stage = chain_stage(tmp_path, num_shards=2)
-    assert build(stage)
-    assert stage.complete()
-    with monkeypatch.context() as patched:
-        patched.setattr(manifests, "manifest_of", lambda *_: pytest.fail("read again"))
-        assert stage.complete()
-
-    edit(stage.folder / "00001.json", lambda value: value.update(bytes=1))
-
-    assert not stage.complete()

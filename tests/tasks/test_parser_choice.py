@@ -1,6 +1,5 @@
 """The tasks that parse take a parser folder, an original checkpoint or a published name."""
 
-import importlib.metadata
 import json
 from pathlib import Path
 
@@ -11,15 +10,11 @@ from pipeline.base.bundled import BUNDLED_PARSERS
 from pipeline.base.digest import sha256_of_file
 from pipeline.parsers.adapters.folder_files import (
     PLAIN_CONSTITUENCY,
-    PLAIN_DEPENDENCY,
-    TRANSFORMER_DEPENDENCY,
     checksum_of_parser_folder,
 )
 from pipeline.shards.shards import read_shard
-from tasks import ConvertParser, EvaluateEncoder, ParseDependencies, TrainEncoders
+from tasks import ConvertParser, ParseDependencies, TrainEncoders
 from tests.support.library_parsers import supar_parser
-from tests.support.parsed_corpora import write_vectors
-from tests.support.saved_models import write_model
 from tests.support.sentence_shards import parser_description
 
 
@@ -66,31 +61,6 @@ def test_the_sha256_and_the_transformer_determine_the_path(
     assert same.folder == ParseDependencies(**text, **chosen).folder
 
 
-def test_the_libraries_of_a_transformer_inside_determine_the_path(
-    text: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folders = {}
-    for kind in (PLAIN_DEPENDENCY, TRANSFORMER_DEPENDENCY):
-        folders[kind] = tmp_path / kind
-        folders[kind].mkdir()
-        (folders[kind] / "weights.safetensors").write_bytes(b"")
-        (folders[kind] / "parser.json").write_text(parser_description(kind))
-
-    def path_of_stage(kind: str) -> Path:
-        return ParseDependencies(dependency_parser=folders[kind], **text).folder
-
-    before = {kind: path_of_stage(kind) for kind in folders}
-    monkeypatch.setattr(
-        "pipeline.parsing.parse_shard.installed_version",
-        lambda name: (
-            "9" if name == "transformers" else importlib.metadata.version(name).partition("+")[0]
-        ),
-    )
-    luigi.Task.clear_instance_cache()
-    assert path_of_stage(PLAIN_DEPENDENCY) == before[PLAIN_DEPENDENCY]
-    assert path_of_stage(TRANSFORMER_DEPENDENCY) != before[TRANSFORMER_DEPENDENCY]
-
-
 def test_a_parser_folder_of_the_wrong_kind_is_refused_before_any_job(
     text: dict[str, object], tmp_path: Path
 ) -> None:
@@ -119,23 +89,6 @@ def test_a_published_name_is_a_checkpoint_and_any_other_is_refused(
         ParseDependencies(dependency_parser="dep-biaffine-en", **text).requires()
 
 
-def test_the_name_of_a_parser_that_ships_is_its_folder(text: dict[str, object]) -> None:
-    folder = BUNDLED_PARSERS["dependencies"].with_name("dependency-large")
-    named = ParseDependencies(dependency_parser="dependency-large", **text)
-    assert named.parser_folder == folder
-    assert named.digest == ParseDependencies(dependency_parser=folder, **text).digest
-    assert named.digest != ParseDependencies(**text).digest
-
-
-def test_a_misspelt_parser_is_told_those_of_its_kind_alone(text: dict[str, object]) -> None:
-    with pytest.raises(FileNotFoundError) as error:
-        ParseDependencies(dependency_parser="dependency-larg", **text).requires()
-    said = str(error.value)
-    assert "did you mean dependency-large?" in said
-    assert "ship dependency, dependency-large; " in said
-    assert "benepar" not in said and "constituency" not in said
-
-
 def test_a_conversion_without_a_sha256_says_which_it_found(
     tmp_path: Path, checkpoint: Path
 ) -> None:
@@ -143,26 +96,6 @@ def test_a_conversion_without_a_sha256_says_which_it_found(
     with pytest.raises(ValueError, match=f"It is {sha256_of_file(checkpoint)}: give that if"):
         task.run()
     assert not task.complete()
-
-
-def test_an_encoder_over_trees_of_a_checkpoint_waits_for_it(
-    text: dict[str, object], checkpoint: Path
-) -> None:
-    stage = EvaluateEncoder(
-        encoder="random-0", views="SEQ,DEP", tasks="MR", dependency_parser=checkpoint, **text
-    )
-    conversion = stage.requires()["dependency_parser"]
-    assert stage.evaluated.settings["dependency_parser"] == str(conversion.folder)
-
-
-def test_a_model_without_trees_waits_for_no_parser(
-    text: dict[str, object], checkpoint: Path, tmp_path: Path
-) -> None:
-    vectors = write_vectors(tmp_path / "vectors")
-    model = write_model(tmp_path / "model", vectors, views=("SEQ", "LIN"))
-    stage = EvaluateEncoder(encoder=str(model), tasks="MR", dependency_parser=checkpoint, **text)
-    assert "dependency_parser" not in stage.requires()
-    assert stage.evaluated.settings == {}
 
 
 @pytest.mark.slow

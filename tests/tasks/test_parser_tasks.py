@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.base.bundled import BUNDLED_PARSERS
 from pipeline.shards.manifests import read_dataset_manifest
 from pipeline.shards.shards import read_shard
 from tasks import (
@@ -74,29 +73,6 @@ def test_a_dependency_parser_over_a_transformer_is_trained_and_then_parses(tmp_p
     assert read_dataset_manifest(parses.folder, "dependencies").drops == {}
 
 
-def test_a_transformer_that_is_not_there_is_told_before_a_training_begins(tmp_path: Path) -> None:
-    path = str(write_conllu(treebank(), tmp_path / "toy.conllu"))
-    task = TrainDependencyParser(train=path, dev=path, transformer=str(tmp_path / "bert"))
-    with pytest.raises(FileNotFoundError, match=r"bert: no folder with a transformer's config"):
-        task.content()
-
-
-def test_what_lies_in_the_folder_of_an_option_is_part_of_the_task(tmp_path: Path) -> None:
-    path = str(write_conllu(treebank(), tmp_path / "toy.conllu"))
-    parser = tmp_path / "parser"
-    shutil.copytree(BUNDLED_PARSERS["dependencies"], parser)
-
-    def content(initial: Path | str) -> dict[str, object]:
-        options = {"initial": str(initial)}
-        return TrainDependencyParser(train=path, dev=path, options=options).content()
-
-    assert content(parser) == content("dependency") != content("dependency-large")
-    (parser / "parser.json").write_text("{}")
-    assert content(parser) != content("dependency")
-    with pytest.raises(FileNotFoundError, match="none: lacks"):
-        content(tmp_path / "none")
-
-
 def test_a_constituency_parser_is_trained_and_then_parses(tmp_path: Path) -> None:
     path = str(write_bracketed(tmp_path / "toy.mrg", toy_treebank(12)))
     options = {"num-epochs": 1, "d-model": 32, "num-layers": 1, "num-heads": 2, "d-kv": 16}
@@ -109,12 +85,3 @@ def test_a_constituency_parser_is_trained_and_then_parses(tmp_path: Path) -> Non
 
     left = read_shard(parses.folder, "constituents", 0)["binary_left"].to_pylist()
     assert [len(row) for row in left] == [5, 4]
-
-
-def test_a_broken_treebank_fails_the_task_and_leaves_no_parser(tmp_path: Path) -> None:
-    path = tmp_path / "broken.conllu"
-    path.write_text("1\tRain\tno more columns\n\n", encoding="utf-8")
-    task = TrainDependencyParser(work_folder=tmp_path / "work", train=str(path), dev=str(path))
-
-    assert not build(task)
-    assert not (task.folder / "parser.json").exists()

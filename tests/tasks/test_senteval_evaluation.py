@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import time
 from collections.abc import Mapping
@@ -18,8 +17,7 @@ from models.evaluation.task_result import AbsentResult, TaskResult, read_result,
 from pipeline.base.bundled import BUNDLED_MODELS
 from pipeline.downloads.evaluation_data import SENTEVAL_SETS as DECLARED
 from pipeline.downloads.evaluation_data.manifest import DataManifest, DatasetEntry, write_manifest
-from tasks import EvaluateAll, EvaluateTask, RunAll, TrainEncoders, WriteReport
-from tasks.artefact import ShardStage
+from tasks import EvaluateAll, EvaluateTask, RunAll
 from tasks.senteval import EvaluateEncoder, SentEvalStage
 from tests.support.command import subcommand
 from tests.support.edited_json import edit
@@ -90,81 +88,70 @@ STAGES: list[tuple[type[SentEvalStage], dict[str, str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("stage", "own"), STAGES)
-def test_output_stands_in_a_folder_that_ends_in_the_digest(
-    stage: type[SentEvalStage], own: dict[str, str], setting: dict[str, Any]
-) -> None:
-    task = stage(**setting, **own)
-    path = Path(task.output().path)
-    assert path.parent == task.folder and task.folder.name.endswith(task.digest)
-    assert path.is_relative_to(setting["work_folder"] / "evaluation")
-
-
-def test_trainings_come_first_then_encoders_that_read_trees(setting: dict[str, Any]) -> None:
-    empty = setting["work_folder"] / "no-model"
-    empty.mkdir(parents=True)
-    unknown, lacking, words, trees = (
-        EvaluateEncoder(**setting, encoder=name).priority
-        for name in ("no-such-encoder", str(empty), "english", "english-trees")
-    )
-    assert unknown == lacking == words < trees < TrainEncoders.priority
-
-
-EVERYWHERE = [
-    ("seed", 3),
-    ("views", "SEQ,BOW"),
-    ("preset", "quickthoughts"),
-    ("changes", {"epochs": 9}),
-    ("limit", 10),
-    ("held_out_fraction", 0.4),
-    ("representation", "multi-view"),
-    ("representation_changes", {"normalise": True}),
-    ("representation_changes", {"views": ["0-DEP"]}),
-    ("classifier", "compatibility"),
-    ("folds", 5),
-]
-COMPATIBLE = {"classifier": "compatibility"}
+EVERYWHERE: tuple[dict[str, Any], ...] = (
+    {"seed": 3},
+    {"views": "SEQ,BOW"},
+    {"preset": "quickthoughts"},
+    {"changes": {"epochs": 9}},
+    {"limit": 10},
+    {"held_out_fraction": 0.4},
+    {"representation": "multi-view"},
+    {"representation_changes": {"normalise": True}},
+    {"representation_changes": {"views": ["0-DEP"]}},
+    {"classifier": "compatibility"},
+    {"classifier": "compatibility", "compatibility_loss": "mean"},
+    {"folds": 5},
+)
 
 
 @pytest.mark.parametrize(
-    ("stage", "own", "parameter", "value"),
+    ("stage", "own", "changes"),
     [
-        *((*stage, *change) for stage in STAGES for change in EVERYWHERE),
-        *((stage, own | COMPATIBLE, "compatibility_loss", "mean") for stage, own in STAGES),
-        (*STAGES[0], "task", "CR"),
-        (*STAGES[0], "encoder", "random-0"),
-        (*STAGES[0], "encoder", "trained-1"),
-        (*STAGES[1], "tasks", "MR,CR"),
-        (*STAGES[1], "encoder", "bag_of_words"),
-        (*STAGES[1], "further_seeds", [5]),
-        (EvaluateTask, {"encoder": "own_letters:letters"}, "encoder_version", "2"),
-        (EvaluateTask, {"encoder": "random-0"}, "encoder", "random-1"),
-        (EvaluateTask, {"encoder": "random-0"}, "changes", {"hidden_size": 8}),
+        (*STAGES[0], ({"task": "CR"}, {"encoder": "random-0"}, {"encoder": "trained-1"})),
+        (*STAGES[1], ({"tasks": "MR,CR"}, {"encoder": "bag_of_words"}, {"further_seeds": [5]})),
     ],
 )
 def test_a_significant_parameter_changes_the_path(
     stage: type[SentEvalStage],
     own: dict[str, str],
-    parameter: str,
-    value: object,
+    changes: tuple[dict[str, Any], ...],
     setting: dict[str, Any],
+    tmp_path: Path,
 ) -> None:
-    before = stage(**setting, **own).folder
-    assert stage(**(setting | own | {parameter: value})).folder != before
+    others = {"vectors": write_vectors(tmp_path / "others", size=7)}
+    changed = ({}, *EVERYWHERE, others, *changes)
+    folders = {stage(**(setting | own | one)).folder for one in changed}
+    assert len(folders) == len(changed)
+    machine = {"threads": 7, "gemm": "onednn", "accept_unverified": True, "on_refusal": "zero"}
+    assert stage(**(setting | own | machine)).folder in folders
+
+
+@pytest.mark.parametrize("encoder", ["bag_of_words", "sif", "random-0", "own_letters:letters"])
+def test_a_baseline_needs_no_training(encoder: str, setting: dict[str, Any]) -> None:
+    task = EvaluateTask(**setting, encoder=encoder)
+    other = {"changes": {"epochs": 9}, "seed": 4, "limit": 10}
+    assert EvaluateTask(**(setting | other), encoder=encoder).folder == task.folder
+    assert set(task.requires()) == {"data"}
 
 
 @pytest.mark.parametrize(
-    "encoder", ["bag_of_words", "random-0", "trained", "own_letters:letters:joined"]
+    ("parameters", "message"),
+    [
+        ({"encoder": "random-first"}, "no such folder and no known name; give trained"),
+        ({"task": "MRS"}, "MRS"),
+        ({"representation": "multiview"}, "unknown representation 'multiview'"),
+        ({"folds": 1}, "num_folds must be at least 2"),
+        ({"derived": True}, "--derived takes no --senteval-data"),
+        ({"derived": True, "senteval_data": ""}, "--derived has no task MR; choose among"),
+        ({"encoder": "own_letters:letters", "encoder_version": ""}, "give --encoder-version"),
+        ({"encoder": "trained", "representation_changes": {"views": ["SEQ"]}}, "no view 'SEQ'"),
+    ],
 )
-def test_other_word_vectors_change_the_path(
-    encoder: str, setting: dict[str, Any], tmp_path: Path
+def test_what_cannot_be_is_named(
+    parameters: dict[str, Any], message: str, setting: dict[str, Any]
 ) -> None:
-    own: dict[str, Any] = {"encoder": encoder.removesuffix(":joined")}
-    if encoder.endswith(":joined"):
-        own["representation_changes"] = {"join_words": True}
-    others = write_vectors(tmp_path / "others", size=7)
-    before = EvaluateTask(**setting, **own).folder
-    assert EvaluateTask(**(setting | own | {"vectors": others})).folder != before
+    with pytest.raises(ValueError, match=message):
+        EvaluateTask(**(setting | {"encoder": "bag_of_words"} | parameters)).output()
 
 
 def test_changed_data_changes_the_path(setting: dict[str, Any]) -> None:
@@ -186,34 +173,6 @@ def test_data_of_another_set_or_in_another_place_changes_no_path(
         assert elsewhere.folder == stage(**setting, **own).folder
 
 
-@pytest.mark.parametrize(
-    ("parameter", "value"),
-    [
-        ("device", "cuda"),
-        ("threads", 7),
-        ("processes", 2),
-        ("gemm", "onednn"),
-        ("mirror", "http://127.0.0.1:1"),
-        ("accept_unverified", True),
-        ("on_refusal", "zero"),
-    ],
-)
-def test_a_machine_setting_changes_no_path(
-    parameter: str, value: object, setting: dict[str, Any]
-) -> None:
-    for stage, own in STAGES:
-        changed = stage(**(setting | own | {parameter: value}))
-        assert changed.folder == stage(**setting, **own).folder
-
-
-@pytest.mark.parametrize("encoder", ["bag_of_words", "sif", "random-0", "own_letters:letters"])
-def test_a_baseline_needs_no_training(encoder: str, setting: dict[str, Any]) -> None:
-    task = EvaluateTask(**setting, encoder=encoder)
-    other = {"changes": {"epochs": 9}, "seed": 4, "limit": 10}
-    assert EvaluateTask(**(setting | other), encoder=encoder).folder == task.folder
-    assert set(task.requires()) == {"data"}
-
-
 @pytest.mark.parametrize("encoder", ["bag_of_words", "sif", "random-0", "own_letters:letters"])
 def test_words_of_the_corpus_are_waited_for(encoder: str, setting: dict[str, Any]) -> None:
     own = setting | {"vectors": "corpus", "encoder": encoder}
@@ -231,46 +190,6 @@ def test_a_trained_encoder_waits_for_its_training(setting: dict[str, Any]) -> No
 def test_a_digest_holds_no_place_on_this_machine(setting: dict[str, Any], tmp_path: Path) -> None:
     for stage, own in STAGES:
         assert str(tmp_path) not in json.dumps(stage(**setting, **own).content())
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"encoder": "random-first"}, "no such folder and no known name; give trained"),
-        ({"task": "MRS"}, "MRS"),
-        ({"representation": "multiview"}, "unknown representation 'multiview'"),
-        ({"folds": 1}, "num_folds must be at least 2"),
-    ],
-)
-def test_what_does_not_exist_is_named(
-    parameters: dict[str, Any], message: str, setting: dict[str, Any]
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        EvaluateTask(**(setting | {"encoder": "bag_of_words"} | parameters)).output()
-
-
-def test_derived_tasks_and_a_folder_of_ones_own_are_refused_together(
-    setting: dict[str, Any], tmp_path: Path
-) -> None:
-    asked = {**setting, "encoder": "bag_of_words", "derived": True, "senteval_data": str(tmp_path)}
-    message = "^--derived takes no --senteval-data; leave out one of them$"
-    for task in (EvaluateTask(**asked), EvaluateEncoder(**asked), EvaluateAll(**asked)):
-        with pytest.raises(ValueError, match=message):
-            task.complete()
-
-
-def test_a_task_that_no_corpus_gives_is_refused_among_derived_ones(
-    setting: dict[str, Any],
-) -> None:
-    asked = {**setting, "encoder": "bag_of_words", "derived": True, "senteval_data": ""}
-    message = "^--derived has no task MR; choose among SentLen, WC, TreeDepth, "
-    for task in (
-        EvaluateTask(**asked),
-        EvaluateEncoder(**asked, tasks="Tense,MR"),
-        EvaluateAll(**asked, tasks="MR"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            task.complete()
 
 
 # Runs.
@@ -301,19 +220,6 @@ def test_by_default_what_was_trained_stands_beside_all_that_needs_no_training(
     encoders = EvaluateAll(**setting, further_seeds=[1]).encoders
     random = [f"random-{seed}" for seed in range(3)]
     assert encoders == ["trained", "trained-1", *random, "bag_of_words", "sif", *BUNDLED_MODELS]
-
-
-def test_what_ships_keeps_its_own_words_beside_others(
-    setting: dict[str, Any], jobs: list[dict[str, Any]]
-) -> None:
-    task = EvaluateAll(**setting, encoder="bag_of_words,sif,english", tasks="SICK14")
-    assert build(task) and len(jobs) == 3
-
-    table = (task.folder / "evaluation.md").read_text(encoding="utf-8")
-    assert "mean of the word vectors, SIF weights" in table and "english" in table
-    found = [read_results(folder)["SICK14"] for folder in task.folders().values()]
-    widths = [result.outcome.width for result in found if isinstance(result, TaskResult)]
-    assert sorted(widths) == [6, 6, 300]
 
 
 def test_what_ships_keeps_its_words_and_parsers_beside_those_of_a_run(
@@ -388,60 +294,6 @@ def test_a_result_that_says_absent_is_made_again_when_the_data_come(
     assert "| TREC | accuracy |" in text
 
 
-@pytest.mark.usefixtures("jobs")
-def test_what_is_known_of_the_data_stands_in_result_and_table(setting: dict[str, Any]) -> None:
-    table = EvaluateAll(**setting, encoder="bag_of_words", tasks="TREC")
-    assert build(table)
-    (result,) = read_results(table.folder / "bag_of_words").values()
-    assert isinstance(result, TaskResult)
-    (remark,) = [one for one in result.data.remarks if "TREC_10" in one]
-    assert remark in (table.folder / "evaluation.md").read_text(encoding="utf-8")
-
-
-@pytest.mark.usefixtures("jobs")
-def test_absent_data_of_ones_own_are_found_when_they_come(setting: dict[str, Any]) -> None:
-    data = Path(setting["senteval_data"])
-    parameters = {**setting, "encoder": "own_letters:letters", "task": "TREC"}
-    (data / "downstream/TREC/TREC_10.label").rename(data / "kept")
-    before = EvaluateTask(**parameters)
-    assert build(before)
-    assert isinstance(read_result(Path(before.output().path)), AbsentResult)
-
-    (data / "kept").rename(data / "downstream/TREC/TREC_10.label")
-    after = EvaluateTask(**parameters)
-    assert build(after)
-    assert isinstance(read_result(Path(after.output().path)), TaskResult)
-
-
-def test_a_data_folder_that_is_not_there_is_named(setting: dict[str, Any]) -> None:
-    nowhere = EvaluateTask(**(setting | {"senteval_data": "/nowhere"}), encoder="bag_of_words")
-    assert not build(nowhere)
-    with pytest.raises(FileNotFoundError, match="/nowhere: no such folder; check the path"):
-        nowhere.task_data.run()
-
-
-def test_encoders_of_one_name_have_folders_of_their_own(
-    setting: dict[str, Any], tmp_path: Path
-) -> None:
-    models = [tmp_path / parent / "model" for parent in ("a", "b")]
-    for number, model in enumerate(models):
-        model.mkdir(parents=True)
-        for name in ("model.safetensors", "model.json"):
-            config = {"views": ["SEQ", "BOW"]}
-            vectors = {"path": "vectors", "checksum": "0"}
-            content = {
-                "format_version": 2, "config": config, "vectors": vectors, "number": number,
-            }  # fmt: skip
-            (model / name).write_text(json.dumps(content), encoding="utf-8")
-    names = [*map(str, models), "bag_of_words", " bag_of_words", ""]
-    task = EvaluateAll(**setting, encoder=",".join(names), tasks="MR")
-    assert [folder.name for folder in task.folders().values()] == [
-        "0-model",
-        "1-model",
-        "bag_of_words",
-    ]
-
-
 def test_a_model_made_again_by_another_commit_is_the_same_one(
     setting: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -502,74 +354,6 @@ def test_an_ensemble_is_known_by_its_models_and_views(
     assert digest(spec) not in {before, *others}
 
 
-@pytest.mark.parametrize(
-    ("views", "message"),
-    [
-        ("{f}@LIN+{g}@LIN", "f@LIN: no view 'LIN'; the encoder's are 0-SEQ, 1-INV"),
-        ("{f}@INV+trained@LIN", "'trained@LIN' does not begin with the folder of a model"),
-        ("{f}+{here}", "no trained model here; give the folder of a model"),
-    ],
-)
-def test_an_ensemble_that_cannot_be_is_named_before_anything_runs(
-    views: str, message: str, setting: dict[str, Any], tmp_path: Path
-) -> None:
-    ensemble(tmp_path / "models", setting["vectors"])
-    places = {"f": tmp_path / "models/f", "g": tmp_path / "models/g", "here": tmp_path}
-    with pytest.raises((ValueError, FileNotFoundError), match=message):
-        EvaluateTask(**setting, encoder=views.format(**places)).output()
-
-
-@pytest.mark.parametrize("encoder", ["trained", "random-0", "{f}", "{f}@SEQ+{g}@LIN"])
-def test_a_view_that_an_encoder_will_not_have_is_named_before_it_is_trained(
-    encoder: str, setting: dict[str, Any], tmp_path: Path
-) -> None:
-    ensemble(tmp_path / "models", setting["vectors"])
-    places = {"f": tmp_path / "models/f", "g": tmp_path / "models/g"}
-    own = {**setting, "encoder": encoder.format(**places), "preset": "B-G"}
-    EvaluateTask(**own, representation_changes={"views": ["SEQ"]}).output()
-    task = EvaluateTask(**own, representation_changes={"views": ["DEP"]})
-    with pytest.raises(ValueError, match="no view 'DEP'; the encoder's are 0-SEQ, 1-"):
-        task.output()
-
-
-def test_an_ensemble_of_many_models_has_a_folder(setting: dict[str, Any]) -> None:
-    folders = [
-        setting["work_folder"] / ("a-model-of-a-long-name" + "-x" * 20 + str(n)) for n in range(6)
-    ]
-    for folder in folders:
-        write_model(folder, setting["vectors"], views=("SEQ", "LIN"))
-    task = EvaluateTask(**setting, encoder="+".join(f"{one}@SEQ" for one in folders), task="MR")
-    task.folder.mkdir(parents=True)
-    assert task.folder.name.startswith("a-model-of-a-long-name")
-
-
-def test_encoders_of_different_frameworks_bear_different_names(setting: dict[str, Any]) -> None:
-    def name(encoder: str = "trained", **of_training: Any) -> str:
-        return EvaluateTask(**setting, encoder=encoder, **of_training).evaluated.name
-
-    assert name() == "DEP,CONST, trained"
-    assert name(preset="B-D") == "SEQ,LIN by B-D, trained"
-    assert name(preset="B-G") == "SEQ by B-G, linear decoder, trained"
-    free = name("random-0", preset="B-G", changes={"orthonormal_rate": 0.0})
-    assert free == "SEQ by B-G, free linear decoder, random weights"
-    assert name(preset="C-linear") == "SEQ by C-linear, linear decoder, trained"
-
-
-def test_one_encoder_under_two_names_is_refused_before_anything_runs(
-    setting: dict[str, Any],
-) -> None:
-    task = EvaluateAll(**setting, encoder="trained,trained-0", tasks="MR")
-    with pytest.raises(ValueError, match="encoders trained and trained-0 are the same one"):
-        task.requires()
-
-
-def test_what_becomes_of_refused_sentences_is_told_to_the_job(setting: dict[str, Any]) -> None:
-    task = EvaluateTask(**setting, encoder="bag_of_words")
-    assert "on_refusal" not in task.job([task])["encoder_settings"]
-    asked = task.clone(EvaluateTask, on_refusal="error")
-    assert asked.job([asked])["encoder_settings"]["on_refusal"] == "error"
-
-
 def test_an_edited_function_changes_the_path_and_a_run_that_began_before_is_refused(
     setting: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -584,86 +368,7 @@ def test_an_edited_function_changes_the_path_and_a_run_that_began_before_is_refu
         evaluation_of(job)
 
 
-def test_parameters_say_what_runs_code_and_what_todays_pytorch_does() -> None:
-    said = {name: str(parameter.description) for name, parameter in EvaluateTask.get_params()}
-    assert "its module's code is run" in said["encoder"]
-    assert "SentEval does on a PyTorch of today" in said["compatibility_loss"]
-
-
-def test_a_new_way_to_begin_changes_the_path_of_random_weights(
-    setting: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = EvaluateTask(**setting, encoder="random-0").folder
-    luigi.task_register.Register.clear_instance_cache()
-    monkeypatch.setattr("tasks.evaluated_encoder.TRAINING_VERSION", 99)
-    assert EvaluateTask(**setting, encoder="random-0").folder != before
-
-
-def test_a_function_without_a_version_is_refused(setting: dict[str, Any]) -> None:
-    task = EvaluateTask(**(setting | {"encoder_version": ""}), encoder="own_letters:letters")
-    with pytest.raises(ValueError, match="own_letters:letters: give --encoder-version"):
-        task.output()
-
-
-def test_encoders_begin_at_different_tasks_and_do_the_same(setting: dict[str, Any]) -> None:
-    own = {**setting, "encoder": "bag_of_words", "tasks": "MR,TREC,SICK-E"}
-    first, second = (EvaluateEncoder(**own, turn=turn) for turn in (0, 1))
-    assert [task.task for task in first.evaluations] == ["MR", "TREC", "SICK-E"]
-    assert [task.task for task in second.evaluations] == ["TREC", "SICK-E", "MR"]
-    assert first.folder == second.folder
-    turns = [stage.turn for stage in EvaluateAll(**setting, encoder=ENCODERS).requires()]
-    assert len(set(turns)) == len(turns)
-
-
-def test_only_the_sets_that_are_wanted_are_downloaded(setting: dict[str, Any]) -> None:
-    task = EvaluateTask(**(setting | {"senteval_data": ""}), encoder="bag_of_words", task="SICK-E")
-    assert task.requires()["data"].datasets == "SICK"
-    unpublished = task.clone(EvaluateTask, task="STS13-SMT")
-    assert unpublished.requires() == {}
-
-
-@pytest.mark.parametrize(
-    ("module", "version"),
-    [
-        ("models.encoding.versions", "ENCODING_VERSION"),
-        ("models.encoding.versions", "CLEANING_VERSION"),
-        ("tasks.senteval", "TASKS_VERSION"),
-        ("tasks.senteval", "PROTOCOL_VERSION"),
-    ],
-)
-def test_another_version_changes_the_path(
-    module: str, version: str, setting: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def folders() -> set[Path]:
-        luigi.task_register.Register.clear_instance_cache()
-        return {EvaluateTask(**setting, encoder=name).folder for name in ("trained", "random-0")}
-
-    before = folders()
-    monkeypatch.setattr(f"{module}.{version}", 99)
-    assert not before & folders()
-
-
-def test_the_note_of_derived_tasks_is_part_of_the_path(setting: dict[str, Any]) -> None:
-    before = EvaluateTask(**setting, encoder="bag_of_words", task="SentLen").folder
-    luigi.task_register.Register.clear_instance_cache()
-    note = Path(setting["senteval_data"]) / "probing" / "derived.json"
-    note.parent.mkdir()
-    note.write_text("{}", encoding="utf-8")
-    assert EvaluateTask(**setting, encoder="bag_of_words", task="SentLen").folder != before
-
-
 # The main job.
-
-
-def test_the_main_job_scores_on_senteval_only_if_asked(setting: dict[str, Any]) -> None:
-    def required(**more: Any) -> list[type[luigi.Task]]:
-        own = {"work_folder": setting["work_folder"], **more}
-        tasks = RunAll(**own).requires()
-        return [type(task) for task in tasks if not isinstance(task, ShardStage)]
-
-    assert required() == [WriteReport]
-    assert required(senteval=True) == [WriteReport, EvaluateAll]
-    assert required(senteval_data=setting["senteval_data"]) == [WriteReport, EvaluateAll]
 
 
 def test_the_main_job_scores_what_it_trains_beside_baselines(setting: dict[str, Any]) -> None:
@@ -678,36 +383,6 @@ def test_the_main_job_scores_what_it_trains_beside_baselines(setting: dict[str, 
     first = next(task for task in table.requires() if task.encoder == "trained-4")
     trained = first.requires()["model"]
     assert trained.folder in {task.folder for task in report.trainings}
-
-
-@pytest.mark.slow
-def test_a_report_is_made_again_when_there_are_other_scores(
-    setting: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    report = WriteReport(**setting)
-    assert report.evaluation is not None
-    monkeypatch.setattr(EvaluateAll, "complete", lambda _task: True)
-    for folder in (report.folder, report.evaluation.folder):
-        folder.mkdir(parents=True)
-        (folder / "evaluation.md").write_text("80.0")
-    (report.folder / "report.json").write_text('{"headline": ["Trees help."]}')
-    assert report.complete()
-    assert report.headline() == ["Trees help."]
-
-    (report.evaluation.folder / "evaluation.md").write_text("81.0")
-
-    assert not report.complete()
-
-
-def test_the_scheduler_loads_no_torch() -> None:
-    code = (
-        "import tasks, models.evaluation.task_result, models.report.evaluation_table, sys; "
-        "print('torch' in sys.modules)"
-    )
-    found = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=REPOSITORY, check=True
-    )
-    assert found.stdout.strip() == "False"
 
 
 @pytest.mark.slow

@@ -50,16 +50,6 @@ def test_an_absent_set_fails_the_task_which_keeps_the_others(server, tmp_path):
     assert server.paths.count("past_present.txt") == before
 
 
-def test_an_absent_set_may_be_allowed_and_is_listed(server, tmp_path):
-    options = {"accept_unverified": True, "allow_absent": True}
-    task = download(server, tmp_path, "past_present,obj_number", **options)
-    assert build(task)
-    assert task.complete()
-    assert "HTTP 404" in read_manifest(task.folder).datasets["obj_number"].reason
-    assert not download(server, tmp_path, "past_present,obj_number").complete()
-    assert not download(server, tmp_path, "subj_number", **options).complete()
-
-
 def begin_another_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """Does what a new process of Luigi does: it begins now and knows no tasks."""
     monkeypatch.setattr("tasks.evaluation_data.RUN_BEGAN_AT", time.time())
@@ -84,28 +74,10 @@ def test_each_run_asks_once_more_for_what_may_be_absent(server, tmp_path, monkey
     assert download(server, tmp_path, "past_present,obj_number", **options).complete()
 
 
-def test_what_was_refused_as_unverified_comes_once_it_is_accepted(server, tmp_path, monkeypatch):
-    assert build(download(server, tmp_path, "past_present", allow_absent=True))
-    begin_another_run(monkeypatch)
-    accepting = download(
-        server, tmp_path, "past_present", allow_absent=True, accept_unverified=True
-    )
-    assert not accepting.complete()
-    assert build(accepting)
-    assert read_manifest(accepting.folder).datasets["past_present"].state == "present"
-
-
 def test_what_is_unverified_is_absent_until_it_is_accepted(server, tmp_path):
     assert not build(download(server, tmp_path, "past_present"))
     assert build(download(server, tmp_path, "past_present", accept_unverified=True))
     assert server.paths == ["past_present.txt"]
-
-
-def test_a_removed_file_makes_the_task_incomplete(server, tmp_path):
-    task = download(server, tmp_path, "past_present", accept_unverified=True)
-    assert build(task)
-    (task.data_folder / "probing/past_present.txt").unlink()
-    assert not task.complete()
 
 
 @pytest.mark.parametrize("allowed", [True, False])
@@ -135,28 +107,6 @@ def test_a_folder_of_ones_own_is_not_copied(tmp_path):
     assert task.data_folder == tmp_path / "own"
     names = sorted(path.name for path in task.folder.iterdir())
     assert names == ["config.json", "manifest.json", "run.lock"]
-
-
-def test_a_set_of_ones_own_of_another_length_is_present(tmp_path):
-    for name in ("rt-polarity.pos", "rt-polarity.neg"):
-        path = tmp_path / "own/downstream/MR" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(b"a line\n" * 300)
-    task = DownloadSentEval(
-        work_folder=tmp_path / "work", senteval_data=str(tmp_path / "own"), datasets="MR"
-    )
-    assert build(task)
-    files = read_manifest(task.folder).datasets["MR"].files.values()
-    assert {file.remark for file in files} == {"300 lines, published 5,331"}
-
-
-def test_a_folder_of_ones_own_that_lacks_a_set_fails(tmp_path):
-    write_own(tmp_path / "own")
-    task = DownloadSentEval(
-        work_folder=tmp_path / "work", senteval_data=str(tmp_path / "own"), datasets="MR"
-    )
-    with pytest.raises(RuntimeError, match=r"(?s)1 of 1 sets are absent.*lacks downstream/MR/rt"):
-        task.run()
 
 
 def test_what_a_folder_of_ones_own_lacks_is_not_looked_for_again(tmp_path, monkeypatch):

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,11 +13,9 @@ from pipeline.shards.manifests import (
     read_dataset_manifest,
     shard_numbers,
     shard_path,
-    stands_whole,
 )
 from pipeline.sources import plan
 from pipeline.sources.streams import Source
-from pipeline.storage.shared_shards import SharedShards
 from pipeline.text import split_corpus
 from tasks.sentences import SplitParts, SplitSentences
 from tests.support.luigi_builds import build
@@ -163,40 +159,6 @@ def test_duplicates_go_wherever_they_stand(text: Path, tmp_path: Path) -> None:
     assert cleaned.digest != stage(text, tmp_path / "work").digest
 
 
-def test_an_unknown_language_is_refused_before_anything_is_made(text: Path, tmp_path: Path) -> None:
-    pytest.importorskip("py3langid")
-    changes = {"language": "xx", "duplicates": "exact"}
-    unknown = stage(text, tmp_path / "work", cleaning_changes=changes)
-    with pytest.raises(ValueError, match=r"'xx', which py3langid does not know; known: .*en"):
-        unknown.requires()
-    assert not build(unknown)
-    assert not (tmp_path / "work").exists()
-
-
-def test_a_cluster_s_machines_are_asked_for_their_cleaner(
-    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    refused = []
-
-    def run_here(
-        work: Callable[..., int], jobs_for: Callable[[int], list[Any]], files: Any, *_: Any
-    ) -> None:
-        jobs = jobs_for(1)
-        monkeypatch.setattr("pipeline.cleaning.config.CLEANER_VERSION", 0)
-        for job in jobs:
-            with pytest.raises(ValueError, match="cleaner_version 0 instead of") as error:
-                work(job, files)
-            refused.append(str(error.value))
-        raise RuntimeError("no machine is left")
-
-    engine = SimpleNamespace(
-        RaySettings=SimpleNamespace(of=lambda task, **_: None), run_on_ray=run_here
-    )
-    monkeypatch.setattr("tasks.sentences.ray_engine", lambda: engine)
-    assert not build(stage(text, tmp_path, engine="ray", cleaning_changes={"mojibake": True}))
-    assert refused
-
-
 @on_ray
 def test_ray_splits_into_a_storage_that_others_take_from(
     text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -214,67 +176,3 @@ def test_ray_splits_into_a_storage_that_others_take_from(
     assert build(elsewhere)
     assert shards(elsewhere.folder) == shards(on_ray.folder)
     assert {path: path.stat().st_mtime_ns for path in stored.glob("*.parquet")} == before
-
-
-@on_ray
-def test_a_limit_on_ray_gives_a_storage_the_corpus_that_is_cut(text: Path, tmp_path: Path) -> None:
-    pytest.importorskip("ray")
-    storage = tmp_path / "shared"
-    given = {"limit": 75, "storage": str(storage)}
-    on_ray = stage(text, tmp_path / "here", engine="ray", ray_address="local", **given)
-    assert build(on_ray)
-    here = stage(text, tmp_path / "alone", limit=75)
-    assert build(here)
-    assert shards(on_ray.folder) == shards(here.folder)
-
-    numbers = shard_numbers(on_ray.folder)
-    made = SharedShards(
-        address=str(storage),
-        work_folder=tmp_path / "here",
-        sentences=on_ray.folder,
-        made=on_ray.folder.parent / "parses",
-        stage="dependencies",
-        parser_checksum="",
-    )
-    made.begin(numbers, lambda: None)
-
-    assert shards(storage / on_ray.folder.relative_to(tmp_path / "here")) == shards(here.folder)
-
-
-@on_ray
-def test_ray_splits_by_a_plan_that_goes_further(
-    text: Path, tmp_path: Path, short_plans: list[plan.Plan], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("ray")
-    engine = {"engine": "ray", "ray_address": "local", "storage": str(tmp_path / "shared")}
-    on_ray = stage(text, tmp_path / "here", limit=263, **engine)
-    assert build(on_ray)
-    assert len(short_plans) >= 3
-    assert shards(on_ray.folder) == by_a_whole_plan(text, tmp_path / "one", monkeypatch, limit=263)
-
-
-@pytest.mark.slow
-def test_a_job_that_comes_after_the_end_leaves_a_corpus_with_a_limit_alone(
-    text: Path, tmp_path: Path
-) -> None:
-    limited = stage(text, tmp_path / "work", limit=75)
-    assert build(limited)
-    before = shards(limited.folder)
-    late = SplitParts(destination=limited.folder, number=0, count=6)
-
-    assert late.complete()
-    late.run()
-
-    assert shards(limited.folder) == before
-    assert stands_whole(limited.folder)
-
-
-def test_what_is_left_of_a_range_keeps_its_bounds(text: Path, tmp_path: Path) -> None:
-    first = stage(text, tmp_path / "work")
-    handed = [(task.number, task.count) for task in next(first.run())]
-    task = SplitParts(destination=first.folder, number=0, count=1)
-    task.set_status_message = task.set_progress_percentage = lambda *_: None
-    task.run()
-
-    again = stage(text, tmp_path / "work")
-    assert [(task.number, task.count) for task in next(again.run())] == handed

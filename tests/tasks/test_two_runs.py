@@ -12,7 +12,7 @@ import pytest
 
 from pipeline.base.atomic_files import RUN_LOCK, locked
 from pipeline.shards.manifests import ShardRange
-from tasks.artefact import RUN_ID, Artefact
+from tasks.artefact import Artefact
 from tasks.parsing import ParseShard
 from tasks.shard_jobs import handed_out
 from tests.support.sentence_shards import chain_stage
@@ -36,19 +36,6 @@ class Written(Artefact):
         self.fills.append(self.number)
         self.write_config()
         (self.folder / self.marker).write_text("{}", encoding="utf-8")
-
-
-class Both(Written):
-    """Writes into the folders of two."""
-
-    def places(self) -> set[Path]:
-        return {self.clone(Written, number=number).folder for number in (1, 2)}
-
-    def complete(self) -> bool:
-        return False
-
-    def fill(self) -> None:
-        self.fills.append(-1)
 
 
 def start(task: luigi.Task, said: list[str]) -> threading.Thread:
@@ -93,20 +80,6 @@ def test_a_run_that_comes_second_does_what_the_first_did_not(
 
     assert fills == [0]
     assert not (task.folder / "rows.77.unfinished").exists()
-
-
-def test_a_task_that_writes_into_several_folders_waits_for_each(
-    tmp_path: Path, fills: list[int]
-) -> None:
-    for number in (1, 2):
-        said: list[str] = []
-        held = Written(work_folder=tmp_path, number=number).folder
-        with locked(held / RUN_LOCK, lambda: None):
-            waiting = start(Both(work_folder=tmp_path), said)
-            wait_until(lambda said=said: bool(said))
-            assert said[0].startswith(str(held))
-        waiting.join()
-    assert fills == [-1, -1]
 
 
 @pytest.fixture
@@ -185,9 +158,3 @@ def test_a_run_that_comes_while_jobs_are_at_work_hands_out_at_once_and_sweeps_no
 
     next(stage.run())
     assert not left.exists()
-
-
-def test_a_scheduler_of_several_runs_takes_their_tasks_for_different_ones(tmp_path: Path) -> None:
-    task = Written(work_folder=tmp_path)
-    assert task.task_id.endswith(RUN_ID)
-    assert task == Written(work_folder=tmp_path)

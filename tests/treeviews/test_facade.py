@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,13 +12,11 @@ import numpy as np
 import pytest
 import torch
 
-import models
 import treeviews
 from models import kept_encoder
 from models.evaluation.task_result import AbsentResult
-from tests.support.parsed_corpora import stories, write_corpus, write_vectors
+from tests.support.parsed_corpora import stories, write_corpus
 from tests.support.repository import REPOSITORY
-from tests.support.saved_models import write_model
 from tests.support.tiny_senteval import write_tiny_senteval
 
 SENTENCES = ["A cat sleeps on the mat.", "A dog barks.", "The cat sat down.", "Rain falls."]
@@ -96,30 +93,10 @@ def test_a_module_of_ones_own_may_encode_when_it_is_imported(tmp_path: Path) -> 
     assert found.stdout == "[[2.0]]\n"
 
 
-@pytest.mark.parametrize("name", ["{0}", "{0}@SEQ+{0}@LIN"])
-def test_a_model_that_was_trained_again_is_loaded_again(tmp_path: Path, name: str) -> None:
-    vectors, folder = write_vectors(tmp_path / "v"), tmp_path / "m"
-    write_model(folder, vectors, views=("SEQ", "LIN"))
-    called = name.format(folder)
-    before = treeviews.encode("the cat", called)
-    shutil.rmtree(folder)
-    write_model(folder, vectors, seed=1, views=("SEQ", "LIN"))
-    after = treeviews.encode("the cat", called)
-    assert not np.array_equal(after, before)
-    np.testing.assert_array_equal(after, models.load(called).encode("the cat"))
-
-
 @pytest.mark.parametrize("given", [lengths, Lengths()])
 def test_an_encoder_of_ones_own_will_do(given: Any) -> None:
     np.testing.assert_array_equal(treeviews.encode(SENTENCES, given), lengths(SENTENCES))
     assert treeviews.similarity(SENTENCES, encoder=given).shape == (4, 4)
-
-
-def test_so_will_one_that_was_loaded() -> None:
-    encoder = treeviews.load("bag_of_words")
-    np.testing.assert_array_equal(
-        treeviews.encode(SENTENCES, encoder), models.load("bag_of_words").encode(SENTENCES)
-    )
 
 
 def test_what_is_no_encoder_is_named() -> None:
@@ -169,17 +146,6 @@ def test_an_encoder_is_scored(tmp_path: Path) -> None:
     assert torch.get_num_threads() == threads
 
 
-def test_one_by_name_is_scored_as_the_command_scores_it(tmp_path: Path) -> None:
-    data = write_tiny_senteval(tmp_path / "data")
-    scores = treeviews.evaluate("bag_of_words", data, tasks="STS13")
-    same = treeviews.evaluate(treeviews.load("bag_of_words"), data, tasks="STS13", name="same")
-    assert dict(scores["STS13"]) == dict(same["STS13"])
-    assert "bag_of_words" in scores.table
-    assert "same" in same.table
-    with pytest.raises(FileNotFoundError, match="nowhere: no such folder"):
-        treeviews.evaluate("bag_of_words", tmp_path / "nowhere")
-
-
 def test_shards_of_a_corpus_are_read_side_by_side(tmp_path: Path) -> None:
     write_corpus(tmp_path / "corpus", stories(5), rows_per_shard=16, without_heads=[3])
     corpus = tmp_path / "corpus"
@@ -195,20 +161,3 @@ def test_shards_of_a_corpus_are_read_side_by_side(tmp_path: Path) -> None:
         treeviews.read_shards(corpus, ["Token"])
     with pytest.raises(FileNotFoundError, match="no such file or folder"):
         treeviews.read_shards(tmp_path / "absent")
-
-
-def test_two_functions_have_no_results_in_one_folder(tmp_path: Path) -> None:
-    data, out = write_tiny_senteval(tmp_path / "data"), tmp_path / "out"
-    scores = treeviews.evaluate(lengths, data, tasks="STS13", out=out)
-    assert "lengths" in scores.table
-    with pytest.raises(ValueError, match="the result of an earlier run"):
-        treeviews.evaluate(Lengths().encode, data, tasks="MR", out=out)
-
-
-def test_results_on_other_data_are_not_mixed(tmp_path: Path) -> None:
-    data, out = write_tiny_senteval(tmp_path / "data"), tmp_path / "out"
-    treeviews.evaluate("bag_of_words", data, tasks="MR", out=out)
-    file = data / "downstream" / "MR" / "rt-polarity.pos"
-    file.write_bytes(file.read_bytes() + b"one more\n")
-    with pytest.raises(ValueError, match=r"the result on another .*rt-polarity\.pos"):
-        treeviews.evaluate("bag_of_words", data, tasks="STS13", out=out)

@@ -109,7 +109,7 @@ def evaluate(
         int, typer.Option(min=0, help="CPU threads; 0 takes half of the cores.")
     ] = 0,
     preset: Annotated[
-        str, typer.Option(help="Of random-SEED; treeviews presets lists them.")
+        str, typer.Option(help="Of random-SEED: a training known by name.")
     ] = "laptop",
     changes: Annotated[
         str, typer.Option(help="Of random-SEED: fields of the preset to change, as JSON.")

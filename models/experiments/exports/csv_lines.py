@@ -5,57 +5,44 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict, fields
+from typing import Any
 
-from models.experiments.result_table import ResultTable
-from pipeline.base.foreign_text import printable
+from models.experiments.declaration import Scale
+from models.experiments.result_table import Cell, ResultTable
 
-LEADING = ("table", "group", "model", "representation", "source", "measured")
-SCALE = ("corpus", "sentences", "words", "vectors", "width", "epochs")
-FIGURE = (
-    *("column", "value", "sd", "seeds", "low", "high"),
-    *("p", "against_baseline", "absent", "best_by"),
+HEADER = (
+    *("table", "group", "model", "representation", "source", "measured"),
+    *(field.name for field in fields(Scale)),
+    "column",
+    *(field.name for field in fields(Cell)),
+    "best_by",
 )
-HEADER = (*LEADING, *SCALE, *FIGURE)
-_FORMULA = ("=", "+", "-", "@")
 
 
 def csv_lines(tables: Sequence[ResultTable]) -> str:
-    """Returns the figures of tables; what is unknown is empty.
-
-    Text that a spreadsheet would take for a formula gets an apostrophe before it.
-    """
+    """Returns the figures of tables; what is unknown is empty."""
     stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(HEADER)
+    writer = csv.DictWriter(stream, HEADER, lineterminator="\n")
+    writer.writeheader()
     for table in tables:
         writer.writerows(_lines(table))
     return stream.getvalue()
 
 
-def _lines(table: ResultTable) -> Iterator[list[str | float | int | None]]:
+def _lines(table: ResultTable) -> Iterator[dict[str, Any]]:
     for row in table.rows:
-        named = (table.name, row.group, row.title, row.taken)
-        for line in row.lines:
-            scale = [_plain(getattr(line.scale, name)) for name in SCALE]
-            for cell, heading in zip(line.cells, table.columns, strict=True):
-                if cell.value is None and not (line.measured and cell.reason):
-                    continue
-                yield [
-                    *map(_plain, named),
-                    _plain(line.source),
-                    "yes" if line.measured else "no",
-                    *scale,
-                    _plain(heading.name),
-                    *(cell.value, cell.deviation, cell.num_seeds or None, cell.low, cell.high),
-                    *(cell.p, cell.against_baseline, _plain(cell.reason), row.chosen_by),
-                ]
+        named = {
+            "table": table.name,
+            "group": row.group,
+            "model": row.title,
+            "representation": row.taken,
+            "best_by": row.chosen_by,
+        }
         if row.not_here and not row.lines:
-            reason = _plain(row.not_here)
-            yield [*map(_plain, named), "here", "no", *[None] * 6, *[None] * 8, reason, ""]
-
-
-def _plain(value: str | float | None) -> str | float | None:
-    if not isinstance(value, str):
-        return value
-    text = printable(value)
-    return f"'{text}" if text.startswith(_FORMULA) else text
+            yield {**named, "reason": row.not_here}
+        for line in row.lines:
+            of_line = {"source": line.source, "measured": line.measured, **asdict(line.scale)}
+            for cell, heading in zip(line.cells, table.columns, strict=True):
+                if cell.value is not None or (line.measured and cell.reason):
+                    yield {**named, **of_line, "column": heading.name, **asdict(cell)}

@@ -7,11 +7,8 @@ above the table as comments, since a caption has no room for all.
 
 from __future__ import annotations
 
-import re
-
-from models.experiments.exports.grid import Grid, GridRow, beside, grid
+from models.experiments.exports.grid import Grid, GridRow, grid
 from models.experiments.result_table import ResultTable
-from models.report.html.sections import SIGNS, Cell
 from pipeline.base.foreign_text import printable
 
 _SPECIAL = {
@@ -33,22 +30,10 @@ _SPECIAL = {
     "±": r"$\pm$",
     "−": r"$-$",
     "×": r"$\times$",
-    "≈": r"$\approx$",
-    "≤": r"$\leq$",
-    "≥": r"$\geq$",
     "–": "--",
     "—": "---",
     "…": r"\dots{}",
-    "‖": r"$\Vert$",
-    "ᵀ": r"$^\top$",
-    "ρ": r"$\rho$",
-    "β": r"$\beta$",
-    "τ": r"$\tau$",
-    SIGNS["better"]: r"$\uparrow$",
-    SIGNS["worse"]: r"$\downarrow$",
 }
-_JOINED = re.compile(r"--+|''+")
-"""What LaTeX would print as one dash or as one quotation mark."""
 
 
 def escaped_latex(text: object) -> str:
@@ -57,11 +42,7 @@ def escaped_latex(text: object) -> str:
     A bracket that begins a cell is kept from being taken for an option of the line's end.
     """
     line = " ".join(printable(text, keep_lines=True).split())
-    apart = {at for run in _JOINED.finditer(line) for at in range(*run.span())}
-    escaped = "".join(
-        f"{{{character}}}" if at in apart else _SPECIAL.get(character, character)
-        for at, character in enumerate(line)
-    )
+    escaped = "".join(_SPECIAL.get(character, character) for character in line)
     return f"{{}}{escaped}" if escaped.startswith(("[", "*")) else escaped
 
 
@@ -73,7 +54,6 @@ def latex(table: ResultTable) -> str:
         "l" if place < shown.num_text_columns or place in shown.further_text else "r"
         for place in range(width)
     )
-    caption = " ".join(filter(None, (f"{table.title}.", beside(table), shown.shared)))
     lines = [
         r"% needs \usepackage{booktabs}",
         *(f"% {_comment(note)}" for note in table.notes),
@@ -86,7 +66,7 @@ def latex(table: ResultTable) -> str:
         *_body(shown, width),
         r"\bottomrule",
         r"\end{tabular}",
-        rf"\caption{{{escaped_latex(caption)}}}",
+        rf"\caption{{{escaped_latex(table.title)}.}}",
         rf"\label{{tab:{table.name}}}",
         r"\end{table*}",
     ]
@@ -110,9 +90,8 @@ def _heading(row: GridRow, width: int) -> str:
     return rf"\multicolumn{{{width}}}{{@{{}}l}}{{\textit{{{escaped_latex(row.heading)}}}}} \\"
 
 
-def _line(cells: tuple[str | Cell, ...]) -> str:
-    texts = (cell if isinstance(cell, str) else cell.plain for cell in cells)
-    return " & ".join(map(escaped_latex, texts)) + r" \\"
+def _line(cells: tuple[str, ...]) -> str:
+    return " & ".join(map(escaped_latex, cells)) + r" \\"
 
 
 def _comment(note: str) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from models.experiments.exports.grid import NOTHING, beside, figure, grid
+from models.experiments.exports.grid import NOTHING, figure, grid
 from models.experiments.exports.outcome import headline, headline_of_all
-from models.experiments.result_table import Cell, Heading, ResultTable, TrainingLine
+from models.experiments.result_table import Heading, ResultTable, TrainingLine
 from models.report.html.sections import (
     Bullets,
     Folded,
@@ -19,10 +19,6 @@ from models.report.html.sections import (
 )
 from models.report.markdown import count, percent
 from models.training.logs import duration
-
-MEASURES = {"orthonormality": "‖UUᵀ − I‖", "temperature": "temperature"}
-"""What an objective measured at the last step -> the column it stands in."""
-_MEASURED = Heading("", digits=3)
 
 
 def table_page(table: ResultTable) -> Page:
@@ -52,26 +48,19 @@ def tables_page(title: str, tables: Sequence[ResultTable]) -> Page:
 def _scores(table: ResultTable) -> list[Part]:
     shown = grid(table)
     rows = [Group(row.heading) if row.heading else row.cells for row in shown.rows]
-    made: list[Part] = [Paragraph.of(said) for said in (beside(table), shown.shared) if said]
-    made.append(
-        Table.of(table.title, shown.header, rows, shown.num_text_columns, shown.further_text)
-    )
-    return [*made, Bullets(table.notes)]
+    return [
+        Table.of(table.title, shown.header, rows, shown.num_text_columns, shown.further_text),
+        Bullets(table.notes),
+    ]
 
 
 def _trainings(trainings: Sequence[TrainingLine]) -> list[Part]:
     if not trainings:
         return []
     header = ["training", "views", "objective", "parameters", "sentences", "words", "known"]
-    header += ["epochs", "steps", "held-out accuracy", *MEASURES.values(), "time"]
+    header += ["epochs", "steps", "held-out accuracy", "time"]
     rows = [_training_row(one) for one in trainings]
-    note = (
-        f"{MEASURES['orthonormality']}: how far the decoder's projection is from orthonormal rows "
-        "(or columns, where they are fewer), by the Frobenius norm, after the last step; "
-        "temperature: that of the agreement, then."
-    )
-    made: list[Part] = [Table.of("Trainings, over their seeds", header, rows, 3)]
-    return [*made, Bullets((note,))] if any(one.measures for one in trainings) else made
+    return [Table.of("Trainings, over their seeds", header, rows, 3)]
 
 
 def _training_row(one: TrainingLine) -> list[str]:
@@ -87,6 +76,5 @@ def _training_row(one: TrainingLine) -> list[str]:
         str(one.epochs),
         count(one.steps),
         NOTHING if one.chance is None else figure(one.held_out, Heading("")) + chance,
-        *(figure(one.measures.get(name, Cell()), _MEASURED) for name in MEASURES),
         duration(one.seconds, digits=1),
     ]

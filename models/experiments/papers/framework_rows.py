@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 from models.config.training_presets import preset
 from models.config.views import UNORDERED_VIEWS
@@ -28,8 +28,6 @@ from models.experiments.declaration import (
     Untrained,
 )
 
-Kept = Literal["none", "ensemble", "all"]
-"""For what the top component is also kept; it is removed once for everything."""
 F, G = "SEQ", "LIN"
 WORD_VECTORS = "word vectors"
 """The mean of fastText's in the papers."""
@@ -113,7 +111,7 @@ class Taken:
         return "removed" if self.component_removed else "kept"
 
 
-def taken_of(test_views: Sequence[str], kept: Kept) -> list[Taken]:
+def taken_of(test_views: Sequence[str]) -> list[Taken]:
     """Returns what is taken of one model: each view by itself, and all together.
 
     z_en is what reads words in order, z_de what does not: the linear view or the decoder's inverse.
@@ -127,19 +125,17 @@ def taken_of(test_views: Sequence[str], kept: Kept) -> list[Taken]:
         is_first = part not in {row.part for row in alone}
         title = f"z_{part} ({place}-{view})"
         alone.append(Taken(title, part if is_first else "", (f"{place}-{view}",)))
-    if len(alone) == 1:
-        return alone + ([] if kept == "none" else _kept(alone))
-    return alone + (_kept(alone) if kept == "all" else []) + together(kept)
+    return alone if len(alone) == 1 else alone + together()
 
 
-def together(kept: Kept, title: str = "ensemble") -> list[Taken]:
-    """Returns what is taken of all views of a model, or of models trained apart."""
-    rows = [Taken(title, "ensemble")]
-    return rows + ([] if kept == "none" else _kept(rows))
+def together(*, kept: bool = False, title: str = "ensemble") -> list[Taken]:
+    """Returns what is taken of all views of a model, or of models trained apart.
 
-
-def _kept(rows: Sequence[Taken]) -> list[Taken]:
-    return [replace(row, component_removed=False) for row in rows]
+    Args:
+        kept: whether it is taken with the top component kept, too.
+    """
+    row = Taken(title, "ensemble")
+    return [row, replace(row, component_removed=False)] if kept else [row]
 
 
 def test_views(training: Training) -> tuple[str, ...]:
@@ -186,40 +182,41 @@ def _represented(encoder: Encoder) -> dict[str, Any]:
     return {"supervised_pooling": ["max", "mean", "min"]} if of_c else {}
 
 
-def trained_rows(
-    training: Training, kept: Kept = "none", *, published: bool = True, group: str = ""
-) -> tuple[Row, ...]:
+def trained_rows(training: Training, group: str = "") -> tuple[Row, ...]:
     """Returns a row for each view of a training, and one for all together."""
-    taken = taken_of(test_views(training), kept)
-    name = training.name if published else ""
-    return rows_of(training.name, taken, Trained(training), published=name, group=group)
+    taken = taken_of(test_views(training))
+    return rows_of(training.name, taken, Trained(training), published=training.name, group=group)
 
 
-def ensemble_rows(training: Training, kept: Kept = "none", group: str = "") -> tuple[Row, ...]:
+def ensemble_rows(training: Training, group: str = "", *, kept: bool = False) -> tuple[Row, ...]:
     """Returns the row of all views of a training together, and of the same with random weights."""
     return (
         *rows_of(
-            training.name, together(kept), Trained(training), published=training.name, group=group
+            training.name,
+            together(kept=kept),
+            Trained(training),
+            published=training.name,
+            group=group,
         ),
-        *random_rows(training, kept, group),
+        *random_rows(training, group, kept=kept),
     )
 
 
-def random_rows(training: Training, kept: Kept = "none", group: str = "") -> tuple[Row, ...]:
+def random_rows(training: Training, group: str = "", *, kept: bool = False) -> tuple[Row, ...]:
     """Returns the rows of an architecture with random weights, all views together."""
     title = f"{training.name}, random weights"
-    return rows_of(title, together(kept), Untrained(training), group=group)
+    return rows_of(title, together(kept=kept), Untrained(training), group=group)
 
 
-def word_rows(kept: Kept, group: str = "") -> tuple[Row, ...]:
+def word_rows(group: str = "", *, kept: bool = True) -> tuple[Row, ...]:
     """Returns the rows of the word vectors.
 
     They are their mean as B gives it, words pooled as g, and the mean with SIF weights, which no
     paper gives: with the top component removed it is that of Arora et al. 2017.
     """
     mean = {"supervised_pooling": ["mean"]}
-    means, sif = together(kept, "mean"), f"{WORD_VECTORS}, SIF weights"
-    pooled = together(kept, "pooled as g")
+    means, sif = together(kept=kept, title="mean"), f"{WORD_VECTORS}, SIF weights"
+    pooled = together(kept=kept, title="pooled as g")
 
     def rows(title: str, taken: list[Taken], encoder: Ready, **given: Any) -> tuple[Row, ...]:
         return rows_of(title, taken, encoder, group=group, **given)

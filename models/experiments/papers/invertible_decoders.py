@@ -40,7 +40,7 @@ INVERTIBLE_DECODERS = Experiment(
         *trained_rows(BIJECTIVE, group="decoders"),
         *random_rows(LINEAR, group="decoders"),
         *random_rows(BIJECTIVE, group="decoders"),
-        *word_rows("ensemble", "word vectors"),
+        *word_rows("word vectors"),
         *models_of_others(
             _TABLES,
             {

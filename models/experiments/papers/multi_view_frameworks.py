@@ -43,8 +43,6 @@ TWO_RECURRENT = Training("B-D, f1 and f2", "B-D", (F, F))
 TWO_LINEAR = Training("B-D, g1 and g2", "B-D", (G, G))
 RECURRENT_ALONE = Training("B-D, f alone", "B-D", (F,))
 LINEAR_ALONE = Training("B-D, g alone", "B-D", (G,))
-VARIANTS = (FREE_DECODER, TWO_RECURRENT, TWO_LINEAR, RECURRENT_ALONE, LINEAR_ALONE)
-"""Table 6, beside B-G and B-D themselves."""
 JOINED = (
     ("B-D, f1 beside g1", ((TWO_RECURRENT, f"0-{F}"), (TWO_LINEAR, f"0-{G}"))),
     ("B-D, f and g apart", ((RECURRENT_ALONE, f"0-{F}"), (LINEAR_ALONE, f"0-{G}"))),
@@ -78,7 +76,7 @@ MULTI_VIEW_SIMILARITY = _experiment(
     rows=(
         *ensemble_rows(GENERATIVE, group=_OURS),
         *ensemble_rows(DISCRIMINATIVE, group=_OURS),
-        *word_rows("ensemble", _WORDS),
+        *word_rows(_WORDS),
         *models_of_others(
             ("B, table 3", "B, table 4"),
             {
@@ -106,7 +104,7 @@ MULTI_VIEW_SUPERVISED = _experiment(
     rows=(
         *ensemble_rows(GENERATIVE, group=_OURS),
         *ensemble_rows(DISCRIMINATIVE, group=_OURS),
-        *word_rows("ensemble", _WORDS),
+        *word_rows(_WORDS),
         *models_of_others(
             ("B, table 5",),
             {
@@ -145,11 +143,11 @@ MULTI_VIEW_ABLATIONS = _experiment(
             row
             for name, parts in JOINED
             for row in rows_of(
-                name, together("none"), Joined(parts), published=name, group="discriminative"
+                name, together(), Joined(parts), published=name, group="discriminative"
             )
         ),
         *random_rows(DISCRIMINATIVE, group="discriminative"),
-        *word_rows("none", _WORDS),
+        *word_rows(_WORDS, kept=False),
     ),
     columns=columns(*_MEANS),
     notes=(HOW_SIMILAR, LEARNT, PARTS, COMPONENT),
@@ -161,9 +159,9 @@ MULTI_VIEW_POST_PROCESSING = _experiment(
     "Multi-view frameworks: with and without the top principal component",
     ("B, appendix table 2",),
     rows=(
-        *ensemble_rows(GENERATIVE, "ensemble", _OURS),
-        *ensemble_rows(DISCRIMINATIVE, "ensemble", _OURS),
-        *word_rows("ensemble", _WORDS),
+        *ensemble_rows(GENERATIVE, _OURS, kept=True),
+        *ensemble_rows(DISCRIMINATIVE, _OURS, kept=True),
+        *word_rows(_WORDS),
     ),
     columns=columns(*_MEANS[:-1]),
     notes=(HOW_SIMILAR, LEARNT, COMPONENT),
@@ -178,7 +176,7 @@ JOINT_OBJECTIVES = _experiment(
         *ensemble_rows(GENERATIVE, group=_OURS),
         *ensemble_rows(DISCRIMINATIVE, group=_OURS),
         *ensemble_rows(BOTH, group=_OURS),
-        *word_rows("none", _WORDS),
+        *word_rows(_WORDS, kept=False),
     ),
     columns=columns(*_MEANS),
     notes=(HOW_SIMILAR, LEARNT, COMPONENT),

@@ -113,7 +113,6 @@ _SIZE = (
     "A's models are 4,800 wide: two views of 1,200 over given words beside two over trained and "
     "expanded words."
 )
-SIZE_NOTE = Note(_SIZE, of_published=True)
 UNNORMALISED_NOTE = (
     "Views go to the critic as they are, as published. The root of CONST is small beside that of "
     'DEP; --changes \'{"normalise": "batch_norm"}\' gives both one scale.'
@@ -157,7 +156,7 @@ VIEW_PAIRS = Experiment(
     scales=SCALES,
     notes=(
         AVERAGE_NOTE,
-        Note(f"{_SIZE} Ours here are those over given words alone.", of_published=True),
+        f"{_SIZE} Ours here are those over given words alone.",
         UNNORMALISED_NOTE,
     ),
 )
@@ -210,18 +209,11 @@ SENTEVAL_TABLE = Experiment(
     scales=SCALES,
     notes=(
         AVERAGE_NOTE,
-        SIZE_NOTE,
+        _SIZE,
         "Random weights stand over given words alone, at half of the width.",
-        Note(
-            "A took the figures of others from their publications, but for those of BERT on "
-            "SICK-R.",
-            of_published=True,
-        ),
-        Note(
-            "A's hours are those of a GTX 1080 Ti; it calls them indicative. FastSent is at most "
-            "500 wide.",
-            of_published=True,
-        ),
+        "A took the figures of others from their publications, but for those of BERT on SICK-R.",
+        "A's hours are those of a GTX 1080 Ti; it calls them indicative. FastSent is at most "
+        "500 wide.",
     ),
 )
 
@@ -247,16 +239,10 @@ CORPUS_CHOICE = Experiment(
     scales=SCALES,
     notes=(
         SHORT_NOTE,
-        Note(
-            "A's QuickThoughts are 4,800 wide, over given and over trained words; ours here is "
-            "over given words alone.",
-            of_published=True,
-        ),
-        Note(
-            "A compares 40 million sentences of UMBC with the published figures of 74 million of "
-            "BookCorpus: corpus and size change together.",
-            of_published=True,
-        ),
+        "A's QuickThoughts are 4,800 wide, over given and over trained words; ours here is "
+        "over given words alone.",
+        "A compares 40 million sentences of UMBC with the published figures of 74 million of "
+        "BookCorpus: corpus and size change together.",
     ),
 )
 

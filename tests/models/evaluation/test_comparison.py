@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,6 @@ from models.evaluation.comparison import (
     ComparisonConfig,
     Test,
     compare,
-    main_differences,
 )
 from models.evaluation.protocols.outcome import Predictions
 from models.evaluation.scores import score_intervals
@@ -54,28 +52,6 @@ def written(folder: Path, of: Mapping[str, Result]) -> str:
     for one in of.values():
         write_result(result_path(folder, one.task), one)
     return str(folder)
-
-
-def test_main_differences_are_those_of_the_comparison() -> None:
-    def seeds(name: str, share: float, noise: float, number: int) -> list[dict[str, Result]]:
-        made = []
-        for seed in range(number):
-            one = {"MR": answers(90, share, seed=seed), "STS14": similarities(90, noise, seed=seed)}
-            related = replace(
-                result(similarities(60, noise, seed=seed, subsets=1), task("R", "relatedness")),
-                setup=replace(SETUP, encoder=EncoderIdentity(name, f"{name}-{seed}", seed)),
-            )
-            made.append({**results(name, one, seed=seed), "R": related})
-        return made
-
-    first, second = seeds("a", 0.8, 1.0, 2), seeds("b", 0.7, 1.2, 1)
-    how = Resampling(num_resamples=300)
-
-    whole = compare(first, second, ComparisonConfig(correction="none", resampling=how))
-
-    expected = {row.task: (row.difference.value, row.p) for row in whole.tasks}
-    found = {one.task: (one.difference, one.p) for one in main_differences(first, second, how)}
-    assert found == expected and set(found) == {"MR", "STS14", "R"}
 
 
 def test_pairing_is_narrower_than_the_two_intervals() -> None:

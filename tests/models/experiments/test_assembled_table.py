@@ -4,26 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from models.evaluation.task_result import TaskResult
 from models.experiments.columns import MEAN_SIMILARITY, SIMILARITY, columns
 from models.experiments.declaration import Note, NotHere, Published, Row, Trained, Training
-from models.experiments.exports.grid import beside
-from models.experiments.result_table import (
-    Cell,
-    ResultTable,
-    read_table,
-    write_table,
-)
-from models.experiments.scored_rows import TrainingRecord
-from tests.support.evaluation_examples import predictions, result, similarities, task
+from models.experiments.result_table import Cell, ResultTable, read_table, write_table
+from tests.support.evaluation_examples import result, similarities, task
 from tests.support.scored_tables import (
     GENERATIVE,
     MEAN,
     OURS,
-    SUMMARY,
     experiment,
     scored,
     scores,
@@ -71,12 +62,6 @@ def test_the_letters_of_sources_are_told() -> None:
     assert small_table(scored(OURS, scores(0.8))).notes[0] == "B: Tang & de Sa 2018."
 
 
-def test_only_figures_of_the_tables_that_are_named_stand_there() -> None:
-    row = replace(OURS, published=Published("B-G", "en", "removed"))
-
-    assert len(small_table(scored(row, scores(0.8))).rows[0].lines) == 1
-
-
 def test_a_model_that_is_not_here_has_published_figures_and_a_reason() -> None:
     other = Row("InferSent", NotHere("trained with labels"), published=Published("InferSent"))
 
@@ -85,7 +70,6 @@ def test_a_model_that_is_not_here_has_published_figures_and_a_reason() -> None:
     assert table.rows[1].not_here == "trained with labels"
     (line,) = table.rows[1].lines
     assert not line.measured and line.cells[0].value == 67.1 and line.scale.width is None
-    assert "Not here: InferSent (trained with labels)." in table.notes
 
 
 def test_an_absent_task_says_why_in_its_cell_and_in_a_note() -> None:
@@ -106,7 +90,6 @@ def test_a_row_whose_encoder_is_missing_says_why() -> None:
     )
 
     assert table.rows[1].not_here == "no such folder" and table.rows[1].lines == ()
-    assert "Not here: mine (no such folder)." in table.notes
 
 
 def test_an_average_is_given_where_all_of_its_tasks_were_scored() -> None:
@@ -136,110 +119,27 @@ def test_facts_are_those_of_the_model_and_its_training() -> None:
     assert cell(table, "hours", row=1) == Cell()
 
 
-def test_figures_that_differ_from_the_baseline_are_marked() -> None:
-    table = small_table(
-        scored(OURS, scores(0.9, noise=3.0)),
-        scored(MEAN, scores(0.6, noise=0.2)),
-        baseline="word vectors, mean",
-    )
-
-    better, worse = cell(table, "MR"), cell(table, "STS14")
-    assert (better.against_baseline, worse.against_baseline) == ("better", "worse")
-    assert better.p is not None and better.p < 0.05
-    assert cell(table, "MR", row=1).p is None, "the baseline is not tested against itself"
-    assert any(
-        note.startswith("▲ and ▼: better and worse than word vectors") for note in table.notes
-    )
-
-
-def test_what_does_not_differ_has_p_and_no_mark() -> None:
-    table = small_table(
-        scored(OURS, scores(0.71)), scored(MEAN, scores(0.7)), baseline="word vectors, mean"
-    )
-
-    found = cell(table, "MR")
-    assert found.against_baseline == "" and found.p is not None and found.p >= 0.05
-
-
-def test_p_is_corrected_over_the_tasks_of_a_row() -> None:
-    def p_of(names: tuple[str, ...]) -> float | None:
-        chosen = [
-            {name: value for name, value in scores(share, noise=noise).items() if name in names}
-            for share, noise in ((0.8, 0.5), (0.7, 0.5001))
-        ]
-        rows = [scored(row, one) for row, one in zip((OURS, MEAN), chosen, strict=True)]
-        return cell(small_table(*rows, baseline="word vectors, mean"), "MR").p
-
-    alone, beside_another = p_of(("MR",)), p_of(("MR", "STS14"))
-    assert alone is not None and beside_another == pytest.approx(2 * alone)
-
-
-def test_seeds_of_a_representation_are_not_taken_for_trainings() -> None:
-    row = replace(OURS, seeded=("projection_seed",))
-
-    table = small_table(
-        scored(row, scores(0.9)), scored(MEAN, scores(0.6)), baseline="word vectors, mean"
-    )
-
-    assert cell(table, "MR").p is None
-    assert any(note.startswith("No row is tested against word vectors") for note in table.notes)
-    assert not any("▲" in note for note in table.notes), "no sign is explained where there is none"
-
-
-def test_a_note_names_the_columns_and_rows_without_a_test() -> None:
-    projected = replace(OURS, title="B-D", seeded=("projection_seed",))
-    table = small_table(
-        *(scored(row, scores(0.9)) for row in (OURS, projected)),
-        scored(MEAN, scores(0.6)),
-        baseline="word vectors, mean",
-    )
-
-    (note,) = (note for note in table.notes if "▲" in note)
-    assert "Main scores of tasks alone are tested, not hours. Rows not tested: B-D, " in note
-    assert "B-G" not in note
-
-
 # The best row.
 
 OTHER = Row("other", Trained(Training("other", "B-G", changes={"epochs": 2})))
 
 
-def best_of(*rows: tuple[Row, float, float], **changed: object) -> list[str]:
-    """Returns what rows are chosen by: given with development score and held-out accuracy."""
+def best_of(*rows: tuple[Row, float]) -> list[str]:
+    """Returns what rows are chosen by: given with their development scores."""
     made = []
-    for number, (row, development, held_out) in enumerate(rows):
-        results = scores(0.7 + number / 100)
-        one: TaskResult = results["MR"]
-        results["MR"] = replace(one, outcome=replace(one.outcome, dev_score=development or None))
-        results["STS14"] = replace(
-            results["STS14"], outcome=replace(results["STS14"].outcome, dev_score=None)
-        )
-        summary = SUMMARY | {
-            "held_out": {"final": {"accuracy": held_out, "chance": 0.5, "num_sentences": 9}}
-        }
-        made.append(scored(row, results, summaries=((summary,),)))
-    declared = replace(
-        experiment(*(row for row, _, _ in rows)), best_by=("development score", "held-out accuracy")
-    )
-    return [row.chosen_by for row in small_table(*made, declared=declared, **changed).rows]
+    for row, development in rows:
+        results = scores(0.7)
+        for name, score in (("MR", development or None), ("STS14", None)):
+            one: TaskResult = results[name]
+            results[name] = replace(one, outcome=replace(one.outcome, dev_score=score))
+        made.append(scored(row, results))
+    declared = replace(experiment(*(row for row, _ in rows)), best_by="development score")
+    return [row.chosen_by for row in small_table(*made, declared=declared).rows]
 
 
 def test_the_best_row_is_that_of_the_highest_development_score() -> None:
-    assert best_of((OURS, 70.0, 0.9), (OTHER, 80.0, 0.1)) == ["", "development score"]
-
-
-def test_without_development_scores_held_out_accuracy_chooses() -> None:
-    assert best_of((OURS, 0.0, 0.9), (OTHER, 0.0, 0.1)) == ["held-out accuracy", ""]
-
-
-def test_held_out_accuracies_of_unlike_chance_choose_nothing() -> None:
-    other = SUMMARY | {"held_out": {"final": {"accuracy": 0.9, "chance": 0.1, "num_sentences": 9}}}
-    records = tuple(
-        TrainingRecord(training, (summary,), {})
-        for training, summary in ((GENERATIVE, SUMMARY), (Training("other", "B-G"), other))
-    )
-
-    assert best_of((OURS, 0.0, 0.9), (OTHER, 0.0, 0.1), trainings=records) == ["", ""]
+    assert best_of((OURS, 70.0), (OTHER, 80.0)) == ["", "development score"]
+    assert best_of((OURS, 0.0), (OTHER, 0.0)) == ["", ""]
 
 
 # What is said below.
@@ -262,35 +162,6 @@ def test_text_settings_and_classifier_are_told_beside_the_papers() -> None:
     assert any(note.startswith("Classifier: an exact logistic regression") for note in notes)
 
 
-def test_a_correlation_that_does_not_exist_is_said_to_be_none() -> None:
-    one = result(predictions(np.ones(20), np.arange(20)), task("STS14", "similarity"))
-
-    notes = small_table(scored(OURS, {"STS14": one})).notes
-
-    assert any(note.startswith("STS14, B-G, ensemble: 0 stands for no value in") for note in notes)
-
-
-def test_how_trainings_went_is_there_with_what_their_accuracy_means() -> None:
-    table = small_table(scored(OURS, scores(0.8)))
-
-    (training,) = table.trainings
-    assert (training.words, training.known_share, training.chance) == (1_000, 95.0, 50.0)
-    assert training.measures["orthonormality"].value == 0.0123
-    assert any("How often a word of the sentence that follows" in note for note in table.notes)
-
-
-def test_a_summary_of_an_earlier_release_is_taken() -> None:
-    earlier = {name: value for name, value in SUMMARY.items() if name != "final_measures"}
-    record = TrainingRecord(GENERATIVE, (earlier,), {})
-
-    assert small_table(scored(OURS, scores(0.8)), trainings=(record,)).trainings[0].measures == {}
-
-
-def test_results_on_different_data_are_refused() -> None:
-    with pytest.raises(ValueError, match="MR: the encoders were scored on different data"):
-        small_table(scored(OURS, scores(0.8)), scored(MEAN, scores(0.7, data="other")))
-
-
 # As a file.
 
 
@@ -298,7 +169,6 @@ def test_a_table_is_read_as_it_was_written(tmp_path) -> None:
     table = small_table(
         scored(OURS, scores(0.8), scores(0.9, seed=1)),
         scored(MEAN, without(scores(0.7), "MR", "none")),
-        baseline="word vectors, mean",
     )
 
     write_table(tmp_path / "table.json", table)
@@ -313,29 +183,9 @@ def test_another_file_is_no_table(tmp_path) -> None:
         read_table(tmp_path / "other.json")
 
 
-def test_notes_speak_of_columns_and_published_figures_that_stand_here() -> None:
-    said = (
-        Note("about MR", columns=("MR",)),
-        Note("about MSE", columns=("SICK-R MSE",)),
-        Note("about B's figures", of_published=True),
-        "about all",
-    )
-    ours = scored(OURS, scores(0.8))
-    beside_b = replace(experiment(OURS, names=("MR", "STS14")), notes=said)
-    alone = replace(experiment(OURS, names=("MR", "dimensions")), notes=said)
-
-    for declared, expected in (
-        (beside_b, ["about MR", "about B's figures", "about all"]),
-        (alone, ["about MR", "about all"]),
-    ):
-        notes = small_table(ours, declared=declared).notes
-        assert [note for note in notes if note.startswith("about")] == expected
-        assert not any("the lower is the better" in note for note in notes)
-
-
-def test_a_table_of_a_paper_without_a_figure_is_said_to_give_none() -> None:
-    ours = scored(OURS, scores(0.8))
-
-    assert beside(small_table(ours)) == "Beside B, table 3."
-    alone = small_table(ours, declared=experiment(OURS, names=("MR", "dimensions")))
-    assert beside(alone) == "B, table 3 gives none of these figures."
+def test_notes_speak_of_columns_that_stand_here() -> None:
+    said = (Note("about MR", columns=("MR",)), Note("about MSE", columns=("SICK-R MSE",)), "about")
+    declared = replace(experiment(OURS, names=("MR", "STS14")), notes=said)
+    notes = small_table(scored(OURS, scores(0.8)), declared=declared).notes
+    assert [note for note in notes if note.startswith("about")] == ["about MR", "about"]
+    assert not any("the lower is the better" in note for note in notes)

@@ -13,16 +13,13 @@ from models.experiments.declaration import (
     Row,
     Trained,
     Training,
-    Untrained,
 )
 from models.experiments.papers import invertible_decoders, multi_view_frameworks
-from models.experiments.papers.comparison import PUBLISHED_PRESETS, compared, comparison
-from models.experiments.papers.framework_rows import Kept, taken_of, together
+from models.experiments.papers.framework_rows import taken_of, together
 from models.experiments.published import published_beside, published_rows
 
 EXPERIMENTS = (*multi_view_frameworks.EXPERIMENTS, *invertible_decoders.EXPERIMENTS)
-ALL = [*EXPERIMENTS, comparison(PUBLISHED_PRESETS, variants=True, kept="all")]
-named = pytest.mark.parametrize("experiment", ALL, ids=[one.name for one in ALL])
+named = pytest.mark.parametrize("experiment", EXPERIMENTS, ids=[one.name for one in EXPERIMENTS])
 
 
 @named
@@ -55,17 +52,6 @@ def test_every_training_and_representation_can_be(experiment: Experiment) -> Non
             representation_named(experiment.representation, **row.changes)
 
 
-@named
-def test_random_weights_stand_beside_what_is_trained(experiment: Experiment) -> None:
-    random = {row.encoder.training.name for row in experiment.rows if is_untrained(row)}
-
-    assert random and random <= {one.name for one in experiment.trainings}
-
-
-def is_untrained(row: Row) -> bool:
-    return isinstance(row.encoder, Untrained)
-
-
 def test_a_width_is_of_every_training_and_changes_yield_to_what_makes_a_variant() -> None:
     training = Training("free", "B-G", changes={"orthonormal_rate": 0.0, "hidden_size": 4})
 
@@ -90,7 +76,7 @@ def experiment_of(*trainings: Training) -> Experiment:
         (
             {"init": "he"},
             8,
-            "trainings B-G and C-linear are the same: they differ in hidden_size, init alone",
+            "trainings B-G and C-linear are the same; leave one out",
         ),
     ],
 )
@@ -101,71 +87,29 @@ def test_trainings_that_cannot_be_or_are_the_same_are_refused(changes, width, sa
         check_trainings(experiment, changes, width)
 
 
-# The comparison of frameworks.
-
-
-def test_variants_are_those_of_the_presets_that_are_compared() -> None:
-    found = [one.training.name for one in compared(["B-G", "C-linear"], variants=True)]
-
-    assert found == ["B-G", "C-linear", "B-G, free decoder"]
-
-
-def test_another_view_in_fs_place_has_no_published_figures() -> None:
-    experiment = comparison(["B-D"], variants=True, f="DEP", kept="none")
-
-    views = {one.name: one.views for one in experiment.trainings}
-    assert views["B-D, f = DEP"] == ("DEP", "LIN")
-    assert views["B-D, f1 and f2, f = DEP"] == ("DEP", "DEP")
-    with_dep = [row for row in experiment.rows if "DEP" in row.title]
-    assert {row.published for row in with_dep} == {None}
-    (joined,) = [row for row in with_dep if row.title == "B-D, f1 beside g1, f = DEP"]
-    assert [(one.name, view) for one, view in joined.encoder.parts] == [
-        ("B-D, f1 and f2, f = DEP", "0-DEP"),
-        ("B-D, g1 and g2", "0-LIN"),
-    ]
-    (alone,) = [row for row in experiment.rows if row.title == "B-D, g alone"]
-    assert alone.published is not None
-
-
-@pytest.mark.parametrize(
-    ("names", "said"), [(["B-X"], "B-X"), (["laptop"], "laptop"), ([], "none")]
-)
-def test_a_framework_that_no_paper_has_is_refused(names: list[str], said: str) -> None:
-    with pytest.raises(ValueError, match=f"one or several of B-G, .*C-bijective, not {said}"):
-        compared(names)
-
-
 def test_a_model_gives_a_row_a_view_and_one_together_with_the_component_also_kept() -> None:
-    rows = taken_of(("SEQ", "LIN", "INV"), "ensemble")
-
+    rows = taken_of(("SEQ", "LIN", "INV"))
     assert [(row.in_words, row.part) for row in rows] == [
         ("z_en (0-SEQ)", "en"),
         ("z_de (1-LIN)", "de"),
         ("z_de (2-INV)", ""),
         ("ensemble", "ensemble"),
-        ("ensemble, component kept", "ensemble"),
     ]
-    assert [row.changes for row in rows[2:]] == [
+    assert [row.changes for row in (rows[2], *together(kept=True))] == [
         {"views": ["2-INV"], "components_from": "train"},
         {"components_from": "train"},
         {"remove_components": 0},
     ]
-
-
-@pytest.mark.parametrize(("kept", "number"), [("none", 3), ("ensemble", 4), ("all", 6)])
-def test_how_often_the_component_is_also_kept(kept: Kept, number: int) -> None:
-    assert len(taken_of(("SEQ", "INV"), kept)) == number
-
-
-def test_a_single_view_is_no_ensemble() -> None:
-    assert [row.title for row in taken_of(("LIN",), "ensemble")] == ["z_de (0-LIN)"] * 2
-    assert [row.title for row in together("none")] == ["ensemble"]
+    assert [row.title for row in taken_of(("LIN",))] == ["z_de (0-LIN)"]
 
 
 def test_each_papers_rows_are_pooled_as_it_says_trained_or_not() -> None:
-    rows = comparison(["B-G", "C-linear"], kept="none").rows
-
-    pooled = {row.title for row in rows if "last" not in pooling_of(row)}
+    pooled = {
+        row.title
+        for one in EXPERIMENTS
+        for row in one.rows
+        if not isinstance(row.encoder, NotHere) and "last" not in pooling_of(row)
+    }
     assert {"C-linear", "C-linear, random weights", "word vectors"} <= pooled
     assert not {"B-G", "B-G, random weights"} & pooled
 

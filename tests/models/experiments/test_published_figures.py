@@ -8,7 +8,6 @@ from statistics import fmean
 
 import pytest
 
-from models.config.training_presets import PRESETS
 from models.experiments.columns import MEAN_BINARY, MEAN_SIMILARITY, MEANS
 from models.experiments.declaration import NotHere, Published
 from models.experiments.papers.framework_rows import ALL_TASKS
@@ -67,25 +66,12 @@ def test_figures_of_several_tables_stand_on_one_line_a_corpus_with_their_sources
     assert (found[0].figures["STS14"], found[0].figures["MRPC F1"]) == (71.5, 83.4)
 
 
-def test_figures_are_those_of_the_tables_that_are_named():
-    (found,) = published_beside(Published("B-D", "ensemble", "kept"), ("B, appendix table 2",))[:1]
-
-    assert found.source == "B, appendix table 2, D1 w/o"
-    assert "STS14" not in found.figures
-
-
 @pytest.mark.parametrize(
     ("model", "part", "component"),
     [("B-G", "en", "kept"), ("laptop", "ensemble", "removed"), ("C-linear", "ensemble", "kept")],
 )
 def test_what_no_paper_gives_is_nothing(model, part, component):
     assert published_beside(Published(model, part, component), rows=OF_FRAMEWORKS) == []
-
-
-def test_every_framework_is_a_preset_a_variant_of_one_or_word_vectors():
-    names = {row.model.split(",")[0] for row in OF_FRAMEWORKS if row.part}
-
-    assert names - {"word vectors"} <= set(PRESETS)
 
 
 def test_models_of_others_are_rows_that_are_not_here():

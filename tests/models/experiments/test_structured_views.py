@@ -10,14 +10,9 @@ import pytest
 from models.config.training_presets import preset
 from models.evaluation.averages import AVERAGES
 from models.experiments.columns import column_named
-from models.experiments.declaration import Ready, Trained, Untrained
+from models.experiments.declaration import Trained
 from models.experiments.papers.structured_views import (
-    EMBEDDING_SIZE,
     EXPERIMENTS,
-    RANDOM_BASELINES,
-    SENTEVAL_TABLE,
-    VIEW_PAIRS,
-    WIDTHS,
 )
 from models.experiments.published import PublishedRow, published_beside, published_rows
 
@@ -100,47 +95,6 @@ def test_every_published_row_stands_beside_a_row_of_ours_or_in_a_row_of_its_own(
     assert {row.source for row in OF_A} == shown
 
 
-def test_each_of_six_pairs_stands_beside_its_random_weights_and_its_words() -> None:
-    pairs = {row.title for row in VIEW_PAIRS.rows if row.group.endswith("view models")}
-
-    assert len(pairs) == 6
-    for pair in pairs:
-        rows = [row for row in VIEW_PAIRS.rows if row.title == pair]
-        assert [type(row.encoder) for row in rows] == [Trained, Trained, Untrained]
-        assert [bool(row.changes.get("join_words")) for row in rows] == [False, True, False]
-        assert rows[0].published is not None and rows[0].trainings == rows[1].trainings
-    assert {row.encoder.name for row in VIEW_PAIRS.rows if isinstance(row.encoder, Ready)} == {
-        "bag_of_words",
-        "sif",
-    }
-
-
-def test_the_models_of_the_task_table_have_both_vocabularies_as_published() -> None:
-    ours = [row for row in SENTEVAL_TABLE.rows if isinstance(row.encoder, Trained)]
-
-    assert [row.title for row in ours] == ["QuickThoughts", "SEQ,DEP", "SEQ,CONST", "DEP,CONST"]
-    assert {row.encoder.words for row in ours} == {"ensemble"}  # type: ignore[union-attr]
-
-
-@pytest.mark.parametrize("width", WIDTHS)
-def test_at_each_width_training_is_told_from_random_weights_and_from_words(width: int) -> None:
-    rows = [row for row in EMBEDDING_SIZE.rows if row.changes.get("project_to_width") == width]
-
-    assert [type(row.encoder) for row in rows] == [Trained, Untrained, Ready]
-    assert {row.seeded for row in rows} == {("projection_seed",)}
-
-
-def test_one_training_serves_all_tables_that_have_it() -> None:
-    trainings = [
-        training
-        for experiment in EXPERIMENTS
-        for training in experiment.trainings
-        if training.name == "DEP,CONST"
-    ]
-
-    assert len(trainings) == 4 and all(one == trainings[0] for one in trainings)
-
-
 def test_all_that_is_trained_can_be_and_all_that_is_not_can_be_made() -> None:
     for experiment in EXPERIMENTS:
         for row in experiment.rows:
@@ -150,18 +104,3 @@ def test_all_that_is_trained_can_be_and_all_that_is_not_can_be_made() -> None:
                 config = preset(made.preset, **made.changes, **views)
                 if isinstance(row.encoder, Trained):
                     config.check_trainable()
-
-
-def test_the_random_baselines_are_those_the_paper_names() -> None:
-    configs = {
-        row.title: preset(row.encoder.training.preset, views=row.encoder.training.views).changed(
-            row.encoder.training.changes
-        )
-        for row in RANDOM_BASELINES.rows
-        if isinstance(row.encoder, Untrained)
-    }
-
-    assert configs["LSTM"].seq_cell == "lstm" and configs["LSTM"].bidirectional
-    assert configs["BoW"].views == ("LIN",)
-    assert configs["vectors"].views == ("BOW",)
-    assert configs["vectors"].word_vectors == "trained"  # so they start at random

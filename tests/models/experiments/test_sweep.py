@@ -32,7 +32,7 @@ def test_a_cell_is_a_row_and_an_architecture_one_of_random_weights() -> None:
     untrained = [row for row in experiment.rows if isinstance(row.encoder, Untrained)]
     assert (len(trained), len(untrained)) == (4, 2)
     assert experiment.title == "Sweep over hidden_size, learning_rate of DEP,SEQ by laptop"
-    assert experiment.best_by == ("development score", "held-out accuracy")
+    assert experiment.best_by == "development score"
 
 
 def test_views_can_vary() -> None:
@@ -60,13 +60,12 @@ def test_a_bag_of_words_is_not_joined_with_words() -> None:
         ({"hidden_size": []}, {}, "must have a list of values"),
         ({"hidden_size": [100, "wide"]}, {}, "cell hidden_size wide: .*hidden_size must be"),
         ({"learning_rate": [-1.0]}, {}, "cell learning_rate -1.0: .*must be positive"),
-        ({"hidden_size": [100, 200, 100]}, {}, "hidden_size has 100 twice"),
+        ({"hidden_size": [100, 200, 100]}, {}, "the cell hidden_size 100 twice"),
         ({"seed": [0, 1]}, {}, "--grid sets seed: use --seeds"),
         ({"held_out_fraction": [0.1]}, {}, "use --held-out-fraction"),
         ({"views": [["SEQ", "SEQ"]]}, {}, "--grid and --views both set the views"),
         ({"epochs": [1]}, {"epochs": 2}, "--grid and --changes both set epochs"),
         ({"negatives": [5, 10]}, {}, "varies negatives, which has no effect"),
-        ({"hidden_size": list(range(1, 300))}, {}, "has 299 cells; give at most 200"),
     ],
 )
 def test_what_cannot_be_tried_is_refused(

@@ -18,7 +18,7 @@ from tests.support.repository import REPOSITORY
 from tests.support.shard_files import write_rows
 from treeviews.command import main
 
-SUBCOMMANDS = ("run", "encode", "evaluate", "compare", "inspect", "models", "presets", "data")
+SUBCOMMANDS = ("run", "encode", "evaluate", "compare", "inspect", "models", "data")
 MOST_CPU_SECONDS = 0.5
 
 

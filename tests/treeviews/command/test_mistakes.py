@@ -250,11 +250,11 @@ def test_what_others_log_to_in_this_process_changes_no_answer(
 def test_an_error_that_nobody_foresaw_is_told_by_its_kind_and_exits_1(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def fail(*arguments: object) -> None:
+    def fail(*arguments: object, **named: object) -> None:
         raise RuntimeError("the wheel came off")
 
-    monkeypatch.setattr("models.report.presets_table.presets_table", fail)
-    assert main(["presets"]) == 1
+    monkeypatch.setattr("models.report.markdown.markdown_table", fail)
+    assert main(["data", "list"]) == 1
     sentence, where = capsys.readouterr().err.splitlines()
     assert sentence == "error: RuntimeError: the wheel came off"
     assert where.startswith("traceback: ")
@@ -302,11 +302,11 @@ def test_a_full_standard_output_is_named(command: list[str]) -> None:
 def test_who_interrupts_is_told_so_and_no_more(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def interrupt(*arguments: object) -> None:
+    def interrupt(*arguments: object, **named: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("models.report.presets_table.presets_table", interrupt)
-    assert main(["presets"]) == 1
+    monkeypatch.setattr("models.report.markdown.markdown_table", interrupt)
+    assert main(["data", "list"]) == 1
     assert capsys.readouterr().err == "error: interrupted\n"
 
 

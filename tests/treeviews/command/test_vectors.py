@@ -47,17 +47,6 @@ def test_a_file_becomes_a_folder_and_is_shown(
     assert "2 words, all as they were written" in capsys.readouterr().out
 
 
-def test_a_folder_is_shown_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = str(tmp_path / "vectors")
-    given = ["--kept-as", "float32", "--max-words", "1", "--json"]
-    assert main(["vectors", "import", str(glove(tmp_path)), "--out", out, *given]) == 0
-    assert json.loads(capsys.readouterr().out)["words"] == 1
-    assert main(["vectors", "show", out, "the", "--json"]) == 0
-    shown = json.loads(capsys.readouterr().out)
-    assert (shown["words"], shown["size"], shown["mapped"]) == (1, 2, True)
-    assert shown["found"]["the"]["vector"] == [0.5, -1.0]
-
-
 def test_a_damaged_folder_is_found_by_check(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -69,14 +58,6 @@ def test_a_damaged_folder_is_found_by_check(
     path.write_bytes(content)
     assert main(["vectors", "check", str(out)]) == 2
     assert "vectors.safetensors: damaged" in capsys.readouterr().err
-
-
-def test_a_mistake_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    given = ["--out", str(tmp_path / "out"), "--max-malformed", "0"]
-    assert main(["vectors", "import", str(glove(tmp_path)), *given]) == 2
-    assert "glove.txt:4: expected a word and 2 numbers" in capsys.readouterr().err
-    assert main(["vectors", "import", str(tmp_path / "absent"), *given]) == 2
-    assert "absent: no such word vectors" in capsys.readouterr().err
 
 
 def test_a_vocabulary_is_shown_with_what_it_covers(
@@ -102,40 +83,6 @@ def test_an_import_that_fails_leaves_no_folder_behind(
     given = ["vectors", "import", str(path), "--out", str(out), "--max-malformed", "0"]
     assert main(given) == 2
     assert out.exists() == was_there
-
-
-def test_vectors_that_are_there_stay_where_a_second_import_fails(tmp_path: Path) -> None:
-    given = ["vectors", "import", str(glove(tmp_path)), "--out", str(tmp_path / "out")]
-    assert main(given) == 0
-    assert main(given) == 2
-    assert main(["vectors", "check", str(tmp_path / "out")]) == 0
-
-
-def test_of_a_folder_is_told_why_it_is_not_imported(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "vectors"
-    main(["vectors", "import", str(glove(tmp_path)), "--out", str(out)])
-    (tmp_path / "plain").mkdir()
-    for name, message in (
-        ("plain", "plain: a folder; give the file of word vectors that is in it"),
-        ("vectors", "vectors: a folder of word vectors, which needs no import: give it as it is"),
-    ):
-        given = ["vectors", "import", str(tmp_path / name), "--out", str(tmp_path / "zz")]
-        assert main(given) == 2
-        assert message in capsys.readouterr().err
-        assert not (tmp_path / "zz").exists()
-
-
-def test_words_without_counts_are_shown_without_them(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "words.txt"
-    path.write_text("the\ncat\n", encoding="utf-8")
-    assert main(["vocabulary", "show", str(path)]) == 0
-    assert capsys.readouterr().out == "| word |\n| --- |\n| the |\n| cat |\n"
-    assert main(["vocabulary", "show", str(path), "-n", "1", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["first"] == [{"word": "the", "count": None}]
 
 
 @pytest.mark.parametrize("name", ["counts", "corpus"])

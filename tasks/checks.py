@@ -1,0 +1,163 @@
+"""What can be known before a run begins is said before it begins, all of it together.
+
+Each stage has its `checks`. A check is called without arguments and refuses one mistake of the
+user's by raising it; it makes nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from importlib.util import find_spec
+from pathlib import Path
+
+import luigi
+
+from pipeline.base.bundled import how_to_install
+from pipeline.base.mistakes import is_mistake, sentence_of
+
+logger = logging.getLogger("luigi-interface")
+
+Check = Callable[[], object]
+
+_COUNT_GPUS = "import torch; print(torch.cuda.device_count() if torch.cuda.is_available() else 0)"
+
+
+class CheckedTask(luigi.Task):
+    """A task that can be asked before a run whether it could do its work."""
+
+    def checks(self) -> list[Check]:
+        """Returns what refuses mistakes that only this stage meets."""
+        return []
+
+    def checked(self) -> Sequence[luigi.Task]:
+        """Returns the tasks below that are checked, too.
+
+        A stage that mistakes of its own keep from naming what it requires says here what it can.
+        """
+        found: list[luigi.Task] = luigi.task.flatten(self.requires())
+        return found
+
+
+def mistakes_in(roots: Sequence[luigi.Task]) -> list[str]:
+    """Returns what is wrong with what was asked for, each in a sentence with its remedy.
+
+    What is done already needs neither a machine nor a place for the work.
+    """
+    told = [sentence for root in roots for sentence in _mistakes_below(root)]
+    return list(dict.fromkeys(told))
+
+
+def _mistakes_below(root: luigi.Task) -> list[str]:
+    found: list[str] = []
+    seen: set[str] = set()
+    waiting = [root]
+    for task in waiting:
+        if not isinstance(task, CheckedTask) or task.task_id in seen:
+            continue
+        seen.add(task.task_id)
+        asked: list[Check] = [*task.checks(), partial(_add, waiting, task)]
+        refused = [sentence for sentence in map(_refusal, asked) if sentence]
+        found += refused if refused and not _is_done(task) else []
+    return [] if found and _is_done(root) else found
+
+
+def _add(waiting: list[luigi.Task], task: CheckedTask) -> None:
+    waiting.extend(task.checked())
+
+
+def _refusal(check: Check) -> str:
+    """Returns what a check refuses, in a sentence; one that fails itself holds up no run."""
+    try:
+        check()
+    except Exception as error:
+        if is_mistake(error):
+            return sentence_of(error)
+        logger.info("not checked before the run: %s", sentence_of(error))
+    return ""
+
+
+def _is_done(task: luigi.Task) -> bool:
+    """Returns whether nothing of a task is to be made; what is wrong with it, its run tells."""
+    level = logger.level
+    logger.setLevel(logging.ERROR)  # what is gone of it, its run tells, too
+    try:
+        complete: bool = task.complete()
+    except Exception:
+        return False
+    finally:
+        logger.setLevel(level)
+    return complete
+
+
+def check_work_folder(folder: Path) -> None:
+    """Refuses a work folder that cannot be made or written to.
+
+    Raises:
+        ValueError: a file is in its place, or it may not be written to.
+    """
+    standing = folder.absolute()
+    while not os.path.lexists(standing) and standing != standing.parent:
+        standing = standing.parent
+    if not standing.is_dir():
+        raise ValueError(f"{standing}: a file, so no work folder can be there; give --work-folder")
+    # Nobody makes files in the kernel's folders, though root is told that root may.
+    of_kernel = any(standing.is_relative_to(place) for place in ("/proc", "/sys"))
+    if of_kernel or not os.access(standing, os.W_OK | os.X_OK):
+        raise ValueError(
+            f"{standing}: not writable, and the work folder {folder} is to be there; ask for "
+            "access, or give another --work-folder"
+        )
+
+
+def check_device(device: str, engine: str = "local") -> None:
+    """Refuses a device that this machine does not have.
+
+    Args:
+        engine: what runs on Ray has other machines.
+
+    Raises:
+        ValueError: no device is called so, or there is none.
+    """
+    kind, _, number = device.partition(":")
+    if kind not in {"auto", "cpu", "cuda"} or (number and not number.isdecimal()):
+        raise ValueError(f"unknown device {device!r}; give auto, cpu, cuda or cuda:NUMBER")
+    if kind == "cuda" and engine != "ray" and int(number or 0) >= (found := num_gpus()):
+        raise ValueError(
+            f"device is {device}, and this machine has {found or 'no'} CUDA "
+            f"device{'' if found == 1 else 's'} that torch could use; give --device auto or cpu, "
+            "or install a driver and a torch for this machine's GPU"
+        )
+
+
+@cache
+def num_gpus() -> int:
+    """Returns how many GPUs torch finds, in a process of its own: this one forks."""
+    command = [sys.executable, "-P", "-c", _COUNT_GPUS]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return int(done.stdout or 0)
+
+
+def check_installed(library: str, asked: str, extra: str) -> None:
+    """Refuses what needs a library that is not installed.
+
+    Args:
+        library: its name in Python.
+        asked: what needs it, in words.
+        extra: that installs it.
+
+    Raises:
+        ModuleNotFoundError: names the remedy.
+    """
+    try:
+        found = find_spec(library)
+    except ValueError:  # another module stands in its place
+        found = None
+    if found is None:
+        raise ModuleNotFoundError(
+            f"{asked} needs {library}, which is not installed: {how_to_install(extra)}"
+        )
