@@ -47,9 +47,11 @@ from models.evaluation.statistics.resampling import (
 )
 from pipeline.base.bundled import parser_folder
 from pipeline.base.refusal import Refusal
-from pipeline.parser_training.constituency import altered_trees as constituency_trees
-from pipeline.parser_training.dependency import altered_trees as dependency_trees
-from pipeline.parser_training.epochs.alterations import in_lower_case
+from pipeline.parser_training.epochs.alterations import (
+    constituents_without_final_mark,
+    dependencies_without_final_mark,
+    in_lower_case,
+)
 from pipeline.parsers.adapters.base import SentenceParser
 from pipeline.parsers.adapters.folder_files import STAGE_OF_KIND, named_kind
 from pipeline.parsers.constituency import evaluate as of_brackets
@@ -254,8 +256,8 @@ def _read(options: argparse.Namespace, stage: str) -> list[Gold]:
 def careless(sentence: Gold) -> Gold:
     """Returns a sentence in lower case and, where its tree allows it, without its final mark."""
     if isinstance(sentence, TreebankSentence):
-        return in_lower_case(dependency_trees.without_final_mark(sentence))
-    return in_lower_case(constituency_trees.without_final_mark(sentence))
+        return in_lower_case(dependencies_without_final_mark(sentence))
+    return in_lower_case(constituents_without_final_mark(sentence))
 
 
 def _parsed(name: str, parser: SentenceParser[Any], sentences: Sequence[Gold]) -> list[Any]:

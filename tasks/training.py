@@ -15,7 +15,7 @@ from models.config.views import needed_stages
 from models.corpus.parsed_corpus import CorpusFolders
 from models.training.job import RunSettings, TrainingJob
 from models.training.launching import LaunchSettings
-from models.training.logs import finished_summary, tensorboard_is_wanted
+from models.training.logs import finished_summary
 from pipeline.base.job import available_cores
 from pipeline.parsing.parse_shard import library_versions
 from tasks.artefact import Artefact, run_job
@@ -86,7 +86,6 @@ class TrainEncoders(
             lambda: self.word_vectors,
             self.launch,
             self.settings,
-            lambda: tensorboard_is_wanted(self.tensorboard == "yes" or None),
             lambda: check_device(self.device),
         ]
 

@@ -42,8 +42,13 @@ def alter(
     if loses_mark:
         sentence = without_final_mark(sentence)
     if loses_capitals:
-        sentence = replace(sentence, tokens=[token.lower() for token in sentence.tokens])
+        sentence = in_lower_case(sentence)
     return sentence
+
+
+def in_lower_case(sentence: SentenceT) -> SentenceT:
+    """Returns the sentence without capitals."""
+    return replace(sentence, tokens=[token.lower() for token in sentence.tokens])
 
 
 def dependencies_without_final_mark(sentence: TreebankSentence) -> TreebankSentence:
@@ -62,7 +67,7 @@ def dependencies_without_final_mark(sentence: TreebankSentence) -> TreebankSente
 
 
 def constituents_without_final_mark(
-    sentence: BracketedSentence, labels: Collection[str]
+    sentence: BracketedSentence, labels: Collection[str] | None = None
 ) -> BracketedSentence:
     """Returns the sentence without its last token, where that is a mark that is no constituent.
 
@@ -70,8 +75,8 @@ def constituents_without_final_mark(
 
     Args:
         sentence: with its tree.
-        labels: that the parser knows, chains included. A sentence whose tree would have another
-            stays as it is.
+        labels: that the parser knows, chains included; None for all. A sentence whose tree would
+            have another stays as it is.
     """
     parse, last = sentence.parse, len(sentence.tokens) - 1
     if last < 1 or sentence.tokens[-1] not in FINAL_MARKS or last in parse.starts:
@@ -84,7 +89,7 @@ def constituents_without_final_mark(
             chain = label if above == TOP_LABEL else f"{above}{CHAIN_MARK}{label}"
         spans.append((start, min(end, last), chain))
     starts, ends, chains = map(list, zip(*spans, strict=True))
-    if not set(chains) <= set(labels):
+    if labels is not None and not set(chains) <= set(labels):
         return sentence
     cut = ConstituencyParse(starts=starts, ends=ends, labels=chains, tags=parse.tags[:-1])
     return replace(sentence, tokens=sentence.tokens[:-1], parse=cut)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from models.config.training_config import TrainingConfig
 from models.config.training_presets import PRESETS, preset
