@@ -29,15 +29,9 @@ CORRECTIONS_IN_WORDS = {
 }
 
 
-def comparison_table(comparison: Comparison, called: tuple[str, str] | None = None) -> str:
-    """Returns the table, what it was computed by and the tasks without data.
-
-    Args:
-        comparison: of two encoders.
-        called: what both sides are told apart by, such as the names of runs; None tells encoders
-            of one name apart as first and second.
-    """
-    names = _names(comparison, called)
+def comparison_table(comparison: Comparison) -> str:
+    """Returns the table, what it was computed by and the tasks without data."""
+    names = _names(comparison)
     config, sides = comparison.config, (comparison.first, comparison.second)
     header = [
         "task",
@@ -81,17 +75,13 @@ def _by_drawn(comparison: Comparison, form: str) -> str:
     return ", ".join(f"{form.format(kind)} ({', '.join(of)})" for kind, of in tasks.items())
 
 
-def _names(comparison: Comparison, called: tuple[str, str] | None) -> tuple[str, str]:
+def _names(comparison: Comparison) -> tuple[str, str]:
     setups = comparison.first[0], comparison.second[0]
     first, second = (setup.encoder.name for setup in setups)
     used, otherwise = (described(setup.representation) for setup in setups)
     if first == second and used != otherwise:
         first, second = f"{first} ({used})", f"{second} ({otherwise})"
-    if called is None:
-        if first != second:
-            return first, second
-        called = ("first", "second")
-    return f"{first}, {called[0]}", f"{second}, {called[1]}"
+    return (first, second) if first != second else (f"{first}, first", f"{second}, second")
 
 
 def _side(name: str, setups: Sequence[Setup]) -> str:
