@@ -45,11 +45,9 @@ TOGETHER = (
     {
         "views": ("BOW,BOW", "nothing to train"),
         "vectors": (Path("nowhere"), "nowhere: not a file"),
-        "baseline": ("nosuch", "nowhere: not a file"),  # what the row is called follows from them
         "threads": (-1, "threads must be 0 or more"),
         "limit": (200, "too short for any probing task"),
     },
-    {"baseline": ("nosuch", "baseline 'nosuch': no such row")},
     {"changes": ({"epochs": "many"}, "epochs")},
     {"preset": ("laptob", "did you mean laptop?")},
     {"views": ("BOW", "needs two views")},
