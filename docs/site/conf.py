@@ -89,11 +89,11 @@ SECTIONS = {
         *("docs/reference/data-format", "docs/reference/tasks"),
     ],
     "Project": [
-        *("ARCHITECTURE", "docs/decisions/README", "CONTRIBUTING", "CHANGELOG"),
+        *("ARCHITECTURE", "docs/decisions", "CONTRIBUTING", "CHANGELOG"),
     ],
 }
 """The navigation. A page that stands in no section is an error of the build."""
-INDEXES = ("docs/results/README", "docs/decisions/README")
+INDEXES = ("docs/results/README",)
 """Pages under which the navigation has the other pages of their folder."""
 
 

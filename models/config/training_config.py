@@ -243,7 +243,7 @@ class TrainingConfig(Config):
     B and word2vec, which draw K for every word. The expectation is the same; as all sentences share
     the draws, the errors of their gradients add up over a batch. Beside 5 a word,
     16,384 draws make the variance of a batch's gradient 1.0 to 1.4 times larger, 1,024 draws 15 to
-    22 times (batches of 512, docs/results/noise.md)."""
+    22 times (batches of 512, docs/decisions.md)."""
     noise_power: Annotated[Share, PREDICTING] = 0.75
     """Of the unigram distribution that they are drawn from (B and C, after equation 1)."""
     decoder: Annotated[DecoderName, SHAPES, PREDICTING] = "linear"
