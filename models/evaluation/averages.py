@@ -96,15 +96,14 @@ def published_averages(
     They are resampled as for the intervals of the results, once for all averages.
 
     Raises:
-        ValueError: a task was not scored, since the mean of the others is another figure, or the
-            results' intervals were made in different ways; names the tasks.
+        ValueError: a task was not scored, since the mean of the others is another figure; names it.
     """
     scored = {
         task: result
         for declaration in declarations
         for task, result in _scored(declaration, results).items()
     }
-    resampling = _common_resampling(scored)
+    resampling = next(iter(scored.values())).resampling
     drawn = {
         task: resampled_scores(result.task, result.outcome.predictions, resampling)
         for task, result in scored.items()
@@ -142,22 +141,6 @@ def _scored(
     return scored_results({task: results[task] for task in declaration.parts})
 
 
-def _common_resampling(scored: Mapping[str, TaskResult]) -> Resampling:
-    """Returns how all intervals were made.
-
-    Raises:
-        ValueError: they were made in different ways.
-    """
-    first, *others = scored.items()
-    for task, result in others:
-        if result.resampling != first[1].resampling:
-            raise ValueError(
-                f"the interval of {first[0]} was made by {first[1].resampling}, that of {task} by "
-                f"{result.resampling}; evaluate both with one for an average"
-            )
-    return first[1].resampling
-
-
 def average_of(
     declaration: AverageDeclaration, scores: Mapping[str, Mapping[str, FloatArray]]
 ) -> FloatArray:
@@ -174,12 +157,12 @@ def _in_percent(name: str, values: FloatArray) -> FloatArray:
     return 100.0 - 100.0 * values if name == "mse" else values
 
 
-def average_differences(
+def average_difference(
     first: Sequence[Mapping[str, TaskResult]],
     second: Sequence[Mapping[str, TaskResult]],
     resampling: Resampling,
-) -> tuple[Interval | None, Interval | None]:
-    """Returns first minus second over the tasks, and over all their items.
+) -> Interval | None:
+    """Returns first minus second over the tasks.
 
     None where one draw of clusters could not serve all tasks: a task has none, or the tasks are not
     derived from one corpus.
@@ -189,13 +172,10 @@ def average_differences(
     """
     clusters = _clusters(first[0])
     if not clusters or len(clusters) < len(first[0]) or len(_corpora(first[0])) > 1:
-        return None, None
+        return None
     a, b = _right(first), _right(second)
     differences = {task: a[task] - b[task] for task in a}
-    return (
-        mean_interval(differences, clusters, resampling=resampling),
-        mean_interval(differences, clusters, average="items", resampling=resampling),
-    )
+    return mean_interval(differences, clusters, resampling=resampling)
 
 
 def average_over_tasks(results: Mapping[str, TaskResult]) -> Interval:

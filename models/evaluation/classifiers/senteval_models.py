@@ -188,7 +188,7 @@ def fit_adam_relatedness(
 
     def correlation(logits: Tensor, gold: Tensor) -> Tensor:
         predicted = expected_scores(torch.softmax(logits[:, 0], dim=1))
-        value = pearson(predicted.cpu(), gold.cpu()).value
+        value = pearson(predicted.cpu(), gold.cpu())
         return torch.tensor([value], dtype=torch.float64, device=logits.device)
 
     loss = ClassifierLoss(NUM_GRADES, slope, correlation)

@@ -212,18 +212,13 @@ def concatenated(parts: Sequence[dict[str, FloatArray]]) -> dict[str, FloatArray
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-Average = Literal["tasks", "items"]
-"""Whether the mean is over tasks, each of equal weight, or over all their items."""
-
-
 def mean_interval(
     scores: Mapping[str, npt.ArrayLike],
     clusters: Mapping[str, npt.ArrayLike],
     *,
-    average: Average = "tasks",
     resampling: Resampling | None = None,
 ) -> Interval:
-    """Returns the mean score of the tasks, with its interval.
+    """Returns the mean score of the tasks, each of equal weight, with its interval.
 
     Args:
         scores: per-item scores of each task: 1 for a right answer and 0 for a wrong one, means of
@@ -239,10 +234,9 @@ def mean_interval(
         sizes = {name: array.size for name, array in sorted(arrays.items())}
         raise ValueError(f"an interval needs at least one item a task, got {sizes}")
     sums_ct, counts_ct = _by_cluster(arrays, _of_each_item(arrays, clusters))
-    weights_t = counts_ct.sum(axis=0) if average == "items" else np.ones(len(arrays))
-    weights_t = weights_t / weights_t.sum()
+    weights_t = np.ones(len(arrays)) / len(arrays)
     value = float((sums_ct.sum(axis=0) / counts_ct.sum(axis=0)) @ weights_t)
-    resampled = _resampled_means(sums_ct, counts_ct, average, how)
+    resampled = _resampled_means(sums_ct, counts_ct, how)
     return percentile_interval(100.0 * value, 100.0 * resampled, confidence=how.confidence)
 
 
@@ -273,7 +267,7 @@ def _by_cluster(
 
 
 def _resampled_means(
-    sums_ct: FloatArray, counts_ct: FloatArray, average: Average, resampling: Resampling
+    sums_ct: FloatArray, counts_ct: FloatArray, resampling: Resampling
 ) -> FloatArray:
     """Returns the mean of each resample, [R].
 
@@ -286,9 +280,6 @@ def _resampled_means(
     for size in resampling.block_sizes(len(sums_ct)):
         times_rc = times_drawn(len(sums_ct), size, generator)
         totals_rt, sizes_rt = times_rc @ sums_ct, times_rc @ counts_ct
-        if average == "items":
-            means.append(totals_rt.sum(axis=1) / sizes_rt.sum(axis=1))
-        else:
-            tasks_rt = np.where(sizes_rt > 0, totals_rt / np.maximum(sizes_rt, 1), observed_t)
-            means.append(tasks_rt.mean(axis=1))
+        tasks_rt = np.where(sizes_rt > 0, totals_rt / np.maximum(sizes_rt, 1), observed_t)
+        means.append(tasks_rt.mean(axis=1))
     return np.concatenate(means)
