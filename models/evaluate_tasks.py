@@ -67,6 +67,7 @@ from models.evaluation.tasks.task import EvaluationTask
 from models.evaluation_request import check_results
 from models.kept_encoder import encoder_of
 from models.report.evaluation_table import evaluation_table
+from models.report.markdown import with_interval
 from pipeline.base.digest import sha256_of_file
 from pipeline.base.job import Progress, run_from_command_line
 from pipeline.downloads.evaluation_data import check_data_folder
@@ -335,17 +336,11 @@ def standing_result(path: Path, task: EvaluationTask, evaluation: Evaluation) ->
 
 
 def status_of(result: Result) -> str:
-    """Returns a result in a few words: its main score, and of pairs' cosines MTEB's, too."""
+    """Returns a result in a few words: its main score."""
     if isinstance(result, AbsentResult):
         return "absent"
-    names = [main_metric(result.task)]
-    if result.task.protocol == "similarity":
-        names.append("spearman_all")
-    scores = {name: result.scores[name] for name in names}
-    return ", ".join(
-        f"{name} {score.value:.1f} [{score.low:.1f}, {score.high:.1f}]"
-        for name, score in scores.items()
-    )
+    name = main_metric(result.task)
+    return f"{name} {with_interval(result.scores[name])}"
 
 
 def _source(job: Mapping[str, Any]) -> str:

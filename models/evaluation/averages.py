@@ -171,7 +171,8 @@ def average_difference(
         first: the results of each seed by task; the same tasks on both sides.
     """
     clusters = _clusters(first[0])
-    if not clusters or len(clusters) < len(first[0]) or len(_corpora(first[0])) > 1:
+    corpora = {result.data.derived_from for result in first[0].values()}
+    if not clusters or len(clusters) < len(first[0]) or len(corpora) > 1:
         return None
     a, b = _right(first), _right(second)
     differences = {task: a[task] - b[task] for task in a}
@@ -179,17 +180,7 @@ def average_difference(
 
 
 def average_over_tasks(results: Mapping[str, TaskResult]) -> Interval:
-    """Returns the mean accuracy over derived tasks.
-
-    Raises:
-        ValueError: one draw of clusters could not serve all tasks: a task has none, or the tasks
-            are not derived from one corpus.
-    """
-    if len(corpora := _corpora(results)) > 1:
-        raise ValueError(
-            f"an average over tasks draws the documents of one corpus, got tasks of "
-            f"{', '.join(corpora)}; average those of each by themselves"
-        )
+    """Returns the mean accuracy over tasks that are derived from one corpus."""
     resampling = next(iter(results.values())).resampling
     return mean_interval(_right([results]), _clusters(results), resampling=resampling)
 
@@ -201,11 +192,6 @@ def _right(seeds: Sequence[Mapping[str, TaskResult]]) -> dict[str, FloatArray]:
         task: np.mean([one.predicted == one.gold for one in found], axis=0)
         for task, found in answers.items()
     }
-
-
-def _corpora(results: Mapping[str, TaskResult]) -> list[str]:
-    """Returns the corpora that tasks are derived from; a cluster has one meaning within one."""
-    return sorted({result.data.derived_from or "publications" for result in results.values()})
 
 
 def _clusters(results: Mapping[str, TaskResult]) -> dict[str, IntArray]:

@@ -60,7 +60,7 @@ def score(task: EvaluationTask, predictions: Predictions) -> dict[str, float]:
     Correlations that are not defined are 0.
 
     Raises:
-        ValueError: the predictions are none, not finite or not one an item; names the task.
+        ValueError: the predictions are not finite; names the task.
     """
     return observed_scores(scorer(task, predictions), len(predictions.gold))
 
@@ -124,18 +124,6 @@ def check_items(task: EvaluationTask, *encoders: Predictions) -> None:
 
 
 def _check(task: EvaluationTask, predictions: Predictions, other: Predictions) -> None:
-    sizes = {len(predictions.predicted), len(predictions.gold), len(predictions.groups)}
-    if len(sizes) > 1 or 0 in sizes:
-        raise ValueError(
-            f"{task.name}: {len(predictions.predicted)} predictions, {len(predictions.gold)} gold "
-            f"answers and {len(predictions.groups)} groups; a score needs one of each an item"
-        )
-    present = np.unique(predictions.groups)
-    if not np.array_equal(present, np.arange(len(predictions.group_names))):
-        raise ValueError(
-            f"{task.name}: items stand in groups {present.tolist()}, but the groups are "
-            f"{list(predictions.group_names)}; each needs an item, numbered from 0"
-        )
     if not (np.isfinite(predictions.predicted).all() and np.isfinite(predictions.gold).all()):
         raise ValueError(f"{task.name}: a prediction or gold answer is not finite")
     if not all(  # clusters may be None, which equals itself alone

@@ -166,7 +166,7 @@ def _as_json(inputs: ReportInputs, found: _Found) -> dict[str, Any]:
         "rows": [_row_as_json(row) for row in table.rows],
         "random_weights": table.random and asdict(table.random),
         "trained_seeds": table.trained and asdict(table.trained),
-        "comparisons": [{**asdict(c), "verdict": c.verdict} for c in table.comparisons],
+        "comparisons": [asdict(c) for c in table.comparisons],
         "marks": asdict(found.marks),
     }
 

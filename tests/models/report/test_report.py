@@ -16,7 +16,7 @@ from models.report.probing_table import RowFiles, probing_table, read_rows
 from models.report.run.inputs import ReportInputs, StageRecord, installed_versions
 from models.report.run.probing_sections import statement
 from models.report.run.report import write_report
-from models.report.run.training_section import chances_differ, smoothed
+from models.report.run.training_section import smoothed
 from models.report.significance import marks_of_table
 from tests.support.report_examples import (
     HELD_OUT,
@@ -130,12 +130,6 @@ def test_no_verdict_is_given_on_too_little(test_size: int, num_absent: int, expe
     absent = {f"task {number}": "too few" for number in range(num_absent)}
     said = statement(table, {"tasks": tasks, "absent": absent}, marks_of_table(table))
     assert expected in said
-
-
-def test_losses_over_other_numbers_of_candidates_are_told_apart() -> None:
-    metrics = [{"kind": kind, "chance": 0.0025} for kind in ("train", "held_out")]
-    assert not chances_differ(metrics)
-    assert chances_differ([metrics[0], {"kind": "held_out", "chance": 0.01}])
 
 
 @pytest.mark.parametrize(
