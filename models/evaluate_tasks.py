@@ -8,8 +8,8 @@ The job names the encoder, the tasks and where their data lies::
 ``encoder`` is what ``models.encoding.encoder_names`` describes. One JSON file a task comes
 out, also for a task whose data is absent; ``out`` may also be an object from each task to a folder
 of its own. Further keys, all optional: ``representation`` and ``protocol`` (fields that differ from
-their defaults), ``seed`` (of the encoder, for the result), ``data_manifest`` (what
-``DownloadSentEval`` wrote of the data), ``encoder_version`` (of a function of your own: what its
+their defaults), ``seed`` (of the encoder, for the result),
+``encoder_version`` (of a function of your own: what its
 results are kept under, beside the checksum of its module; without it they are made anew in each
 run), ``encoder_source`` (that checksum, as whoever wrote the job saw it), ``parses``
 (folder of tokens and parses that encoders share; without it they are kept for this job alone),
@@ -39,7 +39,7 @@ from models.encoding.own_encoder import kept_checksum
 from models.encoding.reading_encoder import EncoderSettings
 from models.encoding.sentence_reader import keep_given
 from models.encoding.text_encoder import available_device
-from models.evaluation.evaluate_task import MAX_REFUSED, Evaluation, evaluate_task, remarks_of
+from models.evaluation.evaluate_task import MAX_REFUSED, Evaluation, evaluate_task
 from models.evaluation.protocols.config import ProtocolConfig
 from models.evaluation.representations.representation import Representation
 from models.evaluation.scores import main_metric
@@ -67,6 +67,7 @@ from models.evaluation.tasks.task import EvaluationTask
 from models.evaluation_request import check_results
 from models.kept_encoder import encoder_of
 from models.report.evaluation_table import evaluation_table
+from models.report.markdown import with_interval
 from pipeline.base.digest import sha256_of_file
 from pipeline.base.job import Progress, run_from_command_line
 from pipeline.downloads.evaluation_data import check_data_folder
@@ -83,7 +84,6 @@ _OPTIONAL = (
     "encoder_settings",
     "device",
     "threads",
-    "data_manifest",
 )
 
 
@@ -237,12 +237,10 @@ def evaluation_of(job: Mapping[str, Any], encoder: Encoder | None = None) -> Eva
     representation = Representation.from_dict(job.get("representation", {}))
     source = _source(job)
     encoder = encoder or resolve_encoder(str(job["encoder"]), settings)
-    manifest = job.get("data_manifest")
     return Evaluation(
         encoder=encoder,
         identity=_identity(job, encoder, source),
         data_folder=Path(job["data"]),
-        data_manifest=None if manifest is None else Path(manifest),
         representation=representation,
         protocol=ProtocolConfig.from_dict(job.get("protocol", {})),
         is_versioned=isinstance(encoder, ViewEncoder) or "encoder_version" in job,
@@ -292,10 +290,9 @@ def check_folder(out: Path, tasks: Sequence[EvaluationTask], evaluation: Evaluat
     """Refuses a folder whose results are not of this evaluation, also those of further tasks.
 
     Raises:
-        ValueError: another evaluation's result stands there, or one of a task derived from
-            another corpus; names the file and the remedy.
+        ValueError: another evaluation's result stands there; names the file and the remedy.
     """
-    asked = {task.name: task for task in tasks}
+    asked = {task.name for task in tasks}
     for path, result in results_by_file(out).items():
         name, encoder = result.task.name, result.setup.encoder.name
         what = result.setup.difference(evaluation.setup(result.task))
@@ -311,14 +308,6 @@ def check_folder(out: Path, tasks: Sequence[EvaluationTask], evaluation: Evaluat
         if what not in (None, ANOTHER_VERSION):
             raise ValueError(
                 f"{path}: holds the result of another {what}; choose another folder for this one"
-            )
-        if name not in asked or isinstance(result, AbsentResult):
-            continue
-        note = derived_note(asked[name], evaluation.data_folder)
-        if result.data.derived_from != ("" if note is None else note.corpus):
-            raise ValueError(
-                f"{path}: holds the result of the {result.data.origin} task; choose another folder "
-                f"for the one in {evaluation.data_folder}"
             )
 
 
@@ -341,24 +330,17 @@ def standing_result(path: Path, task: EvaluationTask, evaluation: Evaluation) ->
         for name, found in files.items()
     )
     same = same and result.data.refused_share <= evaluation.max_refused
-    same = same and result.data.remarks == remarks_of(evaluation.data_manifest, task.dataset)
     note = derived_note(task, evaluation.data_folder)
     same = same and result.data.protocol == ({} if note is None else note.protocol)
     return result if same and result.resampling == evaluation.resampling else None
 
 
 def status_of(result: Result) -> str:
-    """Returns a result in a few words: its main score, and of pairs' cosines MTEB's, too."""
+    """Returns a result in a few words: its main score."""
     if isinstance(result, AbsentResult):
         return "absent"
-    names = [main_metric(result.task)]
-    if result.task.protocol == "similarity":
-        names.append("spearman_all")
-    scores = {name: result.scores[name] for name in names}
-    return ", ".join(
-        f"{name} {score.value:.1f} [{score.low:.1f}, {score.high:.1f}]"
-        for name, score in scores.items()
-    )
+    name = main_metric(result.task)
+    return f"{name} {with_interval(result.scores[name])}"
 
 
 def _source(job: Mapping[str, Any]) -> str:

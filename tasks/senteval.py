@@ -136,6 +136,8 @@ class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
     def job(self, evaluations: list[EvaluateTask]) -> dict[str, Any]:
         """Returns the job of ``models.evaluate_tasks`` that makes these results."""
         encoder = self.evaluated
+        datasets = (task.declaration.dataset for task in evaluations)
+        data = self.probing if self.derived else self.data(*datasets)
         # The limit is what holds where nothing is asked for.
         on_refusal = {} if self.on_refusal == "limit" else {"on_refusal": self.on_refusal}
         job: dict[str, Any] = {
@@ -143,7 +145,7 @@ class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
             "name": encoder.name,
             "seed": encoder.seed,
             "tasks": [evaluation.declaration.name for evaluation in evaluations],
-            **self._data_of_job(*(task.declaration.dataset for task in evaluations)),
+            "data": str(data.data_folder),
             "out": {task.declaration.name: str(task.folder) for task in evaluations},
             "parses": str(self.work_folder / "evaluation-parses"),
             "representation": self.resolved_representation(),
@@ -156,13 +158,6 @@ class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
             return job
         source = encoder.content["source"]
         return job | {"encoder_version": encoder.version, "encoder_source": source or ""}
-
-    def _data_of_job(self, *datasets: str) -> dict[str, str]:
-        """Returns where the data lie, and what is known of those that were brought."""
-        if self.derived:
-            return {"data": str(self.probing.data_folder)}
-        data = self.data(*datasets)
-        return {"data": str(data.data_folder), "data_manifest": str(data.folder / data.marker)}
 
     def run_evaluation(self, evaluations: list[EvaluateTask]) -> None:
         """Scores the encoder on tasks in one process, on one thread: encoders run side by side."""

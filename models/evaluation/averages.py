@@ -96,15 +96,14 @@ def published_averages(
     They are resampled as for the intervals of the results, once for all averages.
 
     Raises:
-        ValueError: a task was not scored, since the mean of the others is another figure, or the
-            results' intervals were made in different ways; names the tasks.
+        ValueError: a task was not scored, since the mean of the others is another figure; names it.
     """
     scored = {
         task: result
         for declaration in declarations
         for task, result in _scored(declaration, results).items()
     }
-    resampling = _common_resampling(scored)
+    resampling = next(iter(scored.values())).resampling
     drawn = {
         task: resampled_scores(result.task, result.outcome.predictions, resampling)
         for task, result in scored.items()
@@ -142,22 +141,6 @@ def _scored(
     return scored_results({task: results[task] for task in declaration.parts})
 
 
-def _common_resampling(scored: Mapping[str, TaskResult]) -> Resampling:
-    """Returns how all intervals were made.
-
-    Raises:
-        ValueError: they were made in different ways.
-    """
-    first, *others = scored.items()
-    for task, result in others:
-        if result.resampling != first[1].resampling:
-            raise ValueError(
-                f"the interval of {first[0]} was made by {first[1].resampling}, that of {task} by "
-                f"{result.resampling}; evaluate both with one for an average"
-            )
-    return first[1].resampling
-
-
 def average_of(
     declaration: AverageDeclaration, scores: Mapping[str, Mapping[str, FloatArray]]
 ) -> FloatArray:
@@ -174,12 +157,12 @@ def _in_percent(name: str, values: FloatArray) -> FloatArray:
     return 100.0 - 100.0 * values if name == "mse" else values
 
 
-def average_differences(
+def average_difference(
     first: Sequence[Mapping[str, TaskResult]],
     second: Sequence[Mapping[str, TaskResult]],
     resampling: Resampling,
-) -> tuple[Interval | None, Interval | None]:
-    """Returns first minus second over the tasks, and over all their items.
+) -> Interval | None:
+    """Returns first minus second over the tasks.
 
     None where one draw of clusters could not serve all tasks: a task has none, or the tasks are not
     derived from one corpus.
@@ -188,28 +171,16 @@ def average_differences(
         first: the results of each seed by task; the same tasks on both sides.
     """
     clusters = _clusters(first[0])
-    if not clusters or len(clusters) < len(first[0]) or len(_corpora(first[0])) > 1:
-        return None, None
+    corpora = {result.data.derived_from for result in first[0].values()}
+    if not clusters or len(clusters) < len(first[0]) or len(corpora) > 1:
+        return None
     a, b = _right(first), _right(second)
     differences = {task: a[task] - b[task] for task in a}
-    return (
-        mean_interval(differences, clusters, resampling=resampling),
-        mean_interval(differences, clusters, average="items", resampling=resampling),
-    )
+    return mean_interval(differences, clusters, resampling=resampling)
 
 
 def average_over_tasks(results: Mapping[str, TaskResult]) -> Interval:
-    """Returns the mean accuracy over derived tasks.
-
-    Raises:
-        ValueError: one draw of clusters could not serve all tasks: a task has none, or the tasks
-            are not derived from one corpus.
-    """
-    if len(corpora := _corpora(results)) > 1:
-        raise ValueError(
-            f"an average over tasks draws the documents of one corpus, got tasks of "
-            f"{', '.join(corpora)}; average those of each by themselves"
-        )
+    """Returns the mean accuracy over tasks that are derived from one corpus."""
     resampling = next(iter(results.values())).resampling
     return mean_interval(_right([results]), _clusters(results), resampling=resampling)
 
@@ -221,11 +192,6 @@ def _right(seeds: Sequence[Mapping[str, TaskResult]]) -> dict[str, FloatArray]:
         task: np.mean([one.predicted == one.gold for one in found], axis=0)
         for task, found in answers.items()
     }
-
-
-def _corpora(results: Mapping[str, TaskResult]) -> list[str]:
-    """Returns the corpora that tasks are derived from; a cluster has one meaning within one."""
-    return sorted({result.data.derived_from or "publications" for result in results.values()})
 
 
 def _clusters(results: Mapping[str, TaskResult]) -> dict[str, IntArray]:

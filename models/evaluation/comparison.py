@@ -12,12 +12,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from models.evaluation.averages import average_differences
+from models.evaluation.averages import average_difference
 from models.evaluation.protocols.outcome import Predictions
 from models.evaluation.scores import (
     check_items,
@@ -58,7 +58,6 @@ from pipeline.base.mistakes import did_you_mean
 FloatArray = npt.NDArray[np.float64]
 
 Test = Literal["permutation", "bootstrap"]
-TESTS: tuple[Test, ...] = get_args(Test)
 
 Seeds = Sequence[Mapping[str, Result]]
 """The results of one encoder, by task, a mapping a seed."""
@@ -72,15 +71,12 @@ class ComparisonConfig(Config):
 
     test: Test = "permutation"
     correction: Correction = "holm"
-    all_scores: bool = False
-    """Whether to compare every score but those of single subsets, instead of each task's main
-    one; the correction then counts them all."""
     resampling: Resampling = field(default_factory=Resampling)
 
 
 @dataclass(frozen=True, slots=True)
 class TaskComparison:
-    """One score of one task, in the score's unit."""
+    """The main score of one task, in the score's unit."""
 
     task: str
     score: str
@@ -110,8 +106,6 @@ class Comparison:
     average: Interval | None = None
     """First minus second, averaged over tasks; None unless all of them are derived from a corpus,
     whose documents are drawn for all tasks at once."""
-    over_items: Interval | None = None
-    """The same over all test items, so that a task weighs by its size."""
 
 
 def compare(first: Seeds, second: Seeds, config: ComparisonConfig | None = None) -> Comparison:
@@ -135,9 +129,7 @@ def compare(first: Seeds, second: Seeds, config: ComparisonConfig | None = None)
     present = list(a[0])
     absent = {name: _reason(first[0][name]) for name in names if name not in present}
     rows = [
-        row
-        for name in present
-        for row in _compare_task([one[name] for one in a], [one[name] for one in b], how)
+        _compare_task([one[name] for one in a], [one[name] for one in b], how) for name in present
     ]
     adjusted = corrected([row.p for row in rows], how.correction)
     return Comparison(
@@ -147,7 +139,7 @@ def compare(first: Seeds, second: Seeds, config: ComparisonConfig | None = None)
         absent,
         how,
         corpora_of(first[0][name] for name in present),
-        *average_differences(a, b, how.resampling),
+        average_difference(a, b, how.resampling),
     )
 
 
@@ -188,29 +180,22 @@ def _chosen(folder: Path, tasks: Sequence[str] | None) -> Mapping[str, Result]:
 
 def _compare_task(
     first: Sequence[TaskResult], second: Sequence[TaskResult], config: ComparisonConfig
-) -> list[TaskComparison]:
+) -> TaskComparison:
     task = first[0].task
     _check_items([*first, *second])
     sides = [[result.outcome.predictions for result in side] for side in (first, second)]
-    observed = [[score(task, seed) for seed in side] for side in sides]
-    chosen = [main_metric(task)]
-    if config.all_scores:
-        chosen = [name for name in observed[0][0] if ":" not in name]
-    resampled = _resampled_difference(first, second, config.resampling)
+    name = main_metric(task)
+    a, b = (over_seeds([score(task, seed)[name] for seed in side]) for side in sides)
+    resampled = _resampled_difference(first, second, config.resampling)[name]
     if config.test == "permutation":
-        p_values = _permuted(first, sides, config.resampling)
+        p = _permuted(first, sides, config.resampling)[name]
     else:
-        p_values = {name: bootstrap_p_value(resampled[name]) for name in chosen}
+        p = bootstrap_p_value(resampled)
+    difference = percentile_interval(
+        a.mean - b.mean, resampled, confidence=config.resampling.confidence
+    )
     drawn = drawn_as(sides[0][0].clusters)
-    rows = []
-    for name in chosen:
-        a, b = (over_seeds([scores[name] for scores in side]) for side in observed)
-        difference = percentile_interval(
-            a.mean - b.mean, resampled[name], confidence=config.resampling.confidence
-        )
-        p = p_values[name]
-        rows.append(TaskComparison(task.name, name, a, b, difference, p, p, drawn))
-    return rows
+    return TaskComparison(task.name, name, a, b, difference, p, p, drawn)
 
 
 def _resampled_difference(
@@ -260,31 +245,19 @@ def _check_seeds(seeds: Seeds) -> None:
 
 
 def _shared_tasks(folders: Seeds) -> list[str]:
-    """Returns the tasks to compare: all must have them, absent in all or in none.
-
-    One that is nothing but absent where it was asked for is left out.
-    """
-    shared = []
+    """Returns the tasks to compare: all must have been scored on them, or none."""
     for name in sorted({task for results in folders for task in results}):
-        having = [results for results in folders if name in results]
-        lacking = [results for results in folders if name not in results]
-        absent = [results for results in having if isinstance(results[name], AbsentResult)]
-        if lacking and len(absent) == len(having):
-            continue
-        if lacking:
+        scored = [results for results in folders if isinstance(results.get(name), TaskResult)]
+        lacking = [one for one in folders if not isinstance(one.get(name), TaskResult)]
+        if scored and lacking:
             raise ValueError(
-                f"{name}: {_name(having)} has a result and {_name(lacking)} has none; evaluate "
+                f"{name}: {_name(scored)} has a result and {_name(lacking)} has none; evaluate "
                 "both on it, or name the tasks to compare with --tasks"
             )
-        if absent and len(absent) < len(folders):
-            raise ValueError(
-                f"{name}: absent for {_name(absent)} ({_reason(absent[0][name])}) and not for the "
-                "others; get the data and evaluate again, or name the tasks to compare with --tasks"
-            )
-        shared.append(name)
+    shared = [name for name in folders[0] if all(name in results for results in folders)]
     if not shared:
         raise ValueError("the two have no task in common; evaluate both on the same")
-    return [name for name in folders[0] if name in shared]
+    return shared
 
 
 def _check_items(results: Sequence[TaskResult]) -> None:

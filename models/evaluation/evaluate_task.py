@@ -9,7 +9,7 @@ Legend: n items of a split, D width of a representation.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -40,17 +40,13 @@ from models.evaluation.task_result import (
     Setup,
     scored,
 )
-from models.evaluation.tasks.layout import dataset_named
 from models.evaluation.tasks.load import AbsentDataError, load_task
 from models.evaluation.tasks.task import EvaluationTask, Features, Items, TaskData
-from pipeline.downloads.evaluation_data import FileEntry, read_manifest_file
 
 IntArray = npt.NDArray[np.int64]
 
 MAX_REFUSED = 0.1
 """Above this share, scores say little of an encoder, and a wrong language or parser is likely."""
-FIRST_USE = "taken on first use, no published sha256"
-OTHER_BYTES = "not SentEval's file byte for byte"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +57,6 @@ class Evaluation:
     identity: EncoderIdentity
     data_folder: Path
     """SentEval's ``data`` folder, the one that holds ``downstream`` and ``probing``."""
-    data_manifest: Path | None = None
-    """What ``DownloadSentEval`` knows of the data, if it brought or examined them."""
     representation: Representation = field(default_factory=Representation)
     protocol: ProtocolConfig = field(default_factory=ProtocolConfig)
     cache: EmbeddingCache = field(default_factory=EmbeddingCache)
@@ -115,11 +109,7 @@ def evaluate_task(task: EvaluationTask, evaluation: Evaluation) -> Result:
     return scored(
         task,
         evaluation.setup(task),
-        replace(
-            DataRecord.of(data),
-            num_refused=views.num_refused,
-            remarks=remarks_of(evaluation.data_manifest, task.dataset),
-        ),
+        replace(DataRecord.of(data), num_refused=views.num_refused),
         outcome,
         seconds={
             "load": round(loaded - started, 3),
@@ -301,43 +291,3 @@ FEATURES: Mapping[Features, Callable[[Sequence[FloatArray]], Sequence[FloatArray
     ],
 }
 """From the vectors of an item's sentences, [n, D] each, to the parts that are put side by side."""
-
-
-def remarks_of(manifest_path: Path | None, dataset: str) -> tuple[str, ...]:
-    """Returns how a dataset departs from the published one, or why its bytes are but trusted.
-
-    A remark that does not hold for all its files begins with the names of those it holds for.
-
-    Args:
-        manifest_path: of the data, as ``DownloadSentEval`` writes it; None where there is none.
-        dataset: as ``EvaluationTask.dataset`` names it.
-
-    Returns:
-        Nothing where all is as published, or nothing is known.
-
-    Raises:
-        FileNotFoundError: no such file.
-        ValueError: an unknown dataset, or a damaged manifest.
-    """
-    paths = dataset_named(dataset).files.values()
-    if manifest_path is None:
-        return ()
-    sets = read_manifest_file(manifest_path).datasets.values()
-    entries = {path: entry for one in sets for path, entry in one.files.items()}
-    holders: dict[str, list[str]] = {}
-    for path in paths:
-        for remark in _remarks(entries[path]) if path in entries else ():
-            holders.setdefault(remark, []).append(Path(path).name)
-    return tuple(
-        remark if len(names) == len(paths) else f"{', '.join(names)}: {remark}"
-        for remark, names in holders.items()
-    )
-
-
-def _remarks(entry: FileEntry) -> Iterator[str]:
-    if entry.remark:
-        yield entry.remark
-    elif entry.as_senteval is False:
-        yield OTHER_BYTES
-    if entry.proof == "first use":
-        yield FIRST_USE

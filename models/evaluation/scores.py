@@ -35,7 +35,6 @@ from models.evaluation.statistics.weighted_scores import (
     Levels,
     average_ranks,
     f1_scores,
-    is_constant,
     mean_over_groups,
     membership,
     pearson_scores,
@@ -58,10 +57,10 @@ def main_metric(task: EvaluationTask) -> str:
 def score(task: EvaluationTask, predictions: Predictions) -> dict[str, float]:
     """Returns every score of a task.
 
-    Correlations that are not defined are 0; `undefined_scores` names them.
+    Correlations that are not defined are 0.
 
     Raises:
-        ValueError: the predictions are none, not finite or not one an item; names the task.
+        ValueError: the predictions are not finite; names the task.
     """
     return observed_scores(scorer(task, predictions), len(predictions.gold))
 
@@ -96,31 +95,6 @@ def stream_of(task: EvaluationTask) -> int:
     return zlib.crc32(task.name.encode())
 
 
-def undefined_scores(task: EvaluationTask, predictions: Predictions) -> list[str]:
-    """Returns the scores that are given as 0 because a constant series, or no class 1, has none."""
-    if task.protocol in {"relatedness", "similarity"}:
-        found = [
-            kind
-            for kind, rows in _groups_by_name(task, predictions).items()
-            if is_constant(predictions.predicted[rows]) or is_constant(predictions.gold[rows])
-        ]
-        return [f"{measure}{kind}" for measure in ("pearson", "spearman") for kind in found]
-    ones = (predictions.predicted == 1) | (predictions.gold == 1)
-    return ["f1"] if task.scores_f1 and not ones.any() else []
-
-
-def _groups_by_name(task: EvaluationTask, predictions: Predictions) -> dict[str, IntArray]:
-    """Returns the items of each correlation, by what its name adds to that of the measure."""
-    everything = np.arange(len(predictions.gold))
-    if task.protocol == "relatedness":
-        return {"": everything}
-    subsets = {
-        f":{name}": np.flatnonzero(predictions.groups == number)
-        for number, name in enumerate(predictions.group_names)
-    }
-    return {**subsets, "_all": everything}
-
-
 def scorer(task: EvaluationTask, *encoders: Predictions) -> Scorer:
     """Returns what scores samples of the answers of one encoder, or of two stacked.
 
@@ -150,18 +124,6 @@ def check_items(task: EvaluationTask, *encoders: Predictions) -> None:
 
 
 def _check(task: EvaluationTask, predictions: Predictions, other: Predictions) -> None:
-    sizes = {len(predictions.predicted), len(predictions.gold), len(predictions.groups)}
-    if len(sizes) > 1 or 0 in sizes:
-        raise ValueError(
-            f"{task.name}: {len(predictions.predicted)} predictions, {len(predictions.gold)} gold "
-            f"answers and {len(predictions.groups)} groups; a score needs one of each an item"
-        )
-    present = np.unique(predictions.groups)
-    if not np.array_equal(present, np.arange(len(predictions.group_names))):
-        raise ValueError(
-            f"{task.name}: items stand in groups {present.tolist()}, but the groups are "
-            f"{list(predictions.group_names)}; each needs an item, numbered from 0"
-        )
     if not (np.isfinite(predictions.predicted).all() and np.isfinite(predictions.gold).all()):
         raise ValueError(f"{task.name}: a prediction or gold answer is not finite")
     if not all(  # clusters may be None, which equals itself alone

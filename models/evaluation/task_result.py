@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.evaluation.protocols.outcome import Outcome, Predictions
-from models.evaluation.scores import score_intervals, undefined_scores
+from models.evaluation.scores import score_intervals
 from models.evaluation.statistics.resampling import Interval, Resampling
 from models.evaluation.tasks.task import EvaluationTask, Protocol, TaskData
 from pipeline.base.digest import DIGEST_CHARACTERS
@@ -114,8 +114,6 @@ class DataRecord:
     """Distinct sentences of the dataset."""
     num_refused: int = 0
     """Of these, how many the encoder could not take; they were scored as zeros."""
-    remarks: tuple[str, ...] = ()
-    """How the files depart from the published ones, as ``evaluate_task.remarks_of`` tells."""
     protocol: Mapping[str, Any] = field(default_factory=dict)
     """Fields of ``ProtocolConfig`` that the data ask for, where the classifier takes them."""
 
@@ -123,11 +121,6 @@ class DataRecord:
     def refused_share(self) -> float:
         """Share of the distinct sentences that the encoder could not take."""
         return self.num_refused / max(1, self.num_sentences)
-
-    @property
-    def origin(self) -> str:
-        """Whose task it is, in words: ``published``, or ``derived from`` a corpus."""
-        return f"derived from {self.derived_from}" if self.derived_from else "published"
 
     @classmethod
     def of(cls, data: TaskData) -> DataRecord:
@@ -163,8 +156,6 @@ class TaskResult:
     data: DataRecord
     outcome: Outcome
     scores: Mapping[str, Interval]
-    undefined: tuple[str, ...]
-    """Scores that are 0 because there is none, such as a correlation with a constant."""
     resampling: Resampling
     """How the intervals were made."""
     seconds: Mapping[str, float]
@@ -219,7 +210,6 @@ def scored(
         data=data,
         outcome=outcome,
         scores=score_intervals(task, outcome.predictions, how),
-        undefined=tuple(undefined_scores(task, outcome.predictions)),
         resampling=how,
         seconds=dict(seconds),
     )
@@ -334,16 +324,16 @@ def _is_result(value: Any) -> bool:
 
 
 def _present(value: Mapping[str, Any]) -> TaskResult:
-    outcome, data = dict(value["outcome"]), value["data"]
+    outcome, data = dict(value["outcome"]), dict(value["data"])
+    data.pop("remarks", None)  # of earlier releases
     outcome["predictions"] = _unpacked_predictions(outcome["predictions"])
     outcome["regularisers"] = tuple(outcome["regularisers"])
     return TaskResult(
         task=_task(value["task"]),
         setup=_setup(value["setup"]),
-        data=DataRecord(**{**data, "remarks": tuple(data.get("remarks", ()))}),
+        data=DataRecord(**data),
         outcome=Outcome(**outcome),
         scores={name: Interval(**one) for name, one in value["scores"].items()},
-        undefined=tuple(value["undefined"]),
         resampling=Resampling(**value["resampling"]),
         seconds=value["seconds"],
     )

@@ -8,14 +8,9 @@ from models.evaluation.representations.representation import described
 from models.evaluation.task_result import Setup, corpora_of, shown_setup
 from models.experiments.declaration import Experiment, Note
 from models.experiments.scored_rows import Measured, ScoredRow
-from models.report.evaluation_table import (
-    EncoderColumn,
-    absence_notes,
-    intervals_note,
-    undefined_notes,
-)
+from models.report.evaluation_table import EncoderColumn, absence_notes, intervals_note
 from models.report.markdown import SCORES_OF_ERRORS
-from models.report.table_notes import data_remarks, derived_notes, doubts
+from models.report.table_notes import derived_notes, doubts
 
 SAID_BY_ROWS = ("views", "remove_components")
 """Fields of a representation in which rows of one model differ."""
@@ -61,9 +56,7 @@ def _of_tasks(columns: Sequence[EncoderColumn]) -> list[str]:
     results = [result for scored in by_task.values() for result in scored]
     return [
         *absence_notes(columns, tasks),
-        *undefined_notes(columns, tasks),
         *doubts("All rows together", by_task),
-        *data_remarks(results),
         *derived_notes(corpora_of(results)),
     ]
 

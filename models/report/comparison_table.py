@@ -8,9 +8,7 @@ from models.evaluation.comparison import Comparison, TaskComparison
 from models.evaluation.representations.representation import described
 from models.evaluation.task_result import Setup
 from models.report.markdown import (
-    SCORES_OF_ERRORS,
     bullets,
-    digits_of,
     markdown_table,
     p_value,
     with_interval,
@@ -24,7 +22,6 @@ TESTS_IN_WORDS = {
 }
 CORRECTIONS_IN_WORDS = {
     "holm": "Holm's correction",
-    "bh": "Benjamini and Hochberg's correction",
     "none": "no correction",
 }
 
@@ -50,14 +47,11 @@ def comparison_table(comparison: Comparison) -> str:
         f"Intervals and p values are about other test {_by_drawn(comparison, '{0}s')}, not about "
         "another training.",
     ]
-    if comparison.average is not None and comparison.over_items is not None:
+    if comparison.average is not None:
         notes.append(
-            f"Difference averaged over tasks: {with_interval(comparison.average, signed=True)}; "
-            f"over all test items: {with_interval(comparison.over_items, signed=True)}. "
+            f"Difference averaged over tasks: {with_interval(comparison.average, signed=True)}. "
             "What is drawn is drawn for all tasks at once."
         )
-    if any(row.score in SCORES_OF_ERRORS for row in comparison.tasks):
-        notes.append("Of mse the lower is the better.")
     notes += derived_notes(comparison.derived)
     absent = [f"{task}: absent ({reason})" for task, reason in comparison.absent.items()]
     return f"{markdown_table(header, rows, num_text_columns=2)}\n\n{bullets([*notes, *absent])}"
@@ -67,9 +61,7 @@ def _by_drawn(comparison: Comparison, form: str) -> str:
     """Returns what is drawn, in this form; with the tasks in brackets where they differ in it."""
     tasks: dict[str, list[str]] = {}
     for row in comparison.tasks:
-        named = tasks.setdefault(row.drawn, [])
-        if row.task not in named:
-            named.append(row.task)
+        tasks.setdefault(row.drawn, []).append(row.task)
     if len(tasks) == 1:
         return form.format(*tasks)
     return ", ".join(f"{form.format(kind)} ({', '.join(of)})" for kind, of in tasks.items())
@@ -91,13 +83,12 @@ def _side(name: str, setups: Sequence[Setup]) -> str:
 
 
 def _row(row: TaskComparison, derived: Mapping[str, str]) -> list[str]:
-    digits = digits_of(row.score)
     return [
         task_title(row.task, derived),
         row.score,
-        with_seeds(row.first, digits=digits),
-        with_seeds(row.second, digits=digits),
-        with_interval(row.difference, signed=True, digits=digits),
+        with_seeds(row.first),
+        with_seeds(row.second),
+        with_interval(row.difference, signed=True),
         p_value(row.p),
         p_value(row.corrected_p),
     ]

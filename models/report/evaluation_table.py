@@ -36,13 +36,7 @@ from models.report.markdown import (
     with_interval,
     with_seeds,
 )
-from models.report.table_notes import (
-    data_remarks,
-    derived_notes,
-    doubts,
-    scoring_notes,
-    task_title,
-)
+from models.report.table_notes import derived_notes, doubts, task_title
 
 ABSENT = "absent"
 NOT_EVALUATED = "not evaluated"
@@ -137,9 +131,8 @@ def evaluation_sections(
     scored = [result for task in tasks for column in columns for result in column.of_task(task)]
     averages = _averages_of(scored)
     notes = [intervals_note(columns), *absence_notes(columns, tasks), *_lacks(columns, averages)]
-    notes += undefined_notes(columns, tasks)
     notes += [note for column in columns for note in doubts(column.title, column.by_task(tasks))]
-    notes += scoring_notes(scored) + data_remarks(scored) + derived_notes(corpora_of(scored))
+    notes += derived_notes(corpora_of(scored))
     notes += [f"{declared.name}: {declared.description}." for declared in averages]
     notes += [f"{column.title}: {column.source}." for column in published]
     rows += _average_rows(columns, averages)
@@ -350,18 +343,6 @@ def absence_notes(columns: Sequence[EncoderColumn], tasks: Sequence[str]) -> lis
     return [
         note if len(titles) == len(columns) else f"{note}, for {', '.join(titles)}"
         for note, titles in notes.items()
-    ]
-
-
-def undefined_notes(columns: Sequence[EncoderColumn], tasks: Sequence[str]) -> list[str]:
-    """Returns which scores count as 0 because there is none."""
-    return [
-        f"{task}, {column.title}: 0 stands for no value in {', '.join(result.undefined)}, of "
-        "answers that are all equal or lack class 1."
-        for task in tasks
-        for column in columns
-        for result in column.of_task(task)
-        if result.undefined
     ]
 
 

@@ -217,8 +217,6 @@ class RowComparison:
     difference: Interval
     """First minus second, averaged over tasks."""
     tasks: Mapping[str, Interval]
-    over_items: Interval
-    """First minus second over all test items, so that a task weighs by its size."""
 
     @property
     def verdict(self) -> str:
@@ -364,9 +362,7 @@ def comparisons(rows: Sequence[ProbingRow]) -> list[RowComparison]:
     for first, second in wanted:
         if first in sides and second in sides:
             found = compare(sides[first], sides[second], how)
-            assert found.average is not None and found.over_items is not None
+            assert found.average is not None
             of_tasks = zip(rows[0].results, (one.difference for one in found.tasks), strict=True)
-            made.append(
-                RowComparison(first, second, found.average, dict(of_tasks), found.over_items)
-            )
+            made.append(RowComparison(first, second, found.average, dict(of_tasks)))
     return made

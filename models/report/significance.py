@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from models.encoding.encoder_names import BAG_OF_WORDS
 from models.evaluation.comparison import ComparisonConfig, compare
 from models.evaluation.statistics.resampling import CONFIDENCE, Interval
 from models.report.html.sections import Mark
 from models.report.probing_table import (
     MAJORITY_ROW,
     RANDOM_WEIGHTS,
-    ROWS_OF_SPREAD,
     ProbingRow,
     ProbingTable,
 )
@@ -34,8 +32,6 @@ class RowMarks:
 class Marks:
     """The marks of a table against one baseline."""
 
-    key: str
-    """Name of the baseline's row, or what its rows are taken together under."""
     baseline: str
     """The baseline in words; empty where there is none."""
     rows: Mapping[str, RowMarks]
@@ -63,14 +59,10 @@ class Marks:
 
 
 def marks_of_table(table: ProbingTable) -> Marks:
-    """Returns which figures of a table differ from those of random weights.
-
-    Where there are none, the bag of words takes their place, and without that there are no marks.
-    """
-    baseline = RANDOM_WEIGHTS if table.random is not None else BAG_OF_WORDS
-    compared = _rows_of(table, baseline)
+    """Returns which figures of a table differ from those of random weights; no marks without."""
+    compared = table.of_spread(RANDOM_WEIGHTS)
     if not compared:
-        return Marks("", "", {})
+        return Marks("", {})
     own = {row.name for row in compared}
     sides = {row.name: [row] for row in table.rows if row.name != MAJORITY_ROW}
     sides |= {name: table.of_spread(name) for name in table.spreads}
@@ -79,19 +71,8 @@ def marks_of_table(table: ProbingTable) -> Marks:
         for name, rows in sides.items()
         if not own & {row.name for row in rows}
     }
-    return Marks(baseline, _in_words(compared, baseline), found)
-
-
-def _in_words(rows: Sequence[ProbingRow], baseline: str) -> str:
-    if baseline != RANDOM_WEIGHTS:
-        return rows[0].description
-    return f"{RANDOM_WEIGHTS} ({f'{len(rows)} seeds' if len(rows) > 1 else 'one seed'})"
-
-
-def _rows_of(table: ProbingTable, name: str) -> list[ProbingRow]:
-    if name in ROWS_OF_SPREAD:
-        return table.of_spread(name)
-    return [row for row in table.rows if row.name == name]
+    seeds = f"{len(compared)} seeds" if len(compared) > 1 else "one seed"
+    return Marks(f"{RANDOM_WEIGHTS} ({seeds})", found)
 
 
 def _marks(rows: Sequence[ProbingRow], baseline: Sequence[ProbingRow]) -> RowMarks:

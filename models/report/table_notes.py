@@ -1,11 +1,11 @@
 """What is said below tables.
 
-Which tasks are derived, how data depart from the published ones, and what makes scores doubtful.
+Which tasks are derived, and what makes scores doubtful.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from models.evaluation.protocols.outcome import ZERO_VECTORS
 from models.evaluation.task_result import TaskResult
@@ -32,37 +32,6 @@ def derived_notes(corpora: Mapping[str, str]) -> list[str]:
         "documents, where a task has enough of them."
         for corpus, names in tasks.items()
     ]
-
-
-def scoring_notes(results: Iterable[TaskResult]) -> list[str]:
-    """Returns which score of pairs is MTEB's; nothing where there are no pairs."""
-    if not any(one.task.protocol == "similarity" for one in results):
-        return []
-    return [
-        "spearman_all: 100 ρ by cosine over all pairs of a set at once, as MTEB's main score "
-        "of a set without subsets."
-    ]
-
-
-def data_remarks(results: Iterable[TaskResult]) -> list[str]:
-    """Returns one note a remark, with the tasks that it holds for; none where there is no reason.
-
-    Args:
-        results: of all encoders and seeds, in the order in which the tasks are to be named.
-    """
-    tasks: dict[str, list[str]] = {}
-    for result in results:
-        for remark in (*result.data.remarks, *_asked_for(result)):
-            named = tasks.setdefault(remark, [])
-            if result.task.name not in named:
-                named.append(result.task.name)
-    return [f"Data of {', '.join(names)}: {remark}." for remark, names in tasks.items()]
-
-
-def _asked_for(result: TaskResult) -> list[str]:
-    """Returns the settings of the classifier that the data ask for, if they ask for any."""
-    settings = ", ".join(f"{name} {value}" for name, value in result.data.protocol.items())
-    return [f"unless told otherwise they are scored with {settings}"] if settings else []
 
 
 def doubts(encoder: str, by_task: Mapping[str, Sequence[TaskResult]]) -> list[str]:

@@ -23,13 +23,10 @@ def compare(
     test: Annotated[
         Literal["permutation", "bootstrap"], typer.Option(help="Of the differences.")
     ] = "permutation",
-    correction: Annotated[Literal["holm", "bh", "none"], typer.Option(help="Over tasks.")] = "holm",
+    correction: Annotated[Literal["holm", "none"], typer.Option(help="Over tasks.")] = "holm",
     tasks: Annotated[
         str | None, typer.Option(metavar="NAMES", help="Comma separated; by default all.")
     ] = None,
-    all_scores: Annotated[
-        bool, typer.Option("--all-scores", help="Every score, not only each task's main one.")
-    ] = False,
     resamples: Annotated[int | None, typer.Option(help="How often items are drawn.")] = None,
     confidence: Annotated[float | None, typer.Option(help="Of intervals; 0.95.")] = None,
     seed: Annotated[int, typer.Option(help="Of the resampling.")] = 0,
@@ -51,7 +48,7 @@ def compare(
     found = compare_folders(
         [Path(folder) for folder in first.split(",")],
         [Path(folder) for folder in second.split(",")],
-        ComparisonConfig(test, correction, all_scores, resampling),
+        ComparisonConfig(test, correction, resampling),
         None if tasks is None else [name.strip() for name in tasks.split(",")],
     )
     content = {"format": "treeviews comparison", "format_version": 1, **asdict(found)}

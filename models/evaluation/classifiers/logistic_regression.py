@@ -77,20 +77,17 @@ def fit_logistic_regression(
     """Returns the minimisers of the module's objective, one a problem.
 
     Args:
-        features: [N, D], float32 or float64: what the problems are solved in, and where. Targets,
-            penalties and rows may lie elsewhere.
+        features: [N, D], finite, float32 or float64: what the problems are solved in, and where.
+            Targets, penalties and rows may lie elsewhere.
         targets: classes [N], int64, 0 to K - 1; or distributions over them [N, K], for which the
             loss is softmax cross-entropy also with K = 2.
         penalties: [P], above 0.
-        rows: [P, N], bool; which sentences each problem trains on; by default all.
+        rows: [P, N], bool; which sentences each problem trains on, at least one; by default all.
         tolerance: share of an objective by which it may lie above its minimum.
 
     Raises:
-        ValueError: sizes that do not fit, labels out of range, features that are not finite, a
-            problem without sentences, a penalty that is not positive, or features of a size
-            whose squares cannot be handled.
+        ValueError: features of a size whose squares cannot be handled.
     """
-    _check(features, targets, penalties, rows, num_classes)
     targets, penalties = targets.to(features.device), penalties.to(features.device, torch.float64)
     prepared = _prepared(features)
     order = torch.argsort(penalties, stable=True)
@@ -183,33 +180,6 @@ def _solve(
         torch.cat([a.answers for a in arrivals]),
         max(a.num_steps for a in arrivals),
     )
-
-
-def _check(
-    features: Tensor, targets: Tensor, penalties: Tensor, rows: Tensor | None, num_classes: int
-) -> None:
-    if features.ndim != 2 or len(targets) != len(features) or not len(features):
-        raise ValueError(
-            f"features must be [N, D] and targets [N] or [N, K] with N >= 1, got "
-            f"{tuple(features.shape)} and {tuple(targets.shape)}"
-        )
-    if features.dtype not in (torch.float32, torch.float64):
-        raise ValueError(f"features must be float32 or float64, got {features.dtype}")
-    if targets.ndim == 1 and not 0 <= int(targets.min()) <= int(targets.max()) < num_classes:
-        raise ValueError(f"labels must lie in 0 to {num_classes - 1}")
-    if targets.ndim == 2 and targets.shape[1] != num_classes:
-        raise ValueError(f"targets must be [N, {num_classes}], got {tuple(targets.shape)}")
-    if not bool(torch.isfinite(features).all()):
-        row = int((~torch.isfinite(features)).any(dim=1).nonzero()[0])
-        raise ValueError(f"features of training sentence {row} are not finite")
-    if penalties.ndim != 1 or not bool((penalties > 0).all()):
-        raise ValueError("penalties must be above 0: without one the minimum may not exist")
-    if rows is not None and rows.shape != (len(penalties), len(features)):
-        raise ValueError(
-            f"rows must be [{len(penalties)}, {len(features)}], got {tuple(rows.shape)}"
-        )
-    if rows is not None and not bool(rows.any(dim=1).all()):
-        raise ValueError(f"problem {int((~rows.any(dim=1)).nonzero()[0])} trains on no sentence")
 
 
 def in_row_space(features_nd: Tensor) -> tuple[Tensor, Tensor]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -116,8 +115,11 @@ def build_probing(
         )
     built = _build_tasks(sentences, config)
     if not built.tasks:
-        reason = _shortfall(built, len(sentences.probed), config)
-        raise ValueError(f"{corpus.sentences}: {reason}")
+        raise ValueError(
+            f"{corpus.sentences}: {len(sentences.probed)} usable held-out sentences are too few "
+            f"for any of the {len(TASKS)} probing tasks; give more text, {config.hold_out.remedy}, "
+            "or accept smaller tasks by --probing-changes (min_train, min_dev, min_test)"
+        )
     summary = {
         "format_version": FORMAT_VERSION,
         "config": config.to_dict(),
@@ -174,8 +176,6 @@ class _Usable:
 class _Built:
     tasks: dict[str, Any] = field(default_factory=dict)
     absent: dict[str, str] = field(default_factory=dict)
-    available: dict[str, int] = field(default_factory=dict)
-    """Sentences that each task's balanced classes could take."""
     chosen: dict[str, Chosen] = field(default_factory=dict)
 
 
@@ -184,8 +184,7 @@ def _build_tasks(usable: _Usable, config: ProbingConfig) -> _Built:
     for task in TASKS:
         sentences = usable.of_any_length if task.any_length else usable.probed
         candidates = task.candidates(sentences, config)
-        built.available[task.name] = num_available(task, candidates, config)
-        shares = split_shares(built.available[task.name], config)
+        shares = split_shares(num_available(task, candidates, config), config)
         splits = SPLITS_BY[task.split_by](candidates, shares, config)
         by_split: dict[str, list[Candidate]] = defaultdict(list)
         for candidate in candidates:
@@ -214,19 +213,6 @@ def _finished(
             return {}, f"the {split} items are of one document, and two are needed"
         finished[split] = found
     return finished, None
-
-
-def _shortfall(built: _Built, num_usable: int, config: ProbingConfig) -> str:
-    """Returns what the task with the most sentences lacks, and what would give it them."""
-    nearest = max(built.absent, key=lambda name: built.available[name])
-    fields = ("min_train", "min_dev", "min_test", "min_class_train")
-    halved = json.dumps({name: max(1, getattr(config, name) // 2) for name in fields})
-    return (
-        f"{num_usable} usable held-out sentences are too few for any of the {len(TASKS)} "
-        f"probing tasks. The nearest, {nearest}, has {built.available[nearest]} after balancing: "
-        f"{built.absent[nearest]}. Give more text, {config.hold_out.remedy}, or accept smaller "
-        f"tasks, such as --probing-changes '{halved}'"
-    )
 
 
 def _usable(held_out: HeldOutPart, limits: ProbingConfig) -> _Usable:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -36,7 +36,7 @@ from models.evaluation.classifiers.senteval_models import (
 from models.evaluation.protocols.config import Classifier, ProtocolConfig
 from models.evaluation.protocols.outcome import ZERO_VECTORS, Outcome, Predictions
 from models.evaluation.statistics.weighted_scores import pearson
-from pipeline.base.config_fields import POSITIVE, Config, Count, Positive
+from pipeline.base.config_fields import Config, Count, Positive
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -52,7 +52,6 @@ class RelatednessConfig(Config):
     called: ClassVar[str] = "relatedness setting"
 
     classifier: Classifier = "logistic_regression"
-    regularisers: Annotated[tuple[float, ...], POSITIVE] = REGULARISERS
     tolerance: Positive = 1e-4
     """Share of its objective by which a fit may lie above its minimum. On SICK, 1e-6 moved no r by
     more than 0.0002 and took three times as long for 2,400 features."""
@@ -68,11 +67,6 @@ class RelatednessConfig(Config):
             max_steps=config.max_steps,
             adam=AdamRelatednessConfig(seed=config.seed, batch_loss=config.compatibility_loss),
         )
-
-    def _check_together(self) -> None:
-        """Refuses an empty grid."""
-        if not self.regularisers:
-            raise ValueError("regularisers must be above 0, got none")
 
 
 def relatedness(
@@ -106,8 +100,8 @@ def relatedness(
         width=features["test"].shape[1],
         dev_score=100.0 * found.dev_pearson,
         regularisers=() if regulariser is None else (regulariser,),
-        at_grid_edge=int(regulariser in (min(config.regularisers), max(config.regularisers))),
-        num_fits=1 if by_adam else len(config.regularisers),
+        at_grid_edge=int(regulariser in (REGULARISERS[0], REGULARISERS[-1])),
+        num_fits=1 if by_adam else len(REGULARISERS),
         not_converged=found.not_converged,
         details={"epochs": found.epochs} if by_adam else {},
     )
@@ -135,7 +129,7 @@ def _by_adam(
 def _by_logistic_regression(
     features: Mapping[str, Tensor], scores: Mapping[str, Tensor], config: RelatednessConfig
 ) -> _Found:
-    grid, train_x = config.regularisers, features["train"]
+    grid, train_x = REGULARISERS, features["train"]
     penalties = torch.tensor(grid, dtype=torch.float64, device=train_x.device) * len(train_x)
     models = fit_logistic_regression(
         train_x,
@@ -147,7 +141,7 @@ def _by_logistic_regression(
     )
     on_dev = expected_scores(torch.softmax(models.logits(features["dev"]), dim=2))
     gold = _as_array(scores["dev"])
-    dev_pearsons = [pearson(_as_array(predicted), gold).value for predicted in on_dev]
+    dev_pearsons = [pearson(_as_array(predicted), gold) for predicted in on_dev]
     best = int(np.argmax(dev_pearsons))
     answers = expected_scores(torch.softmax(models.logits(features["test"])[best], dim=1))
     failed = int((~models.converged).sum())

@@ -49,15 +49,7 @@ class Interval:
 def percentile_interval(
     value: float, resampled: FloatArray, *, confidence: float = CONFIDENCE
 ) -> Interval:
-    """Returns the percentile interval (Efron & Tibshirani 1993, chapter 13) of figures [R].
-
-    Raises:
-        ValueError: the confidence is not between 0 and 1, or nothing was resampled.
-    """
-    if not 0.0 < confidence < 1.0:
-        raise ValueError(f"confidence must lie between 0 and 1, got {confidence}; give 0.95, say")
-    if resampled.size == 0:
-        raise ValueError("an interval needs at least one resample; raise their number")
+    """Returns the percentile interval (Efron & Tibshirani 1993, chapter 13) of figures [R]."""
     tail = 50.0 * (1.0 - confidence)
     low, high = np.percentile(resampled, [tail, 100.0 - tail])
     return Interval(value, float(low), float(high))
@@ -74,13 +66,7 @@ class SeedMean:
 
 
 def over_seeds(values: Sequence[float]) -> SeedMean:
-    """Returns mean and deviation of one figure a seed.
-
-    Raises:
-        ValueError: no seed.
-    """
-    if not values:
-        raise ValueError("a mean over seeds needs at least one seed")
+    """Returns mean and deviation of one figure a seed, of at least one."""
     deviation = statistics.stdev(values) if len(values) > 1 else None
     return SeedMean(statistics.fmean(values), deviation, len(values))
 
@@ -212,54 +198,30 @@ def concatenated(parts: Sequence[dict[str, FloatArray]]) -> dict[str, FloatArray
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-Average = Literal["tasks", "items"]
-"""Whether the mean is over tasks, each of equal weight, or over all their items."""
-
-
 def mean_interval(
     scores: Mapping[str, npt.ArrayLike],
     clusters: Mapping[str, npt.ArrayLike],
     *,
-    average: Average = "tasks",
     resampling: Resampling | None = None,
 ) -> Interval:
-    """Returns the mean score of the tasks, with its interval.
+    """Returns the mean score of the tasks, each of equal weight, with its interval.
 
     Args:
-        scores: per-item scores of each task: 1 for a right answer and 0 for a wrong one, means of
-            such over several models, or their differences.
+        scores: scores of each task's items, at least one: 1 for a right answer and 0 for a wrong
+            one, means of such over several models, or their differences.
         clusters: cluster of each item, an integer with one meaning in all tasks.
-
-    Raises:
-        ValueError: no task, a task without items, or not one cluster an item.
     """
     how = resampling or Resampling()
     arrays = {name: np.asarray(values, dtype=np.float64) for name, values in scores.items()}
-    if not arrays or any(array.size == 0 for array in arrays.values()):
-        sizes = {name: array.size for name, array in sorted(arrays.items())}
-        raise ValueError(f"an interval needs at least one item a task, got {sizes}")
-    sums_ct, counts_ct = _by_cluster(arrays, _of_each_item(arrays, clusters))
-    weights_t = counts_ct.sum(axis=0) if average == "items" else np.ones(len(arrays))
-    weights_t = weights_t / weights_t.sum()
+    sums_ct, counts_ct = _by_cluster(arrays, clusters)
+    weights_t = np.ones(len(arrays)) / len(arrays)
     value = float((sums_ct.sum(axis=0) / counts_ct.sum(axis=0)) @ weights_t)
-    resampled = _resampled_means(sums_ct, counts_ct, average, how)
+    resampled = _resampled_means(sums_ct, counts_ct, how)
     return percentile_interval(100.0 * value, 100.0 * resampled, confidence=how.confidence)
 
 
-def _of_each_item(
-    scores: Mapping[str, FloatArray], clusters: Mapping[str, npt.ArrayLike]
-) -> dict[str, IntArray]:
-    found = {name: np.asarray(clusters.get(name, ()), dtype=np.int64) for name in scores}
-    for name, ids in found.items():
-        if ids.size != scores[name].size:
-            raise ValueError(
-                f"task {name!r} has {scores[name].size} items but clusters of {ids.size}"
-            )
-    return found
-
-
 def _by_cluster(
-    scores: Mapping[str, FloatArray], clusters: Mapping[str, IntArray]
+    scores: Mapping[str, FloatArray], clusters: Mapping[str, npt.ArrayLike]
 ) -> tuple[FloatArray, FloatArray]:
     """Returns the sum of scores and the number of items, each [C, T], tasks in sorted order."""
     names = sorted(scores)
@@ -273,7 +235,7 @@ def _by_cluster(
 
 
 def _resampled_means(
-    sums_ct: FloatArray, counts_ct: FloatArray, average: Average, resampling: Resampling
+    sums_ct: FloatArray, counts_ct: FloatArray, resampling: Resampling
 ) -> FloatArray:
     """Returns the mean of each resample, [R].
 
@@ -286,9 +248,6 @@ def _resampled_means(
     for size in resampling.block_sizes(len(sums_ct)):
         times_rc = times_drawn(len(sums_ct), size, generator)
         totals_rt, sizes_rt = times_rc @ sums_ct, times_rc @ counts_ct
-        if average == "items":
-            means.append(totals_rt.sum(axis=1) / sizes_rt.sum(axis=1))
-        else:
-            tasks_rt = np.where(sizes_rt > 0, totals_rt / np.maximum(sizes_rt, 1), observed_t)
-            means.append(tasks_rt.mean(axis=1))
+        tasks_rt = np.where(sizes_rt > 0, totals_rt / np.maximum(sizes_rt, 1), observed_t)
+        means.append(tasks_rt.mean(axis=1))
     return np.concatenate(means)

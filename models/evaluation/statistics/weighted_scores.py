@@ -21,21 +21,8 @@ import numpy.typing as npt
 FloatArray = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class Correlation:
-    """A correlation, and whether there was one.
-
-    Where one of the series is constant, the quotient is 0 / 0: ``value`` is then 0, as SentEval
-    counts it, and ``defined`` is False.
-    """
-
-    value: float
-    """Between −1 and 1."""
-    defined: bool = True
-
-
-def pearson(first: npt.ArrayLike, second: npt.ArrayLike) -> Correlation:
-    """Returns Pearson's r.
+def pearson(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
+    """Returns Pearson's r; where one of the series is constant 0, as SentEval counts it.
 
     Raises:
         ValueError: the series differ in length, are shorter than 2 or are not finite.
@@ -44,9 +31,9 @@ def pearson(first: npt.ArrayLike, second: npt.ArrayLike) -> Correlation:
     if x.shape != y.shape:
         raise ValueError(f"a correlation needs two series of one length, got {x.size} and {y.size}")
     if is_constant(x) or is_constant(y):
-        return Correlation(0.0, defined=False)
+        return 0.0
     x, y = standardised(x), standardised(y)
-    return Correlation(float(np.clip((x * y).mean(), -1.0, 1.0)))
+    return float(np.clip((x * y).mean(), -1.0, 1.0))
 
 
 def average_ranks(values: npt.ArrayLike) -> FloatArray:

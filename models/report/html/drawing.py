@@ -109,8 +109,8 @@ def path(points: Sequence[tuple[float, float]], kind: str) -> Markup:
     return element("polyline", {"points": steps, "class": f"{kind} line"})
 
 
-MARKERS = ("circle", "square", "triangle", "diamond", "down", "cross", "plus", "hexagon")
-"""By number; as many as there are colours."""
+MARKERS = ("circle", "square", "triangle", "diamond", "down", "hexagon")
+"""By number."""
 
 
 def marker(form: str, x: float, y: float, radius: float, kind: str, *children: Child) -> Markup:
@@ -121,25 +121,11 @@ def marker(form: str, x: float, y: float, radius: float, kind: str, *children: C
     return element("polygon", {"points": steps, "class": kind}, *children)
 
 
-def _cross(turn: float) -> list[tuple[float, float]]:
-    corners = [(0.35, 0.35), (0.35, 1.15), (-0.35, 1.15), (-0.35, 0.35), (-1.15, 0.35)]
-    corners += [(-x, -y) for x, y in corners] + [(1.15, 0.35)]
-    cos, sin = math.cos(turn), math.sin(turn)
-    ordered = sorted(set(corners) | {(0.35, -0.35), (-1.15, -0.35), (1.15, -0.35)}, key=_angle)
-    return [(x * cos - y * sin, x * sin + y * cos) for x, y in ordered]
-
-
-def _angle(corner: tuple[float, float]) -> float:
-    return math.atan2(corner[1], corner[0])
-
-
 _CORNERS: dict[str, list[tuple[float, float]]] = {
     "square": [(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)],
     "triangle": [(0, -1.15), (1.1, 0.85), (-1.1, 0.85)],
     "down": [(0, 1.15), (1.1, -0.85), (-1.1, -0.85)],
     "diamond": [(0, -1.25), (1.25, 0), (0, 1.25), (-1.25, 0)],
-    "cross": _cross(math.pi / 4),
-    "plus": _cross(0.0),
     "hexagon": [(math.cos(k * math.pi / 3), math.sin(k * math.pi / 3)) for k in range(6)],
 }
 

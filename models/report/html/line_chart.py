@@ -25,7 +25,7 @@ from models.report.html.markup import Markup, joined
 WIDTH, PLOT_HEIGHT = 380.0, 190.0
 _TOP, _RIGHT, _BELOW = 34.0, 14.0, 44.0
 
-Stroke = Literal["", "thin", "dashed", "dotted"]
+Stroke = Literal["", "thin", "dashed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Line:
     """For the legend; curves of the same words are named once."""
     points: tuple[tuple[float, float], ...]
     color: int
-    """0 to 7; gives the form of its marks, too."""
+    """0 to 6; gives the form of its marks, too."""
     stroke: Stroke = ""
     marked: bool = False
     """Whether each point has a mark."""
@@ -120,13 +120,12 @@ def _axes(chart: LineChart, plot: _Plot) -> Markup:
 
 def _curve(one: Line, plot: _Plot) -> Markup:
     places = [plot.place(x, y) for x, y in one.points]
-    color = f"c{one.color % len(MARKERS)}"
+    color = f"c{one.color}"
     marks = [
-        marker(_form(one), *place, 3.2, f"{color} hollow" if one.stroke else color,
-               title_of(f"{one.words}: {said(x)}, {y:.4g}"))
+        marker(_form(one), *place, 3.2, color, title_of(f"{one.words}: {said(x)}, {y:.4g}"))
         for place, (x, y) in zip(places, one.points, strict=True)
         if one.marked
-    ]  # fmt: skip
+    ]
     return joined([path(places, f"{color} {one.stroke}".strip()), *marks])
 
 
@@ -136,9 +135,8 @@ def _form(one: Line) -> str:
 
 def _entry(one: Line) -> LegendEntry:
     def sign(x: float, y: float) -> Markup:
-        kind = f"c{one.color % len(MARKERS)} {one.stroke}".strip()
-        drawn = path([(x - 9, y), (x + 9, y)], kind)
-        hollow = f"{kind.split()[0]} hollow" if one.stroke else kind
-        return joined([drawn, marker(_form(one), x, y, 3.2, hollow) if one.marked else None])
+        color = f"c{one.color}"
+        drawn = path([(x - 9, y), (x + 9, y)], f"{color} {one.stroke}".strip())
+        return joined([drawn, marker(_form(one), x, y, 3.2, color) if one.marked else None])
 
     return LegendEntry(one.words, sign)

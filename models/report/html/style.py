@@ -16,13 +16,13 @@ COLORS: Mapping[Theme, Mapping[str, str]] = {
         "ground": "#ffffff", "raised": "#f5f7fa", "ink": "#1b2330", "muted": "#56606f",
         "rule": "#d5dbe3", "link": "#0b5cad", "better": "#0067a3", "worse": "#b34a00",
         "c0": "#0072b2", "c1": "#c85200", "c2": "#00805d", "c3": "#a84d8a",
-        "c4": "#8a6400", "c5": "#2f8fc9", "c6": "#6b7280", "c7": "#1b2330",
+        "c4": "#8a6400", "c5": "#2f8fc9", "c6": "#6b7280",
     },
     "dark": {
         "ground": "#12161d", "raised": "#1b212b", "ink": "#e8ecf2", "muted": "#a3adba",
         "rule": "#38414e", "link": "#7cbcf5", "better": "#6fbcf0", "worse": "#ffa066",
         "c0": "#5cb4ee", "c1": "#ff8f4d", "c2": "#3fcb9c", "c3": "#e394c4",
-        "c4": "#e3b341", "c5": "#a9d8f7", "c6": "#a3adba", "c7": "#f2f4f8",
+        "c4": "#e3b341", "c5": "#a9d8f7", "c6": "#a3adba",
     },
 }  # fmt: skip
 
@@ -40,12 +40,10 @@ SVG_STYLE = (
     "svg .axis{stroke:var(--muted);stroke-width:1}"
     "svg .line{fill:none;stroke-width:1.8;stroke-linejoin:round}"
     "svg .thin{stroke-width:1;opacity:.75}"
-    "svg .dashed{stroke-dasharray:6 3}svg .dotted{stroke-dasharray:2 3}"
-    "svg .hollow{fill:var(--ground);stroke-width:1.6}"
+    "svg .dashed{stroke-dasharray:6 3}"
     + "".join(
         f"svg .{name}{{stroke:var(--{name});fill:var(--{name})}}svg .{name}.line{{fill:none}}"
-        f"svg .{name}.hollow{{fill:var(--ground)}}"
-        for name in (f"c{n}" for n in range(8))
+        for name in (f"c{n}" for n in range(7))
     )
 )
 

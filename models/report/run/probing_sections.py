@@ -29,6 +29,7 @@ from models.report.probing_table import (
 )
 from models.report.run.run_sections import by_reason
 from models.report.significance import Marks
+from models.report.table_notes import doubts
 
 MIN_TEST_ITEMS = 500
 """Test items over all tasks below which the report gives no verdict."""
@@ -69,8 +70,7 @@ def _verdict(comparison: RowComparison, table: ProbingTable, marks: Marks) -> st
     return (
         f"On the average of the probing tasks the trained model {comparison.verdict} the same "
         f"architecture with random weights{seeds}: "
-        f"{with_interval(comparison.difference, signed=True)} points; over all test items, "
-        f"whatever their task, {with_interval(comparison.over_items, signed=True)}. "
+        f"{with_interval(comparison.difference, signed=True)} points. "
         f"Told apart task by task, corrected for their number: better on {listed(better)}; "
         f"worse on {listed(worse)}."
     )
@@ -162,11 +162,10 @@ def _comparison_table(table: ProbingTable, titles: Sequence[str]) -> Table:
             f"{_compared(c.first)} − {_compared(c.second)}",
             *(f"{c.tasks[task].value:+z.1f}" for task in table.tasks),
             with_interval(c.difference, signed=True),
-            with_interval(c.over_items, signed=True),
         ]
         for c in table.comparisons
     ]
-    header = ("rows", *titles, "average over tasks [95 %]", "over all test items [95 %]")
+    header = ("rows", *titles, "average over tasks [95 %]")
     return Table.of("Differences in points of accuracy", header, rows)
 
 
@@ -193,7 +192,7 @@ def notes_section(table: ProbingTable, probing: Mapping[str, Any]) -> Section:
         "whose label is a property of the tree they see what sequences and bags of words must "
         "infer.",
         *_of_tasks(probing["tasks"]),
-        *_of_fits(table),
+        *_doubts(table),
         f"Held-out sentences left out of the tasks: {by_reason(probing['excluded'])}.",
     )
     differing = tuple(
@@ -240,20 +239,7 @@ def _of_tasks(tasks: Mapping[str, Mapping[str, Any]]) -> list[str]:
     return notes
 
 
-def _of_fits(table: ProbingTable) -> list[str]:
+def _doubts(table: ProbingTable) -> list[str]:
     rows = [row for row in table.rows if row.name != MAJORITY_ROW]
-    fits = [result.outcome for row in rows for result in row.results.values()]
-    notes = []
-    if edges := sum(fit.at_grid_edge for fit in fits):
-        notes.append(
-            f"In {edges} of {len(fits)} fits the best regulariser was the smallest or largest "
-            "offered, so a wider grid might do better."
-        )
-    if unfinished := [fit for fit in fits if fit.not_converged]:
-        largest = max(fit.details.get("largest_gap", 0.0) for fit in unfinished)
-        notes.append(
-            f"In {len(unfinished)} of {len(fits)} fits some classifier was stopped before it "
-            f"converged; its objective may lie {largest:.1e} of itself above the minimum. Raise "
-            "max_steps."
-        )
-    return notes
+    by_task = {task: [row.results[task] for row in rows] for task in table.tasks}
+    return doubts("All rows together", by_task)

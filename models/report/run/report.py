@@ -29,7 +29,7 @@ from models.training.logs import METRICS_FILE, SUMMARY_FILE, read_metrics
 from pipeline.base.atomic_files import write_json_atomically, write_text_atomically
 from pipeline.base.json_files import check_file, read_object
 
-REPORT_VERSION = 13
+REPORT_VERSION = 14
 """Raised when the same results would give another report."""
 PAGE_NAME = "report.html"
 REPORT_NAME = "report.md"
@@ -166,7 +166,7 @@ def _as_json(inputs: ReportInputs, found: _Found) -> dict[str, Any]:
         "rows": [_row_as_json(row) for row in table.rows],
         "random_weights": table.random and asdict(table.random),
         "trained_seeds": table.trained and asdict(table.trained),
-        "comparisons": [{**asdict(c), "verdict": c.verdict} for c in table.comparisons],
+        "comparisons": [asdict(c) for c in table.comparisons],
         "marks": asdict(found.marks),
     }
 

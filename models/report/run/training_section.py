@@ -53,14 +53,14 @@ def training_section(trainings: Records, metrics: Sequence[Records]) -> Section:
         *filter(None, [without_neighbour(summary)]),
     )
     differ = (
-        "Training and held-out batches have different numbers of candidates, as their chances "
-        "show, so their losses are not to be compared with each other."
+        "Training and held-out batches may have different numbers of candidates; their losses are "
+        "not to be compared with each other."
     )
     return Section.of(
         "Training",
         Bullets(facts),
         _curves(trainings, metrics),
-        Paragraph.of(differ) if chances_differ(metrics[0]) else None,
+        Paragraph.of(differ),
         Subheading("Held-out accuracy"),
         Paragraph.of(meaning_of_accuracy(summary["objective"])),
         _accuracy_table(trainings),
@@ -91,12 +91,6 @@ def chance_ratio(measured: Mapping[str, Any]) -> float:
     """Returns how many times chance a context accuracy is; 0 where nothing was measured."""
     chance = float(measured["chance"])
     return float(measured["accuracy"]) / chance if chance > 0 else 0.0
-
-
-def chances_differ(metrics: Records) -> bool:
-    """Returns whether the chances of training and held-out batches differ to two digits."""
-    kinds = [_of_kind(metrics, kind) for kind in ("train", "held_out")]
-    return len({f"{_chance(records):.2g}" for records in kinds if records}) > 1
 
 
 def _of_kind(metrics: Records, kind: str) -> Records:

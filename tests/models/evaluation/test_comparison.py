@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
 
 from models.evaluation.comparison import (
-    TESTS,
     ComparisonConfig,
     Test,
     compare,
@@ -66,7 +66,7 @@ def test_pairing_is_narrower_than_the_two_intervals() -> None:
     assert row.difference.excludes_zero
 
 
-@pytest.mark.parametrize("test", TESTS)
+@pytest.mark.parametrize("test", get_args(Test))
 def test_a_clear_difference_is_found_by_either_test(test: Test) -> None:
     config = ComparisonConfig(test=test, resampling=Resampling(1000))
     better, worse = {"MR": answers(400, 0.9)}, {"MR": answers(400, 0.6, seed=1)}
@@ -95,7 +95,7 @@ def test_a_seed_given_twice_is_refused() -> None:
         compare([one, one], [results("b", {"MR": answers(20, 0.8)})], FAST)
 
 
-@pytest.mark.parametrize("test", TESTS)
+@pytest.mark.parametrize("test", get_args(Test))
 def test_other_folds_are_refused_by_either_test(test: Test) -> None:
     """Resamples are drawn within folds, so those of other folds are not paired."""
     made = answers(100, 0.8)
@@ -134,7 +134,7 @@ def test_a_task_absent_on_both_sides_is_listed_and_on_one_refused() -> None:
     b["CR"] = AbsentResult(task("CR"), Setup(EncoderIdentity("b", "b-0")), "no custrev.pos")
     assert compare([a], [b], FAST).absent == {"CR": "no custrev.pos"}
     b["CR"] = results("b", {"CR": answers(20, 0.8)})["CR"]
-    with pytest.raises(ValueError, match=r"CR: absent for a \(no custrev.pos\)"):
+    with pytest.raises(ValueError, match="CR: b has a result and a has none"):
         compare([a], [b], FAST)
 
 

@@ -12,7 +12,6 @@ from models.evaluation.scores import (
     score,
     score_intervals,
     stream_of,
-    undefined_scores,
 )
 from models.evaluation.statistics.resampling import Resampling, bootstrap_weights
 from models.evaluation.tasks.task import EvaluationTask
@@ -39,10 +38,9 @@ def test_f1_is_that_of_class_1() -> None:
     assert found == {"accuracy": pytest.approx(60.0), "f1": pytest.approx(100 * 4 / 6)}
 
 
-def test_f1_without_class_1_is_zero_and_said() -> None:
+def test_f1_without_class_1_is_zero() -> None:
     made = predictions([0, 0], [0, 0])
     assert score(task(f1=True), made)["f1"] == 0.0
-    assert undefined_scores(task(f1=True), made) == ["f1"]
 
 
 def test_relatedness_has_both_correlations_and_the_error() -> None:
@@ -70,12 +68,11 @@ def test_similarity_is_given_by_subset_as_mean_weighted_and_pooled() -> None:
         assert found[f"{measure}_all"] == pytest.approx(100 * oracle(made.predicted, made.gold)[0])
 
 
-def test_a_constant_subset_counts_as_zero_and_is_named() -> None:
+def test_a_constant_subset_counts_as_zero() -> None:
     made = predictions([1, 2, 3, 7, 7], [1, 2, 3, 1, 2], [0, 0, 0, 1, 1], ("fine", "flat"))
     found = score(task(protocol="similarity"), made)
     assert found["pearson:flat"] == 0.0
     assert found["pearson_mean"] == pytest.approx(50.0)
-    assert undefined_scores(task(protocol="similarity"), made) == ["pearson:flat", "spearman:flat"]
 
 
 @pytest.mark.parametrize("protocol", ["similarity", "relatedness"])
@@ -146,9 +143,5 @@ def test_the_main_score_follows_from_the_protocol() -> None:
 
 
 def test_predictions_that_do_not_fit_are_refused_by_name() -> None:
-    with pytest.raises(ValueError, match="MR: 2 predictions, 3 gold answers and 2 groups"):
-        score(task(), predictions([1, 0], [1, 0, 1]))
     with pytest.raises(ValueError, match="MR: a prediction or gold answer is not finite"):
         score(task(), predictions([1, float("inf")], [1, 0]))
-    with pytest.raises(ValueError, match=r"MR: items stand in groups \[0, 2\]"):
-        score(task(), predictions([1, 0], [1, 0], [0, 2]))

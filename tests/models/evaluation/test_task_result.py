@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.evaluation.statistics.resampling import Resampling
 from models.evaluation.task_result import (
     AbsentResult,
     DataRecord,
@@ -36,7 +35,7 @@ def test_a_result_is_read_as_it_was_written(tmp_path: Path) -> None:
     write_result(result_path(tmp_path, made.task), made)
     found = read_result(tmp_path / "MR.json")
     assert isinstance(found, TaskResult)
-    for name in ("task", "setup", "data", "scores", "undefined", "resampling", "seconds"):
+    for name in ("task", "setup", "data", "scores", "resampling", "seconds"):
         assert getattr(found, name) == getattr(made, name)
     assert found.outcome.counts == made.outcome.counts
     assert found.outcome.regularisers == (0.5, 2.0)
@@ -139,10 +138,3 @@ def test_the_datas_digest_changes_with_items_labels_and_sentences() -> None:
     assert relabelled.sentences_digest == plain.sentences_digest != reworded.sentences_digest
     swapped = replace(data(), splits={"all": Items(np.array([1, 0]), np.array([0, 1]))})
     assert DataRecord.of(swapped).digest != plain.digest
-
-
-def test_undefined_scores_are_named() -> None:
-    flat = replace(similarities(40, 1.0), predicted=np.full(40, 0.5))
-    made = result(flat, task("STS14", "similarity"), resampling=Resampling(20))
-    assert "pearson:g0" in made.undefined
-    assert made.scores["pearson:g0"].value == 0.0

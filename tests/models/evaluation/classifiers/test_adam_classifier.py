@@ -117,18 +117,6 @@ def test_the_constants_are_senteval_s() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"train_y": torch.zeros(3, dtype=torch.int64)}, r"train features must be \[N, D\]"),
-        ({"dev_y": torch.tensor([0, 3])}, "dev labels must lie in 0 to 2"),
-        ({"dev_x": torch.full((2, 12), torch.nan)}, "features of dev item 0 are not finite"),
-        ({"dev_x": None}, "5% of 10 items is less than one dev item; give more items or a dev"),
-    ],
-)
-def test_input_that_does_not_fit_is_refused(change: dict[str, Tensor | None], message: str) -> None:
-    train_x, train_y = noisy_items(10)
-    dev_x, dev_y = noisy_items(2)
-    arguments = {"train_x": train_x, "train_y": train_y, "dev_x": dev_x, "dev_y": dev_y, **change}
-    with pytest.raises(ValueError, match=message):
-        fit_adam(**arguments, regularisers=WEIGHT_DECAYS, num_classes=3)  # type: ignore[arg-type]
+def test_too_few_items_for_a_dev_set_are_refused() -> None:
+    with pytest.raises(ValueError, match="5% of 10 items is less than one dev item; give more"):
+        fit_adam(*noisy_items(10), None, None, WEIGHT_DECAYS, num_classes=3)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 import torch
 from torch import Tensor
@@ -201,41 +199,3 @@ def test_what_steps_do_not_suffice_for_is_not_converged() -> None:
         )
         assert models.converged.tolist() == [converged]
         assert models.num_steps <= steps
-
-
-@pytest.mark.parametrize(
-    ("features", "labels", "penalty", "rows", "message"),
-    [
-        (torch.zeros(2, 2), torch.tensor([0]), 1.0, None, "features must be"),
-        (torch.zeros(2, 2).half(), torch.tensor([0, 1]), 1.0, None, "float32 or float64"),
-        (torch.zeros(2, 2), torch.tensor([0, 5]), 1.0, None, "labels must lie in 0 to 1"),
-        (torch.zeros(2, 2), torch.zeros(2, 3), 1.0, None, r"targets must be \[N, 2\]"),
-        (torch.zeros(2, 2), torch.tensor([0, 1]), 0.0, None, "penalties must be above 0"),
-        (
-            torch.tensor([[0.0], [math.nan]]),
-            torch.tensor([0, 1]),
-            1.0,
-            None,
-            "features of training sentence 1 are not finite",
-        ),
-        (
-            torch.zeros(2, 2),
-            torch.tensor([0, 1]),
-            1.0,
-            torch.zeros(1, 3).bool(),
-            r"rows must be \[1, 2\]",
-        ),
-        (
-            torch.zeros(2, 2),
-            torch.tensor([0, 1]),
-            1.0,
-            torch.zeros(1, 2).bool(),
-            "problem 0 trains on no sentence",
-        ),
-    ],
-)
-def test_unfit_input_is_refused(
-    features: Tensor, labels: Tensor, penalty: float, rows: Tensor | None, message: str
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        fit_logistic_regression(features, labels, torch.tensor([penalty]), num_classes=2, rows=rows)

@@ -132,7 +132,7 @@ def test_a_function_of_ones_own_is_scored_on_them(
     assert isinstance(length, TaskResult) and isinstance(tense, TaskResult)
     assert length.scores["accuracy"].value > 95
     assert tense.scores["accuracy"].low < 50 < tense.scores["accuracy"].high
-    assert length.data.origin == "derived from corpus"
+    assert length.data.derived_from == "corpus"
     assert "| SentLen (derived) | accuracy |" in printed.out
     assert "SentLen, Tense: derived from corpus, other sentences" in printed.out
     assert "| SentLen |" not in printed.out

@@ -12,7 +12,6 @@ import pytest
 
 from models.evaluation.scores import score_intervals
 from models.evaluation.statistics.resampling import (
-    Average,
     Interval,
     Resampling,
     clusters_of,
@@ -27,7 +26,6 @@ def interval(
     scores: Scores,
     clusters: Scores | None = None,
     *,
-    average: Average = "tasks",
     seed: int = 0,
     num_resamples: int = 2_000,
 ) -> Interval:
@@ -40,14 +38,12 @@ def interval(
             for name, end, size in zip(sorted(scores), ends, sizes, strict=True)
         }
     how = Resampling(num_resamples, seed=seed)
-    return mean_interval(scores, clusters, average=average, resampling=how)
+    return mean_interval(scores, clusters, resampling=how)
 
 
-def paired(first: Scores, second: Scores, *, average: Average = "tasks") -> Interval:
+def paired(first: Scores, second: Scores) -> Interval:
     """Returns first minus second, both on the same draws."""
-    return interval(
-        {name: np.subtract(first[name], second[name]) for name in first}, average=average
-    )
+    return interval({name: np.subtract(first[name], second[name]) for name in first})
 
 
 def test_pinned_interval() -> None:
@@ -121,11 +117,3 @@ def test_a_brute_force_bootstrap_gives_the_same_interval() -> None:
     low, high = 100 * np.percentile(means, [2.5, 97.5])
     found = interval(scores, clusters, seed=1, num_resamples=200)
     assert (found.low, found.high) == pytest.approx((low, high))
-
-
-def test_the_mean_over_items_weighs_tasks_by_their_size() -> None:
-    scores = {"a": [1, 1, 1, 1], "b": [0]}
-    assert interval(scores, average="items").value == pytest.approx(80.0)
-    zero = {"a": [0] * 4, "b": [0]}
-    assert paired(scores, zero, average="items").value == pytest.approx(80.0)
-    assert paired(scores, zero).value == pytest.approx(50.0)

@@ -12,7 +12,6 @@ SICK = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\
 WHOLE = f"{SICK}1\tA boy\tA girl\t2\tNEUTRAL\n"
 MRPC = "\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\n"
 STS = {"gs.headlines": "3\n", "gs.OnWN": "2\n", "input.headlines": "a\tb\n", "input.OnWN": "a\tb\n"}
-ORDER = "tr\tordered\tOne .\tTwo .\n"
 
 
 def three(text: str) -> dict[str, str | bytes]:
@@ -44,12 +43,6 @@ def sts(pairs: str, gold: str) -> dict[str, str | bytes]:
         ("BShift", "bigram_shift", {"all": "dev\tO\tA word .\n"}, "the split 'dev' is none of tr"),
         ("BShift", "bigram_shift", {"all": "tr\tO\tA .\nva\tI\tB .\n"}, "training split has no cl"),
         ("BShift", "bigram_shift", {"all": "tr\tO\tA .\nva\tO\tB .\n"}, "hold no item of test"),
-        (
-            "BSO",
-            "binary_sentence_ordering",
-            {"all": f"{ORDER}tr\tordered\tOne .\n"},
-            "line 2: 3 ta",
-        ),
     ],
 )
 def test_what_is_not_of_the_format_is_named(
