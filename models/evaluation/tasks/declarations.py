@@ -3,6 +3,9 @@ DiscoEval that is derived from any text (Chen et al. 2019)."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from models.evaluation.tasks.task import EvaluationTask
 from pipeline.base.mistakes import did_you_mean
 
@@ -236,11 +239,28 @@ TASKS: tuple[EvaluationTask, ...] = (
     *DISCOURSE,
 )
 
+SENTEVAL_NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        "SICKRelatedness": "SICK-R",
+        "SICKEntailment": "SICK-E",
+        "STSBenchmark": "STS-B",
+        "Length": "SentLen",
+        "WordContent": "WC",
+        "Depth": "TreeDepth",
+        "TopConstituents": "TopConst",
+        "BigramShift": "BShift",
+        "OddManOut": "SOMO",
+        "CoordinationInversion": "CoordInv",
+    }
+)
+"""What SentEval's code calls a task -> its name in papers, where these differ."""
+
 _BY_NAME = {task.name.lower(): task for task in TASKS}
+_BY_NAME |= {theirs.lower(): _BY_NAME[ours.lower()] for theirs, ours in SENTEVAL_NAMES.items()}
 
 
 def task_named(name: str) -> EvaluationTask:
-    """Returns a task by its name in papers, in upper or lower case.
+    """Returns a task by its name in papers or in SentEval's code, in upper or lower case.
 
     Raises:
         ValueError: no such task; lists the known ones.

@@ -9,6 +9,7 @@ import pytest
 from models.evaluation.tasks.declarations import (
     DISCOURSE,
     PROBING,
+    SENTEVAL_NAMES,
     TASKS,
     task_named,
     tasks_named,
@@ -100,8 +101,10 @@ def test_class_numbers_are_those_of_senteval() -> None:
     assert all(not task.classes for task in (*PROBING, *DISCOURSE))
 
 
-def test_a_task_is_found_in_any_case() -> None:
+def test_a_task_is_found_in_any_case_and_by_the_name_in_senteval_code() -> None:
     assert task_named("sick-r").name == "SICK-R"
+    for theirs, ours in SENTEVAL_NAMES.items():
+        assert task_named(theirs).name == ours
 
 
 def test_an_unknown_task_is_refused_with_the_known_ones() -> None:
