@@ -48,8 +48,8 @@ def _selected(path: str, stages: Iterable[str] | None = None, *, tell: bool = Fa
 
     if "://" in path:
         raise typer.BadParameter(
-            f"{path} is a URL: copy each stage that is to be looked at by "
-            "`python -m pipeline.storage URL FOLDER`, then give the folder"
+            f"{path} is a URL: copy the stages that are to be looked at, such as by `aws s3 sync`, "
+            "then give the folder"
         )
     selection = select(Path(path)).with_stages(list(stages or ()))
     for folder in selection.folders if tell else ():
