@@ -166,7 +166,7 @@ def check_transformer(
         if file.suffix in _PICKLES:
             raise ValueError(f"{file}: a pickle, and weights are read from safetensors; {remedy}")
     if not any((folder / name).is_file() for name in (_WEIGHTS, _INDEX)):
-        raise ValueError(f"{folder}: no {_WEIGHTS} here; {remedy}")
+        raise ValueError(f"{folder}: no transformer that can be read: no {_WEIGHTS}; {remedy}")
     for name in (_CONFIG, _TOKENIZER_CONFIG, _INDEX):
         if (folder / name).is_file():
             _check_names(folder, read_json(folder / name, remedy=remedy), folder / name, remedy)
