@@ -22,7 +22,7 @@ from pipeline.sources.streams import documents_of
 from pipeline.text.boundaries import sentence_ranges
 from pipeline.text.cleaning import clean_text
 from pipeline.text.split import ITEMS_AT_ONCE
-from pipeline.text.split_corpus import split_sentences
+from pipeline.text.split_corpus import CorpusSplit
 from pipeline.text.tokenization import EnglishTokenizer, SentenceConfig, english_rules
 
 IN_MEMORY = "in memory"
@@ -51,13 +51,15 @@ def paragraphs_of(paths: list[str], most: int) -> list[str]:
 
 
 def split_text(paths: list[str]) -> dict[str, float]:
-    """Splits a text by the public function, into shards that are thrown away.
+    """Splits a text into shards that are thrown away.
 
     What the tokenizer loads counts, what Python imports before does not.
     """
     started, spent = time.perf_counter(), time.process_time()
     with tempfile.TemporaryDirectory() as scratch:
-        manifest = split_sentences(TextFiles(paths), SentenceConfig(), Path(scratch))
+        corpus = CorpusSplit(TextFiles(paths), SentenceConfig(), Path(scratch))
+        corpus.begin()
+        manifest = corpus.split_all()
     return {
         "sentences": manifest.rows,
         "processor_seconds": time.process_time() - spent,

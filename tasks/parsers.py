@@ -190,7 +190,7 @@ class ConvertParser(Artefact):
         return self.work_folder / "parsers" / Path(self.checkpoint).stem
 
     def fill(self) -> None:
-        """Converts in a process of its own.
+        """Converts the checkpoint.
 
         Raises:
             ValueError: the checkpoint cannot be taken over, or its sha256 is not given.

@@ -12,7 +12,7 @@ from luigi.task import flatten
 
 from models.listing import bytes_below, size_in_words
 from pipeline.base.mistakes import sentence_of
-from pipeline.shards.listing import num_listed
+from pipeline.shards.manifests import manifest_path, shard_numbers
 from tasks.artefact import Artefact
 
 State = Literal["done", "begun", "missing", "damaged"]
@@ -63,7 +63,9 @@ def status_of(root: luigi.Task) -> list[StageStatus]:
 def _status(task: luigi.Task, folder: Path | None) -> StageStatus:
     status = StageStatus(task.task_family, folder, "missing")
     if folder is not None:
-        status.num_bytes, status.num_shards = bytes_below(folder), num_listed(folder)
+        status.num_bytes = bytes_below(folder)
+        shards = shard_numbers(folder)
+        status.num_shards = sum(manifest_path(folder, number).exists() for number in shards)
     try:
         status.state = "done" if task.complete() else "begun" if status.num_bytes else "missing"
     except (OSError, ValueError) as error:

@@ -88,7 +88,7 @@ def test_the_commands_of_an_example_are_accepted(
         "treeviews run --views DEPP",
         "treeviews encode english --poling max",
         "treeviews encoed english",
-        "python -m pipeline.storage --nonsense",
+        "python -m pipeline.parsers.convert --nonsense",
         "make tests",
         "pip install '.[nonsense]'",
         "srun --ntasks=2 treeviews run --veiws DEP",

@@ -1,15 +1,14 @@
-"""``head``: the first sentences, their parses on a line each; ``show``: one, its trees drawn."""
+"""``show``: a sentence, its trees drawn; and the first sentences of an ``overview``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from pipeline.base.foreign_text import printable
 from pipeline.inspect.dataset import Selection
 from pipeline.inspect.rows import constituency_of, read_rows
 from pipeline.trees.binarize import children_of
-from pipeline.trees.flat import to_brackets
 from pipeline.trees.parses import ConstituencyParse
 
 
@@ -60,18 +59,12 @@ def draw_constituents(tokens: Sequence[str], parse: ConstituencyParse) -> str:
     )
 
 
-def head_lines(rows: Iterable[dict[str, Any]], *, parses: bool) -> Iterator[str]:
-    """Yields lines of rows with their places.
-
-    Args:
-        parses: whether to write what the parsers made of each sentence.
-    """
-    for row in map(_printable, rows):
-        yield _sentence_line(row)
-        if parses and "heads" in row:
-            yield " " * 9 + _dependencies_in_line(row)
-        if parses and "span_starts" in row:
-            yield " " * 9 + _constituents_in_line(row)
+def sentence_line(row: dict[str, Any]) -> str:
+    """Returns where a row stands, its document and its text."""
+    row = _printable(row)
+    text = " ".join(row.get("tokens") or ["(no sentences beside this stage)"])
+    place = f"{row['shard']}:{row['row']}"
+    return f"{place:>7}  {row.get('document_id', '?')} {row.get('sentence_index', '?')}  {text}"
 
 
 def show_lines(row: dict[str, Any]) -> Iterator[str]:
@@ -82,7 +75,7 @@ def show_lines(row: dict[str, Any]) -> Iterator[str]:
     """
     values = _printable(row)
     tokens = values["tokens"]
-    yield _sentence_line(values)
+    yield sentence_line(row)
     if "heads" in values:
         yield "\ndependencies"
         if values["heads"] is None:
@@ -132,27 +125,3 @@ def _printable(value: Any) -> Any:
     if isinstance(value, list):
         return [_printable(inner) for inner in value]
     return printable(value) if isinstance(value, str) else value
-
-
-def _sentence_line(row: dict[str, Any]) -> str:
-    """Returns where a row stands, its document and its text."""
-    text = " ".join(row.get("tokens") or ["(no sentences beside this stage)"])
-    place = f"{row['shard']}:{row['row']}"
-    return f"{place:>7}  {row.get('document_id', '?')} {row.get('sentence_index', '?')}  {text}"
-
-
-def _dependencies_in_line(row: dict[str, Any]) -> str:
-    if row["heads"] is None:
-        return "(rejected by the dependency parser)"
-    words = row.get("tokens") or [str(number) for number in range(1, len(row["heads"]) + 1)]
-    names = ["ROOT", *words]
-    return " ".join(
-        f"{word}←{relation}–{names[head]}"
-        for word, head, relation in zip(words, row["heads"], row["deprels"], strict=True)
-    )
-
-
-def _constituents_in_line(row: dict[str, Any]) -> str:
-    if row["span_starts"] is None:
-        return "(rejected by the constituency parser)"
-    return to_brackets(row.get("tokens") or [""] * len(row["tags"]), constituency_of(row))

@@ -6,9 +6,9 @@ Command line::
 
 CHECKPOINT is a file that supar or benepar saved, a folder or zip that they published, or the name
 of a published one, such as ``biaffine-dep-en`` or ``benepar_en3``. Such files are pickles, which
-are programs; so only a file is read whose sha256 you give, by a process of its own, which runs
-nothing of what the pickle holds. Where the parser has a transformer inside, its configuration and
-tokenizer are taken from --transformer, else from where the checkpoint says.
+are programs; so only a file is read whose sha256 you give, and nothing of what the pickle holds is
+run. Where the parser has a transformer inside, its configuration and tokenizer are taken from
+--transformer, else from where the checkpoint says.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from pipeline.parsers.adapters.folder_files import (
     RELEASED_WEIGHTS,
     STAGES,
 )
-from pipeline.parsers.isolation import ConversionJob, run_isolated
 
 _SUPAR = "https://github.com/yzhangcs/parser/releases/download/v1.1.0"
 _BENEPAR = "https://github.com/nikitakit/self-attentive-parser/releases/download/models"
@@ -61,8 +60,7 @@ CONVERSION_VERSION = 1
 """Raised when the same checkpoint would give another parser."""
 _ALLOWED = frozenset({"config.json", "jobs", RUN_LOCK})
 """What a task writes into a parser's folder before it converts."""
-_MAX_SECONDS = 3600
-_SPARE_BYTES = 8 << 30
+_KIND_OF_STAGE = {"dependencies": "dependency", "constituents": "constituency"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,26 +141,56 @@ def convert_checkpoint(
     path = _find(checkpoint, downloads, sha256)
     trusted = path / RELEASED_WEIGHTS if path.is_dir() else path
     _check_sha256(trusted, sha256)
-    num_bytes = trusted.stat().st_size
     if transformer and Path(transformer).is_dir():
         transformer = str(Path(transformer).resolve())
     _check_empty(folder)
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".converting-") as own:
-        built = Path(own)
-        checksum = run_isolated(
-            ConversionJob(
-                checkpoint=str(path.resolve()),
-                sha256=sha256.lower(),
-                folder=str(built.resolve()),
-                stage=stage,
-                transformer=transformer,
-                max_seconds=_MAX_SECONDS,
-                max_memory_bytes=8 * num_bytes + _SPARE_BYTES,
-                max_file_bytes=4 * num_bytes + _SPARE_BYTES,
-            )
-        )
+        built = Path(own) / "parser"
+        built.mkdir()
+        try:
+            checksum = take_over(path.resolve(), built, stage=stage, transformer=transformer)
+        except MemoryError:
+            raise
+        except (ValueError, OSError) as error:
+            raise ValueError(f"{path.name}: {error}") from error
+        except Exception as error:  # what the library's code, or ours, makes of a stranger's file
+            raise ValueError(
+                f"{path.name}: what is in it is not as supar or benepar save it "
+                f"({type(error).__name__}: {error}); name a checkpoint that one of them saved whole"
+            ) from error
         _install(built, folder)
+    return checksum
+
+
+def take_over(checkpoint: Path, folder: Path, *, stage: str = "", transformer: str = "") -> str:
+    """Writes the parser folder of a checkpoint, loads it once as a proof, returns its checksum.
+
+    Args:
+        checkpoint: file or folder.
+        folder: empty.
+
+    Raises:
+        ValueError: it is no checkpoint, or not one that can be taken over here.
+    """
+    from pipeline.parsers.checkpoints.opened import STAGE_OF_LIBRARY, open_checkpoint
+    from pipeline.parsers.load import load_parser
+
+    with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
+        opened = open_checkpoint(checkpoint, Path(scratch))
+        found = STAGE_OF_LIBRARY[opened.library]
+        if stage and stage != found:
+            raise ValueError(
+                f"a parser of {opened.library}, which gives {found}, but one for {stage} is "
+                f"needed here; give it as the {_KIND_OF_STAGE[found]} parser"
+            )
+        if opened.library == "supar":
+            from pipeline.parsers.supar_conversion import convert_supar_checkpoint as convert
+        else:
+            from pipeline.parsers.benepar_conversion import convert_benepar_checkpoint as convert
+        transformer = transformer or opened.transformer
+        checksum = convert(opened.content, folder, transformer=transformer)
+    load_parser(folder, found, expected_checksum=checksum)
     return checksum
 
 

@@ -21,8 +21,6 @@ from pipeline.shards.schema import SCHEMA_VERSION
 
 MANIFEST_NAME = "manifest.json"
 SHARD_GLOB = "[0-9]" * 5 + ".parquet"
-MADE = "made"
-"""Key of a shard's extra facts: how many of its sentences each transformation made."""
 CLEANED = "cleaned"
 """Key of a shard's extra facts, and of the config of the stage that splits text: how many of its
 paragraphs were changed by cleaning, by what was done; absent where none was."""

@@ -5,6 +5,5 @@ folder or a URL of `pyarrow.fs` (`location`). Out: the same files at the same pl
 and those that other machines made, verified, in the work folder. A file is whole or absent, a shard
 is there when its manifest is, and none is taken before stage, number, sentences and parser are
 those wanted (`stage`). `shared_shards` has what a stage asks for, `stored_job` what another machine
-does for it, `split_job` and `parse_job` how text is split and sentences are parsed there; ``python
--m pipeline.storage URL FOLDER`` copies a finished stage.
+does for it, `split_job` and `parse_job` how text is split and sentences are parsed there.
 """

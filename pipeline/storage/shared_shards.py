@@ -96,8 +96,8 @@ class SharedShards:
             f"{shard_path(self._sentences, number)} has sha256 {here}, the shard of the same name "
             f"in the storage {named_address(self.address)} {there}, such as from another release "
             "of treeviews or pyarrow: what is made of one does not fit the other; to go on with "
-            f"the storage's, delete {self._sentences} and copy {sentences} from there (python -m "
-            "pipeline.storage); to go on with those here, name another storage, or delete "
+            f"the storage's, delete {self._sentences} and copy {sentences} from there; to go "
+            "on with those here, name another storage, or delete "
             f"{sentences} and {made} there"
         )
 

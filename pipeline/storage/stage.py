@@ -16,7 +16,6 @@ from pipeline.base.atomic_files import json_bytes, write_bytes_atomically
 from pipeline.base.json_files import sealed
 from pipeline.shards.manifests import (
     MANIFEST_NAME,
-    DatasetManifest,
     ShardManifest,
     manifest_of,
     manifest_path,
@@ -200,49 +199,6 @@ class StoredStage:
         stored = [self.manifest(shard.number) for shard in local.shards]
         manifest = sum_up(local.stage, stored, config=local.config, seconds=local.seconds)
         self._storage.write(MANIFEST_NAME, json_bytes(sealed(manifest.to_dict())))
-
-    def fetch_dataset(self, folder: Path) -> int:
-        """Copies the whole stage into a local folder, going on where a copy broke off.
-
-        Returns:
-            The number of its shards.
-
-        Raises:
-            FileNotFoundError: the stage is not complete in the storage.
-            ValueError: a shard there is damaged, or the folder holds shards of another dataset.
-        """
-        written = self._storage.read(MANIFEST_NAME)
-        manifest = manifest_of(DatasetManifest, self._named(MANIFEST_NAME), written)
-        origins = [
-            ShardOrigin(stage=manifest.stage, number=shard.number, sha256=shard.sha256)
-            for shard in manifest.shards
-        ]
-        missing = [origin for origin in origins if not self._stands(folder, origin)]
-        copied = folder / MANIFEST_NAME
-        if copied.exists() and copied.read_bytes() != written:
-            raise ValueError(
-                f"{copied}: not the {MANIFEST_NAME} of {self._named('')}; give another folder"
-            )
-        for origin in missing:
-            self.fetch(folder, origin)
-        write_bytes_atomically(copied, written)
-        return len(origins)
-
-    def _stands(self, folder: Path, origin: ShardOrigin) -> bool:
-        """Returns whether a local folder has this shard.
-
-        Raises:
-            ValueError: it has another one of this number; names what differs.
-        """
-        manifest = read_shard_manifest(folder, origin.number)
-        if manifest is None:
-            return False
-        if differences := origin.differences(manifest):
-            raise ValueError(
-                f"{shard_path(folder, origin.number)}: not the shard of {self._named('')}, as its "
-                f"{', '.join(differences)}; give another folder"
-            )
-        return True
 
     def _named(self, name: str) -> str:
         return f"{self._storage.name}/{name}"

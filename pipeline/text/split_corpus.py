@@ -19,7 +19,6 @@ from typing import Any
 
 from pipeline.base.atomic_files import sweep_unfinished
 from pipeline.base.digest import digest_of
-from pipeline.base.job import Progress
 from pipeline.base.json_files import read_object, write_sealed_json
 from pipeline.cleaning.config import CleaningConfig, describe_cleaning
 from pipeline.cleaning.language import check_language
@@ -266,13 +265,12 @@ class CorpusSplit:
             rows += shard.rows
         return len(self.plan.parts)
 
-    def split_all(self, on_progress: Progress | None = None) -> DatasetManifest:
+    def split_all(self) -> DatasetManifest:
         """Makes all shards in this process; returns the manifest."""
         while runs := self.runs():
             splitter = self._splitter()  # of the plan as it is now
             for run in runs:
-                end = runs[-1].number + runs[-1].num_shards
-                split_run(splitter, run, _within(on_progress, run, end), len(self.plan.parts))
+                split_run(splitter, run, None, len(self.plan.parts))
         return self.finish()
 
     def _splitter(self) -> PartSplitter:
@@ -318,37 +316,6 @@ def describe_corpus(
     """
     cleaned = {"cleaning": described} if (described := describe_cleaning(cleaning)) else {}
     return {"corpus": source.describe(), "splitter": describe_splitter(config)} | cleaned
-
-
-def split_sentences(
-    source: Source, config: SentenceConfig, folder: Path, *, on_progress: Progress | None = None
-) -> DatasetManifest:
-    """Writes all sentence shards of a source in this process, going on where a killed run stopped.
-
-    Args:
-        folder: where the shards go; empty, or holding shards of the same source and config.
-        on_progress: called now and then.
-
-    Returns:
-        The manifest, which marks the stage complete; an existing one is returned as it is, unless
-        a shard that it lists is gone or has another size: it is made again.
-
-    Raises:
-        ValueError: the folder holds the sentences of something else, or the source has none.
-        ChangedTextError: the text changed while it was read; nothing of what changed is kept.
-    """
-    corpus = CorpusSplit(source, config, folder)
-    if corpus.is_whole:
-        return read_dataset_manifest(folder, "sentences")
-    corpus.begin()
-    return corpus.split_all(on_progress)
-
-
-def _within(progress: Progress | None, run: ShardRange, end: int) -> Progress | None:
-    """Returns what tells of the progress of a run among all shards up to the last wanted."""
-    if progress is None:
-        return None
-    return lambda fraction, status: progress((run.number + fraction * run.num_shards) / end, status)
 
 
 def _remove_shards(folder: Path, first: int) -> None:

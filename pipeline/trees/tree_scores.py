@@ -169,8 +169,6 @@ class BracketConvention:
     """Measures spans over all tokens instead."""
     equate_advp_and_prt: bool = True
     """COLLINS.prm's ``EQ_LABEL``."""
-    labelled: bool = True
-    """Else brackets of the same tokens are equal whatever their labels."""
 
 
 @dataclass(slots=True)
@@ -276,7 +274,7 @@ def _brackets(
             if label in TOP_LABELS:
                 continue
             equal = "ADVP" if convention.equate_advp_and_prt and label == "PRT" else label
-            brackets.append((first, last, equal if convention.labelled else ""))
+            brackets.append((first, last, equal))
     return brackets
 
 

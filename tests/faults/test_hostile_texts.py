@@ -19,8 +19,8 @@ from pipeline.parsing.parse_shard import PARSER_FAULTS, ParseJob, parse_shard
 from pipeline.shards.manifests import quarantine_path, read_dataset_manifest
 from pipeline.shards.shards import read_shard
 from pipeline.sources.files import TextFiles
-from pipeline.text.split_corpus import split_sentences
 from pipeline.text.tokenization import SentenceConfig
+from tests.support.splitting import split_sentences
 
 pytestmark = pytest.mark.slow
 

@@ -48,8 +48,8 @@ def _selected(path: str, stages: Iterable[str] | None = None, *, tell: bool = Fa
 
     if "://" in path:
         raise typer.BadParameter(
-            f"{path} is a URL: copy each stage that is to be looked at by "
-            "`python -m pipeline.storage URL FOLDER`, then give the folder"
+            f"{path} is a URL: copy the stages that are to be looked at, such as by `aws s3 sync`, "
+            "then give the folder"
         )
     selection = select(Path(path)).with_stages(list(stages or ()))
     for folder in selection.folders if tell else ():
@@ -67,26 +67,14 @@ def _print_lines(lines: Iterable[str], *, keep_lines: bool = True) -> None:
 def overview(path: CorpusPath, rows: NumRows = 10, as_json: AsJson = False) -> None:
     """Show counts, what was refused and how fast it went, then the first sentences."""
     from pipeline.inspect.overview import overview_lines, stage_facts
-    from pipeline.inspect.show import first_rows, head_lines
+    from pipeline.inspect.show import first_rows, sentence_line
 
     selection = _selected(path)
     if as_json:
         print_json({"stages": [*stage_facts(selection)], "rows": [*first_rows(selection, rows)]})
         return
     _print_lines(overview_lines(selection))
-    _print_lines(head_lines(first_rows(selection, rows), parses=False))
-
-
-def head(
-    path: CorpusPath, rows: NumRows = 10, stage: Stages = None, as_json: AsJson = False
-) -> None:
-    """Show the first sentences and their parses."""
-    from pipeline.inspect.show import first_rows, head_lines
-
-    selection = _selected(path, stage, tell=True)
-    selection.check_one_of_each()
-    found = first_rows(selection, rows)
-    print_json([*found]) if as_json else _print_lines(head_lines(found, parses=True))
+    _print_lines(map(sentence_line, first_rows(selection, rows)))
 
 
 def show(
@@ -244,9 +232,7 @@ def check(
 
 def export(
     path: CorpusPath,
-    out: Annotated[
-        Path, typer.Option("--out", help="New file; of spacy without .spacy a folder of files.")
-    ],
+    out: Annotated[Path, typer.Option("--out", help="New file; of spacy a folder of files.")],
     form: Annotated[
         Literal["conllu", "brackets", "json", "spacy"] | None,
         typer.Option("--format", help="By default what --out ends in."),
@@ -266,7 +252,7 @@ def export(
     from pipeline.inspect.export import export_format
 
     form = form or export_format(out)
-    if form != "spacy" or out.suffix == ".spacy":
+    if form != "spacy":
         check_output(out)
     done = written(_selected(path, stage, tell=True), out, form, from_source=from_source)
     if as_json:
@@ -280,7 +266,7 @@ def export(
 
 COMMANDS: dict[str, Callable[..., Any]] = {
     command.__name__: command
-    for command in (overview, schema, head, show, query, html, diff, check, export)
+    for command in (overview, schema, show, query, html, diff, check, export)
 }
 
 

@@ -1,4 +1,4 @@
-"""``inspect`` and its ``overview``, ``schema``, ``head``, ``show``: rows as they stand."""
+"""``inspect`` and its ``overview``, ``schema``, ``show``: rows as they stand."""
 
 from __future__ import annotations
 
@@ -24,22 +24,6 @@ main = subcommand("inspect")
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
     return write_looked_at(tmp_path / "corpus")
-
-
-def test_head_shows_sentences_and_parses(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["head", str(corpus), "-n", "4"]) == 0
-    assert capsys.readouterr().out.splitlines()[3:] == [
-        "    0:1  first 1  Run .",
-        "         Run←root–ROOT .←punct–Run",
-        "         (S (VP (VB Run) (. .)))",
-        "    1:0  second 0  The mouse was seen .",
-        "         The←det–mouse mouse←nsubj:pass–seen was←aux:pass–seen seen←root–ROOT "
-        ".←punct–seen",
-        "         (S (NP (DT The) (NN mouse)) (VP (VBD was) (VP (VBN seen))) (. .))",
-        "    1:1  second 2  It hid",
-        "         (rejected by the dependency parser)",
-        "         (S (NP (PRP It)) (VP (VBD hid)))",
-    ]
 
 
 def test_show_draws_both_trees(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -105,7 +89,7 @@ def test_every_column_is_told_with_its_meaning(
 def test_a_stage_or_a_shard_comes_with_the_sentences_beside_it(
     corpus: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
-    assert main([str(corpus / name), "head"]) == 0
+    assert main([str(corpus / name), "show"]) == 0
     assert capsys.readouterr().out.startswith("    0:0  first 0  The old owl saw a mouse .")
 
 
@@ -116,16 +100,16 @@ def test_of_two_parses_of_a_kind_one_is_named(
     rows = [{"heads": None, "deprels": None}] * 4
     write_parse(corpus / "dependencies-x-small-0123456789ab", "dependencies", rows)
 
-    def head(*options: str) -> str:
-        main(["head", str(corpus), *options])
+    def shown(*options: str) -> str:
+        main(["show", str(corpus), *options])
         printed = capsys.readouterr()
         return printed.out + printed.err
 
-    assert "several folders of dependencies: dependencies-x-0123456789ab, " in head()
-    assert "several stages begin with 'dependencies'" in head("--stage", "dependencies")
-    assert "did you mean dependencies-x-small" in head("--stage", "dependencys-x-small")
-    assert "nsubj" in head("--stage", "dependencies-x")
-    assert "nsubj" not in head("--stage", "dependencies-x-small")
+    assert "several folders of dependencies: dependencies-x-0123456789ab, " in shown()
+    assert "several stages begin with 'dependencies'" in shown("--stage", "dependencies")
+    assert "did you mean dependencies-x-small" in shown("--stage", "dependencys-x-small")
+    assert "nsubj" in shown("--stage", "dependencies-x")
+    assert "nsubj" not in shown("--stage", "dependencies-x-small")
 
 
 def _foreign(path: Path) -> None:
@@ -155,7 +139,7 @@ def test_a_damaged_shard_is_named_with_its_remedy(
 ) -> None:
     path = shard_path(corpus / "sentences", 0)
     damage(path)  # type: ignore[operator]
-    assert main(["head", str(corpus)]) == 2
+    assert main(["show", str(corpus)]) == 2
     error = capsys.readouterr().err
     assert str(path) in error
     assert said in error or "not a whole Parquet file" in error or "another program" in error
@@ -164,8 +148,8 @@ def test_a_damaged_shard_is_named_with_its_remedy(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["head", "nowhere"], "no such file or folder"),
-        (["head", "."], "no shards here"),
+        (["show", "nowhere"], "no such file or folder"),
+        (["show", "."], "no shards here"),
         (["show", "corpus", "--row", "2"], "shard 0 has no row 2"),
         (["show", "corpus", "--row", "-1"], "shard 0 has no row -1"),
         (["show", "corpus", "--shard", "7"], "no shard 7 that all stages have"),
@@ -186,7 +170,7 @@ def test_what_is_not_there_is_a_mistake(
     assert said in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["overview", "head", "show", "check", "query"])
+@pytest.mark.parametrize("command", ["overview", "show", "check", "query"])
 def test_nothing_in_a_corpus_moves_the_cursor_or_forges_a_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
 ) -> None:

@@ -17,10 +17,10 @@ from pipeline.parsing.parse_text import Parser, parse
 from pipeline.parsing.parsed_sentence import ParsedSentence, Span
 from pipeline.shards.shards import read_shard
 from pipeline.sources.files import TextFiles
-from pipeline.text.split_corpus import split_sentences
 from pipeline.text.tokenization import SentenceConfig
 from pipeline.trees.binarize import binarize
 from tests.support.bundled_parsers import bundled_parser
+from tests.support.splitting import split_sentences
 
 TOO_LONG = "word " * 600
 TEXTS = [

@@ -28,13 +28,13 @@ from pipeline.parsing.parse_shard import ParseJob, describe_parsing, parse_shard
 from pipeline.shards import shards
 from pipeline.shards.manifests import quarantine_path, read_shard_manifest, shard_path
 from pipeline.shards.shards import read_shard
-from pipeline.text.split_corpus import split_sentences
 from pipeline.text.tokenization import SentenceConfig
 from pipeline.trees.parses import ConstituencyParse, DependencyParse
 from tests.support.dependency_examples import treebank
 from tests.support.memory_source import Memory
 from tests.support.repository import REPOSITORY
 from tests.support.shard_files import sentence_rows, write_rows, write_stage
+from tests.support.splitting import split_sentences
 
 
 class RightChain:

@@ -15,8 +15,6 @@ from pipeline.shards.manifests import (
     shard_path,
     write_dataset_manifest,
 )
-from pipeline.shards.shards import read_shard
-from pipeline.storage.__main__ import main
 from pipeline.storage.location import Storage, named_address, portable_address
 from pipeline.storage.stage import ShardOrigin, StoredStage
 from tests.support.command import subcommand
@@ -145,26 +143,6 @@ def test_another_shard_than_the_one_wanted_is_refused_and_leaves_nothing(
     assert not (tmp_path / "copy").exists()
 
 
-def test_a_copy_over_another_dataset_is_refused(
-    shards: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    stage = StoredStage(Storage(str(tmp_path / "shared")).inside("sentences"))
-    stage.publish_missing(shards, [0, 1])
-    stage.publish_dataset_manifest(shards)
-    url = str(tmp_path / "shared" / "sentences")
-    other = write_sentences(tmp_path / "other", 2, rows=4)
-    before = {path.name: path.read_bytes() for path in other.iterdir()}
-
-    assert main([url, str(other)]) == 2
-    assert "00000.parquet: not the shard of" in capsys.readouterr().err
-    assert {path.name: path.read_bytes() for path in other.iterdir()} == before
-
-    for path in other.glob("0*"):
-        path.unlink()
-    assert main([url, str(other)]) == 2
-    assert "other/manifest.json: not the manifest.json of" in capsys.readouterr().err
-
-
 def test_the_manifest_of_a_stage_lists_the_shards_that_another_machine_published(
     shards: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -190,26 +168,6 @@ def test_a_shard_damaged_on_disk_is_not_published(address: str, shards: Path) ->
     with pytest.raises(ValueError, match=r"00000\.parquet: sha256 differs"):
         stage.publish(shards, 0)
     assert stage.numbers() == set()
-
-
-def test_the_command_copies_a_stage_and_goes_on_where_it_broke_off(
-    address: str, shards: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    stage = StoredStage(Storage(address).inside("corpora/sentences"))
-    stage.publish_missing(shards, [0, 1])
-    path, mark, settings = address.partition("?")
-    url, copy = f"{path}/corpora/sentences{mark}{settings}", tmp_path / "copy"
-    assert main([url, str(copy)]) == 2
-    assert "manifest.json: not in the storage" in capsys.readouterr().err
-    stage.publish_dataset_manifest(shards)
-    stage.fetch(copy, sentence_shard(0))
-    before = shard_path(copy, 0).stat().st_mtime_ns
-
-    assert main([url, str(copy)]) == 0
-
-    assert shard_path(copy, 0).stat().st_mtime_ns == before
-    assert read_dataset_manifest(copy).rows == 6
-    assert read_shard(copy, "sentences", 1).equals(read_shard(shards, "sentences", 1))
 
 
 def test_leftovers_of_killed_writers_are_ignored_and_swept(shards: Path, tmp_path: Path) -> None:

@@ -15,10 +15,11 @@ from pipeline.sources.files import TextFiles
 from pipeline.sources.opened_file import FilesConfig
 from pipeline.sources.paragraphs import ChangedTextError
 from pipeline.text import split, split_corpus
-from pipeline.text.split_corpus import CorpusSplit, split_sentences
+from pipeline.text.split_corpus import CorpusSplit
 from pipeline.text.split_parts import SplitJob, execute
 from pipeline.text.tokenization import SentenceConfig
 from tests.support.memory_source import Memory
+from tests.support.splitting import split_sentences
 
 ANIMALS = ("cat", "dog", "owl", "fox", "hen")
 

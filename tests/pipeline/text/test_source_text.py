@@ -24,8 +24,9 @@ from pipeline.sources.opened_file import FilesConfig
 from pipeline.sources.python_docs import PythonDocs
 from pipeline.text import source_text
 from pipeline.text.source_text import SourceText
-from pipeline.text.split_corpus import PLAN_NAME, CorpusSplit, split_sentences
+from pipeline.text.split_corpus import PLAN_NAME, CorpusSplit
 from pipeline.text.tokenization import SentenceConfig
+from tests.support.splitting import split_sentences
 
 TEXT = "".join(
     f"Owl {number} said “it's naïve”,\nand wrapped  its li\u00adne. We can't\tgo… It slept 😀!\n"

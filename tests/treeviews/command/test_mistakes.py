@@ -208,7 +208,7 @@ def test_there_are_more_than_thirty_of_them() -> None:
     "arguments",
     [
         ["encode", "english", "--input", "nowhere.txt", "--out", "out.npy"],
-        ["inspect", "head", "nowhere"],
+        ["inspect", "show", "nowhere"],
         ["diff", "nowhere", "english"],
         ["status", "--changes", '{"epoch": 2}'],
     ],

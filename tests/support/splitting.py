@@ -1,0 +1,19 @@
+"""The sentences of a source, split in this process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pipeline.shards.manifests import DatasetManifest, read_dataset_manifest
+from pipeline.sources.streams import Source
+from pipeline.text.split_corpus import CorpusSplit
+from pipeline.text.tokenization import SentenceConfig
+
+
+def split_sentences(source: Source, config: SentenceConfig, folder: Path) -> DatasetManifest:
+    """Writes the shards that are missing; returns the manifest."""
+    corpus = CorpusSplit(source, config, folder)
+    if corpus.is_whole:
+        return read_dataset_manifest(folder, "sentences")
+    corpus.begin()
+    return corpus.split_all()
