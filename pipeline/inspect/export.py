@@ -19,7 +19,7 @@ from pipeline.base.refusal import Refusal
 from pipeline.inspect.check import read_refusals
 from pipeline.inspect.dataset import Selection, StageFolder
 from pipeline.inspect.row_checks import row_faults
-from pipeline.inspect.rows import NEEDED_COLUMNS, constituency_of, read_rows
+from pipeline.inspect.rows import NEEDED_COLUMNS, check_same_rows, constituency_of, read_rows
 from pipeline.parsing.formats import format_of, write_parses
 from pipeline.parsing.parsed_sentence import InDocument, ParsedSentence, Trees
 from pipeline.shards.manifests import quarantine_path
@@ -64,10 +64,14 @@ def export_format(out: Path) -> ExportFormat:
     Raises:
         ValueError: it stands for none; says which ends do.
     """
+    from pipeline.parsing.doc_bins import SUFFIX
+
+    if out.suffix.lower() == SUFFIX:
+        return "spacy"
     try:
         return format_of(out)
     except ValueError as error:
-        raise ValueError(f"{error}; or give --format") from error
+        raise ValueError(f"{error}, {SUFFIX} (spacy); or give --format") from error
 
 
 def export(
@@ -79,17 +83,18 @@ def export(
 
     Args:
         selection: the sentences and at most one folder of each kind of parse.
-        out: file; of ``spacy`` a folder of files.
+        out: file; of ``spacy`` a folder of files, unless the name ends in ``.spacy``.
         form: how.
         from_source: text and offsets are to be those of the corpus's source, which is read again.
 
     Raises:
         FileNotFoundError: it is not known what the source is.
         FileExistsError: the file is there already, or the folder and holds something.
-        ValueError: a stage that the format needs is not there or there more than once, or a row is
-            no tree over its sentence. The source is gone, has changed, or knows no places.
+        ValueError: a stage that the format needs is not there or there more than once, there are
+            more sentences than the file can hold, or a row is no tree over its sentence. The source
+            is gone, has changed, or knows no places.
     """
-    from pipeline.parsing.doc_bins import write_doc_bins
+    from pipeline.parsing import doc_bins
 
     started = time.monotonic()
     if out.is_file():
@@ -102,10 +107,15 @@ def export(
         done.placed = 0
         rows = _in_source(rows, _texts(chosen))
     sentences = _counted(rows, done)
-    if form == "spacy":
-        write_doc_bins(out, sentences)
-    else:
+    if form != "spacy":
         write_parses(out, sentences, form)
+    elif out.suffix.lower() == doc_bins.SUFFIX:
+        numbers = chosen.shared_numbers()
+        if sum(check_same_rows(folders, n) for n in numbers) > doc_bins.MOST_IN_ONE_FILE:
+            raise ValueError(doc_bins.too_many(out))
+        doc_bins.write_doc_bin(out, sentences)
+    else:
+        doc_bins.write_doc_bins(out, sentences)
     files = out.iterdir() if out.is_dir() else [out]
     done.bytes = sum(path.stat().st_size for path in files)
     done.seconds = round(time.monotonic() - started, 3)

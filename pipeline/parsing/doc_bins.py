@@ -22,6 +22,7 @@ from pipeline.base.atomic_files import (
     TEMPORARY_SUFFIX,
     rename_durably,
     synchronise,
+    write_by_library,
     writer_name,
 )
 from pipeline.parsing.parsed_sentence import ParsedSentence
@@ -31,10 +32,38 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc, DocBin
 
 SUFFIX = ".spacy"
+MOST_IN_ONE_FILE = 100_000
+"""Sentences; some 300 MB of memory while they are packed."""
 SENTENCES_A_FILE = 10_000
+"""Of a folder of files."""
 SENTENCES_A_DOC = 500
 """At most. What spaCy writes once a doc takes it some milliseconds."""
 SPAN_GROUP = "constituents"
+
+
+def write_doc_bin(path: Path, sentences: Iterable[ParsedSentence]) -> None:
+    """Writes one file, which appears whole or not at all.
+
+    Raises:
+        ValueError: there are more sentences than one file holds.
+    """
+    found = iter(sentences)
+
+    def write(temporary: Path) -> None:
+        packed = _packed(islice(found, MOST_IN_ONE_FILE))
+        if next(found, None) is not None:
+            raise ValueError(too_many(path))
+        temporary.write_bytes(packed.to_bytes())
+
+    write_by_library(path, write)
+
+
+def too_many(path: Path) -> str:
+    """Returns what to say of more sentences than one file holds."""
+    return (
+        f"{path}: more than {MOST_IN_ONE_FILE:,} sentences, which one {SUFFIX} file cannot hold; "
+        f"leave {SUFFIX} out of the name for a folder of files, or export shard by shard"
+    )
 
 
 def write_doc_bins(folder: Path, sentences: Iterable[ParsedSentence]) -> int:

@@ -232,7 +232,9 @@ def check(
 
 def export(
     path: CorpusPath,
-    out: Annotated[Path, typer.Option("--out", help="New file; of spacy a folder of files.")],
+    out: Annotated[
+        Path, typer.Option("--out", help="New file; of spacy without .spacy a folder of files.")
+    ],
     form: Annotated[
         Literal["conllu", "brackets", "json", "spacy"] | None,
         typer.Option("--format", help="By default what --out ends in."),
@@ -252,7 +254,7 @@ def export(
     from pipeline.inspect.export import export_format
 
     form = form or export_format(out)
-    if form != "spacy":
+    if form != "spacy" or out.suffix == ".spacy":
         check_output(out)
     done = written(_selected(path, stage, tell=True), out, form, from_source=from_source)
     if as_json:

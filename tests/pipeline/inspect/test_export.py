@@ -14,6 +14,7 @@ from pipeline.parsing import doc_bins
 from pipeline.shards.shards import read_shard
 from pipeline.sources.files import TextFiles
 from pipeline.text.source_text import SourceText
+from pipeline.text.split_corpus import split_sentences
 from pipeline.text.tokenization import SentenceConfig
 from pipeline.trees.treebanks import read_bracketed, read_conllu
 from tests.support.command import subcommand
@@ -25,7 +26,6 @@ from tests.support.looked_at_corpus import (
     write_looked_at,
 )
 from tests.support.shard_files import sentence_rows, write_rows, write_stage
-from tests.support.splitting import split_sentences
 
 main = subcommand("inspect")
 
@@ -112,7 +112,7 @@ def test_line_ends_in_words_and_names_break_no_format(tmp_path: Path) -> None:
         ("constituents-x", "a.conllu", "no dependencies here, without which conllu has nothing"),
         ("dependencies-x", "a.mrg", "no constituents here, without which brackets has nothing"),
         ("sentences", "a.jsonl", "no dependencies and no constituents here"),
-        (".", "a.txt", "(json); or give --format"),
+        (".", "a.txt", "(spacy); or give --format"),
         (".", "nowhere/a.conllu", "no such folder"),
     ],
 )
@@ -125,7 +125,7 @@ def test_what_cannot_be_written_is_said_before(
     assert not out.exists()
 
 
-@pytest.mark.parametrize("name", ["trees.conllu", "trees.mrg"])
+@pytest.mark.parametrize("name", ["trees.conllu", "trees.mrg", "trees.spacy"])
 def test_a_file_that_is_there_is_not_overwritten(
     corpus: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
@@ -197,7 +197,7 @@ def test_conllu_has_the_white_space_of_the_source(split: Path) -> None:
 
 
 def test_docs_say_where_sentences_start(split: Path) -> None:
-    (doc,) = docs_of(exported(split, "trees", "--format", "spacy", "--from-source"))
+    (doc,) = docs_of(exported(split, "trees.spacy", "--from-source"))
     assert doc.user_data["treeviews"]["starts"] == (0, 15, 20)
     for sent, start in zip(doc.sents, doc.user_data["treeviews"]["starts"], strict=True):
         at = start + sent[1].idx - sent.start_char
@@ -225,7 +225,7 @@ def test_half_a_character_costs_its_sentence_the_place_alone(tmp_path: Path) -> 
         {"heads": [0, 1, 1], "deprels": ["root", "dep", "dep"]},
     ]
     write_stage(tmp_path / "corpus" / "dependencies", "dependencies", arcs)
-    (doc,) = docs_of(exported(tmp_path / "corpus", "trees", "--format", "spacy", "--from-source"))
+    (doc,) = docs_of(exported(tmp_path / "corpus", "trees.spacy", "--from-source"))
     assert doc.user_data["treeviews"]["starts"] == (None, 17)
 
 
@@ -245,21 +245,18 @@ def test_another_text_is_refused_and_nothing_written(
 # ---- spaCy
 
 
-def docs_of(folder: Path) -> list:
+def docs_of(path: Path) -> list:
     from spacy.lang.en import English
     from spacy.tokens import DocBin
 
     from pipeline.parsing.spacy_docs import register_extensions
 
     register_extensions()
-    vocab = English().vocab
-    return [
-        doc for path in sorted(folder.iterdir()) for doc in DocBin().from_disk(path).get_docs(vocab)
-    ]
+    return list(DocBin().from_disk(path).get_docs(English().vocab))
 
 
 def test_a_doc_bin_has_documents_with_trees(corpus: Path) -> None:
-    first, second, without_arcs = docs_of(exported(corpus, "trees", "--format", "spacy"))
+    first, second, without_arcs = docs_of(exported(corpus, "trees.spacy"))
     assert first.text == "The old owl saw a mouse . Run ."
     assert [sent.text for sent in first.sents] == ["The old owl saw a mouse .", "Run ."]
     assert [token.dep_ for token in second][:5] == [
@@ -292,7 +289,7 @@ def test_sentences_without_dependencies_keep_their_starts(tmp_path: Path) -> Non
     write_stage(corpus / "dependencies", "dependencies", [arcs, none, arcs, none])
     refused = dict.fromkeys(phrases)
     write_stage(corpus / "constituents", "constituents", [phrases, refused, phrases, phrases])
-    docs = docs_of(exported(corpus, "trees", "--format", "spacy"))
+    docs = docs_of(exported(corpus, "trees.spacy"))
     assert [
         (name, sent.text)
         for doc in docs
@@ -309,7 +306,15 @@ def test_a_folder_of_doc_bins_has_all_sentences(
     out = exported(corpus, "trees", "--format", "spacy")
     files = sorted(out.iterdir())
     assert [path.name for path in files] == ["00000.spacy", "00001.spacy"]
-    assert [doc.text for doc in docs_of(out)] == [
+    assert [doc.text for path in files for doc in docs_of(path)] == [
         " ".join(row["tokens"]) for row in sentence_rows_of()
     ]
     assert main(["export", str(corpus), "--out", str(out), "--format", "spacy"]) == 2
+
+
+def test_more_sentences_than_one_file_holds_are_refused_before(
+    corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doc_bins, "MOST_IN_ONE_FILE", 3)
+    with pytest.raises(ValueError, match=r"leave \.spacy out of the name for a folder of files"):
+        export(select(corpus), corpus / "trees.spacy", "spacy")
