@@ -14,7 +14,6 @@ from pipeline.parsing import doc_bins
 from pipeline.shards.shards import read_shard
 from pipeline.sources.files import TextFiles
 from pipeline.text.source_text import SourceText
-from pipeline.text.split_corpus import split_sentences
 from pipeline.text.tokenization import SentenceConfig
 from pipeline.trees.treebanks import read_bracketed, read_conllu
 from tests.support.command import subcommand
@@ -26,6 +25,7 @@ from tests.support.looked_at_corpus import (
     write_looked_at,
 )
 from tests.support.shard_files import sentence_rows, write_rows, write_stage
+from tests.support.splitting import split_sentences
 
 main = subcommand("inspect")
 
