@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,8 +13,6 @@ import ray
 from pipeline.base.job import JobKilledError, available_cores
 from pipeline.shards.manifests import most_jobs
 from tasks.engine_parameters import EngineParameters
-
-logger = logging.getLogger("luigi-interface")
 
 LOCAL = "local"
 POLL_SECONDS = 1.0
@@ -34,13 +31,11 @@ class RaySettings:
     """Part of a GPU that a job takes beside its CPU: with 0.25, four jobs share one."""
     max_retries: int
     """How often a job is begun again whose machine or process died or whose storage failed."""
-    device: str = "auto"
-    """What jobs are told to compute on."""
 
     @classmethod
-    def of(cls, stage: EngineParameters, device: str = "auto", gpus: float = 0.0) -> RaySettings:
-        """Returns a stage's settings; device and part of a GPU where its jobs use one."""
-        return cls(stage.ray_address, gpus, stage.shard_retries, device)
+    def of(cls, stage: EngineParameters, gpus: float = 0.0) -> RaySettings:
+        """Returns a stage's settings; with part of a GPU where its jobs use one."""
+        return cls(stage.ray_address, gpus, stage.shard_retries)
 
 
 class Numbered(Protocol):
@@ -80,7 +75,7 @@ def run_on_ray(
     """
     failures: dict[int, str] = {}
     with _connected(settings.address, sum(map(len, files.values()))):
-        _check_feasible(settings.gpus_per_job, settings.device)
+        _check_feasible(settings.gpus_per_job)
         task = ray.remote(work).options(
             num_cpus=CPUS_PER_JOB,
             num_gpus=settings.gpus_per_job,
@@ -139,20 +134,13 @@ def _connected(address: str, parser_bytes: int) -> Iterator[None]:
         ray.shutdown()  # ends the tasks that still run, too
 
 
-def _check_feasible(gpus_per_job: float, device: str) -> None:
+def _check_feasible(gpus_per_job: float) -> None:
     """Checks that some machine of the connected cluster has what a job takes: Ray would wait.
 
     Raises:
         ValueError: none has; names both.
     """
     machines = _machines()
-    num_gpus = sum(machine.get("GPU", 0) for machine in machines)
-    if num_gpus and not gpus_per_job and device != "cpu":
-        logger.warning(
-            "the Ray cluster has %g GPUs, but jobs take none and so parse on CPUs: say what part "
-            "of one a job takes, such as --gpus-per-job 0.25, or --device cpu if that is meant",
-            num_gpus,
-        )
     if not any(
         machine.get("CPU", 0) >= CPUS_PER_JOB and machine.get("GPU", 0) >= gpus_per_job
         for machine in machines

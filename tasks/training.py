@@ -188,16 +188,6 @@ class TrainEncoders(
             checkpoint_every_seconds=self.checkpoint_every_seconds,
         )
 
-    def run(self) -> None:
-        """Refuses settings that cannot be, before anything is written; then see `Artefact.run`.
-
-        Raises:
-            ValueError: see `launch` and `settings`.
-        """
-        self.launch()
-        self.settings()
-        super().run()
-
     def fill(self) -> None:
         """Runs the training, which resumes at its last checkpoint."""
         launch = self.launch()

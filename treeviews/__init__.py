@@ -13,7 +13,7 @@ when it is first called: importing this module loads no torch.
 from __future__ import annotations
 
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any
 
 from treeviews.own_floors import check_floors
 
@@ -27,10 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    import numpy as np
-    import numpy.typing as npt
     import pyarrow as pa
-    import torch
 
     from models.config.views import Pooling
     from models.embedded.matrix import EmbeddingMatrix
@@ -39,7 +36,6 @@ if TYPE_CHECKING:
     from models.evaluate_tasks import Scores
     from models.search.exact import Hits, Score
 
-    FloatArray = npt.NDArray[np.float32]
     AnyEncoder = str | Path | StringEncoder | Callable[[list[str]], Any] | object
 
 __all__ = [
@@ -58,32 +54,6 @@ __all__ = [
 __version__ = version("treeviews")
 
 
-@overload
-def encode(
-    sentences: str | Iterable[str],
-    encoder: AnyEncoder = ...,
-    *,
-    device: str = ...,
-    on_refusal: OnRefusal = ...,
-    pooling: Pooling | Sequence[Pooling] = ...,
-    batch_size: int | None = ...,
-    show_progress: bool = ...,
-    normalize: bool = ...,
-    convert_to: Literal["numpy"] = ...,
-) -> FloatArray: ...
-@overload
-def encode(
-    sentences: str | Iterable[str],
-    encoder: AnyEncoder = ...,
-    *,
-    device: str = ...,
-    on_refusal: OnRefusal = ...,
-    pooling: Pooling | Sequence[Pooling] = ...,
-    batch_size: int | None = ...,
-    show_progress: bool = ...,
-    normalize: bool = ...,
-    convert_to: Literal["torch"],
-) -> torch.Tensor: ...
 def encode(
     sentences: str | Iterable[str],
     encoder: AnyEncoder = "english",
@@ -95,7 +65,7 @@ def encode(
     show_progress: bool = False,
     normalize: bool = False,
     convert_to: ArrayKind = "numpy",
-) -> FloatArray | torch.Tensor:
+) -> Any:
     """Returns the vectors of sentences, [n, d] of a list and [d] of one string.
 
         treeviews.encode("It rains.")
@@ -123,7 +93,7 @@ def encode(
     from models.kept_encoder import encoder_of
 
     found = encoder_of(encoder, device=device, on_refusal=on_refusal)
-    vectors: FloatArray | torch.Tensor = found.encode(  # type: ignore[call-overload]
+    return found.encode(  # type: ignore[call-overload]
         sentences,
         pooling=(pooling,) if isinstance(pooling, str) else pooling,
         batch_size=batch_size,
@@ -131,7 +101,6 @@ def encode(
         normalize=normalize,
         convert_to=convert_to,
     )
-    return vectors
 
 
 def similarity(a: Any, b: Any = None, *, encoder: AnyEncoder = "english") -> Any:

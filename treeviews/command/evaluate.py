@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 OPTION_OF_PROTOCOL = {
     "classifier": "--classifier",
     "num_folds": "--folds",
-    "grid_scale": "--grid-scale",
-    "compatibility_loss": "--compatibility-loss",
 }
 """The option that sets a field of the protocol; the other fields are changed by JSON."""
 
@@ -85,24 +83,11 @@ def evaluate(
     folds: Annotated[
         int, typer.Option(help="Outer and inner folds; SentEval's quick way is 5.")
     ] = 10,
-    grid_scale: Annotated[
-        float,
-        typer.Option(
-            help="Factor on every C of SentEval's grids; 4 suits views of length 1, as multi-view "
-            "has."
-        ),
-    ] = 1.0,
-    compatibility_loss: Annotated[
-        Literal["sum", "mean"],
-        typer.Option(
-            help="How the compatibility classifier joins a batch's losses: sum, as SentEval asks "
-            "PyTorch to, or mean, which is what SentEval does on a PyTorch of today."
-        ),
-    ] = "sum",
     protocol_changes: Annotated[
         str,
         typer.Option(
-            help="Further fields of the protocol to change, as JSON: '{\"standardise\": true}'."
+            help="Further fields of the protocol to change, as JSON: '{\"grid_scale\": 4}', which "
+            "suits views of length 1, as multi-view has."
         ),
     ] = "{}",
     threads: Annotated[
@@ -161,13 +146,7 @@ def evaluate(
             encoder_version=encoder_version,
             representation=representation,
             representation_changes=representation_fields,
-            protocol={
-                **protocol,
-                "classifier": classifier,
-                "num_folds": folds,
-                "grid_scale": grid_scale,
-                "compatibility_loss": compatibility_loss,
-            },
+            protocol={**protocol, "classifier": classifier, "num_folds": folds},
             threads=threads,
             preset=preset,
             changes=preset_fields,

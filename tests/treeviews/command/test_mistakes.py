@@ -254,7 +254,7 @@ def test_an_error_that_nobody_foresaw_is_told_by_its_kind_and_exits_1(
         raise RuntimeError("the wheel came off")
 
     monkeypatch.setattr("models.report.markdown.markdown_table", fail)
-    assert main(["data", "list"]) == 1
+    assert main(["list"]) == 1
     sentence, where = capsys.readouterr().err.splitlines()
     assert sentence == "error: RuntimeError: the wheel came off"
     assert where.startswith("traceback: ")
@@ -306,7 +306,7 @@ def test_who_interrupts_is_told_so_and_no_more(
         raise KeyboardInterrupt
 
     monkeypatch.setattr("models.report.markdown.markdown_table", interrupt)
-    assert main(["data", "list"]) == 1
+    assert main(["list"]) == 1
     assert capsys.readouterr().err == "error: interrupted\n"
 
 
