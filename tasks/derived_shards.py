@@ -181,8 +181,14 @@ class DerivedStage(CorpusParameters, ShardStage):
             done += job.count
             self._report_shards(done, len(numbers))
 
-        settings = engine.RaySettings.of(self, self.gpus_per_job)
-        engine.run_on_ray(make_stored_shards, jobs_for, self.sent_files(), settings, take)
+        engine.run_on_ray(
+            make_stored_shards,
+            jobs_for,
+            self.sent_files(),
+            take,
+            address=self.ray_address,
+            gpus_per_job=self.gpus_per_job,
+        )
 
     def _check_gpus_per_job(self) -> None:
         """Checks that jobs on Ray take a part of a GPU where they use one, and only there.

@@ -220,12 +220,6 @@ class TrainingParameters(VectorTrainingParameters):
         description="Processes that train together, each on its part of every batch; on cuda each "
         "takes a device of its own.",
     )
-    max_restarts = luigi.IntParameter(
-        default=1,
-        significant=False,
-        description="With several processes: how often all start again from the last checkpoint "
-        "when one of them is killed.",
-    )
     gemm = luigi.ChoiceParameter(
         default="auto",
         choices=["auto", "default", "onednn"],
@@ -238,11 +232,6 @@ class TrainingParameters(VectorTrainingParameters):
         significant=False,
         description="A batch is encoded in pieces of so many sentences, and each piece twice: a "
         "large batch then takes the memory of a piece. By default all at once.",
-    )
-    keep_checkpoints = luigi.IntParameter(
-        default=2,
-        significant=False,
-        description="How many of the last checkpoints are kept until the training is done.",
     )
     checkpoint_every_seconds = luigi.FloatParameter(
         default=60.0,

@@ -367,10 +367,9 @@ class SplitSentences(CorpusParameters, ShardStage):
             fetch_shards(address, place, self.folder, job.numbers)
             self.report_progress(0.0, f"{job.numbers.stop} parts split")
 
-        settings = engine.RaySettings.of(self)
         while corpus.runs():
             files = self._sent_files(corpus)
-            engine.run_on_ray(make_stored_shards, jobs_for, files, settings, take)
+            engine.run_on_ray(make_stored_shards, jobs_for, files, take, address=self.ray_address)
 
     def _sent_files(self, corpus: CorpusSplit) -> dict[str, bytes]:
         """Returns the plan and what of it is a duplicate, by the names of their files."""

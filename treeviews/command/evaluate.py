@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,12 +23,6 @@ from treeviews.command.output import AsJson, print_json, say
 
 if TYPE_CHECKING:
     from models.evaluation_request import Evaluated
-
-OPTION_OF_PROTOCOL = {
-    "classifier": "--classifier",
-    "num_folds": "--folds",
-}
-"""The option that sets a field of the protocol; the other fields are changed by JSON."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -76,18 +70,11 @@ def evaluate(
     representation_changes: Annotated[
         str, typer.Option(help="Its fields to change, as JSON: '{\"normalise\": true}'.")
     ] = "{}",
-    classifier: Annotated[
-        Literal["logistic_regression", "compatibility"],
-        typer.Option(help="compatibility is SentEval's own, trained by Adam."),
-    ] = "logistic_regression",
-    folds: Annotated[
-        int, typer.Option(help="Outer and inner folds; SentEval's quick way is 5.")
-    ] = 10,
     protocol_changes: Annotated[
         str,
         typer.Option(
-            help="Further fields of the protocol to change, as JSON: '{\"grid_scale\": 4}', which "
-            "suits views of length 1, as multi-view has."
+            help="Fields of the protocol to change, as JSON: '{\"num_folds\": 5}' is SentEval's "
+            "quick way, classifier compatibility its own, trained by Adam."
         ),
     ] = "{}",
     threads: Annotated[
@@ -123,10 +110,7 @@ def evaluate(
         return
     if encoder is None or data is None:
         raise typer.BadParameter("give --encoder and --data, or --list for the tasks")
-    protocol = json_object(protocol_changes, "--protocol-changes", '{"standardise": true}')
-    if doubled := sorted(set(protocol) & set(OPTION_OF_PROTOCOL)):
-        options = ", ".join(OPTION_OF_PROTOCOL[field] for field in doubled)
-        raise typer.BadParameter(f"--protocol-changes sets {', '.join(doubled)}: use {options}")
+    protocol = json_object(protocol_changes, "--protocol-changes", '{"num_folds": 5}')
     representation_fields = json_object(
         representation_changes, "--representation-changes", '{"normalise": true}'
     )
@@ -146,7 +130,7 @@ def evaluate(
             encoder_version=encoder_version,
             representation=representation,
             representation_changes=representation_fields,
-            protocol={**protocol, "classifier": classifier, "num_folds": folds},
+            protocol=protocol,
             threads=threads,
             preset=preset,
             changes=preset_fields,

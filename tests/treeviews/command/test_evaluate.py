@@ -53,7 +53,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def command(data: Path, *more: str, encoder: str = "own_letters:letters") -> list[str]:
-    common = ["--encoder", encoder, "--data", str(data), "--threads", "1", "--folds", "3"]
+    common = ["--encoder", encoder, "--data", str(data), "--threads", "1"]
+    common += ["--protocol-changes", '{"num_folds": 3}']
     return [*common, *more]
 
 
@@ -140,16 +141,12 @@ def test_an_edited_function_is_neither_taken_for_the_old_one_nor_mixed_with_it(
         (["--changes", "[1]"], "--changes must be a JSON object such as"),
         (["--representation-changes", '{"normalize": true}'], "normalize"),
         (
-            ["--protocol-changes", '{"num_folds": 5, "classifier": "compatibility"}'],
-            "--protocol-changes sets classifier, num_folds: use --classifier, --folds",
-        ),
-        (
             ["--representation", "multiview"],
             "did you mean multi-view?",
         ),
         (["--tasks", "MR,MRS"], "MRS"),
         (["--preset", "desktop"], "desktop"),
-        (["--folds", "1"], "num_folds must be at least 2, got 1"),
+        (["--protocol-changes", '{"num_folds": 1}'], "num_folds must be at least 2, got 1"),
         (["--threads", "-1"], "'--threads': Input should be greater than or equal to 0"),
         (["--device", "gpu"], "device 'gpu' is not to be had here"),
         (["--encoder", "own_letters:missing"], "nothing called 'missing' there"),

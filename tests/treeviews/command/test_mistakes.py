@@ -144,11 +144,7 @@ MISTAKES = {
         *SCORES, "own:encode", "--tasks", "MR", says=("own cannot be imported", "PYTHONPATH")
     ),
     "choice of an option misspelt": mistake(
-        *(*SCORES, "english", "--classifier", "compatability"), says=("mean compatibility?",)
-    ),
-    "options that exclude each other": mistake(
-        *(*SCORES, "english", "--folds", "5", "--protocol-changes", '{"num_folds": 5}'),
-        says=("--protocol-changes sets num_folds: use --folds",),
+        *(*SCORES, "english", "--on-refusal", "zeroes"), says=("mean zero?",)
     ),
     "nothing to compare": mistake("compare", "empty", "empty", says=("run the evaluation first",)),
     "no shard": mistake("inspect", "text.txt", says=("not named like a shard, such as",)),
