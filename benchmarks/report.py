@@ -24,7 +24,7 @@ from benchmarks.quick import ROUGH
 from models.corpus.parsed_corpus import CorpusFolders
 from models.training.machine import versions
 from pipeline.base.foreign_text import without_secrets
-from pipeline.base.machine import processor_in_words
+from pipeline.base.machine import processor
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 FAILED, MISTAKE, LACKING = 1, 2, 3
@@ -73,7 +73,7 @@ def header(
         *([ROUGH] if quick else []),
         without_secrets(f"command: python -m {shlex.join([module, *arguments])}"),
         f"commit: {_commit()}",
-        f"machine: {processor_in_words()}; {os.cpu_count()} cores, load "
+        f"machine: {processor()}; {os.cpu_count()} cores, load "
         f"{os.getloadavg()[0]:.1f}; {torch.get_num_threads()} threads used; device {device}",
         f"versions: {used}",
         f"seed: {seed}",

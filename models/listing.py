@@ -24,7 +24,12 @@ from models.model.model_description import (
     MODEL_FILE,
     read_model_description,
 )
-from pipeline.base.bundled import BUNDLED_MODELS
+from pipeline.base.bundled import (
+    BUNDLED_MODELS,
+    BUNDLED_PARSERS,
+    BUNDLED_VECTORS,
+    shipped_parsers,
+)
 from pipeline.base.json_files import read_object
 from pipeline.base.mistakes import did_you_mean, sentence_of
 from pipeline.shards.manifests import MANIFEST_NAME
@@ -79,11 +84,18 @@ def listed(work_folder: Path) -> list[Listed]:
     ]
 
 
-def shipped_models() -> list[Listed]:
-    """Returns the models that ship."""
+def shipped() -> list[Listed]:
+    """Returns the models, parsers and word vectors that ship."""
+    parsers = {name: at for one in BUNDLED_PARSERS for name, at in shipped_parsers(one).items()}
+    kinds = {
+        "model": BUNDLED_MODELS,
+        "parser": parsers,
+        "word vectors": {BUNDLED_VECTORS.name: BUNDLED_VECTORS},
+    }
     return [
-        Listed("model", name, "ships", "", 0.0, bytes_below(folder), "")
-        for name, folder in BUNDLED_MODELS.items()
+        Listed(kind, name, "ships", "", 0.0, bytes_below(folder), "")
+        for kind, folders in kinds.items()
+        for name, folder in folders.items()
     ]
 
 

@@ -26,7 +26,6 @@ from pipeline.base.atomic_files import (
 from pipeline.base.digest import digest_of, remembered_sha256
 from pipeline.base.foreign_text import told, values_without_secrets
 from pipeline.base.job import run_job_process
-from pipeline.base.json_files import read_json
 from pipeline.shards.manifests import stands_whole
 from pipeline.shards.schema import SCHEMA_VERSION
 from tasks.checks import Check, CheckedTask, check_work_folder
@@ -223,14 +222,6 @@ class Artefact(ReportingTask):
 
 class ShardStage(Artefact):
     """A task that fills its folder with shards, which its marker sums up."""
-
-    def headline(self) -> list[str]:
-        """Returns how many rows there are, in how many shards."""
-        remedy = "delete the folder and run the stage again"
-        summed = read_json(self.folder / self.marker, remedy=remedy)
-        num_shards = len(summed["shards"])
-        shards = "1 shard" if num_shards == 1 else f"{num_shards:,} shards"
-        return [f"{summed['rows']:,} sentences in {shards}"]
 
     @property
     def parsed_from(self) -> Path | None:

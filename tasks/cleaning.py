@@ -91,7 +91,7 @@ class FindDuplicates(ReportingTask):
             with self.handing_out(self.destination) as alone:
                 if alone:
                     sweep_unfinished(self.destination)
-                handed_out(parts)
+                parts = handed_out(parts, alone=alone)
             yield parts
         with self.held(self.destination / RUN_LOCK):
             if not self.complete():

@@ -13,7 +13,6 @@ import re
 import socket
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
 from functools import wraps
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
@@ -25,7 +24,6 @@ from luigi.parameter import MissingParameterException
 from luigi.retcodes import retcode
 from luigi.task_register import Register
 
-from models.config.training_config import TrainingConfig
 from pipeline.base.foreign_text import told
 from pipeline.base.mistakes import DONE, FAILED, did_you_mean
 from tasks import failures
@@ -48,8 +46,6 @@ SECONDS_TO_CONNECT = 3.0
 """That a scheduler has to answer; Luigi itself tries for two minutes."""
 _BY_WHAT_FAILED = -1
 """Stands for an exit code that nobody has set."""
-_WITH_LUIGIS_TALK = ("DEBUG", "NOTSET")
-"""Levels of the log for who wants to read what Luigi's scheduler says, in place of the display."""
 _EXAMPLE = re.compile(r"'([{\[].*?[}\]])'")
 
 
@@ -159,16 +155,6 @@ def _told_run(run: Callable[..., Any]) -> Callable[..., Any]:
         failures.forget_failures()
         _check_settings()
         settings = interface.core(**(override_defaults or {}))
-        if settings.logging_conf_file or settings.log_level in _WITH_LUIGIS_TALK:
-            with told_interrupts():
-                interface.InterfaceLogging.setup(settings)
-                _check_before(asked_for)
-                result = run(asked_for, factory, override_defaults)
-                failures.remember_not_run(result)
-                lines = failures.told_failures(has_begun=not failures.is_refused())
-                if lines and not failures.is_done(result):
-                    logger.error("\n".join(lines))
-            return result
         level = logging.getLevelName(settings.log_level)
         alone = override_defaults is None  # not so in a program that calls luigi.build
         with told_interrupts(), shown(level=level, alone=alone) as display:
@@ -242,19 +228,9 @@ def _refuse_options(parser: argparse.ArgumentParser, message: str, stage: str | 
     unknown = [word.partition("=")[0] for word in message.split() if word.startswith("--")]
     meant = ""
     if "unrecognized" in message:
-        named = next(filter(None, map(_field_called, unknown)), None)
         meant = did_you_mean(*unknown, known=known)
-        if named and "--changes" in known:
-            meant = f"; it is a field of a training: --changes '{{\"{named}\": …}}'"
     remedy = f"parameters: treeviews run {stage} --help" if stage else ""
     refuse(told(message) + meant, remedy=remedy)
-
-
-def _field_called(option: str) -> str | None:
-    """Returns the field of a training that a word such as ``--hidden-size`` names."""
-    name = option.removeprefix("--").replace("-", "_")
-    name = "hidden_size" if name == "width" else name
-    return name if name in {field.name for field in fields(TrainingConfig)} else None
 
 
 def _task_values(parser: CmdlineParser) -> dict[str, Any]:

@@ -121,7 +121,8 @@ class DerivedStage(CorpusParameters, ShardStage):
         done = sum(read_shard_manifest(self.folder, number) is not None for number in numbers)
         self._report_shards(done, len(numbers))
         if self.engine != "ray":
-            return handed_out([self.local_job(run) for run in shard_ranges(len(numbers))])
+            jobs = [self.local_job(run) for run in shard_ranges(len(numbers))]
+            return handed_out(jobs, alone=sweep)
         if done < len(numbers):
             self._make_on_ray(shared, numbers)
         return []
@@ -180,8 +181,14 @@ class DerivedStage(CorpusParameters, ShardStage):
             done += job.count
             self._report_shards(done, len(numbers))
 
-        settings = engine.RaySettings.of(self, self.device, self.gpus_per_job)
-        engine.run_on_ray(make_stored_shards, jobs_for, self.sent_files(), settings, take)
+        engine.run_on_ray(
+            make_stored_shards,
+            jobs_for,
+            self.sent_files(),
+            take,
+            address=self.ray_address,
+            gpus_per_job=self.gpus_per_job,
+        )
 
     def _check_gpus_per_job(self) -> None:
         """Checks that jobs on Ray take a part of a GPU where they use one, and only there.

@@ -36,9 +36,6 @@ LONGEST_LINE = 120
 _LONGEST_TEXT = 700
 """Characters that a forked process sends at once: so few are written whole or not at all."""
 
-Speed = tuple[float, str]
-"""How much is done a second, and of what."""
-
 
 @dataclass
 class Stage:
@@ -47,7 +44,7 @@ class Stage:
     called: str
     shares: dict[str, float]
     """Task -> how much of it is done, 0 to 1; of its parts, or of its own task if it has none."""
-    said: dict[str, tuple[str, Speed | None]] = field(default_factory=dict)
+    said: dict[str, tuple[str, float | None]] = field(default_factory=dict)
     """Running task -> what it said last."""
     row: bars.TaskID | None = None
     """Its bar, from when it begins."""
@@ -60,12 +57,12 @@ class Stage:
 
     @property
     def fact(self) -> str:
-        """How much its tasks get done a second together, or else what one of them said."""
+        """Sentences that its tasks get done a second together, or else what one of them said."""
         speeds = [speed for _, speed in self.said.values() if speed is not None]
         if not speeds:
             return next((text for text, _ in self.said.values()), "")
-        per_second = sum(one for one, _ in speeds)
-        return f"{per_second:,.{0 if per_second >= 10 else 1}f} {speeds[0][1]}/s"
+        per_second = sum(speeds)
+        return f"{per_second:,.{0 if per_second >= 10 else 1}f} sentences/s"
 
 
 class ShownRun:
@@ -152,7 +149,7 @@ class ShownRun:
             self._bars.update(stage.row, visible=False)
             self._say(f"{stage.called} {'done' if is_done else 'failed'} in {duration(seconds)}")
 
-    def report(self, task_id: str, share: float, text: str, speed: Speed | None) -> None:
+    def report(self, task_id: str, share: float, text: str, speed: float | None) -> None:
         """Takes note how far a task is; where its process was forked, tells the one that shows."""
         if self._is_forked:
             self._send("report", task_id, share, printable(text)[:_LONGEST_TEXT], speed)
@@ -294,7 +291,7 @@ def shown_run() -> ShownRun | None:
 def report(task_id: str, share: float, status: str) -> None:
     """Tells how far a task is, where a run is shown."""
     if display := shown_run():
-        speed = (status.per_second, status.unit) if isinstance(status, Rated) else None
+        speed = status.per_second if isinstance(status, Rated) else None
         display.report(task_id, share, str(status), speed)
         display.tick()
 

@@ -6,7 +6,6 @@ succeeded, the result's path does.
 
 from __future__ import annotations
 
-import os
 import shlex
 import signal
 import sys
@@ -14,7 +13,6 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import luigi
@@ -28,11 +26,6 @@ from tasks import failures
 from tasks.artefact import Artefact, ReportingTask, ShardStage
 
 _PROGRAMS = ("luigi", "treeviews")
-_KEPT = "what is complete is kept"
-
-
-class _TerminatedError(KeyboardInterrupt):
-    """The process was asked to end by SIGTERM; Luigi lets through what Ctrl-C raises, too."""
 
 
 def command_line() -> str | None:
@@ -113,41 +106,28 @@ def told_interrupts() -> Iterator[None]:
     """Tells, for the time of a ``with`` block, how to go on if Ctrl-C or SIGTERM ends it.
 
     Raises:
-        KeyboardInterrupt: Ctrl-C did; see `is_told`. After SIGTERM the process ends by that signal.
+        KeyboardInterrupt: one of them did; see `is_told`.
     """
-    before = _terminate_softly()
+    before = signal.getsignal(signal.SIGTERM)
+    # Whoever runs us may have a way of its own.
+    is_ours = before is signal.SIG_DFL and threading.current_thread() is threading.main_thread()
+    if is_ours:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
-    except _TerminatedError:
-        say([*error_lines(f"ended by SIGTERM; {_KEPT}"), *_how_to_go_on()])
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        os.kill(os.getpid(), signal.SIGTERM)
     except KeyboardInterrupt as error:
-        say([*error_lines(f"interrupted; {_KEPT}"), *_how_to_go_on()])
+        say([*error_lines("interrupted; what is complete is kept"), *_how_to_go_on()])
         error.is_told = True  # type: ignore[attr-defined]
         sys.excepthook = _silent_of_interrupts(sys.excepthook)
         raise  # the very error: by it the process ends as one that Ctrl-C has ended
     finally:
-        if before is not None:
+        if is_ours:
             signal.signal(signal.SIGTERM, before)
 
 
 def is_told(error: BaseException) -> bool:
     """Returns whether the user knows of an error already."""
     return bool(getattr(error, "is_told", False))
-
-
-def _terminate_softly() -> Any:
-    """Has SIGTERM raise an error, so that what is open is closed; None where that cannot be."""
-    if threading.current_thread() is not threading.main_thread():
-        return None
-    if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        return None  # whoever runs us has a way of its own
-
-    def terminate(number: int, frame: FrameType | None) -> None:
-        raise _TerminatedError
-
-    return signal.signal(signal.SIGTERM, terminate)
 
 
 def _silent_of_interrupts(tell: Any) -> Any:

@@ -81,9 +81,3 @@ class EngineParameters:
         significant=False,
         description="With engine=ray: part of a GPU that a shard job takes; 0.25: four share one.",
     )
-    shard_retries = luigi.IntParameter(
-        default=3,
-        significant=False,
-        description="With engine=ray: how often a shard job is begun again whose machine or "
-        "process died, or whose storage failed.",
-    )

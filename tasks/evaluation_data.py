@@ -63,18 +63,9 @@ class DownloadSentEval(EvaluationDataParameters, Artefact):
         return datasets_named(self.datasets)
 
     def checks(self) -> list[Check]:
-        """Refuses a folder that holds no such data."""
+        """Refuses a folder that holds no such data, and sets that there are none of."""
         own = [lambda: check_data_folder(Path(self.senteval_data))] if self.senteval_data else []
-        return [*super().checks(), *own]
-
-    def requires(self) -> list[luigi.Task]:
-        """Returns nothing; refuses sets that there are none of before the work begins.
-
-        Raises:
-            ValueError: a name is unknown.
-        """
-        datasets_named(self.datasets)
-        return []
+        return [*super().checks(), *own, lambda: self.chosen]
 
     def content(self) -> dict[str, Any]:
         """Returns the declaration's digest and, of a user's folder, the files' checksums."""

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import luigi
-from luigi.execution_summary import _summary_dict
 
 from pipeline.base.mistakes import (
     FAILED,
@@ -123,16 +122,12 @@ def is_done(result: Any) -> bool:
 
 def remember_not_run(result: Any) -> None:
     """Adds that stages were not run where the run is not done, and yet nothing failed."""
-    if is_done(result) or _failures:
-        return
-    found = _summary_dict(result.worker)
-    kinds = ("still_pending_ext", "still_pending_not_ext", "not_run")
-    if waiting := {task.task_family for kind in kinds for task in found[kind]}:
+    if not is_done(result) and not _failures:
         sentence = (
-            f"{', '.join(sorted(waiting))}: not run, as another run holds what is needed, or no "
-            "stage makes it; run the command again when that one has ended, or put it there"
+            "not all was run, as another run holds what is needed, or no stage makes it; run the "
+            "command again when that one has ended, or put it there"
         )
-        remember_failure(Failure(min(waiting), sentence, False, None))
+        remember_failure(Failure("RunAll", sentence, False, None))
 
 
 def only_mistakes() -> bool:

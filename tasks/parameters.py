@@ -8,7 +8,7 @@ from typing import Any
 import luigi
 
 from models.config.views import VIEWS
-from models.evaluation.protocols.config import COMPATIBILITY_LOSS_HELP, ProtocolConfig
+from models.evaluation.protocols.config import ProtocolConfig
 from models.evaluation.representations.representation import representation_named
 from pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS, shown
 from pipeline.base.foreign_text import without_secrets
@@ -220,12 +220,6 @@ class TrainingParameters(VectorTrainingParameters):
         description="Processes that train together, each on its part of every batch; on cuda each "
         "takes a device of its own.",
     )
-    max_restarts = luigi.IntParameter(
-        default=1,
-        significant=False,
-        description="With several processes: how often all start again from the last checkpoint "
-        "when one of them is killed.",
-    )
     gemm = luigi.ChoiceParameter(
         default="auto",
         choices=["auto", "default", "onednn"],
@@ -238,11 +232,6 @@ class TrainingParameters(VectorTrainingParameters):
         significant=False,
         description="A batch is encoded in pieces of so many sentences, and each piece twice: a "
         "large batch then takes the memory of a piece. By default all at once.",
-    )
-    keep_checkpoints = luigi.IntParameter(
-        default=2,
-        significant=False,
-        description="How many of the last checkpoints are kept until the training is done.",
     )
     checkpoint_every_seconds = luigi.FloatParameter(
         default=60.0,
@@ -307,11 +296,6 @@ class SentEvalParameters(EvaluationDataParameters):
         description="Factor on every C of SentEval's grids of the logistic regression; these suit "
         "raw features, 4 suits views of length 1, as the representation multi-view has.",
     )
-    compatibility_loss = luigi.ChoiceParameter(
-        default="sum",
-        choices=["sum", "mean"],
-        description=COMPATIBILITY_LOSS_HELP,
-    )
     protocol_changes = luigi.DictParameter(
         default={},
         description="Further fields of the protocol to change, as JSON: '{\"standardise\": true}'. "
@@ -341,7 +325,6 @@ class SentEvalParameters(EvaluationDataParameters):
             "classifier": self.classifier,
             "num_folds": self.folds,
             "grid_scale": self.grid_scale,
-            "compatibility_loss": self.compatibility_loss,
         }
         changes = joined(dict(self.protocol_changes), fields, "protocol_changes")
         return ProtocolConfig.from_dict(changes).to_dict()

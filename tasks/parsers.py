@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -235,7 +235,7 @@ def used_parser(task: luigi.Task, stage: str) -> UsedParser:
         shipped = shipped_parsers(stage)
         raise FileNotFoundError(
             f"{flag} {chosen}: no such folder or file, and no published parser"
-            f"{_meant(chosen, [*shipped, *published])}; of {stage} there ship "
+            f"{did_you_mean(str(chosen), known=[*shipped, *published])}; of {stage} there ship "
             f"{', '.join(shipped)}; published are {', '.join(published)}"
         )
     if not _is_checkpoint(chosen):
@@ -250,20 +250,6 @@ def used_parser(task: luigi.Task, stage: str) -> UsedParser:
         transformer=getattr(task, f"{option}_transformer"),
     )
     return UsedParser(conversion.folder, conversion.digest, requires={option: conversion})
-
-
-def _meant(chosen: Path, names: Sequence[str]) -> str:
-    """Returns a known parser, or a folder beside, that a name may have been meant for.
-
-    Args:
-        names: of the parsers of its kind that ship or are published.
-    """
-    known = did_you_mean(str(chosen), known=names)
-    parent = chosen.parent
-    if known or not parent.is_dir():
-        return known
-    folders = [path.name for path in parent.iterdir() if path.is_dir()]
-    return did_you_mean(chosen.name, known=folders, within=parent)
 
 
 def _check_folder(folder: Path, kind: str, stage: str, sha256: str) -> None:

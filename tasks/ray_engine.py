@@ -2,45 +2,23 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 import ray
 
 from pipeline.base.job import JobKilledError, available_cores
 from pipeline.shards.manifests import most_jobs
-from tasks.engine_parameters import EngineParameters
-
-logger = logging.getLogger("luigi-interface")
 
 LOCAL = "local"
 POLL_SECONDS = 1.0
 CPUS_PER_JOB = 1
+MOST_RETRIES = 3
+"""How often a job is begun again whose machine or process died or whose storage failed."""
 STORE_BYTES = 128 << 20
 """Ray's shared memory on this machine beside the parser's files: Ray asks for 75 MiB at least."""
-
-
-@dataclass(frozen=True, slots=True)
-class RaySettings:
-    """Which cluster, and what of it a shard job takes."""
-
-    address: str
-    """``auto``, ``host:port``, or ``local``: one of this machine for the time of the stage."""
-    gpus_per_job: float
-    """Part of a GPU that a job takes beside its CPU: with 0.25, four jobs share one."""
-    max_retries: int
-    """How often a job is begun again whose machine or process died or whose storage failed."""
-    device: str = "auto"
-    """What jobs are told to compute on."""
-
-    @classmethod
-    def of(cls, stage: EngineParameters, device: str = "auto", gpus: float = 0.0) -> RaySettings:
-        """Returns a stage's settings; device and part of a GPU where its jobs use one."""
-        return cls(stage.ray_address, gpus, stage.shard_retries, device)
 
 
 class Numbered(Protocol):
@@ -59,8 +37,10 @@ def run_on_ray(
     work: Callable[[J, Mapping[str, bytes]], int],
     jobs_for: Callable[[int], Sequence[J]],
     files: Mapping[str, bytes],
-    settings: RaySettings,
     on_done: Callable[[J], None],
+    *,
+    address: str,
+    gpus_per_job: float = 0.0,
 ) -> None:
     """Submits all jobs at once and waits for them.
 
@@ -72,6 +52,9 @@ def run_on_ray(
         jobs_for: given how many there may be at most, returns the jobs.
         files: sent to each machine once, such as a parser's.
         on_done: called with each finished job, in the order they finish.
+        address: ``auto``, ``host:port``, or ``local``: one of this machine for the time of the
+            stage.
+        gpus_per_job: part of a GPU that a job takes beside its CPU: with 0.25, four share one.
 
     Raises:
         ConnectionError: there is no such cluster.
@@ -79,12 +62,12 @@ def run_on_ray(
         RuntimeError: jobs failed; names their shards and why the first did.
     """
     failures: dict[int, str] = {}
-    with _connected(settings.address, sum(map(len, files.values()))):
-        _check_feasible(settings.gpus_per_job, settings.device)
+    with _connected(address, sum(map(len, files.values()))):
+        _check_feasible(gpus_per_job)
         task = ray.remote(work).options(
             num_cpus=CPUS_PER_JOB,
-            num_gpus=settings.gpus_per_job,
-            max_retries=settings.max_retries,
+            num_gpus=gpus_per_job,
+            max_retries=MOST_RETRIES,
             retry_exceptions=[JobKilledError, OSError],
         )
         cores = sum(machine.get("CPU", 0) for machine in _machines())
@@ -139,20 +122,13 @@ def _connected(address: str, parser_bytes: int) -> Iterator[None]:
         ray.shutdown()  # ends the tasks that still run, too
 
 
-def _check_feasible(gpus_per_job: float, device: str) -> None:
+def _check_feasible(gpus_per_job: float) -> None:
     """Checks that some machine of the connected cluster has what a job takes: Ray would wait.
 
     Raises:
         ValueError: none has; names both.
     """
     machines = _machines()
-    num_gpus = sum(machine.get("GPU", 0) for machine in machines)
-    if num_gpus and not gpus_per_job and device != "cpu":
-        logger.warning(
-            "the Ray cluster has %g GPUs, but jobs take none and so parse on CPUs: say what part "
-            "of one a job takes, such as --gpus-per-job 0.25, or --device cpu if that is meant",
-            num_gpus,
-        )
     if not any(
         machine.get("CPU", 0) >= CPUS_PER_JOB and machine.get("GPU", 0) >= gpus_per_job
         for machine in machines

@@ -37,7 +37,6 @@ from tasks.probing_text import BuildProbing
 from tasks.sentences import SplitSentences
 from tasks.senteval import EvaluateEncoder
 from tasks.training import TrainEncoders
-from tasks.word_vectors import UsedVectors
 
 _REMEDY = "delete the folder and run the stage again"
 
@@ -199,7 +198,6 @@ class WriteReport(ReportParameters, SentEvalParameters, EncoderParameters, Artef
             config=self.resolved_config(),
             stages=(
                 *shard_records(self.probing),
-                *vector_records(self.training.word_vectors),
                 self.training_record(),
                 *self.scoring_records(),
             ),
@@ -287,21 +285,6 @@ def shard_records(probing: BuildProbing) -> tuple[StageRecord, ...]:
     return tuple(
         StageRecord.of_dataset(name, read_dataset_manifest(task.folder, name))
         for name, task in probing.requires().items()
-    )
-
-
-def vector_records(words: UsedVectors) -> tuple[StageRecord, ...]:
-    """Returns sentences and seconds of the training of word vectors, where they are trained."""
-    if words.training is None:
-        return ()
-    facts = read_json(words.training.folder / words.training.marker, remedy=_REMEDY)
-    how = f"{facts['words']:,} words, {facts['config']['epochs']} passes, gensim {facts['gensim']}"
-    return (
-        StageRecord(
-            f"word vectors ({how})",
-            rows=facts["config"]["epochs"] * facts["sentences"],
-            seconds=facts["seconds"],
-        ),
     )
 
 

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import luigi
 
@@ -17,7 +17,7 @@ from pipeline.base.foreign_text import told, values_without_secrets, without_sec
 from pipeline.cleaning.config import describe_cleaning
 from pipeline.cleaning.language import check_language
 from pipeline.downloads.connection import file_name_of
-from pipeline.downloads.download import MAX_BYTES, DownloadConfig, check_sha256, download
+from pipeline.downloads.download import DownloadConfig, check_sha256, download
 from pipeline.downloads.hub_dataset import TEXT_FOLDER
 from pipeline.shards.manifests import read_dataset_manifest, stands_whole
 from pipeline.sources.file_list import SUFFIXES, Format, is_compressed
@@ -57,28 +57,19 @@ PARTS_SUFFIX = "-parts"
 """Of the folder in a storage with shards of whole parts, of a corpus that is to be cut."""
 
 
-class _Concern(NamedTuple):
-    """What a parameter is for that not all sources have."""
-
-    default: str | None
-    purpose: str
-    sources: tuple[str, ...]
-
-
 _PUBLISHED = ("umbc", "amazon-books", "bookcorpus")
 _FILES = ("files", "url", *_PUBLISHED)
-_CONCERNS = {
-    "sha256": _Concern("", "a download (--url)", ("url", *_PUBLISHED)),
-    "dataset_config": _Concern("", "a data set of the hub", ("hf",)),
-    "dataset_split": _Concern("train", "a data set of the hub", ("hf",)),
-    "dataset_revision": _Concern("", "a data set of the hub", ("hf",)),
-    "encoding": _Concern("utf-8", "text of files", _FILES),
-    "paragraphs": _Concern(None, "text of files or a data set", (*_FILES, "hf")),
-    "text_format": _Concern(None, "text of files", (*_FILES, "hf")),
-    "text_field": _Concern(
-        None, "rows that are documents", ("files", "url", "umbc", "amazon-books", "hf")
-    ),
+_SOURCES_WITH = {
+    "sha256": ("url", *_PUBLISHED),
+    "dataset_config": ("hf",),
+    "dataset_split": ("hf",),
+    "dataset_revision": ("hf",),
+    "encoding": _FILES,
+    "paragraphs": (*_FILES, "hf"),
+    "text_format": (*_FILES, "hf"),
+    "text_field": ("files", "url", "umbc", "amazon-books", "hf"),
 }
+"""Parameter -> the sources that have it."""
 
 
 def _is_packed(path: Path) -> bool:
@@ -92,9 +83,7 @@ class DownloadCorpus(ReportingTask):
     url = AddressParameter(description="Address of a text file or archive of one.")
     sha256 = Sha256Parameter(description="The file's sha256 in hexadecimal.")
     work_folder = luigi.PathParameter(default=Path("data/work"), significant=False)
-    max_download_gigabytes = luigi.FloatParameter(
-        default=MAX_BYTES / GIGABYTE, significant=False, description="Longest file that is taken."
-    )
+    max_download_gigabytes = CorpusParameters.max_download_gigabytes
 
     def output(self) -> luigi.LocalTarget:
         """Returns the file, which has its name only when it is whole and verified."""
@@ -224,13 +213,13 @@ class SplitSentences(CorpusParameters, ShardStage):
         Raises:
             ValueError: names the parameter, and the sources that have it.
         """
-        for name, (default, purpose, sources) in _CONCERNS.items():
+        for name, sources in _SOURCES_WITH.items():
             value = getattr(self, name)
             is_read = self.source in sources and (name != "sha256" or self.url)
-            if value != default and not is_read:
+            if value != getattr(CorpusParameters, name)._default and not is_read:
                 raise ValueError(
-                    f"{name} is {told(value)!r}, which is for {purpose}, and source is "
-                    f"{self.source!r}{' with --paths' if self.paths else ''}: leave "
+                    f"{name} is {told(value)!r}, and source is {self.source!r}"
+                    f"{' with --paths' if self.paths else ''}: leave "
                     f"--{name.replace('_', '-')} out, or give --source {' or '.join(sources)}"
                     f"{' with --url' if name == 'sha256' else ''}"
                 )
@@ -329,7 +318,8 @@ class SplitSentences(CorpusParameters, ShardStage):
                 self._split_on_ray(corpus)
             ranges = corpus.runs()
             return handed_out(
-                [SplitParts(destination=self.folder, number=n, count=c) for n, c in ranges]
+                [SplitParts(destination=self.folder, number=n, count=c) for n, c in ranges],
+                alone=alone,
             )
 
     def _duplicates(self, corpus: CorpusSplit) -> FindDuplicates | None:
@@ -377,10 +367,9 @@ class SplitSentences(CorpusParameters, ShardStage):
             fetch_shards(address, place, self.folder, job.numbers)
             self.report_progress(0.0, f"{job.numbers.stop} parts split")
 
-        settings = engine.RaySettings.of(self, device="cpu")
         while corpus.runs():
             files = self._sent_files(corpus)
-            engine.run_on_ray(make_stored_shards, jobs_for, files, settings, take)
+            engine.run_on_ray(make_stored_shards, jobs_for, files, take, address=self.ray_address)
 
     def _sent_files(self, corpus: CorpusSplit) -> dict[str, bytes]:
         """Returns the plan and what of it is a duplicate, by the names of their files."""

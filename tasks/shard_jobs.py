@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import random
-from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, TypeVar
 
 import luigi
 
-from pipeline.base.atomic_files import RUN_LOCK, locked_if_free, write_bytes_atomically
+from pipeline.base.atomic_files import RUN_LOCK
 from pipeline.base.bundled import how_to_install
-from pipeline.base.job import JobFailedError
 from pipeline.shards.manifests import ShardRange, read_shard_manifest
 from tasks.artefact import ReportingTask, run_job
-
-RANGES_NAME = "ranges"
-"""File beside those of the jobs: the ranges that were handed out last, as [[first, count], …]."""
 
 
 class ShardJob(ReportingTask):
@@ -56,45 +50,14 @@ class ShardJob(ReportingTask):
         raise NotImplementedError(f"{type(self).__name__} must define job()")
 
     def run(self) -> None:
-        """Runs the job on one thread; alone at these shards.
-
-        Where another run is at them, this one meanwhile makes others that nobody is at.
-        """
+        """Runs the job on one thread; alone at these shards, which another run may have made."""
         own = ShardRange(self.number, self.count)
-        with self.held(self.destination / RUN_LOCK, shared=True):  # who sweeps it holds it alone
-            if self.is_over() or self._make_if_free(own):
-                return
-            self._help(own)
-            with self.held(self._lock(own)):
-                if not self._stands(own):
-                    self._make(own)
-
-    def _help(self, own: ShardRange) -> None:
-        """Makes others' ranges until its own stands; a failure ends it, of which its task tells."""
-        with suppress(JobFailedError):
-            for other in self._others():
-                if self._stands(own):
-                    return
-                self._make_if_free(other)
-
-    def _others(self) -> list[ShardRange]:
-        """Returns all ranges that were handed out, each run's in an order of its own."""
-        path = self.destination / "jobs" / RANGES_NAME
-        try:
-            ranges = [ShardRange(*values) for values in json.loads(path.read_bytes())]
-        except (OSError, ValueError, TypeError):  # then this one waits for its own
-            return []
-        random.shuffle(ranges)
-        return ranges
-
-    def _make_if_free(self, run: ShardRange) -> bool:
-        """Makes shards unless another run is at them; returns whether they stand."""
-        if self._stands(run):
-            return True
-        with locked_if_free(self._lock(run)) as free:
-            if free and not self._stands(run):
-                self._make(run)
-        return free
+        with (
+            self.held(self.destination / RUN_LOCK, shared=True),  # who sweeps it holds it alone
+            self.held(self._lock(own)),
+        ):
+            if not self.is_over() and not self._stands(own):
+                self._make(own)
 
     def _lock(self, run: ShardRange) -> Path:
         return Path(self.destination) / "jobs" / f"{run.number:05d}.lock"
@@ -108,14 +71,13 @@ class ShardJob(ReportingTask):
 J = TypeVar("J", bound=ShardJob)
 
 
-def handed_out(tasks: list[J]) -> list[J]:
-    """Returns the tasks of a stage after noting their ranges for other runs that help."""
-    if tasks:
-        path = tasks[0].destination / "jobs" / RANGES_NAME
-        path.parent.mkdir(parents=True, exist_ok=True)
-        ranges = [[task.number, task.count] for task in tasks]
-        write_bytes_atomically(path, json.dumps(ranges).encode())
-    return tasks
+def handed_out(tasks: list[J], *, alone: bool) -> list[J]:
+    """Returns the tasks of a stage; two runs at once begin each with others.
+
+    Args:
+        alone: whether no other run is at them.
+    """
+    return tasks if alone else random.sample(tasks, len(tasks))
 
 
 def ray_engine() -> ModuleType:

@@ -33,6 +33,8 @@ from tasks.word_vectors import UsedVectors, used_vectors
 
 logger = logging.getLogger("luigi-interface")
 
+MAX_RESTARTS = 1
+"""How often several processes start again from the last checkpoint when one is killed."""
 FEW_STEPS = 20
 """Below so many a training ends with a warning."""
 
@@ -171,7 +173,7 @@ class TrainEncoders(
         return LaunchSettings(
             threads=self.threads or max(1, available_cores() // 2),
             processes=self.processes,
-            max_restarts=self.max_restarts,
+            max_restarts=MAX_RESTARTS,
         )
 
     def settings(self) -> RunSettings:
@@ -184,19 +186,8 @@ class TrainEncoders(
             device=self.device,
             gemm=self.gemm,
             sentences_at_once=self.sentences_at_once,
-            keep_checkpoints=self.keep_checkpoints,
             checkpoint_every_seconds=self.checkpoint_every_seconds,
         )
-
-    def run(self) -> None:
-        """Refuses settings that cannot be, before anything is written; then see `Artefact.run`.
-
-        Raises:
-            ValueError: see `launch` and `settings`.
-        """
-        self.launch()
-        self.settings()
-        super().run()
 
     def fill(self) -> None:
         """Runs the training, which resumes at its last checkpoint."""

@@ -103,7 +103,7 @@ class CountVocabulary(CorpusParameters, Artefact):
         with self.handing_out(self.counts_folder) as alone:
             if alone:
                 sweep_unfinished(self.counts_folder)
-            handed_out(jobs)
+            jobs = handed_out(jobs, alone=alone)
         yield jobs
         with self.held(self.counts_folder / RUN_LOCK, shared=True):
             super().run()

@@ -11,7 +11,6 @@ import luigi
 from models.config.held_out import HoldOut
 from models.train_word_vectors import WordVectorJob
 from models.words.vector_files import read_word_size
-from pipeline.downloads.download import MAX_BYTES, DownloadConfig
 from pipeline.downloads.word_vectors import (
     DOWNLOAD_FILE,
     DOWNLOADS_FOLDER,
@@ -30,7 +29,6 @@ from tasks.artefact import Artefact, checksum, run_job
 from tasks.checks import Check
 from tasks.engine_parameters import AddressParameter, Sha256Parameter
 from tasks.parameters import (
-    GIGABYTE,
     CorpusParameters,
     HeldOutParameters,
     VectorTrainingParameters,
@@ -132,9 +130,6 @@ class DownloadVectors(Artefact):
     accept_unverified = luigi.BoolParameter(
         significant=False, description="Take a file whose sha256 nobody has published."
     )
-    max_download_gigabytes = luigi.FloatParameter(
-        default=MAX_BYTES / GIGABYTE, significant=False, description="Longest file that is taken."
-    )
 
     @property
     def expected(self) -> str | None:
@@ -146,14 +141,9 @@ class DownloadVectors(Artefact):
         declared = vectors_named(self.name)
         return expected_sha256(declared, self.sha256, accept_unverified=self.accept_unverified)
 
-    def requires(self) -> list[luigi.Task]:
-        """Returns nothing; refuses what could not be believed before the work begins.
-
-        Raises:
-            ValueError: see `expected`.
-        """
-        self.expected  # noqa: B018 - asked for its refusal
-        return []
+    def checks(self) -> list[Check]:
+        """Refuses what could not be believed before the work begins."""
+        return [*super().checks(), lambda: self.expected]
 
     def content(self) -> dict[str, Any]:
         """Returns what is downloaded and what sha256 it must have."""
@@ -172,7 +162,6 @@ class DownloadVectors(Artefact):
             self.folder,
             self.expected,
             mirror=self.mirror,
-            config=DownloadConfig(max_bytes=round(self.max_download_gigabytes * GIGABYTE)),
             on_progress=self.report_progress,
         )
 

@@ -126,7 +126,16 @@ def test_run_encode_evaluate_and_inspect(
 
     data = write_tiny_senteval(where / "senteval")
     asked = ("--encoder", "english-trees", "--data", str(data), "--tasks", "MR,STS13")
-    installation.run(where, "treeviews", "evaluate", *asked, "--folds", "3", "--out", "scores")
+    installation.run(
+        where,
+        "treeviews",
+        "evaluate",
+        *asked,
+        "--protocol-changes",
+        '{"num_folds": 3}',
+        "--out",
+        "scores",
+    )
     results = read_results(where / "scores")
     assert set(results) == {"MR", "STS13"}
     assert all(isinstance(result, TaskResult) for result in results.values())

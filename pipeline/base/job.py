@@ -43,19 +43,18 @@ class Rated(str):
     """A status that also says how fast the work goes, for who adds up what runs side by side."""
 
     per_second: float
-    unit: str
-    """Of what is done, in the plural: ``sentences``."""
+    """Sentences."""
 
-    def __new__(cls, text: str, per_second: float, unit: str = "sentences") -> Rated:
+    def __new__(cls, text: str, per_second: float) -> Rated:
         """Returns the text, which is shown where nobody reads the speed."""
         status = super().__new__(cls, text)
-        status.per_second, status.unit = float(per_second), unit
+        status.per_second = float(per_second)
         return status
 
     @classmethod
     def like(cls, status: str, text: str) -> str:
         """Returns another text for a status, with its speed where it has one."""
-        return cls(text, status.per_second, status.unit) if isinstance(status, cls) else text
+        return cls(text, status.per_second) if isinstance(status, cls) else text
 
 
 def in_part(progress: Progress, done: int, count: int) -> Progress:
@@ -85,7 +84,7 @@ def print_progress(fraction: float, status: str) -> None:
     """Prints one progress line."""
     line: dict[str, Any] = {"progress": round(min(max(fraction, 0.0), 1.0), 4), "status": status}
     if isinstance(status, Rated):
-        line |= {"per_second": round(status.per_second, 2), "unit": status.unit}
+        line["per_second"] = round(status.per_second, 2)
     print(json.dumps(line), flush=True)
 
 
@@ -264,7 +263,7 @@ def _follow_progress(lines: IO[str], on_progress: Progress) -> None:
             report = json.loads(line)
             fraction, status = float(report["progress"]), str(report["status"])
             if "per_second" in report:
-                status = Rated(status, float(report["per_second"]), str(report["unit"]))
+                status = Rated(status, float(report["per_second"]))
         except (ValueError, KeyError, TypeError):
             print(told(line.rstrip()), file=sys.stderr)
             continue
@@ -272,21 +271,13 @@ def _follow_progress(lines: IO[str], on_progress: Progress) -> None:
 
 
 def _forward_errors(lines: IO[str], kept: deque[str]) -> None:
-    """Passes a job's standard error on by lines, and by states of those that are rewritten.
+    """Passes a job's standard error on by lines.
 
     Not the line that it ends with where it failed: whoever waits for the job tells it.
     """
-    line = ""
-    while character := lines.read(1):
-        line += character
-        if character not in "\r\n":
-            continue
+    for line in lines:
         if _TOLD_END.fullmatch(line.strip()) is None:
-            sys.stderr.write(printable(line[:-1]) + character)
+            sys.stderr.write(printable(line, keep_lines=True))
             sys.stderr.flush()
-        if character == "\n" and line.strip():
-            kept.append(line)
-        line = ""
-    if line.strip():
-        sys.stderr.write(printable(line, keep_lines=True))
-        kept.append(line + "\n")
+        if line.strip():
+            kept.append(f"{line.rstrip()}\n")

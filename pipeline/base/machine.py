@@ -16,24 +16,14 @@ MAXRSS_BYTES = 1 if sys.platform == "darwin" else 1024
 """In one of `ru_maxrss`: bytes on macOS, KiB elsewhere."""
 
 
-def resident_bytes(process: int) -> int:
-    """Returns what memory a process has resident; 0 of one that is gone (Linux)."""
-    return _of_process(process, "VmRSS")
-
-
-def peak_bytes(process: int | None = None) -> int:
-    """Returns the most memory that a process has had resident; 0 of one that is gone.
+def peak_bytes() -> int:
+    """Returns the most memory that this process has had resident.
 
     On Linux the kernel's own figure for the program that runs is taken (`VmHWM`). The usual
     `ru_maxrss`, which other systems have, begins with the peak of the process that started it.
-
-    Args:
-        process: its id; without one this process. Another one's is known on Linux alone.
     """
-    if peak := _of_process(process or "self", "VmHWM"):
-        return peak
-    if process is not None:
-        return 0
+    if found := re.search(r"^VmHWM:\s+(\d+) kB$", _read(Path("/proc/self/status")), re.M):
+        return int(found[1]) * 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * MAXRSS_BYTES
 
 
@@ -84,33 +74,8 @@ def mkl_is_fast() -> bool:
 
 def processor() -> str:
     """Returns the name of this machine's processor."""
-    return _cpuinfo().get("model name") or platform.processor() or platform.machine()
-
-
-def processor_in_words() -> str:
-    """Returns the processor's name, family and model, as far as the system tells them.
-
-    Such as ``AMD EPYC 9554, family 25, model 17``: processors of one name may be of several
-    generations.
-    """
-    told = _cpuinfo()
-    numbers = [
-        f"{name} {told[field]}"
-        for name, field in (("family", "cpu family"), ("model", "model"))
-        if field in told
-    ]
-    return ", ".join([processor(), *numbers])
-
-
-def _cpuinfo() -> dict[str, str]:
-    """Returns what Linux tells of the first processor; nothing elsewhere."""
-    fields = (line.partition(":") for line in _read(_PROCESSORS).partition("\n\n")[0].splitlines())
-    return {name.strip(): value.strip() for name, _, value in fields if value.strip()}
-
-
-def _of_process(process: int | str, field: str) -> int:
-    found = re.search(rf"^{field}:\s+(\d+) kB$", _read(Path(f"/proc/{process}/status")), re.M)
-    return int(found[1]) * 1024 if found else 0
+    named = re.search(r"^model name\s*:\s*(\S.*)$", _read(_PROCESSORS), re.M)
+    return named[1].strip() if named else platform.processor() or platform.machine()
 
 
 def _read(path: Path) -> str:

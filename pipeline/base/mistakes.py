@@ -75,14 +75,11 @@ def sentence_of(error: BaseException) -> str:
     return told(text if plain else f"{kind}: {text}" if text else kind)
 
 
-def did_you_mean(*names: str, known: Iterable[str], within: Path = Path()) -> str:
+def did_you_mean(*names: str, known: Iterable[str]) -> str:
     """Returns ``; did you mean X?`` for names that resemble known ones, or nothing.
 
     Names of another case resemble one another, too. Of several the one of the same letters is
     meant.
-
-    Args:
-        within: the folder of files whose names are compared; they are told with their paths.
     """
     by_small = {name.lower(): name for name in known}
     found = []
@@ -90,9 +87,7 @@ def did_you_mean(*names: str, known: Iterable[str], within: Path = Path()) -> st
         close = get_close_matches(name, list(by_small), n=_CLOSE)
         letters = sorted(name)
         meant = sorted(close, key=lambda one: sorted(one) != letters)[:1]
-        found += [
-            by_small[one] if within == Path() else str(within / by_small[one]) for one in meant
-        ]
+        found += [by_small[one] for one in meant]
     return f"; did you mean {', '.join(dict.fromkeys(found))}?" if found else ""
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from models.experiments.exports.csv_lines import csv_lines
 from models.experiments.exports.latex import latex
-from models.experiments.exports.outcome import headline_of_all
 from models.experiments.exports.page import tables_page
 from models.experiments.result_table import ResultTable, read_table
 from models.report.html.page import html_page
@@ -75,10 +74,6 @@ class PaperTables(ExperimentParameters, Artefact):
             write_bytes_atomically(self.folder / name, text.encode())
         folders = {one.name: str(task.folder) for one, task in zip(made, self.tables, strict=True)}
         write_json_atomically(self.folder / self.marker, {"tables": folders})
-
-    def headline(self) -> list[str]:
-        """Returns how much was measured in how many tables; each says its result on the page."""
-        return [headline_of_all(self._made())]
 
     def _made(self) -> list[ResultTable]:
         return [read_table(table.folder / table.marker) for table in self.tables]

@@ -42,7 +42,7 @@ class OnePart(_Small):
     def run(self) -> None:
         for step in range(1, 11):
             time.sleep(self.seconds / 10)
-            self.report_progress(step / 10, Rated(f"[red]{step}[/red] of 10 words", 5.0, "words"))
+            self.report_progress(step / 10, Rated(f"[red]{step}[/red] of 10 words", 5.0))
         self._done()
 
 

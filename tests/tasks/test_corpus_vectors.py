@@ -14,7 +14,7 @@ import pytest
 from models.config.held_out import HoldOut
 from models.train_word_vectors import WordVectorJob, execute, write_training_tokens
 from models.words.vector_files import load_word_vectors
-from tasks.report import WriteReport, vector_records
+from tasks.report import WriteReport
 from tasks.training import TrainEncoders
 from tasks.word_vectors import OF_THE_CORPUS, TrainWordVectors
 from tests.support.parsed_corpora import stories, write_corpus, write_vectors
@@ -176,13 +176,4 @@ def test_a_training_on_vectors_of_the_corpus_waits_for_them(run: dict[str, Any])
 
 def test_the_report_says_how_vectors_of_the_corpus_were_trained(run: dict[str, Any]) -> None:
     report = WriteReport(**run, vectors=OF_THE_CORPUS, vector_changes={"size": 7})
-    vectors = report.requires()["vectors"]
     assert report.resolved_config()["vectors"]["vectors"]["size"] == 7
-
-    vectors.folder.mkdir(parents=True)
-    facts = {"sentences": 30, "words": 1200, "gensim": "4.4.0", "seconds": 2.5}
-    facts |= {"config": {"epochs": 8}}
-    (vectors.folder / vectors.marker).write_text(json.dumps(facts), encoding="utf-8")
-    (record,) = vector_records(report.training.word_vectors)
-    assert record.name == "word vectors (1,200 words, 8 passes, gensim 4.4.0)"
-    assert (record.rows, record.seconds) == (240, 2.5)

@@ -134,7 +134,7 @@ def test_what_waits_for_a_file_that_nobody_makes_is_not_done(here: Path) -> None
     module = ("--module", "tests.support.supplied_stages")
     ended = luigi_command("MadeOfSupplied", "--folder", str(here), *module, here=here)
     assert ended.returncode == 1
-    assert "MadeOfSupplied, Supplied: not run, as " in ended.stderr
+    assert "not all was run, as another run holds " in ended.stderr
     assert "stages done" not in ended.stderr
 
 
@@ -164,4 +164,4 @@ def test_what_another_run_holds_up_is_not_done(
     luigi.build(
         [Held(folder=tmp_path, number=2)], worker_scheduler_factory=Shared(), local_scheduler=True
     )
-    assert "error: Held: not run, as another run holds what is needed" in capsys.readouterr().err
+    assert "error: not all was run, as another run holds what is needed" in capsys.readouterr().err

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import signal
 import threading
@@ -162,20 +161,3 @@ def test_a_cluster_that_can_never_run_a_job_is_refused(
     told = capfd.readouterr().err
     assert "a shard job takes 1 CPU and 64 GPUs, and no machine of the Ray cluster" in told
     assert not ray.is_initialized()
-
-
-def test_gpus_that_no_job_takes_are_spoken_of(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    from tasks import ray_engine
-
-    caplog.set_level(logging.WARNING, logger="luigi-interface")
-    machine = {"Alive": True, "Resources": {"CPU": 8.0, "GPU": 2.0}}
-    monkeypatch.setattr(ray, "nodes", lambda: [machine])
-    ray_engine._check_feasible(0.25, "auto")
-    ray_engine._check_feasible(0, "cpu")
-    assert caplog.text == ""
-
-    ray_engine._check_feasible(0, "auto")
-
-    assert "the Ray cluster has 2 GPUs, but jobs take none and so parse on CPUs" in caplog.text

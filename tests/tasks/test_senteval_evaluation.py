@@ -99,7 +99,7 @@ EVERYWHERE: tuple[dict[str, Any], ...] = (
     {"representation_changes": {"normalise": True}},
     {"representation_changes": {"views": ["0-DEP"]}},
     {"classifier": "compatibility"},
-    {"classifier": "compatibility", "compatibility_loss": "mean"},
+    {"classifier": "compatibility", "protocol_changes": {"compatibility_loss": "mean"}},
     {"folds": 5},
 )
 

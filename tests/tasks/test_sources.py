@@ -197,7 +197,7 @@ def test_a_parameter_that_the_source_does_not_read_is_refused(
 ) -> None:
     source = given.get("source", "python-docs")
     task = task_of(tmp_path, **given, **{name: value})
-    said = rf"^{name} is '{value}', which is for .* source is '{source}'.*: leave --.* out, or "
+    said = rf"^{name} is '{value}', and source is '{source}'.*: leave --.* out, or "
     with pytest.raises(ValueError, match=said + "give " + remedy):
         task.requires()
 

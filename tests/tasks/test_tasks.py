@@ -102,10 +102,8 @@ def test_a_significant_parameter_changes_the_path(
         ("threads", 7),
         ("device", "cuda"),
         ("processes", 2),
-        ("max_restarts", 3),
         ("gemm", "onednn"),
         ("sentences_at_once", 64),
-        ("keep_checkpoints", 5),
         ("checkpoint_every_seconds", 5.0),
     ],
 )
@@ -130,15 +128,14 @@ def test_the_job_of_a_training_holds_its_machine_settings(
         "device": "cuda",
         "gemm": "onednn",
         "sentences_at_once": 64,
-        "keep_checkpoints": 5,
         "checkpoint_every_seconds": 7.5,
     }
-    counts = {"threads": 6, "processes": 2, "max_restarts": 3}
+    counts = {"threads": 6, "processes": 2}
     parameters = {"work_folder": tmp_path, "source": "files", "paths": str(text), **given, **counts}
     TrainEncoders(**parameters).run()
 
     assert jobs[0]["settings"].items() >= given.items()
-    assert jobs[0]["launch"] == counts
+    assert jobs[0]["launch"].items() >= counts.items()
 
 
 def test_other_weights_change_the_path_of_the_parses_and_of_what_reads_them(

@@ -30,9 +30,6 @@ def compare(
     resamples: Annotated[int | None, typer.Option(help="How often items are drawn.")] = None,
     confidence: Annotated[float | None, typer.Option(help="Of intervals; 0.95.")] = None,
     seed: Annotated[int, typer.Option(help="Of the resampling.")] = 0,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Writes the figures there, too, as JSON.")
-    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare two encoders: compare results/one results/other."""
@@ -41,7 +38,6 @@ def compare(
     from models.evaluation.comparison import ComparisonConfig, compare_folders
     from models.evaluation.statistics.resampling import Resampling
     from models.report.comparison_table import comparison_table
-    from pipeline.base.atomic_files import write_json_atomically
 
     asked = {"num_resamples": resamples, "confidence": confidence, "seed": seed}
     resampling = Resampling.from_dict({name: v for name, v in asked.items() if v is not None})
@@ -51,10 +47,7 @@ def compare(
         ComparisonConfig(test, correction, resampling),
         None if tasks is None else [name.strip() for name in tasks.split(",")],
     )
-    content = {"format": "treeviews comparison", "format_version": 1, **asdict(found)}
-    if out is not None:
-        write_json_atomically(out, content)
     if as_json:
-        print_json(content)
+        print_json({"format": "treeviews comparison", "format_version": 1, **asdict(found)})
     else:
         print(comparison_table(found))

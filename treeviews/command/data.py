@@ -1,4 +1,4 @@
-"""``treeviews data``: what ships and where it lies, and downloads."""
+"""``treeviews data``: downloads."""
 
 from __future__ import annotations
 
@@ -8,15 +8,11 @@ from typing import Annotated
 import typer
 
 from pipeline.base.mistakes import DONE
-from treeviews.command.output import AsJson, print_json
 
 
 def add_to(app: typer.Typer) -> None:
     """Adds the subcommand with its own ones."""
-    group = typer.Typer(
-        no_args_is_help=True, rich_markup_mode=None, help="What ships, and downloads."
-    )
-    group.command("list")(list_data)
+    group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Data of others.")
     downloads = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Download data.")
     downloads.callback()(_downloads)
     downloads.command("senteval")(senteval)
@@ -27,37 +23,6 @@ def add_to(app: typer.Typer) -> None:
 
 def _downloads() -> None:
     """Download data: data download senteval, data download vectors glove-840b."""
-
-
-def list_data(as_json: AsJson = False) -> None:
-    """List the parsers, word vectors and encoders that ship, and where they lie."""
-    from models.report.markdown import markdown_table
-    from pipeline.base.bundled import (
-        BUNDLED_MODELS,
-        BUNDLED_PARSERS,
-        BUNDLED_VECTORS,
-        shipped_parsers,
-    )
-
-    parsers = {
-        name: folder for stage in BUNDLED_PARSERS for name, folder in shipped_parsers(stage).items()
-    }
-    found = [
-        (kind, name, str(folder), sum(f.stat().st_size for f in folder.rglob("*") if f.is_file()))
-        for kind, folders in (
-            ("parser", parsers),
-            ("word vectors", {BUNDLED_VECTORS.name: BUNDLED_VECTORS}),
-            ("encoder", BUNDLED_MODELS),
-        )
-        for name, folder in folders.items()
-    ]
-    if as_json:
-        print_json(
-            [dict(zip(("kind", "name", "path", "bytes"), one, strict=True)) for one in found]
-        )
-        return
-    rows = [(*named, f"{size / 1e6:.1f}") for *named, size in found]
-    print(markdown_table(("what", "name", "where", "MB"), rows, num_text_columns=3))
 
 
 def senteval(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -22,9 +21,7 @@ from treeviews.command.encoder_options import (
     Vectors,
     given,
 )
-from treeviews.command.output import check_output, say, standard_output_named
-
-SECONDS_BETWEEN_REPORTS = 5.0
+from treeviews.command.output import check_output, count_teller, say, standard_output_named
 
 
 def add_to(app: typer.Typer) -> None:
@@ -83,7 +80,7 @@ def encode(
         started = time.perf_counter()
         name = "standard input" if source is None else str(source)
         bar = sys.stderr.isatty()
-        tell = None if bar else _reporter()
+        tell = None if bar else count_teller()
         write = partial(encode_lines, out=sys.stdout.buffer)
         if output is not None:
             write = partial(encode_file, target=output)
@@ -102,16 +99,3 @@ def encode(
         f"{encoded.sentences} sentences, {len(encoded.refused)} refused, width {encoded.width}, "
         f"{seconds:.1f} s, {encoded.sentences / max(seconds, 1e-9):.0f} sentences/s"
     )
-
-
-def _reporter() -> Callable[[int], None]:
-    """Returns what tells every few seconds how far it is."""
-    last_report = time.monotonic()
-
-    def report(done: int) -> None:
-        nonlocal last_report
-        if time.monotonic() - last_report >= SECONDS_BETWEEN_REPORTS:
-            last_report = time.monotonic()
-            say(f"{done:,} sentences")
-
-    return report

@@ -273,20 +273,13 @@ COMMANDS: dict[str, Callable[..., Any]] = {
 
 
 class _PathFirst(typer.core.TyperGroup):
-    """Takes ``PATH`` alone for its overview, and ``PATH COMMAND`` as ``COMMAND PATH``."""
+    """Takes ``PATH`` alone for its overview."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            if len(args) > 1 and args[1] in COMMANDS:
-                args = [args[1], args[0], *args[2:]]
-            elif Path(args[0]).exists() or "://" in args[0] or _is_alone(args):
-                args = ["overview", *args]
+        is_alone = len(args) < 2 or args[1].startswith("-")  # nothing but options follows
+        if is_alone and args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            args = ["overview", *args]
         return super().parse_args(ctx, args)
-
-
-def _is_alone(args: list[str]) -> bool:
-    """Says whether nothing but options follows the first word, which then is no command."""
-    return len(args) < 2 or args[1].startswith("-")
 
 
 def add_to(app: typer.Typer) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,9 +21,20 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, indent=2, default=str))
 
 
-def terminal_width() -> int | None:
-    """Returns how many characters a line of the terminal has; None where none is written to."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+SECONDS_BETWEEN_REPORTS = 5.0
+
+
+def count_teller() -> Callable[[int], None]:
+    """Returns what tells every few seconds how many sentences are done."""
+    last_told = time.monotonic()
+
+    def tell(done: int) -> None:
+        nonlocal last_told
+        if time.monotonic() - last_told >= SECONDS_BETWEEN_REPORTS:
+            last_told = time.monotonic()
+            say(f"{done:,} sentences")
+
+    return tell
 
 
 def say(text: object) -> None:

@@ -13,12 +13,10 @@ import typer
 
 from pipeline.base.foreign_text import told
 from treeviews.command.encoder_options import Device
-from treeviews.command.output import check_output, say, standard_output_named
+from treeviews.command.output import check_output, count_teller, say, standard_output_named
 
 if TYPE_CHECKING:
     from pipeline.parsing.parsed_sentence import ParsedSentence
-
-SECONDS_BETWEEN_REPORTS = 5.0
 
 
 def add_to(app: typer.Typer) -> None:
@@ -109,7 +107,8 @@ class _Report:
 
     def __init__(self) -> None:
         self.num_sentences = self.num_refused = 0
-        self.started = self.last_told = time.monotonic()
+        self.started = time.monotonic()
+        self.tell = count_teller()
 
     def take(self, sentence: ParsedSentence) -> None:
         """Counts a sentence."""
@@ -118,9 +117,7 @@ class _Report:
             self.num_refused += 1
             detail = f" ({told(refusal.detail)})" if refusal.detail else ""
             say(f"no trees for sentence {sentence.sent_id}: {refusal.reason}{detail}")
-        if time.monotonic() - self.last_told >= SECONDS_BETWEEN_REPORTS:
-            self.last_told = time.monotonic()
-            say(f"{self.num_sentences} sentences")
+        self.tell(self.num_sentences)
 
     def end(self) -> None:
         """Tells what was done."""

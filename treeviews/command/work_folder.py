@@ -24,14 +24,14 @@ def add_to(app: typer.Typer) -> None:
 
 
 def list_folder(work_folder: _WorkFolder = _DEFAULT, as_json: AsJson = False) -> None:
-    """List corpora, models, results, reports and tables, and the models that ship."""
+    """List corpora, models, results, reports and tables, and what ships."""
     from dataclasses import asdict
 
-    from models.listing import listed, shipped_models, size_in_words
+    from models.listing import listed, shipped, size_in_words
     from models.report.markdown import markdown_table
 
     is_there = work_folder.is_dir() or work_folder != _DEFAULT
-    found = [*shipped_models(), *(listed(work_folder) if is_there else [])]
+    found = [*shipped(), *(listed(work_folder) if is_there else [])]
     if as_json:
         print_json([asdict(one) for one in found])
         return

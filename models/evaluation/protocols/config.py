@@ -24,11 +24,6 @@ SPLIT_GRID = tuple(2.0**t for t in range(-2, 4))
 """C of a given dev split (validation.py, SplitClassifier)."""
 COMPATIBILITY_GRID = tuple(10.0**t for t in range(-5, -1))
 """Weight decay of SentEval's own classifier, in all three."""
-COMPATIBILITY_LOSS_HELP = (
-    "How the compatibility classifier joins a batch's losses: sum, as SentEval asks PyTorch to and "
-    "its published results have it, or mean, which is what SentEval does on a PyTorch of today."
-)
-"""What command lines say of `ProtocolConfig.compatibility_loss`."""
 LEFT_TO_DATA = ("standardise", "penalties")
 """Fields that data may declare, where nothing else is asked for."""
 

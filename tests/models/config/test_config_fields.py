@@ -277,7 +277,7 @@ MIRRORS: tuple[tuple[type, type[Config], dict[str, str]], ...] = (
     (
         TrainingParameters,
         RunSettings,
-        {name: name for name in ("gemm", "keep_checkpoints", "checkpoint_every_seconds")},
+        {name: name for name in ("gemm", "checkpoint_every_seconds")},
     ),
     (
         SentEvalParameters,

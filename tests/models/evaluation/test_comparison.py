@@ -146,13 +146,14 @@ def test_the_command_line_prints_a_table_and_writes_json(
     a = written(tmp_path / "a", results("trained", made))
     more = written(tmp_path / "a2", results("trained", made, seed=1))
     b = written(tmp_path / "b", results("random", other))
-    out = tmp_path / "comparison.json"
-    assert main([f"{a},{more}", b, "--resamples", "200", "--out", str(out)]) == 0
+    asked = [f"{a},{more}", b, "--resamples", "200"]
+    assert main(asked) == 0
     printed = capsys.readouterr().out.splitlines()
     assert printed[0].startswith("| task | score | trained | random | difference [95%] | p |")
     assert printed[2].startswith("| MR | accuracy | 90.0 ± 0.0 (2) | 60.0 | +30.0 [+")
     assert any("Holm's correction over 2 rows" in line for line in printed)
-    value = json.loads(out.read_text())
+    assert main([*asked, "--json"]) == 0
+    value = json.loads(capsys.readouterr().out)
     assert value["tasks"][0]["difference"]["value"] == pytest.approx(30.0)
     assert value["config"]["resampling"]["num_resamples"] == 200
 

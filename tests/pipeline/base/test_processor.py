@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.base import machine
-from pipeline.base.machine import mkl_is_fast, processor, processor_in_words
+from pipeline.base.machine import mkl_is_fast, processor
 
 
 @pytest.mark.parametrize(
@@ -38,12 +38,10 @@ def test_the_library_follows_from_the_processor(
         mkl_is_fast.cache_clear()
 
 
-def test_a_processor_is_told_with_its_generation(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_processor_is_told_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "_PROCESSORS", tmp_path / "cpuinfo")
     monkeypatch.setattr(machine.platform, "processor", lambda: "arm")
-    assert processor_in_words() == processor() == "arm"
+    assert processor() == "arm"
     described = "cpu family\t: 25\nmodel\t\t: 17\nmodel name\t: AMD EPYC 9554\n\n"
     (tmp_path / "cpuinfo").write_text(described * 2)
-    assert processor_in_words() == "AMD EPYC 9554, family 25, model 17"
+    assert processor() == "AMD EPYC 9554"

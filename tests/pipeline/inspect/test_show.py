@@ -89,7 +89,7 @@ def test_every_column_is_told_with_its_meaning(
 def test_a_stage_or_a_shard_comes_with_the_sentences_beside_it(
     corpus: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
-    assert main([str(corpus / name), "show"]) == 0
+    assert main(["show", str(corpus / name)]) == 0
     assert capsys.readouterr().out.startswith("    0:0  first 0  The old owl saw a mouse .")
 
 
@@ -187,6 +187,6 @@ def test_nothing_in_a_corpus_moves_the_cursor_or_forges_a_line(
 
 
 def test_the_module_runs_from_the_command_line(corpus: Path) -> None:
-    command = [sys.executable, "-m", "treeviews", "inspect", str(corpus), "check"]
+    command = [sys.executable, "-m", "treeviews", "inspect", "check", str(corpus)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

@@ -32,11 +32,3 @@ def test_a_result_is_given_as_json(
     }
     assert main(["inspect", name, str(corpus), *further.get(name, []), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_the_path_may_come_first(
-    corpus: Path, capsys: pytest.CaptureFixture[str], name: str
-) -> None:
-    assert main(["inspect", str(corpus), name, "--help"]) == 0
-    assert f"inspect {name}" in capsys.readouterr().out

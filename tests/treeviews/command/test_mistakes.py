@@ -144,11 +144,7 @@ MISTAKES = {
         *SCORES, "own:encode", "--tasks", "MR", says=("own cannot be imported", "PYTHONPATH")
     ),
     "choice of an option misspelt": mistake(
-        *(*SCORES, "english", "--classifier", "compatability"), says=("mean compatibility?",)
-    ),
-    "options that exclude each other": mistake(
-        *(*SCORES, "english", "--folds", "5", "--protocol-changes", '{"num_folds": 5}'),
-        says=("--protocol-changes sets num_folds: use --folds",),
+        *(*SCORES, "english", "--on-refusal", "zeroes"), says=("mean zero?",)
     ),
     "nothing to compare": mistake("compare", "empty", "empty", says=("run the evaluation first",)),
     "no shard": mistake("inspect", "text.txt", says=("not named like a shard, such as",)),
@@ -254,7 +250,7 @@ def test_an_error_that_nobody_foresaw_is_told_by_its_kind_and_exits_1(
         raise RuntimeError("the wheel came off")
 
     monkeypatch.setattr("models.report.markdown.markdown_table", fail)
-    assert main(["data", "list"]) == 1
+    assert main(["list"]) == 1
     sentence, where = capsys.readouterr().err.splitlines()
     assert sentence == "error: RuntimeError: the wheel came off"
     assert where.startswith("traceback: ")
@@ -306,7 +302,7 @@ def test_who_interrupts_is_told_so_and_no_more(
         raise KeyboardInterrupt
 
     monkeypatch.setattr("models.report.markdown.markdown_table", interrupt)
-    assert main(["data", "list"]) == 1
+    assert main(["list"]) == 1
     assert capsys.readouterr().err == "error: interrupted\n"
 
 
