@@ -13,7 +13,7 @@ when it is first called: importing this module loads no torch.
 from __future__ import annotations
 
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from treeviews.own_floors import check_floors
 
