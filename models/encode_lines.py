@@ -9,8 +9,6 @@ Legend: n sentences, d width of an embedding.
 
 from __future__ import annotations
 
-import fcntl
-import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -76,8 +74,8 @@ def encode_file(
     def write(path: Path) -> None:
         with path.open("w+b") as stream:
             found.append(
-                encode_lines(
-                    *(encoder, lines, name, stream, asked),
+                _write(
+                    *(encoder, lines, name, stream, asked or Asked()),
                     normalize=normalize,
                     show_progress=show_progress,
                     on_progress=on_progress,
@@ -101,26 +99,38 @@ def encode_lines(
 ) -> Encoded:
     """Writes the vectors of a text's lines to a stream; arguments as of `encode_file`.
 
-    A stream without positions, such as a pipe or a file that is appended to, is written when all
-    vectors are known: they wait in a temporary file.
+    A pipe and a file that is appended to have no positions: all is written when it is known.
 
     Raises:
         OSError, ValueError: see `encode_file`.
     """
-    asked = asked or Asked()
-    if not out.seekable() or _appends(out):
-        with tempfile.TemporaryFile() as waiting:
-            found = encode_lines(
-                *(encoder, lines, name, waiting, asked),
-                normalize=normalize,
-                show_progress=show_progress,
-                on_progress=on_progress,
-            )
-            waiting.seek(0)
-            shutil.copyfileobj(waiting, out, 1 << 20)
-            out.flush()
-        return found
-    start, done, width = out.tell(), 0, 0
+    with tempfile.TemporaryDirectory() as folder:
+        waiting = Path(folder) / "vectors.npy"
+        found = encode_file(
+            *(encoder, lines, name, waiting, asked),
+            normalize=normalize,
+            show_progress=show_progress,
+            on_progress=on_progress,
+        )
+        with waiting.open("rb") as stream:
+            shutil.copyfileobj(stream, out, 1 << 20)
+    out.flush()
+    return found
+
+
+def _write(
+    encoder: StringEncoder,
+    lines: IO[bytes],
+    name: str,
+    out: IO[bytes],
+    asked: Asked,
+    *,
+    normalize: bool,
+    show_progress: bool,
+    on_progress: Callable[[int], None] | None,
+) -> Encoded:
+    """Writes the vectors to a file that is empty; arguments as of `encode_file`."""
+    done, width = 0, 0
     refused: list[RefusedSentence] = []
     for piece in _pieces(lines, name, LINES_AT_ONCE):
         vectors = _encoded(encoder, piece, asked, done, show_progress=show_progress)
@@ -139,19 +149,9 @@ def encode_lines(
             on_progress(done)
     if not done:
         raise ValueError(f"{name}: no sentences; give one a line")
-    out.seek(start)
+    out.seek(0)
     _write_header(out, done, width)
-    out.seek(0, os.SEEK_END)
-    out.flush()
     return Encoded(done, width, tuple(refused))
-
-
-def _appends(out: IO[bytes]) -> bool:
-    """Returns whether all that is written lands at the end of a file, as of a shell's ``>>``."""
-    try:
-        return bool(fcntl.fcntl(out.fileno(), fcntl.F_GETFL) & os.O_APPEND)
-    except OSError:  # no file of the system
-        return False
 
 
 def _encoded(

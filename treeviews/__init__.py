@@ -13,7 +13,7 @@ when it is first called: importing this module loads no torch.
 from __future__ import annotations
 
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any
 
 from treeviews.own_floors import check_floors
 
@@ -30,12 +30,11 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     import pyarrow as pa
-    import torch
 
     from models.config.views import Pooling
     from models.embedded.matrix import EmbeddingMatrix
     from models.encoding.reading_encoder import OnRefusal
-    from models.encoding.string_encoder import ArrayKind, StringEncoder
+    from models.encoding.string_encoder import StringEncoder
     from models.evaluate_tasks import Scores
     from models.search.exact import Hits, Score
 
@@ -58,32 +57,6 @@ __all__ = [
 __version__ = version("treeviews")
 
 
-@overload
-def encode(
-    sentences: str | Iterable[str],
-    encoder: AnyEncoder = ...,
-    *,
-    device: str = ...,
-    on_refusal: OnRefusal = ...,
-    pooling: Pooling | Sequence[Pooling] = ...,
-    batch_size: int | None = ...,
-    show_progress: bool = ...,
-    normalize: bool = ...,
-    convert_to: Literal["numpy"] = ...,
-) -> FloatArray: ...
-@overload
-def encode(
-    sentences: str | Iterable[str],
-    encoder: AnyEncoder = ...,
-    *,
-    device: str = ...,
-    on_refusal: OnRefusal = ...,
-    pooling: Pooling | Sequence[Pooling] = ...,
-    batch_size: int | None = ...,
-    show_progress: bool = ...,
-    normalize: bool = ...,
-    convert_to: Literal["torch"],
-) -> torch.Tensor: ...
 def encode(
     sentences: str | Iterable[str],
     encoder: AnyEncoder = "english",
@@ -94,8 +67,7 @@ def encode(
     batch_size: int | None = None,
     show_progress: bool = False,
     normalize: bool = False,
-    convert_to: ArrayKind = "numpy",
-) -> FloatArray | torch.Tensor:
+) -> FloatArray:
     """Returns the vectors of sentences, [n, d] of a list and [d] of one string.
 
         treeviews.encode("It rains.")
@@ -114,7 +86,6 @@ def encode(
         batch_size: sentences embedded at once.
         show_progress: whether to draw a bar on standard error.
         normalize: whether to give each vector length 1; one of zeros stays one.
-        convert_to: ``numpy`` or ``torch``.
 
     Raises:
         FileNotFoundError: no such encoder.
@@ -123,15 +94,13 @@ def encode(
     from models.kept_encoder import encoder_of
 
     found = encoder_of(encoder, device=device, on_refusal=on_refusal)
-    vectors: FloatArray | torch.Tensor = found.encode(  # type: ignore[call-overload]
+    return found.encode(
         sentences,
         pooling=(pooling,) if isinstance(pooling, str) else pooling,
         batch_size=batch_size,
         show_progress=show_progress,
         normalize=normalize,
-        convert_to=convert_to,
     )
-    return vectors
 
 
 def similarity(a: Any, b: Any = None, *, encoder: AnyEncoder = "english") -> Any:
@@ -140,8 +109,7 @@ def similarity(a: Any, b: Any = None, *, encoder: AnyEncoder = "english") -> Any
         treeviews.similarity(["It rains.", "It pours."], ["The sun shines."])
         treeviews.similarity(treeviews.encode(sentences))
 
-    What was given as tensors is answered in such. A vector of zeros is like nothing: its cosines
-    are 0.
+    A vector of zeros is like nothing: its cosines are 0.
 
     Args:
         a: vectors [n, d] or [d], or sentences.

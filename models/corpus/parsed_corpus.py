@@ -148,10 +148,6 @@ class ParsedCorpus:
         """Shards of the corpus; equal in all stages."""
         return len(self._shard_rows)
 
-    def row_range(self, number: int) -> tuple[int, int]:
-        """Returns the dataset rows of a shard as a half-open range."""
-        return int(self._first_rows[number]), int(self._first_rows[number + 1])
-
     def read(self, number: int) -> SentenceBlock:
         """Returns the chosen sentences of a shard, in order; may be empty.
 

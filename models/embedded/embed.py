@@ -22,12 +22,11 @@ import pyarrow as pa
 
 from models.embedded.corpus_rows import CorpusRows, CorpusShard, open_shard
 from models.encoding.encoder_interface import (
-    CompositeEncoder,
     Encoder,
     FloatArray,
     MeasuredEncoder,
 )
-from models.encoding.named_encoder import string_encoder
+from models.encoding.named_encoder import JoinedEncoder, string_encoder
 from models.encoding.own_encoder import kept_checksum
 from models.encoding.reading_encoder import EncoderSettings, ReadingEncoder
 from models.encoding.sentence_reader import ParsedRows
@@ -111,7 +110,7 @@ def open_encoder(called: str, settings: EncoderSettings, version: str = "") -> O
 
 def _reading(encoder: Encoder) -> list[ReadingEncoder]:
     """Returns the models of an encoder; none of one that reads text."""
-    parts = encoder.encoders if isinstance(encoder, CompositeEncoder) else [encoder]
+    parts = encoder.encoders if isinstance(encoder, JoinedEncoder) else [encoder]
     models = [part for part in parts if isinstance(part, ReadingEncoder)]
     return models if len(models) == len(parts) else []
 
@@ -207,7 +206,7 @@ def _vectors(encoder: Encoder, group: CorpusRows) -> tuple[FloatArray, Sequence[
 def _views(
     encoder: Encoder, rows: ParsedRows
 ) -> tuple[Mapping[str, FloatArray], Sequence[RefusedSentence]]:
-    if isinstance(encoder, CompositeEncoder):
+    if isinstance(encoder, JoinedEncoder):
         parts = [_views(part, rows) for part in encoder.encoders]
         return encoder.join([views for views, _ in parts], [refused for _, refused in parts])
     assert isinstance(encoder, ReadingEncoder)

@@ -6,14 +6,13 @@ Legend: n sentences, d width of an encoder's embedding, H width of a view.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from models.config.views import UNORDERED_VIEWS, Pooling
-from pipeline.base.refusal import RefusedSentence
 
 FloatArray = npt.NDArray[np.float32]
 
@@ -62,39 +61,6 @@ class MeasuredEncoder(ViewEncoder, Protocol):
 
     def widths(self, pooling: Sequence[Pooling] = ("last",)) -> dict[str, int]:
         """Returns the width of each array of `encode_views`, by its key and in its order."""
-        ...
-
-
-@runtime_checkable
-class CompositeEncoder(ViewEncoder, Protocol):
-    """One that takes its views from others."""
-
-    @property
-    def encoders(self) -> Sequence[ViewEncoder]:
-        """The others, each once."""
-        ...
-
-    def join(
-        self,
-        views: Sequence[Mapping[str, FloatArray]],
-        refused: Sequence[Sequence[RefusedSentence]],
-    ) -> tuple[dict[str, FloatArray], tuple[RefusedSentence, ...]]:
-        """Returns the views of the whole and the sentences that are zeros in them.
-
-        Args:
-            views: of each of `encoders`.
-            refused: sentences that each of them could not take.
-        """
-        ...
-
-
-@runtime_checkable
-class RefusingEncoder(Encoder, Protocol):
-    """An encoder that cannot take every sentence, and says which."""
-
-    @property
-    def refused(self) -> Sequence[RefusedSentence]:
-        """Sentences of the last call that became zeros."""
         ...
 
 

@@ -23,7 +23,6 @@ from models.encoding.encoder_interface import (
     Encoder,
     FloatArray,
     MeasuredEncoder,
-    RefusingEncoder,
     ViewEncoder,
     chosen_views,
     name_of,
@@ -308,7 +307,7 @@ class JoinedEncoder(StringEncoder):
                 views.append(encoder.encode_views(sentences, pooling))
             else:
                 views.append(next(read))
-            refused.append(tuple(encoder.refused) if isinstance(encoder, RefusingEncoder) else ())
+            refused.append(tuple(getattr(encoder, "refused", ())))
         joined, together = self.join(views, refused)
         self.refused = list(together)
         return joined
@@ -318,7 +317,14 @@ class JoinedEncoder(StringEncoder):
         views: Sequence[Mapping[str, FloatArray]],
         refused: Sequence[Sequence[RefusedSentence]],
     ) -> tuple[dict[str, FloatArray], tuple[RefusedSentence, ...]]:
-        """See `CompositeEncoder`; of several reasons for zeros the first one counts."""
+        """Returns the views of the whole and the sentences that are zeros in them.
+
+        Of several reasons for zeros the first one counts.
+
+        Args:
+            views: of each of `encoders`.
+            refused: sentences that each of them could not take.
+        """
         together = {refusal.index: refusal for part in reversed(refused) for refusal in part}
         zeros = sorted(together)
         joined = {}

@@ -9,17 +9,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args, overload
+from typing import Any, get_args
 
 from models.config.views import Pooling
 from models.encoding.encoder_interface import FloatArray
 from models.search.similarity import normalized, similarity, similarity_pairwise
 from pipeline.base.foreign_text import listed_strings
 
-if TYPE_CHECKING:
-    import torch
-
-ArrayKind = Literal["numpy", "torch"]
 Progress = Callable[[float], None]
 """Takes the share of the sentences done, 0 to 1."""
 LAST: tuple[Pooling, ...] = ("last",)
@@ -55,28 +51,6 @@ class StringEncoder(ABC):
     ) -> FloatArray:
         """Returns one vector a sentence, float32 [n, d]."""
 
-    @overload
-    def encode(
-        self,
-        sentences: str | Iterable[str],
-        *,
-        pooling: Pooling | Sequence[Pooling] = ...,
-        batch_size: int | None = ...,
-        show_progress: bool = ...,
-        normalize: bool = ...,
-        convert_to: Literal["numpy"] = ...,
-    ) -> FloatArray: ...
-    @overload
-    def encode(
-        self,
-        sentences: str | Iterable[str],
-        *,
-        pooling: Pooling | Sequence[Pooling] = ...,
-        batch_size: int | None = ...,
-        show_progress: bool = ...,
-        normalize: bool = ...,
-        convert_to: Literal["torch"],
-    ) -> torch.Tensor: ...
     def encode(
         self,
         sentences: str | Iterable[str],
@@ -85,8 +59,7 @@ class StringEncoder(ABC):
         batch_size: int | None = None,
         show_progress: bool = False,
         normalize: bool = False,
-        convert_to: ArrayKind = "numpy",
-    ) -> FloatArray | torch.Tensor:
+    ) -> FloatArray:
         """Returns the embeddings, float32: all views and poolings side by side.
 
         ``encode(["It rains.", "It pours."])`` gives [2, d] in the order of the sentences,
@@ -101,16 +74,12 @@ class StringEncoder(ABC):
                 encoder was loaded with. It changes nothing but rounding, speed and memory.
             show_progress: whether to draw a bar on standard error.
             normalize: whether to give each embedding length 1; one of zeros stays one.
-            convert_to: ``numpy`` for an array, ``torch`` for a tensor on the CPU.
 
         Raises:
             ValueError: no strings, an option out of range, or sentences that cannot be taken where
                 the encoder was loaded with ``on_refusal="error"``: names them, the reasons and the
                 remedy. All empty and too long ones are found before any is parsed.
         """
-        if convert_to not in get_args(ArrayKind):
-            known = ", ".join(get_args(ArrayKind))
-            raise ValueError(f"convert_to must be one of {known}, got {convert_to!r}")
         named: Any = (pooling,) if isinstance(pooling, str) else tuple(pooling)
         asked = Asked(named, batch_size)
         listed = [sentences] if isinstance(sentences, str) else listed_strings(sentences)
@@ -118,13 +87,7 @@ class StringEncoder(ABC):
             vectors = self._vectors(listed, asked, on_progress)
         if normalize:
             vectors = normalized(vectors)
-        if isinstance(sentences, str):
-            vectors = vectors[0]
-        if convert_to == "numpy":
-            return vectors
-        import torch
-
-        return torch.from_numpy(vectors)
+        return vectors[0] if isinstance(sentences, str) else vectors
 
     similarity = staticmethod(similarity)
     """See `models.search.similarity.similarity`."""

@@ -19,7 +19,6 @@ from models.encoding.encoder_interface import (
     OPAQUE_VIEW,
     Encoder,
     FloatArray,
-    RefusingEncoder,
     ViewEncoder,
     key_of,
 )
@@ -101,7 +100,7 @@ def _computed(
                 "sentences, or values that are not finite"
             )
     seconds = (time.perf_counter() - started) / len(pooling)
-    refused = tuple(encoder.refused) if isinstance(encoder, RefusingEncoder) else ()
+    refused = tuple(getattr(encoder, "refused", ()))
     return {name: Embeddings(_of_pooling(views, name), seconds, refused) for name in pooling}
 
 

@@ -17,6 +17,7 @@ from models.model.card import (
     front_matter,
     licence_of,
     model_card,
+    unsigned_card,
 )
 from models.model.model_description import (
     WORDS_FOLDER,
@@ -59,12 +60,13 @@ def write_baseline_card(out: Path, name: str, vectors: Path, options: ExportOpti
 def write_card(folder: Path, out: Path, options: ExportOptions) -> None:
     """Writes the card of the folder: its maker's with what was added, else one of what is known."""
     description = read_model_description(folder)
+    licence = licence_said(folder, description, options)
     maker = folder / CARD_FILE
     if maker.is_file():
         card = _LINK.sub(r"\1", maker.read_text(encoding="utf-8", errors="replace")).rstrip() + "\n"
     else:
-        card = model_card(_facts(folder, description, options))
-    licence = licence_said(folder, description, options)
+        made = description.made or made_with()
+        card = unsigned_card(folder, description.config, made, licence, options.text_licence)
     card = _with_licences(card, licence, options.text_licence)
     if options.results is not None:
         card += f"\n{evaluation_table([options.results], by_subset=False)}\n"
@@ -115,17 +117,6 @@ def _with_licences(card: str, licence: str, of_text: str) -> str:
                 said if line.startswith(f"| {row} |") else line for line in card.split("\n")
             )
     return card
-
-
-def _facts(folder: Path, description: ModelDescription, options: ExportOptions) -> CardFacts:
-    return CardFacts(
-        name=folder.resolve().name,
-        config=description.config,
-        text="unknown: the folder has no card of its maker",
-        made=description.made or made_with(),
-        licence=licence_said(folder, description, options),
-        text_licence=options.text_licence,
-    )
 
 
 def _this_folder(out: Path, licence: str, options: ExportOptions) -> str:

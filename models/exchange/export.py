@@ -211,7 +211,6 @@ def _export_whole(folder: Path, out: Path, options: ExportOptions) -> None:
         "parsers": {
             stage: {"name": record.name, "checksum": record.checksum, "path": records[stage]}
             for stage, record in known.items()
-            if record is not None
         },
         **_said(folder, description, options),
     }
@@ -244,7 +243,7 @@ def _parsers_found(
     for stage, record in records.items():
         given: Path | None = getattr(options, OPTION_OF_STAGE[stage])
         found[stage] = find_parser(stage, record, given)
-        if options.self_contained or record is None:
+        if options.self_contained:
             continue
         try:
             find_parser(stage, replace(record, path=None), None)

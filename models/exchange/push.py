@@ -20,7 +20,6 @@ def push_model(
     *,
     private: bool = False,
     endpoint: str | None = None,
-    token: str | None = None,
 ) -> str:
     """Exports a model, self-contained, and puts it on a hub; returns the commit.
 
@@ -30,17 +29,16 @@ def push_model(
         options: how it is exported.
         private: whether a new one is for its owner alone.
         endpoint: the hub's address; by default that of the environment (``HF_ENDPOINT``).
-        token: by default that of the environment or of a login.
 
     Raises:
         FileNotFoundError, ValueError: see `export_model` and `upload_folder`.
     """
     folder = Path(model)
     if (folder / "modules.json").is_file() and not (folder / MODEL_FILE).is_file():
-        return upload_folder(folder, repo, private=private, endpoint=endpoint, token=token)
+        return upload_folder(folder, repo, private=private, endpoint=endpoint)
     options = replace(options or ExportOptions(), self_contained=True)
     with tempfile.TemporaryDirectory(prefix="treeviews-push-") as temporary:
         out = Path(temporary) / "model"
         export_model(model, out, options)
         write_readme(out, options)
-        return upload_folder(out, repo, private=private, endpoint=endpoint, token=token)
+        return upload_folder(out, repo, private=private, endpoint=endpoint)

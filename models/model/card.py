@@ -113,6 +113,22 @@ def model_card(facts: CardFacts) -> str:
     )
 
 
+def unsigned_card(
+    folder: Path, config: TrainingConfig, made: Mapping[str, str], licence: str, of_text: str = ""
+) -> str:
+    """Returns the card of a model whose maker left none."""
+    return model_card(
+        CardFacts(
+            name=folder.resolve().name,
+            config=config,
+            text="unknown: the folder has no card of its maker",
+            made=made,
+            licence=licence,
+            text_licence=of_text,
+        )
+    )
+
+
 def front_matter(licence: str, *, library: str) -> str:
     """Returns what a hub reads of a card, as YAML before the card itself.
 

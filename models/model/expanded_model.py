@@ -18,7 +18,7 @@ import torch
 from torch import nn
 
 from models.config.training_config import TrainingConfig
-from models.model.card import CARD_FILE, CardFacts, licence_of, model_card
+from models.model.card import CARD_FILE, licence_of, unsigned_card
 from models.model.model_description import (
     EXPANDED,
     WEIGHTS_FILE,
@@ -204,15 +204,9 @@ def _card(folder: Path, description: ModelDescription, facts: Mapping[str, Any])
     if maker.is_file():
         card = maker.read_text(encoding="utf-8", errors="replace").rstrip() + "\n"
     else:
-        card = model_card(
-            CardFacts(
-                name=folder.resolve().name,
-                config=description.config,
-                text="unknown: the folder has no card of its maker",
-                made=description.made or made_with(),
-                licence=description.licence or licence_of(folder),
-            )
-        )
+        made = description.made or made_with()
+        licence = description.licence or licence_of(folder)
+        card = unsigned_card(folder, description.config, made, licence)
     return f"{card}\n## Expanded vocabulary\n\n{shown_facts(facts)}"
 
 

@@ -50,23 +50,15 @@ def folder_called(model: str | Path) -> Path:
     return BUNDLED_MODELS.get(called, Path(model))
 
 
-def fetch_model(
-    called: str,
-    *,
-    revision: str | None = None,
-    endpoint: str | None = None,
-    token: str | None = None,
-    cache: Path | None = None,
-) -> Path:
+def fetch_model(called: str, *, endpoint: str | None = None, cache: Path | None = None) -> Path:
     """Returns the folder of a model of a hub; fetched once a commit.
 
     A model that was fetched by the full number of its commit needs no network again.
 
     Args:
-        called: ``user/name``, with ``hf://`` or without, with ``@revision`` or without.
-        revision: a branch, tag or commit; by default the newest of the main branch.
+        called: ``user/name``, with ``hf://`` or without; ``@revision``, a branch, tag or commit,
+            may follow, else it is the newest of the main branch.
         endpoint: the hub's address; by default that of the environment (``HF_ENDPOINT``).
-        token: by default that of the environment or of a login.
         cache: where models are kept; by default ``treeviews`` beside huggingface_hub's own.
 
     Raises:
@@ -74,14 +66,13 @@ def fetch_model(
         ValueError: no such model or revision there, the hub is not reached, or what it gave is no
             whole model.
     """
-    repo, named = _parsed(called)
-    revision = revision or named
+    repo, revision = _parsed(called)
     base = (cache or _default_cache()) / repo.replace("/", "--")
     if revision and _COMMIT.fullmatch(revision) and (base / revision).is_dir():
         return base / revision
     hub = _library()
     with _told(repo, revision):
-        api = hub.HfApi(endpoint=endpoint, token=token)
+        api = hub.HfApi(endpoint=endpoint)
         info = api.model_info(repo, revision=revision)
     commit = str(info.sha)
     if not _COMMIT.fullmatch(commit):
@@ -116,9 +107,7 @@ def upload_folder(
     repo: str,
     *,
     private: bool = False,
-    message: str = "A model of Treeviews",
     endpoint: str | None = None,
-    token: str | None = None,
 ) -> str:
     """Puts a folder on a hub, as one commit; returns the commit.
 
@@ -135,13 +124,13 @@ def upload_folder(
         raise ValueError(f"{repo}@{revision}: a push makes a commit of its own; leave out @…")
     hub = _library()
     with _told(repo, None):
-        api = hub.HfApi(endpoint=endpoint, token=token)
+        api = hub.HfApi(endpoint=endpoint)
         api.create_repo(repo, private=private, exist_ok=True)
         try:
             api.upload_folder(
                 repo_id=repo,
                 folder_path=folder,
-                commit_message=message,
+                commit_message="A model of Treeviews",
                 allow_patterns=list(TAKEN),
             )
         except ValueError as error:

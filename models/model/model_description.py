@@ -5,7 +5,6 @@ Loads no torch: ``model.json`` alone is read.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
@@ -28,8 +27,6 @@ from pipeline.base.mistakes import did_you_mean
 from pipeline.base.refusal import shortened
 from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
 from pipeline.shards.manifests import read_dataset_manifest
-
-logger = logging.getLogger(__name__)
 
 WEIGHTS_FILE = "model.safetensors"
 MODEL_FILE = "model.json"
@@ -99,7 +96,7 @@ class ModelDescription(Config):
     corpus: Mapping[str, Path] = field(default_factory=dict)
     """Stage -> folder in training."""
     parsers: Mapping[str, ParserRecord] = field(default_factory=dict)
-    """Parse stage -> parser; empty in models made before parsers were recorded."""
+    """Parse stage that the views read -> parser."""
     made: Mapping[str, str] = field(default_factory=dict)
     """What it was made with: releases of libraries, the commit if there was one."""
     licence: str = ""
@@ -243,54 +240,37 @@ def checksum_of_weights(checksum: str) -> str:
     return checksum.partition("-")[0]
 
 
-def recorded_parsers(
-    description: ModelDescription, stages: list[str]
-) -> dict[str, ParserRecord | None]:
+def recorded_parsers(description: ModelDescription, stages: list[str]) -> dict[str, ParserRecord]:
     """Returns what a model's description knows of the parsers of these stages.
-
-    A model made before parsers were recorded has them from its corpus; None if that is gone or
-    names none.
 
     Args:
         description: see `read_model_description`.
+
+    Raises:
+        ValueError: it names none of a stage.
     """
-    records: dict[str, ParserRecord | None] = {}
+    records = {}
     for stage in stages:
-        if (record := description.parsers.get(stage)) is not None:
-            weights = checksum_of_weights(record.checksum)
-            records[stage] = replace(record, checksum=weights)
-            continue
-        folder = description.corpus.get(stage)
-        try:
-            found = {} if folder is None else parsers_of_corpus({stage: folder}, {})
-        except (FileNotFoundError, ValueError) as error:
-            logger.warning("parser of %s: not to be had from the corpus: %s", stage, error)
-            found = {}
-        records[stage] = found.get(stage)
+        if (record := description.parsers.get(stage)) is None:
+            raise ValueError(
+                f"the model does not say which parser made its {stage}; train it again"
+            )
+        records[stage] = replace(record, checksum=checksum_of_weights(record.checksum))
     return records
 
 
-def find_parser(stage: str, record: ParserRecord | None, given: Path | None) -> Path:
+def find_parser(stage: str, record: ParserRecord, given: Path | None) -> Path:
     """Returns the folder of the parser that a stage needs, its checksum verified.
 
     Looked for where the user says, else where it lay in training, else among those that ship.
 
     Args:
-        record: None if it is not known which parser that is; then only ``given`` will do.
         given: where the user says it lies.
 
     Raises:
         ValueError: no such folder, or another parser; names the argument that helps.
     """
     option, shipped = OPTION_OF_STAGE[stage], shipped_parsers(stage)
-    if record is None:
-        if given is None:
-            raise ValueError(
-                f"the model does not say which parser made its {stage}: it was trained before "
-                f"parsers were recorded and its corpus is gone; give {option}=FOLDER"
-            )
-        logger.warning("%s: taken as given; the model names no checksum to compare", given)
-        return parser_folder(given)
     if given is not None:
         candidates = [parser_folder(given)]
     else:

@@ -1,6 +1,5 @@
 """How alike vectors are: their cosine, all against all or pair by pair.
 
-What comes as torch's tensors is answered in such, on their device; all else as numpy's arrays.
 A vector of zeros, such as that of a sentence that could not be taken, is like nothing: its
 cosines are 0.
 
@@ -9,13 +8,10 @@ Legend: n and m vectors, d their width.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 FloatArray = npt.NDArray[np.float32]
 
@@ -34,13 +30,7 @@ def normalized(vectors: FloatArray) -> FloatArray:
     return (scaled / np.where(lengths > 0, lengths, 1)).astype(np.float32, copy=False)
 
 
-@overload
-def similarity(a: Tensor, b: Any = None) -> Tensor: ...
-@overload
-def similarity(a: Any, b: Tensor) -> Tensor: ...
-@overload
-def similarity(a: npt.ArrayLike, b: npt.ArrayLike | None = None) -> FloatArray: ...
-def similarity(a: Any, b: Any = None) -> Any:
+def similarity(a: Any, b: Any = None) -> FloatArray:
     """Returns the cosine of each vector of one list with each of another, float32 [n, m].
 
     Args:
@@ -51,16 +41,11 @@ def similarity(a: Any, b: Any = None) -> Any:
         ValueError: they are no vectors of numbers, or of different widths.
     """
     first, second = _two_of_length_1(a, a if b is None else b)
-    return (first @ second.T).clip(-1, 1)
+    cosines: FloatArray = (first @ second.T).clip(-1, 1)
+    return cosines
 
 
-@overload
-def similarity_pairwise(a: Tensor, b: Any) -> Tensor: ...
-@overload
-def similarity_pairwise(a: Any, b: Tensor) -> Tensor: ...
-@overload
-def similarity_pairwise(a: npt.ArrayLike, b: npt.ArrayLike) -> FloatArray: ...
-def similarity_pairwise(a: Any, b: Any) -> Any:
+def similarity_pairwise(a: Any, b: Any) -> FloatArray:
     """Returns the cosine of each vector with the one at its place in the other list, float32 [n].
 
     Args:
@@ -76,34 +61,23 @@ def similarity_pairwise(a: Any, b: Any) -> Any:
             f"pairs need as many vectors on both sides, got {len(first)} and {len(second)}; "
             "similarity compares all with all"
         )
-    return (first * second).sum(-1).clip(-1, 1)
+    cosines: FloatArray = (first * second).sum(-1).clip(-1, 1)
+    return cosines
 
 
-def _two_of_length_1(a: Any, b: Any) -> tuple[Any, Any]:
-    """Returns both lists as float32 at length 1, tensors on one device if either is one.
+def _two_of_length_1(a: Any, b: Any) -> tuple[FloatArray, FloatArray]:
+    """Returns both lists as float32 at length 1.
 
     Raises:
         ValueError: a list is none of vectors, or their widths differ.
     """
-    if is_tensor(a) or is_tensor(b):
-        import torch
-
-        device = (a if is_tensor(a) else b).device
-        tensors = [_matrix(torch.as_tensor(each, device=device).float()) for each in (a, b)]
-        _check_widths(*tensors)
-        return _tensor_of_length_1(tensors[0]), _tensor_of_length_1(tensors[1])
     first, second = matrix_of(a), matrix_of(b)
-    _check_widths(first, second)
+    if first.shape[1] != second.shape[1]:
+        raise ValueError(
+            f"vectors of {first.shape[1]} numbers cannot be compared with such of "
+            f"{second.shape[1]}: encode both with the same encoder"
+        )
     return normalized(first), normalized(second)
-
-
-def _tensor_of_length_1(vectors: Tensor) -> Tensor:
-    """Does with a tensor what `normalized` does with an array."""
-    most = vectors.abs().amax(dim=1, keepdim=True)
-    scaled = vectors / most.where(most > 0, 1)
-    lengths = scaled.norm(dim=1, keepdim=True)
-    normed: Tensor = scaled / lengths.where(lengths > 0, 1)
-    return normed
 
 
 def matrix_of(value: Any) -> FloatArray:
@@ -118,21 +92,8 @@ def matrix_of(value: Any) -> FloatArray:
         array = np.asarray(value).astype(np.float32, copy=False)
     except (TypeError, ValueError) as error:
         raise ValueError(f"give vectors of numbers, not {type(value).__name__}") from error
-    matrix: FloatArray = _matrix(array)
-    return matrix
-
-
-def _matrix(array: Any) -> Any:
     if array.ndim == 1 and len(array):
         return array[None]
     if array.ndim != 2:
         raise ValueError(f"give vectors [n, d], not an array of shape {list(array.shape)}")
     return array
-
-
-def _check_widths(first: Any, second: Any) -> None:
-    if first.shape[1] != second.shape[1]:
-        raise ValueError(
-            f"vectors of {first.shape[1]} numbers cannot be compared with such of "
-            f"{second.shape[1]}: encode both with the same encoder"
-        )

@@ -30,8 +30,6 @@ _BROKEN = "broken-"
 
 _MODEL = "model."
 _OPTIMISER = "optimiser."
-_RANDOM = "random.cpu"
-_RANDOM_CUDA = "random.cuda"
 
 
 class BrokenCheckpointError(ValueError):
@@ -45,7 +43,7 @@ class Checkpoint:
     step: int
     """Steps done; also the data cursor, see `TrainingBatches`."""
     tensors: dict[str, Tensor]
-    """Weights, optimiser state and random states; see `capture`."""
+    """Weights and optimiser state; see `capture`."""
     state: dict[str, Any]
     """Whatever else the trainer keeps, as JSON."""
 
@@ -192,19 +190,15 @@ def _naming_damage(checkpoint: Path) -> Iterator[None]:
 
 
 def capture(model: nn.Module, optimisers: Sequence[torch.optim.Optimizer]) -> dict[str, Tensor]:
-    """Returns copies, on the CPU, of weights, the optimisers' state and random states.
+    """Returns copies, on the CPU, of weights and the optimisers' state.
 
-    A training seeds anew at every step, so it would go on alike without the random states; they
-    are kept for whatever else may draw.
+    Random states are none of them: a training seeds anew at every step.
     """
     tensors = {_MODEL + name: value for name, value in model.state_dict().items()}
     for place, optimiser in enumerate(optimisers):
         for index, values in optimiser.state_dict()["state"].items():
             prefix = f"{_OPTIMISER}{place}.{index}."
             tensors.update({f"{prefix}{name}": value for name, value in values.items()})
-    tensors[_RANDOM] = torch.get_rng_state()
-    if torch.cuda.is_available():
-        tensors[_RANDOM_CUDA] = torch.cuda.get_rng_state()
     return {name: value.detach().cpu().clone() for name, value in tensors.items()}
 
 
@@ -221,9 +215,6 @@ def restore(
             state.setdefault(int(index), {})[name] = value
         groups = optimiser.state_dict()["param_groups"]
         optimiser.load_state_dict({"state": state, "param_groups": groups})
-    torch.set_rng_state(tensors[_RANDOM])
-    if _RANDOM_CUDA in tensors and torch.cuda.is_available():
-        torch.cuda.set_rng_state(tensors[_RANDOM_CUDA])
 
 
 def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -241,33 +232,31 @@ class BestModel:
         self,
         folder: Path,
         *,
-        save: Callable[[Path], None] | None,
+        save: Callable[[Path], None],
         record: Mapping[str, Any] | None = None,
     ) -> None:
         """Goes on from what a checkpoint knew.
 
         Args:
             folder: where the model's folder stands.
-            save: writes the present weights into a folder; None only remembers the measurement.
+            save: writes the present weights into a folder.
             record: the best held-out record so far.
 
         Raises:
-            ValueError: its model is wanted, but was not kept or is gone.
+            ValueError: its model is gone.
         """
         self.record = None if record is None else dict(record)
         self._folder = folder
         self._save = save
         if self.path is not None and not self.path.is_dir():
             raise ValueError(
-                f"{self.path}: the best model so far is not there, as when keep_best was false; "
-                "set keep_best to false to go on without it, or delete the model folder to train "
-                "anew"
+                f"{self.path}: the best model so far is gone; delete the model folder to train anew"
             )
 
     @property
     def path(self) -> Path | None:
-        """The folder of the best model; None if none is kept."""
-        return None if self._save is None else self._path_of(self.record)
+        """The folder of the best model; None before the first."""
+        return self._path_of(self.record)
 
     def _path_of(self, record: Mapping[str, Any] | None) -> Path | None:
         return None if record is None else self._folder / f"{_BEST}{record['step']:010d}"
@@ -283,7 +272,7 @@ class BestModel:
         if self.record is not None and not record["loss"] < self.record["loss"]:
             return False
         self.record = dict(record)
-        if self._save is not None and self.path is not None:
+        if self.path is not None:
             self.path.mkdir(parents=True, exist_ok=True)
             self._save(self.path)
         return True

@@ -1,19 +1,15 @@
-"""The files of a training under way, kept in step: metrics, checkpoints, the corpus' survey."""
+"""The files of a training under way, kept in step: metrics and checkpoints."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from torch import Tensor
 
-from models.corpus.parsed_corpus import CorpusSurvey, ParsedCorpus
 from models.model.ranks import Ranks
 from models.training.checkpoints import (
     BestModel,
@@ -28,15 +24,10 @@ from models.training.checkpoints import (
 )
 from models.training.job import RunSettings
 from models.training.logs import METRICS_FILE, MetricsLog
-from models.words.word_vectors import Coverage
-from pipeline.base.atomic_files import write_bytes_atomically
-from pipeline.base.json_files import check_file, read_json, write_sealed_json
 
 logger = logging.getLogger(__name__)
 
 CHECKPOINTS_FOLDER = "checkpoints"
-SURVEY_FILE = "survey.json"
-COUNTS_FILE = "word-counts.npy"
 
 
 def open_checkpoint(out: Path, identity: str, ranks: Ranks) -> Checkpoint | None:
@@ -85,12 +76,12 @@ class TrainingFolder:
         identity: str,
         settings: RunSettings,
         checkpoint: Checkpoint | None,
-        save_best: Callable[[Path], None] | None,
+        save_best: Callable[[Path], None],
     ) -> None:
         """Cuts the metrics back to the checkpoint; without one they start anew.
 
         Args:
-            save_best: writes the present weights as a model folder; None keeps no best model.
+            save_best: writes the present weights as a model folder.
 
         Raises:
             ValueError: the metrics or the best model do not fit the checkpoint.
@@ -130,54 +121,3 @@ class TrainingFolder:
     def close(self) -> None:
         """Closes the metrics."""
         self._metrics.close()
-
-
-def surveyed(corpus: ParsedCorpus, folder: Path, identity: str, ranks: Ranks) -> CorpusSurvey:
-    """Returns the corpus' survey on every rank: made once, by the first, and kept for the next run.
-
-    Args:
-        folder: where `keep_survey` has put it, or not.
-        identity: digest of all that determines the result; a survey of another is not used.
-    """
-    survey = None
-    if ranks.is_first:
-        survey = _kept_survey(folder, identity) or corpus.survey()
-    survey = ranks.agreed(survey)
-    assert survey is not None, "the first rank has made it"
-    return survey
-
-
-def keep_survey(survey: CorpusSurvey, folder: Path, identity: str) -> None:
-    """Writes a survey for the next run, what marks it last."""
-    folder.mkdir(parents=True, exist_ok=True)
-    counts = BytesIO()
-    np.save(counts, survey.word_counts, allow_pickle=False)
-    write_bytes_atomically(folder / COUNTS_FILE, counts.getvalue())
-    content = {
-        "identity": identity,
-        "rows": survey.rows,
-        "skipped": survey.skipped,
-        "coverage": asdict(survey.coverage),
-    }
-    write_sealed_json(folder / SURVEY_FILE, content, [folder / COUNTS_FILE])
-
-
-def _kept_survey(folder: Path, identity: str) -> CorpusSurvey | None:
-    """Returns the survey that stands there; None where it is another training's or damaged."""
-    path, counts, remedy = folder / SURVEY_FILE, folder / COUNTS_FILE, "it is made again"
-    if not path.is_file():
-        return None
-    try:
-        value: dict[str, Any] = read_json(path, remedy=remedy)
-        if value["identity"] != identity:
-            return None
-        check_file(counts, value, remedy)
-        return CorpusSurvey(
-            rows=tuple(value["rows"]),
-            skipped=value["skipped"],
-            coverage=Coverage(**value["coverage"]),
-            word_counts=np.load(counts, allow_pickle=False),
-        )
-    except (OSError, ValueError, KeyError, TypeError, EOFError) as error:
-        logger.warning("%s: a broken survey: %s", path, error)
-        return None

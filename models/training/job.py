@@ -45,8 +45,6 @@ class RunSettings(Config):
     checkpoint_every_steps: Annotated[int | None, at_least(1)] = None
     """Checkpoints also at every multiple of so many steps."""
     keep_checkpoints: Count = 2
-    keep_best: bool = True
-    """Whether the weights of the lowest held-out loss are kept beside the last ones."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,6 @@ logger = logging.getLogger(__name__)
 METRICS_FILE = "metrics.jsonl"
 SUMMARY_FILE = "summary.json"
 """Written last, so it marks a training complete."""
-_RESULT = ("model.safetensors", "model.json")
-"""What a summary of an earlier release, which lists no files, is the summary of."""
 SMOOTHING = 0.05
 """Weight of the last step in the speed from which the time left is told."""
 
@@ -46,8 +44,7 @@ def finished_summary(out: Path, identity: str | None = None) -> dict[str, Any] |
             f"{out}: holds another finished training (other settings, corpus or word vectors); "
             "give another folder"
         )
-    listed = summary.get(FILES, _RESULT)
-    if lost := [name for name in listed if not (out / name).is_file()]:
+    if lost := [name for name in summary.get(FILES, ()) if not (out / name).is_file()]:
         logger.warning("%s: %s is gone; the training is run again", out, ", ".join(lost))
         return None
     return summary

@@ -84,14 +84,12 @@ class TrainingLoop:
     def _open_folder(
         self, out: Path, provenance: Provenance, checkpoint: Checkpoint | None
     ) -> TrainingFolder:
-        keeps_best = self._settings.keep_best or self.config.keep == "best"
-        save_best = partial(save_model, model=self.model, origin=provenance.origin)
         return TrainingFolder(
             out,
             identity=provenance.identity,
             settings=self._settings,
             checkpoint=checkpoint,
-            save_best=save_best if keeps_best else None,
+            save_best=partial(save_model, model=self.model, origin=provenance.origin),
         )
 
     def _set_up_products(self, checkpoint: Checkpoint | None) -> GemmBackend:

@@ -23,7 +23,7 @@ from models.model.ranks import ALONE, Ranks
 from models.model.release import made_with
 from models.model.sentence_model import SentenceModel, build_model
 from models.training.batches import TrainingBatches, num_batches
-from models.training.folder import CHECKPOINTS_FOLDER, keep_survey, surveyed
+from models.training.folder import CHECKPOINTS_FOLDER
 from models.training.job import Provenance, TrainingJob
 from models.training.logs import METRICS_FILE, SUMMARY_FILE, finished_summary, metrics_of
 from models.training.loop import TrainingData, TrainingLoop
@@ -89,7 +89,7 @@ def _train(
         (job.out / SUMMARY_FILE).unlink(missing_ok=True)
     model = build_model(job.config, vectors, job.config.seed)
     report(0.0, "counting the sentences to train on")
-    survey = _survey(job, model.vectors, provenance.identity, ranks)
+    survey = _survey(job, model.vectors, ranks)
     model.set_word_counts(survey.word_counts)
     data = _data(job, model.vectors, survey)
     run = TrainingLoop(model, data, job.out, provenance, settings=job.settings, ranks=ranks)
@@ -97,18 +97,18 @@ def _train(
     _finish(run, survey, job, provenance)
 
 
-def _survey(job: TrainingJob, vectors: WordVectors, identity: str, ranks: Ranks) -> CorpusSurvey:
+def _survey(job: TrainingJob, vectors: WordVectors, ranks: Ranks) -> CorpusSurvey:
     """Returns the count of the sentences to train on, and makes the model's folder with it.
 
     Raises:
         ValueError: there are none.
     """
-    checkpoints = job.out / CHECKPOINTS_FOLDER
-    survey = surveyed(job.part("train", vectors), checkpoints, identity, ranks)
+    survey = ranks.agreed(job.part("train", vectors).survey() if ranks.is_first else None)
+    assert survey is not None, "the first rank has made it"
     if not any(num_batches(count, job.config.batch_size) for count in survey.rows):
         raise ValueError(_nothing_to_train(job.corpus, survey))
     if ranks.is_first:
-        keep_survey(survey, checkpoints, identity)
+        (job.out / CHECKPOINTS_FOLDER).mkdir(parents=True, exist_ok=True)
     return survey
 
 

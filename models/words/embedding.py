@@ -130,15 +130,6 @@ class WordEmbedding(nn.Module):
                 raise ValueError("the weights of words must be above 0")
         self.register_buffer("weights", weights, persistent=False)
 
-    @classmethod
-    def frozen(cls, vectors: Tensor, *, scale: float = 1.0) -> WordEmbedding:
-        """Returns frozen vectors [V, E], all multiplied by one constant.
-
-        Raises:
-            ValueError: see `WordEmbedding`.
-        """
-        return cls(vectors, trained=False, scale=scale)
-
     @property
     def word_size(self) -> int:
         """E."""

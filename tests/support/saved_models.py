@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,14 @@ import torch
 
 from models.config.training_config import TrainingConfig
 from models.config.training_presets import preset
+from models.config.views import needed_stages
 from models.corpus.parsed_corpus import ParsedCorpus
 from models.model.model_folder import save_model
 from models.model.sentence_model import SentenceModel, SentenceViews, batch_of, build_model
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
+from pipeline.base.bundled import BUNDLED_PARSERS
+from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
 
 
 def random_model(config: TrainingConfig, vectors: WordVectors, seed: int) -> SentenceModel:
@@ -39,14 +43,24 @@ def encoded_one_by_one(
     return rows, dict(zip(views.names, matrices, strict=True))
 
 
-def write_model(folder: Path, vectors: Path, *, seed: int = 0, **changes: Any) -> Path:
+def write_model(
+    folder: Path,
+    vectors: Path,
+    *,
+    seed: int = 0,
+    parsers: Mapping[str, Path] = BUNDLED_PARSERS,
+    **changes: Any,
+) -> Path:
     """Writes a model of the laptop's preset with some fields changed; returns its folder."""
     words = load_word_vectors(vectors)
     model = random_model(preset("laptop", **{"hidden_size": 6, **changes}), words, seed)
     folder.mkdir(parents=True)
-    save_model(
-        folder, model, {"vectors": {"path": str(vectors.absolute()), "checksum": words.checksum}}
-    )
+    recorded = {
+        stage: {"name": stage, "checksum": checksum_of_parser_folder(parsers[stage])}
+        for stage in needed_stages(model.config.views)
+    }
+    place = {"path": str(vectors.absolute()), "checksum": words.checksum}
+    save_model(folder, model, {"vectors": place, "parsers": recorded})
     return folder
 
 

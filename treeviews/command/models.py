@@ -165,13 +165,12 @@ def push(
 
 
 def fetch(
-    repo: _RepoArgument,
-    revision: Annotated[
-        str | None, typer.Option(help="Branch, tag or commit; by default the newest.")
-    ] = None,
+    repo: Annotated[
+        str, typer.Argument(metavar="USER/NAME[@REVISION]", help="Branch, tag or commit, or none.")
+    ],
     endpoint: _EndpointOption = None,
 ) -> None:
     """Fetch a model of a hub, verified, and print its folder: models fetch USER/NAME."""
     from models.model.hub import fetch_model
 
-    print(fetch_model(repo, revision=revision, endpoint=endpoint))
+    print(fetch_model(repo, endpoint=endpoint))

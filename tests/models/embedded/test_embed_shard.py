@@ -99,7 +99,8 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     write_chain_parser(folder / "chain")
     parse(folder)
     vectors = write_vectors(folder / "vectors")
-    write_model(folder / "trees", vectors, views=("DEP", "SEQ"))
+    chain = {"dependencies": folder / "chain"}
+    write_model(folder / "trees", vectors, views=("DEP", "SEQ"), parsers=chain)
     write_model(folder / "words", vectors, views=("SEQ", "LIN"), seed=4)
     return Corpus(folder)
 

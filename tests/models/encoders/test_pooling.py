@@ -210,7 +210,7 @@ def pair(precision: Precision = "float32") -> MultiViewEncoder:
     vectors = torch.randn(NUM_WORDS, WORD_SIZE)
     vectors[0] = 0
     config = TrainingConfig(hidden_size=HIDDEN_SIZE, precision=precision)
-    return MultiViewEncoder(config, [WordEmbedding.frozen(vectors)]).eval()
+    return MultiViewEncoder(config, [WordEmbedding(vectors, trained=False)]).eval()
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])

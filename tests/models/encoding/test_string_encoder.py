@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 import models
 from models.encoding.string_encoder import StringEncoder
@@ -72,13 +71,6 @@ def test_zeros_stay_zeros(english: Any) -> None:
     assert found[1].any()
 
 
-def test_tensors_hold_the_same_numbers(encoder: StringEncoder) -> None:
-    found = encoder.encode(SENTENCES, convert_to="torch")
-    assert isinstance(found, torch.Tensor)
-    np.testing.assert_array_equal(found.numpy(), encoder.encode(SENTENCES))
-    assert encoder.encode("It rains.", convert_to="torch").ndim == 1
-
-
 def test_the_size_of_batches_changes_only_rounding(encoder: StringEncoder) -> None:
     found = encoder.encode(SENTENCES, batch_size=1)
     np.testing.assert_allclose(found, encoder.encode(SENTENCES), atol=1e-5)
@@ -106,7 +98,6 @@ def test_embeddings_are_compared(encoder: StringEncoder) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"convert_to": "jax"}, "convert_to must be one of numpy, torch, got 'jax'"),
         ({"batch_size": 0}, "batch_size must be at least 1, got 0"),
         ({"pooling": ["sum"]}, "pooling must name one or several of last"),
     ],

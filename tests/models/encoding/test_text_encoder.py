@@ -237,20 +237,6 @@ def test_another_parser_is_refused(run: Run, tmp_path: Path) -> None:
         models.load(changed, dependency_parser=BUNDLED_PARSERS["dependencies"])
 
 
-def test_without_record_and_corpus_the_parser_must_be_given(run: Run, tmp_path: Path) -> None:
-    gone = {stage: str(tmp_path / "gone") for stage in ("sentences", *STAGES)}
-    old = run.copy_of_model(tmp_path / "m", parsers=None, corpus=gone)
-
-    with pytest.raises(ValueError, match=r"before parsers were recorded .* give dependency"):
-        models.load(old)
-    given = models.load(
-        old,
-        dependency_parser=BUNDLED_PARSERS["dependencies"],
-        constituency_parser=BUNDLED_PARSERS["constituents"],
-    )
-    assert given.encode(["The cat."]).shape == (1, 10)
-
-
 def described(parser: dict[str, str | None]) -> ModelDescription:
     return ModelDescription(
         config=preset("laptop"),

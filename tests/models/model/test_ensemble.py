@@ -237,7 +237,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
 
 
 def test_it_goes_by_a_hub(server: HubServer, members: tuple[Path, Path], tmp_path: Path) -> None:
-    push_model(joined(*members), "me/both", endpoint=server.address, token="t")
+    push_model(joined(*members), "me/both", endpoint=server.address)
     found = fetch_model("me/both", endpoint=server.address, cache=tmp_path / "cache")
     np.testing.assert_array_equal(models.load(found).encode(SENTENCES), side_by_side(members))
 

@@ -24,6 +24,7 @@ SENTENCES = ["the cat sees the dog"]
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[HubServer]:
     monkeypatch.setenv("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    monkeypatch.setenv("HF_TOKEN", "hf_secret")
     with hub() as server:
         yield server
 
@@ -35,7 +36,7 @@ def folder(tmp_path: Path) -> Path:
 
 def pushed(server: HubServer, folder: Path, **options: str) -> str:
     chosen = ExportOptions(**options)  # type: ignore[arg-type]
-    return push_model(folder, "me/it", chosen, endpoint=server.address, token="hf_secret")
+    return push_model(folder, "me/it", chosen, endpoint=server.address)
 
 
 def fetched(server: HubServer, tmp_path: Path, called: str = "hf://me/it") -> Path:
@@ -131,7 +132,7 @@ def test_the_command_pushes_and_fetches(
     assert subcommand("models", "push")([str(folder), "me/it", "--private", *at]) == 0
     commit = capsys.readouterr().out.strip()
     assert server.repositories["me/it"].private
-    assert subcommand("models", "fetch")(["me/it", "--revision", commit, *at]) == 0
+    assert subcommand("models", "fetch")([f"me/it@{commit}", *at]) == 0
     fetched = capsys.readouterr().out.strip()
     assert Path(fetched) == tmp_path / "home" / "treeviews" / "me--it" / commit
     assert models.load(f"hf://me/it@{commit}").digest == models.load(folder).digest

@@ -25,7 +25,7 @@ def make_vectors() -> torch.Tensor:
 
 def make_pair(*views: str) -> MultiViewEncoder:
     torch.manual_seed(0)
-    return MultiViewEncoder(config_of(*views), [WordEmbedding.frozen(make_vectors())])
+    return MultiViewEncoder(config_of(*views), [WordEmbedding(make_vectors(), trained=False)])
 
 
 def config_of(*views: str) -> TrainingConfig:
@@ -71,7 +71,7 @@ def test_frozen_vectors_are_neither_trained_nor_saved() -> None:
 
 def test_a_saved_pair_is_restored_exactly() -> None:
     model = make_pair("DEP", "CONST")
-    embedding = WordEmbedding.frozen(make_vectors())
+    embedding = WordEmbedding(make_vectors(), trained=False)
     restored = MultiViewEncoder(config_of(*model.views), [embedding])
 
     restored.load_state_dict(model.state_dict())
@@ -104,7 +104,7 @@ def test_trained_vectors_move_but_the_unknown_word_stays_zero() -> None:
 
 def test_frozen_half_precision_is_scaled_in_full_precision() -> None:
     half = make_vectors().half()
-    embedding = WordEmbedding.frozen(half, scale=0.3)
+    embedding = WordEmbedding(half, scale=0.3, trained=False)
 
     looked_up = embedding(torch.arange(1, V))
 
@@ -113,7 +113,7 @@ def test_frozen_half_precision_is_scaled_in_full_precision() -> None:
 
 
 def test_a_lookup_follows_the_module_to_float64() -> None:
-    embedding = WordEmbedding.frozen(make_vectors()).double()
+    embedding = WordEmbedding(make_vectors(), trained=False).double()
 
     assert embedding(torch.tensor([1])).dtype == torch.float64
 
@@ -128,4 +128,4 @@ def test_a_lookup_follows_the_module_to_float64() -> None:
 )
 def test_unfit_vectors_are_refused(vectors: torch.Tensor, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        WordEmbedding.frozen(vectors)
+        WordEmbedding(vectors, trained=False)

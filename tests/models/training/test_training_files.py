@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -58,8 +59,8 @@ def test_only_the_last_checkpoints_are_kept_and_unfinished_ones_removed(tmp_path
 
 
 def test_files_that_a_full_disk_left_unfinished_are_removed(tmp_path: Path) -> None:
-    (tmp_path / "word-counts.npy.host-1-ab.unfinished").write_bytes(b"half")
-    (tmp_path / "survey.json.host-1-ab.unfinished").symlink_to("survey.json")
+    (tmp_path / "state.json.host-1-ab.unfinished").write_bytes(b"half")
+    (tmp_path / "more.json.host-1-ab.unfinished").symlink_to("state.json")
 
     remove_unfinished(tmp_path)
 
@@ -205,7 +206,6 @@ def test_a_training_goes_on_from_the_checkpoint_before_and_ends_alike(
     last = checkpoint_folders(out / "checkpoints")[-1]
     (last / "state.json").unlink()
     (out / "checkpoints" / "word-counts.npy.host-1-ab.unfinished").write_bytes(b"half")
-    flip_a_bit(out / "checkpoints" / "word-counts.npy")
 
     run(data, out, settings=settings)
 
@@ -275,7 +275,7 @@ def test_the_best_weights_are_the_result_if_asked_for(
 ) -> None:
     config = replace(OVERFITTING, keep="best")
 
-    summary = run(data, tmp_path, config, settings=replace(SETTINGS, keep_best=False))
+    summary = run(data, tmp_path, config, settings=SETTINGS)
 
     assert summary["kept"] == "best"
     assert_same_weights(tmp_path, overfitted / "best")
@@ -349,11 +349,12 @@ def test_a_summary_of_a_wrong_shape_is_refused(tmp_path: Path, content: str, mes
         finished_summary(tmp_path)
 
 
-def test_a_best_model_that_was_not_kept_is_missed_at_the_start(data: Data, tmp_path: Path) -> None:
+def test_a_best_model_that_is_gone_is_missed_at_the_start(data: Data, tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
-        run(data, tmp_path, settings=replace(SETTINGS, keep_best=False), kill_at=1)
+        run(data, tmp_path, kill_at=1)
+    shutil.rmtree(tmp_path / "checkpoints" / "best-0000000000")
 
-    with pytest.raises(ValueError, match=r"best-0000000000: the best .* set keep_best to false"):
+    with pytest.raises(ValueError, match=r"best-0000000000: the best model so far is gone"):
         run(data, tmp_path)
 
 
@@ -396,18 +397,3 @@ def test_the_matrix_product_of_the_first_run_is_that_of_the_next(
 
     assert used == ["default", "default"]
     assert summary["gemm"] == "default"
-
-
-@pytest.mark.slow
-def test_a_resumed_training_counts_its_sentences_no_second_time(
-    data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    expected = run(data, tmp_path / "whole")
-    with pytest.raises(KeyboardInterrupt):
-        run(data, tmp_path / "killed", kill_at=2)
-
-    monkeypatch.setattr(ParsedCorpus, "survey", None)
-    summary = run(data, tmp_path / "killed")
-
-    for name in ("train_sentences", "skipped", "coverage", "steps"):
-        assert summary[name] == expected[name]
