@@ -19,9 +19,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(60)]
 
 BODY = b"".join(b"line %d of the file\n" % number for number in range(2_000))
 MOST_BYTES = 1 << 20
-CONFIG = DownloadConfig(
-    attempts=2, timeout_seconds=1.0, backoff_seconds=0.01, max_bytes=MOST_BYTES, pace_seconds=0.5
-)
+CONFIG = DownloadConfig(attempts=2, timeout_seconds=1.0, backoff_seconds=0.01, max_bytes=MOST_BYTES)
 OK = b"HTTP/1.1 200 OK\r\n"
 MANY = 1 << 12
 """Blocks; more than is read."""

@@ -17,8 +17,6 @@ from tests.support.small_stages import Grain
 from tests.support.stories import write_stories
 from treeviews.command import main
 
-pytestmark = pytest.mark.usefixtures("unhurried")
-
 
 @pytest.fixture
 def given(tmp_path: Path) -> dict[str, Any]:

@@ -9,11 +9,9 @@ import luigi
 import pytest
 from luigi.task_register import load_task
 
-from models.evaluation.tasks.declarations import DERIVED as DERIVED_TASKS
 from pipeline.base.bundled import BUNDLED_MODELS
 from tasks import (
     BuildProbing,
-    EvaluateEncoder,
     EvaluateTask,
     ParseDependencies,
     RunAll,
@@ -177,16 +175,6 @@ def test_a_baseline_on_derived_tasks_needs_no_training(
 
     assert {name: type(one) for name, one in task.requires().items()} == {"data": BuildProbing}
     assert longer.output().path == task.output().path
-
-
-def test_a_view_alone_waits_for_the_embeddings_of_the_whole(tmp_path: Path, text: Path) -> None:
-    base = {"work_folder": tmp_path, "source": "files", "paths": str(text)}
-    alone = {row.name: task for row, task in WriteReport(**base).rows}["view_0-DEP"]
-
-    whole = EvaluateEncoder(**base, derived=True)
-    assert alone.requires()["plain"].task_id == whole.task_id
-    assert "plain" not in whole.requires()
-    assert [task.task for task in alone.evaluations] == [task.name for task in DERIVED_TASKS]
 
 
 @pytest.mark.parametrize(
