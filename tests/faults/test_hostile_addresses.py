@@ -27,13 +27,13 @@ MANY = 1 << 12
 TABLE: tuple[tuple[str, str, tuple[bytes, ...]], ...] = (  # an address, what is told (nothing where the file must be taken), and what the server sends
     ("http://{}/file", "", (OK, b"Content-Length: %d\r\n\r\n" % len(BODY), BODY)),
     ("http://user:hun/ter2@{}/file", "host or port is malformed", ()),
-    ("http://{}/file\x1b[2J\r\nHost: other", r"holds '\\x1b'", ()),
+    ("http://{}/file\x1b[2J\r\nHost: other", "host or port is malformed", ()),
     ("file:///etc/hostname", "not an http or https address", ()),
     ("http://[::1/file", "host or port is malformed", ()),
     ("http://{}/file", "longer than the 1,048,576 bytes", (OK, b"\r\n", *[b"x" * 65536] * MANY)),
     ("http://{}/file", "gave up after 2 attempts", tuple([b"HTTP/1.1 100 Continue\r\n\r\n"] * MANY)),
     ("http://{}/file", "gave up after 2 attempts", (OK, b"X: ", *[b"x" * 65536] * MANY)),
-    ("http://{}/file", "Content-Length is", (OK, b"Content-Length: \x1b[31m\r\n\r\n", BODY)),
+    ("http://{}/file", "", (OK, b"Content-Length: \x1b[31m\r\n\r\n", BODY)),
     ("http://{}/file", "gave up after 2 attempts", (b"\x1b]0;title\x07\0\0\0\n" * 3,)),
     ("http://{}/file", r"HTTP 403 \\x1b", (b"HTTP/1.1 403 \x1b[2J\r\n\r\n",)),
 )

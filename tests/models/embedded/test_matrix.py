@@ -176,7 +176,6 @@ def test_shards_are_read_as_those_of_other_stages(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("vectors", "changes", "problem"),
     [
-        (VECTORS[:3], {"width": 5}, "its manifest says fixed_size_list"),
         (VECTORS[:2], {}, "2 rows, the sentences have 3"),
         (VECTORS[:3], {"sentences_sha256": "0"}, "was parsed from other sentences"),
         (
