@@ -144,8 +144,8 @@ def scores_in(folder: Path) -> Scores:
         means = {name: mean["value"] for name, mean in rows.items() if mean}
         return {"mean of the seeds": seeds["average"], **means} if seeds else means
     if (path := folder / "summary.json").is_file():
-        best = _read(path)["held_out"]["best"]
-        return {"held-out accuracy": 100 * best["accuracy"]}
+        best = (_read(path)["held_out"] or {}).get("best")
+        return {"held-out accuracy": 100 * best["accuracy"]} if best else {}
     for path in (folder / MANIFEST_NAME, folder / "sentences" / MANIFEST_NAME):
         if path.is_file() and "rows" in (manifest := _read(path)):
             return {"sentences": manifest["rows"]}
@@ -200,6 +200,8 @@ def _beside(first: Mapping[str, Any], second: Mapping[str, Any]) -> Difference:
 
 def _results(folder: Path) -> Iterator[TaskResult]:
     """Yields the results in a folder, or of the job that it is of."""
+    if (folder / MODEL_FILE).is_file():
+        return
     folders = [folder]
     if folder.parent.name == "jobs" and (folder / CONFIG_NAME).is_file():
         place = folder.parents[1] / "results"

@@ -137,7 +137,7 @@ class WriteReport(ReportParameters, SentEvalParameters, EncoderParameters, Artef
                 "it; give --held-out-unit block, or more documents"
             )
         # What is held out is near to the share that is asked for, and hardly ever twice as much.
-        most = sentences.most_sentences() * min(1.0, 2 * config.held_out_fraction)
+        most = sentences.most_sentences(config.min_tokens) * min(1.0, 2 * config.held_out_fraction)
         if most < sum(config.minimal_sizes.values()):
             raise ValueError(
                 "the text is too short for any probing task, each of which takes "

@@ -155,15 +155,19 @@ class SplitSentences(CorpusParameters, ShardStage):
         source = self.opened_source
         return source.paths if isinstance(source, TextFiles) else []
 
-    def most_sentences(self) -> float:
-        """Returns how many sentences there are at most, as far as that is known before a run."""
+    def most_sentences(self, tokens: int = 1) -> float:
+        """Returns how many sentences there are at most, as far as that is known before a run.
+
+        Args:
+            tokens: of a sentence, at least; shorter ones do not count.
+        """
         if (self.folder / self.marker).exists():
             return read_dataset_manifest(self.folder).rows
         most = float(self.limit or "inf")
         paths = self._known_files()
         if not paths or self.text_format in _PACKED or any(map(_is_packed, paths)):
             return most
-        return min(most, sum(path.stat().st_size for path in paths) / _LEAST_BYTES)
+        return min(most, sum(path.stat().st_size for path in paths) / (tokens * _LEAST_BYTES))
 
     def is_one_document(self) -> bool:
         """Returns whether the text is known to be one document."""

@@ -47,9 +47,12 @@ def ask(selection: Selection, sql: str) -> Answer:
     connection = _connected()
     with _named_mistakes():
         connection.execute(_view_of(selection))
+        kinds = [statement.type.name for statement in connection.extract_statements(sql)]
+        if kinds != ["SELECT"]:  # others may write files
+            raise ValueError(
+                f"no single query in {sql!r}; write one such as SELECT * FROM {TABLE} LIMIT 5"
+            )
         found = connection.execute(sql)
-    if found is None or found.description is None:
-        raise ValueError(f"no query in {sql!r}; write one such as SELECT * FROM {TABLE} LIMIT 5")
     return Answer([str(column[0]) for column in found.description], _rows(found))
 
 

@@ -139,7 +139,8 @@ def test_results_are_a_table_or_json_or_csv(printed: Any) -> None:
         ("SELEC 1", 'error: Parser Error: syntax error at or near "SELEC"'),
         ("SELECT token FROM corpus", 'error: Binder Error: Referenced column "token" not found'),
         ("SELECT CAST(document_id AS INT) FROM corpus", "error: Conversion Error: Could not"),
-        ("", "error: no query in ''"),
+        ("", "error: no single query in ''"),
+        ("COPY (SELECT 1) TO 'x.csv'", "error: no single query in"),
     ],
 )
 def test_wrong_sql_is_told_in_one_sentence_of_duckdb(printed: Any, sql: str, said: str) -> None:
