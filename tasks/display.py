@@ -33,6 +33,8 @@ SECONDS_BETWEEN_LINES = 60.0
 """Of a log, while no stage ends."""
 LONGEST_LINE = 120
 """Characters of a line of a log."""
+_LONGEST_NAME = 70
+"""Characters of a stage's name, so that a line has room for what came of it."""
 _LONGEST_TEXT = 700
 """Characters that a forked process sends at once: so few are written whole or not at all."""
 
@@ -110,7 +112,10 @@ class ShownRun:
         about = told_apart(list(self._planned.values()))
         for task_id, task in self._planned.items():
             called = f"{task.task_family} ({about[task]})" if about[task] else task.task_family
-            self._stages[task_id] = Stage(" ".join(told(called).split()), {task_id: 0.0})
+            called = " ".join(told(called).split())
+            if len(called) > _LONGEST_NAME:
+                called = f"{called[: _LONGEST_NAME - 1]}…"
+            self._stages[task_id] = Stage(called, {task_id: 0.0})
         self._bars.update(self._whole, total=self.num_stages)
         self._count(0)
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
+from pipeline.base.bundled import parser_folder
 from pipeline.base.refusal import Refusal
 from pipeline.parsers.adapters.base import Sentence, SentenceParser
 from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
@@ -29,15 +30,15 @@ class LazyParser:
 
         Args:
             stage: what it parses, ``dependencies`` or ``constituents``.
-            path: the parser's folder.
+            path: the parser's folder, or the name of one that ships.
             device: torch's name of where to parse; ``auto`` takes a GPU where there is one.
 
         Raises:
             ValueError: a file is missing.
         """
-        self.path = path
-        self.name = path.resolve().name
-        self.checksum = checksum_of_parser_folder(path)
+        self.path = parser_folder(path)
+        self.name = self.path.resolve().name
+        self.checksum = checksum_of_parser_folder(self.path)
         self._stage, self._device = stage, device
         self._process = os.getpid()
 

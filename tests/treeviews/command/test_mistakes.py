@@ -51,7 +51,7 @@ MISTAKES = {
     "option misspelt": mistake(*ENGLISH, "--poling", "mean", says=("--poling", "mean --pooling?")),
     "stage misspelt": mistake("run", "TrainEncodres", says=("mean TrainEncoders?",)),
     "parameter misspelt": mistake("run", "--viws", "DEP", says=("--viws", "mean --views?")),
-    "field as a parameter": mistake("run", "--width", "9", says=("--width", '{"hidden_size": …}')),
+    "field as a parameter": mistake("run", "--width", "9", says=("--width", "RunAll --help")),
     "parameter left out": mistake("run", "DownloadCorpus", says=("DownloadCorpus needs --url",)),
     "value of another kind": mistake("run", "--seed", "one", says=("--seed must be a whole",)),
     "setting of Luigi malformed": mistake("run", "--workers", "two", says=("--workers must be a",)),
@@ -95,7 +95,7 @@ MISTAKES = {
     ),
     # what else is read
     "parser misspelt": mistake(
-        "run", "--dependency-parser", TYPO_OF_PARSER, says=("no such folder", "mean /")
+        "run", "--dependency-parser", TYPO_OF_PARSER, says=("no such folder", "there ship dependency,")
     ),
     "parser unlike any": mistake(
         "run",
@@ -150,7 +150,7 @@ MISTAKES = {
     "no shard": mistake("inspect", "text.txt", says=("not named like a shard, such as",)),
     "nothing to look at": mistake("inspect", "nowhere", "-n", "3", says=("nowhere: no such file",)),
     "none for programs": mistake("inspect", "nowhere", "--json", says=("nowhere: no such file",)),
-    "a URL to look at": mistake("inspect", "s3://b/c", says=("copy each stage",)),
+    "a URL to look at": mistake("inspect", "s3://b/c", says=("copy the stages",)),
 }
 
 
