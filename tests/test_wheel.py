@@ -131,8 +131,8 @@ def test_run_encode_evaluate_and_inspect(
         "treeviews",
         "evaluate",
         *asked,
-        "--protocol-changes",
-        '{"num_folds": 3}',
+        "--folds",
+        "3",
         "--out",
         "scores",
     )

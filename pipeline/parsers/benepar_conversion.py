@@ -107,7 +107,9 @@ def convert_benepar_checkpoint(
         raise ValueError("the characters do not begin with benepar's five reserved ones")
     sizes = ChartModelConfig(**{ours: hparams[theirs] for ours, theirs in _SIZES.items()})
     vocabularies = ChartVocabularies(characters, labels, tags)
-    network = built_to_fit(lambda: build_chart_parser(sizes, vocabularies), tensors)
+    network = built_to_fit(
+        lambda: build_chart_parser(sizes, vocabularies), tensors, num_layers=sizes.num_layers
+    )
     model = ConstituencyModel(sizes, vocabularies, network)
     return save_constituency_model(folder, model, halved=False)
 

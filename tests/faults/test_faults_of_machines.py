@@ -45,8 +45,8 @@ STRIKES = (
     ("TrainWordVectors", "group", 1.5),
     ("ParseShard dependencies", "parent", 2.0),
     ("ParseShard constituents", "group", 2.0),
-    ("TrainEncoders", "parent", 3.0),
     ("BuildProbing", "group", 0.05),
+    ("TrainEncoders", "parent", 3.0),
     ("EvaluateEncoder", "child", 2.0),
 )
 """A stage, who is killed in it (see `struck_run`), and the most seconds from its beginning to that.

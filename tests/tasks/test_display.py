@@ -77,7 +77,7 @@ def test_a_terminal_shows_bars_with_rates_and_is_given_back(tmp_path: Path, work
     seen = on_terminal(tmp_path, "--seconds", "0.9", "--workers", workers)
     assert seen.code == 0
     assert seen.cursor_is_visible
-    assert any(line.startswith("MadeOfParts ") and " words/s" in line for line in seen.lines)
+    assert any(line.startswith("MadeOfParts ") and " sentences/s" in line for line in seen.lines)
     assert any(line.startswith("0 of 3 stages ") for line in seen.lines)
     assert max(map(len, seen.lines)) <= 80
     assert (

@@ -8,6 +8,7 @@ more bytes than their file has.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
 from typing import Any, TypeVar
 
 import torch
@@ -16,24 +17,34 @@ from torch.overrides import TorchFunctionMode
 
 ModuleT = TypeVar("ModuleT", bound=nn.Module)
 
+_SHOWN = 3
 
-def built_to_fit(build: Callable[[], ModuleT], tensors: Mapping[str, Tensor]) -> ModuleT:
+
+def built_to_fit(
+    build: Callable[[], ModuleT], tensors: Mapping[str, Tensor], *, num_layers: int = 0
+) -> ModuleT:
     """Returns a network with these weights, each of them and no other.
 
     Leaves torch's global generator as it was.
 
     Args:
         build: makes the network with any weights, on torch's default device.
+        num_layers: as many as it is asked to stack; each has a tensor of its own at least.
 
     Raises:
-        ValueError: a weight is missing, too many, or of another shape; names it.
+        ValueError: weights are missing, too many, or of other shapes; names some.
     """
+    check_layers(num_layers, tensors)
     with torch.random.fork_rng(devices=[]), _NoInitialValues():
         try:
             with torch.device("meta"):
                 wanted = {name: tuple(t.shape) for name, t in build().state_dict().items()}
-        except (RuntimeError, OverflowError, TypeError) as error:  # more than torch can count
-            raise ValueError(f"no network has these sizes ({error})") from error
+        except (
+            RuntimeError,
+            OverflowError,
+            TypeError,
+        ) as error:  # sizes beyond what torch can count
+            raise ValueError(f"no network has these sizes ({_first_line(error)})") from error
         _compare(wanted, tensors)
         network = build()
     network.load_state_dict(dict(tensors))
@@ -61,16 +72,57 @@ class _NoInitialValues(TorchFunctionMode):
         return func(*args, **named)
 
 
+def check_layers(num_layers: int, tensors: Mapping[str, Any]) -> None:
+    """Refuses more layers than there are tensors.
+
+    Raises:
+        ValueError: names both numbers.
+    """
+    if num_layers > len(tensors):
+        raise ValueError(
+            f"{num_layers:,} layers are asked for, and there are {len(tensors)} weights"
+        )
+
+
+def check_sizes(sizes: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
+    """Refuses sizes that no weight has, of networks that cannot be built without memory.
+
+    Raises:
+        ValueError: a size is larger than the weights in all dimensions; names it.
+    """
+    largest = max((max(tensor.shape, default=1) for tensor in tensors.values()), default=0)
+    for name, value in sizes.items():
+        if isinstance(value, int) and value > largest:
+            raise ValueError(f"{name} is {value:,}, and no weight is larger than {largest:,}")
+
+
 def _compare(wanted: Mapping[str, tuple[int, ...]], tensors: Mapping[str, Tensor]) -> None:
     """Refuses weights that are not those wanted.
 
     Raises:
-        ValueError: names the first that is missing, too many, or of another shape.
+        ValueError: names some that are missing, too many, or of another shape.
     """
-    found = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
-    for name in (*wanted, *found):
-        if found.get(name) != wanted.get(name):
-            raise ValueError(
-                f"the weights do not fit what is described: {name:.80} is "
-                f"{found.get(name, 'missing')} instead of {wanted.get(name, 'missing')}"
-            )
+    faults = [
+        (_some(name for name in wanted if name not in tensors), "missing"),
+        (_some(name for name in tensors if name not in wanted), "too many"),
+        (
+            _some(
+                f"{name} {list(tensors[name].shape)} instead of {list(shape)}"
+                for name, shape in wanted.items()
+                if name in tensors and tuple(tensors[name].shape) != shape
+            ),
+            "of another shape",
+        ),
+    ]
+    found = [f"{names} {what}" for names, what in faults if names]
+    if found:
+        raise ValueError(f"the weights do not fit what is described: {'; '.join(found)}")
+
+
+def _some(names: Iterable[str]) -> str:
+    shown = list(islice(iter(names), _SHOWN + 1))
+    return ", ".join(f"{name:.80}" for name in shown[:_SHOWN]) + ", …" * (len(shown) > _SHOWN)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0][:200]

@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
+from safetensors import safe_open
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedTokenizerBase
 
 from pipeline.base.inside import inside
 from pipeline.base.json_files import read_json
 from pipeline.base.refusal import shortened
+from pipeline.parsers.adapters.fitting import check_layers
 from pipeline.parsers.adapters.folder_files import TRANSFORMER_FOLDER
 from pipeline.parsers.adapters.parser_folder import (
     ParserModel,
@@ -100,7 +102,7 @@ def write_transformer_parser(
 def read_transformer_parser(
     folder: Path,
     kind: str,
-    build: Callable[[dict[str, Any], Path], ModelT],
+    build: Callable[[dict[str, Any], Mapping[str, Tensor], Path], ModelT],
     *,
     prefix: Callable[[ModelT], str],
     expected_checksum: str | None,
@@ -111,8 +113,9 @@ def read_transformer_parser(
 
     Args:
         kind: of parser that is wanted.
-        build: gives, of a description and the transformer's folder, a model whose transformer has
-            its weights; the others may be random.
+        build: gives, of a description, the weights that are to be given to it and the
+            transformer's folder, a model whose transformer has its weights; the others may be
+            random. No size of the description may be larger than those weights.
         prefix: gives, of a model, how the names of the transformer's weights begin.
         expected_checksum: where given, the folder must have exactly this checksum.
 
@@ -126,7 +129,7 @@ def read_transformer_parser(
     check_transformer(folder / TRANSFORMER_FOLDER)
     try:
         with torch.random.fork_rng(devices=[]):
-            model = build(config, folder / TRANSFORMER_FOLDER)
+            model = build(config, tensors, folder / TRANSFORMER_FOLDER)
         network, begins = model.network, prefix(model)
         own = {n: t for n, t in network.state_dict().items() if n.startswith(begins)}
         load_strictly(network, {**own, **tensors}, what="the model that parser.json describes")
@@ -159,8 +162,8 @@ def check_transformer(
         remedy: what a user does about a folder that is refused.
 
     Raises:
-        ValueError: it names code of its own, or a file outside; or its weights are in a pickle, or
-            missing. Names the file and the remedy.
+        ValueError: it names code of its own, a file outside, or more layers than it has weights;
+            or weights in a pickle. Names the file and the remedy.
     """
     for file in sorted(folder.rglob("*")):
         if file.suffix in _PICKLES:
@@ -171,12 +174,22 @@ def check_transformer(
         if (folder / name).is_file():
             _check_names(folder, read_json(folder / name, remedy=remedy), folder / name, remedy)
     try:
-        AutoConfig.from_pretrained(folder, trust_remote_code=False)
+        config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
+        check_layers(int(getattr(config, "num_hidden_layers", 0)), _weights_of(folder))
     except Exception as error:  # of transformers, for whatever its files may say
         reason = f"{type(error).__name__}: {str(error).partition(chr(10))[0][:200]}"
         raise ValueError(
             f"{folder}: no transformer that can be read ({reason}); {remedy}"
         ) from error
+
+
+def _weights_of(folder: Path) -> dict[str, Any]:
+    """Returns a transformer's weights by their names, whatever is known of them."""
+    if (folder / _INDEX).is_file():
+        named: dict[str, Any] = read_json(folder / _INDEX, remedy="")["weight_map"]
+        return named
+    with safe_open(folder / _WEIGHTS, "pt") as stored:
+        return dict.fromkeys(stored.keys())
 
 
 def _check_names(folder: Path, value: Any, file: Path, remedy: str) -> None:

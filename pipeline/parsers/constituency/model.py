@@ -212,7 +212,9 @@ def load_constituency_model(
             list(entries.characters), list(entries.labels), list(entries.tags)
         )
         build = BareChartNetwork if bare else build_chart_parser
-        network = built_to_fit(lambda: build(config, vocabularies), tensors)
+        network = built_to_fit(
+            lambda: build(config, vocabularies), tensors, num_layers=config.num_layers
+        )
     except ValueError as error:
         raise ValueError(
             f"{path / DESCRIPTION_NAME}: does not describe the weights beside it ({error}); "

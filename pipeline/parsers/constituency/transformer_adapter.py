@@ -25,6 +25,7 @@ from pipeline.base.refusal import Refusal
 from pipeline.parsers.adapters.adapter import BatchedParser
 from pipeline.parsers.adapters.base import Sentence
 from pipeline.parsers.adapters.device import products_in
+from pipeline.parsers.adapters.fitting import check_layers, check_sizes
 from pipeline.parsers.adapters.folder_files import TRANSFORMER_CONSTITUENCY
 from pipeline.parsers.checkpoints.transformer_folder import read_transformer_parser, subword_limit
 from pipeline.parsers.constituency.decoding import SpanScorer, trees_of_fenceposts
@@ -36,6 +37,10 @@ TRANSFORMER_PREFIX = "pretrained_model."
 
 UNTAGGED = "UNK"
 """benepar's tag of every token where a parser gives none."""
+_SIZES = (
+    *("d_model", "num_layers", "num_heads", "d_kv", "d_ff", "d_label_hidden", "d_tag_hidden"),
+    "encoder_max_len",
+)
 _NEVER_SPACED = frozenset({"zh"})
 _ALWAYS_SPACED = frozenset({"ar", "he"})
 
@@ -76,9 +81,15 @@ def load_transformer_chart_model(
     )
 
 
-def _build(config: dict[str, Any], transformer: Path) -> TransformerChartModel:
+def _build(
+    config: dict[str, Any], tensors: Mapping[str, Tensor], transformer: Path
+) -> TransformerChartModel:
     """Returns benepar's module: the transformer's weights are read, the others are random."""
     description = TransformerChartDescription.from_dict(config)
+    sizes = {name: description.hparams.get(name) for name in _SIZES}
+    if description.hparams.get("use_encoder"):
+        check_layers(sizes["num_layers"] or 0, tensors)
+        check_sizes(sizes, tensors)
     network = ChartParser(
         tag_vocab={tag: i for i, tag in enumerate(description.tags)},
         label_vocab={label: i for i, label in enumerate(description.labels)},

@@ -177,7 +177,9 @@ def load_dependency_model(
         description = _Description.from_dict(config)
         sizes, vocabulary = description.sizes, description.vocabulary.vocabulary()
         build = BareDependencyNetwork if bare else build_network
-        network = built_to_fit(lambda: build(sizes, vocabulary), tensors)
+        network = built_to_fit(
+            lambda: build(sizes, vocabulary), tensors, num_layers=sizes.lstm_layers
+        )
     except ValueError as error:
         raise ValueError(
             f"{folder / DESCRIPTION_NAME}: does not describe the weights beside it ({error}); "

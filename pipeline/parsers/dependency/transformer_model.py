@@ -16,6 +16,8 @@ from torch import Tensor
 from transformers import AutoConfig, AutoTokenizer, PreTrainedTokenizerBase
 
 from pipeline.base.config_fields import Config
+from pipeline.base.refusal import shortened
+from pipeline.parsers.adapters.fitting import check_sizes
 from pipeline.parsers.adapters.folder_files import TRANSFORMER_DEPENDENCY
 from pipeline.parsers.checkpoints.transformer_folder import (
     check_transformer,
@@ -28,6 +30,14 @@ from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
 
 TRANSFORMER_ENCODER = "bert"
 """supar's name of any transformer that is the whole encoder."""
+_OWN_SIZES = ("n_rels", "n_arc_mlp", "n_rel_mlp")
+_SIZES = {
+    "lstm": ("n_words", "n_embed", "n_feat_embed", "n_lstm_hidden", "n_lstm_layers"),
+    "char": ("n_chars", "n_char_embed", "n_char_hidden"),
+    "bert": ("n_bert_layers",),
+}
+"""Encoder or feature of supar's network -> its arguments that weights have in their shapes."""
+
 NETWORK_ARGUMENTS = {
     name: parameter.default
     for name, parameter in inspect.signature(BiaffineNetwork.__init__).parameters.items()
@@ -84,10 +94,17 @@ def load_transformer_dependency_model(
     )
 
 
-def _build(config: dict[str, Any], transformer: Path) -> TransformerDependencyModel:
+def _build(
+    config: dict[str, Any], tensors: Mapping[str, Tensor], transformer: Path
+) -> TransformerDependencyModel:
     """Returns supar's model: the transformer's weights are read, the others are random."""
     description = TransformerDependencyDescription.from_dict(config)
     network, words = description.network, description.vocabulary
+    parts = {network["encoder"], *network["feat"]}
+    if not parts <= _SIZES.keys():
+        raise ValueError(f"encoder and feat name {shortened(sorted(map(str, parts)))}")
+    names = [*_OWN_SIZES, *(name for part in parts for name in _SIZES[part])]
+    check_sizes({name: network.get(name) for name in names}, tensors)
     return TransformerDependencyModel(
         network=BiaffineNetwork(**network, bert=str(transformer)),
         tokenizer=AutoTokenizer.from_pretrained(transformer, trust_remote_code=False),

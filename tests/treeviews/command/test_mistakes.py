@@ -95,7 +95,10 @@ MISTAKES = {
     ),
     # what else is read
     "parser misspelt": mistake(
-        "run", "--dependency-parser", TYPO_OF_PARSER, says=("no such folder", "there ship dependency,")
+        "run",
+        "--dependency-parser",
+        TYPO_OF_PARSER,
+        says=("no such folder", "there ship dependency,"),
     ),
     "parser unlike any": mistake(
         "run",

@@ -34,5 +34,5 @@ def test_weights_are_those_given_and_constants_those_of_the_code() -> None:
 
 def test_weights_of_another_shape_are_refused() -> None:
     weights = Network(4).state_dict()
-    with pytest.raises(ValueError, match=r"square is \(4, 4\) instead of \(3, 3\)"):
+    with pytest.raises(ValueError, match=r"square \[4, 4\] instead of \[3, 3\]"):
         built_to_fit(Network, weights)

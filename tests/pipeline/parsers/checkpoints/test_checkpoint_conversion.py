@@ -215,7 +215,7 @@ def test_weights_that_do_not_fit_are_refused(benepar_checkpoint: Path) -> None:
     content = torch.load(benepar_checkpoint)
     del content["state_dict"]["f_label.0.bias"]
     torch.save(content, benepar_checkpoint)
-    with pytest.raises(ValueError, match=r"f_label\.0\.bias is missing"):
+    with pytest.raises(ValueError, match=r"do not fit what is described: f_label\.0\.bias missing"):
         convert(benepar_checkpoint)
 
 
