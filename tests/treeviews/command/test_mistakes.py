@@ -98,7 +98,7 @@ MISTAKES = {
         "run",
         "--dependency-parser",
         TYPO_OF_PARSER,
-        says=("no such folder", "there ship dependency,"),
+        says=("no such folder", "ship dependency,"),
     ),
     "parser unlike any": mistake(
         "run",
