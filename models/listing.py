@@ -179,9 +179,22 @@ def difference(first: str, second: str, work_folder: Path) -> dict[str, Differen
 
     Raises:
         FileNotFoundError: there is no such folder.
+        ValueError: one holds nothing that can be compared, or is damaged or of another release.
     """
     folders = [_folder_called(name, work_folder) for name in (first, second)]
-    config, scores = (_beside(*map(read, folders)) for read in (config_in, scores_in))
+    try:
+        found = [(config_in(folder), scores_in(folder)) for folder in folders]
+    except (LookupError, TypeError) as error:
+        raise ValueError(
+            f"{first} or {second}: damaged, or of another release ({error}); delete the folder and "
+            "run its stage again"
+        ) from error
+    for folder, (settings, measured) in zip(folders, found, strict=True):
+        if not settings and not measured:
+            raise ValueError(
+                f"{folder}: neither settings nor scores there; give a folder of `treeviews list`"
+            )
+    config, scores = (_beside(*pair) for pair in zip(*found, strict=True))
     differ = {name: pair for name, pair in config.items() if pair[0] != pair[1]}
     return {"settings": differ, "scores": scores}
 
@@ -288,16 +301,19 @@ def model_facts(folder: Path) -> dict[str, Any]:
         return _ensemble_facts(folder)
     description = read_model_description(folder)
     config = description.config
+    # A small folder computes a mean of words; how these were trained stands beside that.
+    as_trained = _read(folder / MODEL_FILE).get("trained", {}).get("config", {})
+    trained = {**config.to_dict(), **as_trained}
     return {
         "path": str(folder),
         "views": list(config.views),
-        "objective": config.objective,
+        "objective": trained["objective"],
         "needs": needed_stages(config.views),
         "bytes": bytes_below(folder),
-        "seed": config.seed,
+        "seed": trained["seed"],
         "made": dict(description.made),
         "licence": description.licence or licence_of(folder),
-        "config": config.to_dict(),
+        "config": trained,
     }
 
 

@@ -53,6 +53,7 @@ def mistakes_in(roots: Sequence[luigi.Task]) -> list[str]:
 
 
 def _mistakes_below(root: luigi.Task) -> list[str]:
+    is_done = _is_done(root)  # asked first: a run names the result of what is asked first
     found: list[str] = []
     seen: set[str] = set()
     waiting = [root]
@@ -63,7 +64,7 @@ def _mistakes_below(root: luigi.Task) -> list[str]:
         asked: list[Check] = [*task.checks(), partial(_add, waiting, task)]
         refused = [sentence for sentence in map(_refusal, asked) if sentence]
         found += refused if refused and not _is_done(task) else []
-    return [] if found and _is_done(root) else found
+    return [] if is_done else found
 
 
 def _add(waiting: list[luigi.Task], task: CheckedTask) -> None:

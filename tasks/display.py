@@ -173,7 +173,8 @@ class ShownRun:
                 sys.stderr.write(f"{text}\n")
                 sys.stderr.flush()
         elif self._is_forked:
-            self._send("write", printable(text)[:_LONGEST_TEXT])
+            for line in text.splitlines():
+                self._send("write", printable(line)[:_LONGEST_TEXT])
         else:
             with suppress(OSError):  # the terminal is gone
                 self._bars.console.print(Text(printable(text, keep_lines=True)), soft_wrap=True)

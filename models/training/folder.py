@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -24,8 +23,6 @@ from models.training.checkpoints import (
 )
 from models.training.job import RunSettings
 from models.training.logs import METRICS_FILE, MetricsLog
-
-logger = logging.getLogger(__name__)
 
 CHECKPOINTS_FOLDER = "checkpoints"
 

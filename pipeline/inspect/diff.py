@@ -1,7 +1,8 @@
 """``diff``: how far two parses of the same sentences agree, and which sentences differ most.
 
 Neither parse counts as the right one. The scores are those of `pipeline.trees.tree_scores`, where
-the first parse stands in the place of gold trees; its tags tell which tokens are punctuation.
+the first parse stands in the place of gold trees; its tags tell, of brackets, which
+tokens are punctuation.
 """
 
 from __future__ import annotations

@@ -71,16 +71,15 @@ def finished(text: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def killed_in(stage: str, way: str, seconds: float, text: Path, work: Path) -> tuple[int, str]:
     """Returns how a run ends that is killed in a stage; sooner where it was done by then."""
-    before = work.with_name("before")
+    before, code = work.with_name("before"), 0
     if work.exists():
         shutil.copytree(work, before)
-    code, said = finish(start(text, work, strike=(way, stage, str(seconds))))
     while code == 0 and seconds > 0.001:
-        seconds /= 3
-        shutil.rmtree(work)
+        shutil.rmtree(work, ignore_errors=True)
         if before.exists():
             shutil.copytree(before, work)
         code, said = finish(start(text, work, strike=(way, stage, str(seconds))))
+        seconds /= 3
     shutil.rmtree(before, ignore_errors=True)
     return code, said
 

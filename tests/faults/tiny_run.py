@@ -26,8 +26,8 @@ _OF_THE_RUN = re.compile(
     r"|[0-9a-f]{64}|commit \S+"
 )
 """Of JSON: what tells of the run itself, and every sha256, since that of such JSON changes."""
-_NOT_PROMISED = re.compile(r"^runs/|(^|/)(jobs/|tensorboard/|job\.json$|plan\.json$|.*\.lock$)")
-"""Records of runs, what jobs were told, events with times, locks."""
+_NOT_PROMISED = re.compile(r"(^|/)(jobs/|job\.json$|plan\.json$|.*\.lock$)")
+"""What jobs were told, and locks."""
 
 
 def arguments(text: Path, work: Path) -> list[str]:

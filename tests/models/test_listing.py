@@ -91,6 +91,11 @@ def test_two_models_differ_in_settings_and_stand_side_by_side(work: Path) -> Non
     }
 
 
+def test_what_holds_nothing_is_not_compared(work: Path) -> None:
+    with pytest.raises(ValueError, match="neither settings nor scores there"):
+        difference(str(work), "english", work)
+
+
 def test_results_differ_in_how_they_were_scored(work: Path) -> None:
     jobs = work / "evaluation" / "jobs"
     write(jobs / "trained-eeeeeeeeeeee" / "config.json", evaluations=["cc"])

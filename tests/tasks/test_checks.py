@@ -158,3 +158,14 @@ def test_tables_check_what_they_train(given: dict[str, Any]) -> None:
     )
     assert any("hidden_size must be even" in sentence for sentence in told)
     assert any("the cell hidden_size 4 twice" in sentence for sentence in told)
+
+
+def test_what_was_asked_for_is_the_result_that_a_run_names(
+    given: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stage below that is done is asked, too, where one of its checks refuses it."""
+    announced: list[Path] = []
+    monkeypatch.setattr("tasks.artefact._announced", announced)
+    root = TrainEncoders(**given, device="cuda", views="SEQ,LIN")
+    mistakes_in([root])
+    assert announced[0].is_relative_to(root.folder)

@@ -45,7 +45,7 @@ _NO_CHOICE = re.compile(r"'(?P<given>[^']*)' is not one of (?P<choices>.*)")
 app = typer.Typer(
     help="Sentence embeddings from syntax: text to trees, encoders and scores.\n\n"
     "Results go to standard output, messages to standard error. Exit codes: 0 done, 1 the work "
-    "failed, 2 it was not asked for rightly.",
+    "failed, 2 the command is wrong.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,

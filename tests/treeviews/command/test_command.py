@@ -40,7 +40,7 @@ def test_help_names_every_subcommand_and_the_exit_codes(
     assert main(["--help"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert [name for name in SUBCOMMANDS if f" {name} " not in said] == []
-    assert "0 done, 1 the work failed, 2 it was not asked for rightly" in said
+    assert "0 done, 1 the work failed, 2 the command is wrong" in said
 
 
 def test_help_comes_soon() -> None:
