@@ -14,6 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 HIDE_CURSOR, SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
+_SIZES = ("COLUMNS", "LINES")
+"""Of another terminal: libraries take them before they ask this one."""
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -49,12 +51,13 @@ def seen_on_terminal(
     """
     reader, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    inherited = {name: value for name, value in os.environ.items() if name not in _SIZES}
     with subprocess.Popen(
         command,
         stdin=terminal,
         stdout=terminal,
         stderr=terminal,
-        env=os.environ | {"TERM": "xterm-256color"} | dict(environment),
+        env=inherited | {"TERM": "xterm-256color"} | dict(environment),
         start_new_session=True,
     ) as process:
         os.close(terminal)
