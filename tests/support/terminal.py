@@ -59,6 +59,8 @@ def seen_on_terminal(
         stderr=terminal,
         env=inherited | {"TERM": "xterm-256color"} | dict(environment),
         start_new_session=True,
+        # A suite that runs in the background may have been started with Ctrl-C ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     ) as process:
         os.close(terminal)
         content, is_sent = b"", signal_at is None
