@@ -71,7 +71,9 @@ def finished(text: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def killed_in(stage: str, way: str, seconds: float, text: Path, work: Path) -> tuple[int, str]:
     """Returns how a run ends that is killed in a stage; sooner where it was done by then."""
-    before, code = work.with_name("before"), 0
+    before, code, kind = work.with_name("before"), 0, stage.partition(" ")[2]
+    for parsed in work.glob(f"corpora/*/{kind}-*") if kind else ():
+        shutil.rmtree(parsed)  # maybe done while the other kind was struck
     if work.exists():
         shutil.copytree(work, before)
     while code == 0 and seconds > 0.001:
