@@ -16,8 +16,7 @@ from pipeline.base.atomic_files import RUN_LOCK
 from pipeline.base.foreign_text import told, values_without_secrets, without_secrets
 from pipeline.cleaning.config import describe_cleaning
 from pipeline.cleaning.language import check_language
-from pipeline.downloads.connection import file_name_of
-from pipeline.downloads.download import DownloadConfig, check_sha256, download
+from pipeline.downloads.download import DownloadConfig, check_sha256, download, file_name_of
 from pipeline.downloads.hub_dataset import TEXT_FOLDER
 from pipeline.shards.manifests import read_dataset_manifest, stands_whole
 from pipeline.sources.file_list import SUFFIXES, Format, is_compressed

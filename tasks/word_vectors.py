@@ -11,7 +11,7 @@ import luigi
 from models.config.held_out import HoldOut
 from models.train_word_vectors import WordVectorJob
 from models.words.vector_files import read_word_size
-from pipeline.downloads.word_vectors import (
+from pipeline.downloads.published_vectors import (
     DOWNLOAD_FILE,
     DOWNLOADS_FOLDER,
     PUBLISHED_VECTORS,

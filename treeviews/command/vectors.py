@@ -56,7 +56,7 @@ def import_(
     as_json: AsJson = False,
 ) -> None:
     """Make a folder of a file of word vectors, for --vectors."""
-    from pipeline.downloads.word_vectors import file_to_import
+    from pipeline.downloads.published_vectors import file_to_import
     from pipeline.vectors.import_vectors import ImportConfig, import_vectors
 
     config = ImportConfig(member, kept_as, lower_case, max_words, max_malformed)

@@ -1,0 +1,503 @@
+"""SentEval's data: where each file comes from, what is there of it, and how it is brought together.
+
+``senteval_files.tsv``, a line a file, is the one declaration. Nothing in it is guessed: the sha256
+of a file is that in a copy of SentEval's folder (MRPC's two are confirmed by a public catalogue of
+data sets). Where none is known, the set is taken only for a user who accepts it unverified
+(``--accept-unverified``): CR, SST5, STS15, STS-B and the ten probing files. All but the probing
+files come from one archive, SentEval's ``downstream`` folder as its script left it and SimCSE (Gao
+et al. 2021) publishes it.
+
+Out: a folder laid out as SentEval's ``data``, whose ``manifest.json`` says of each set what is
+there of it, from where and why it is believed. Files have the names that are declared, whatever an
+archive calls its members.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import hashlib
+import logging
+import tarfile
+import time
+import zlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from pipeline.base.atomic_files import (
+    sweep_unfinished,
+    write_bytes_atomically,
+    write_json_atomically,
+)
+from pipeline.base.config_fields import Config
+from pipeline.base.digest import digest_of, remembered_sha256, sha256_of_file
+from pipeline.base.foreign_text import without_secrets
+from pipeline.base.job import Progress
+from pipeline.base.json_files import read_object
+from pipeline.base.mistakes import did_you_mean
+from pipeline.downloads.download import DownloadConfig, DownloadError, UnreachableError, download
+
+logger = logging.getLogger(__name__)
+
+DATA_PARTS = ("downstream", "probing")
+"""The folders within SentEval's ``data``."""
+MANIFEST_NAME = "manifest.json"
+MANIFEST_VERSION = 1
+EXAMINATION_VERSION = 1
+"""Raised when the same folder of a user's own would be described otherwise."""
+MAX_MEMBER_BYTES = 256 << 20
+"""Far above any file of SentEval's."""
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """One file of SentEval's ``data`` folder."""
+
+    path: str
+    num_lines: int | None = None
+    """In SentEval's file or as its authors count them; None where neither is known."""
+    sha256: str | None = None
+    """Of the file that SentEval's own script makes, where it is known."""
+    member: str = ""
+    """The archive's member, or the end of its path; empty: the download is the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """One set, all files of which are in one download."""
+
+    name: str
+    licence: str
+    addresses: tuple[str, ...]
+    """Where the same bytes are to be had; tried in order."""
+    files: tuple[DataFile, ...]
+
+    @property
+    def download_name(self) -> str:
+        """The name of the download, under which it is kept and asked for at a mirror."""
+        return self.addresses[0].rpartition("/")[2]
+
+
+def _read_declaration(path: Path) -> tuple[Dataset, ...]:
+    datasets: dict[str, Dataset] = {}
+    with path.open(encoding="utf-8", newline="") as stream:
+        for row in csv.DictReader(stream, delimiter="\t"):
+            lines = int(row["lines"]) if row["lines"] else None
+            file = DataFile(row["path"], lines, row["sha256"] or None, row["member"])
+            empty = Dataset(row["set"], row["licence"], tuple(row["addresses"].split()), ())
+            dataset = datasets.get(row["set"], empty)
+            datasets[row["set"]] = replace(dataset, files=(*dataset.files, file))
+    return tuple(datasets.values())
+
+
+SENTEVAL_SETS = _read_declaration(Path(__file__).with_name("senteval_files.tsv"))
+
+
+def datasets_named(names: str) -> tuple[Dataset, ...]:
+    """Returns the sets of a comma-separated list, or those of ``all``, in the declaration's order.
+
+    Raises:
+        ValueError: a name is unknown; the message lists the known ones.
+    """
+    wanted = {name.strip().lower() for name in names.split(",") if name.strip()}
+    known = [dataset.name for dataset in SENTEVAL_SETS]
+    unknown = sorted(wanted - {name.lower() for name in known} - {"all"})
+    if unknown or not wanted:
+        meant = did_you_mean(*unknown, known=known)
+        raise ValueError(f"datasets is {names!r}{meant}; give 'all' or some of {', '.join(known)}")
+    return tuple(one for one in SENTEVAL_SETS if wanted & {"all", one.name.lower()})
+
+
+def digest_of_declaration(datasets: tuple[Dataset, ...]) -> str:
+    """Returns one digest over what determines these sets' files."""
+    described = [
+        [dataset.name, *([file.path, file.num_lines, file.sha256] for file in dataset.files)]
+        for dataset in datasets
+    ]
+    return digest_of({"datasets": described})
+
+
+Proof = Literal["declared", "finished", "first use", "none"]
+"""Why a file's bytes are believed. ``finished``: the file is SentEval's own, byte for byte; ``first
+use``: the download has the sha256 that it had when a user first accepted it; ``none``: a user's own
+folder; ``declared``: in manifests of earlier releases, the download has a published sha256."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileEntry(Config):
+    """One file that is there."""
+
+    called: ClassVar[str] = "file entry field"
+
+    sha256: str
+    num_bytes: int
+    num_lines: int
+    proof: Proof
+    as_senteval: bool | None
+    """Whether it is SentEval's own file byte for byte; None where that file's sha256 is unknown."""
+    source: str
+    """The address it came from, or the user's folder."""
+    remark: str = ""
+    """How it departs from SentEval's file, in words; empty where it does not as far as known."""
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetEntry(Config):
+    """One set: all its files, or none and the reason."""
+
+    called: ClassVar[str] = "set entry field"
+
+    state: Literal["present", "absent"]
+    reason: str = ""
+    """Why it is absent."""
+    licence: str = ""
+    files: Mapping[str, FileEntry] = field(default_factory=dict)
+    """By the path within the folder."""
+    seconds: float = 0.0
+    """Of making the files and, of the first set of a download, of downloading it."""
+    tried_at: float = 0.0
+    """When it was last asked for or looked at, in seconds since 1970."""
+
+
+@dataclass(frozen=True, slots=True)
+class DataManifest(Config):
+    """All sets that were asked for so far, and the downloads taken on trust."""
+
+    called: ClassVar[str] = "manifest field"
+
+    datasets: Mapping[str, DatasetEntry] = field(default_factory=dict)
+    trusted: Mapping[str, str] = field(default_factory=dict)
+    """sha256 of each undeclared download that a user accepted, by its name; later runs ask for
+    the same."""
+
+    def lacking(self, names: Sequence[str], folder: Path) -> dict[str, str]:
+        """Returns which of these sets are not there as they were brought, with the reason.
+
+        Args:
+            folder: holds the files of those that are listed as present; one of the size and time
+                that it had before is taken to have the sha256 that is remembered of it.
+        """
+        reasons = {name: self._why_absent(name, folder) for name in names}
+        return {name: reason for name, reason in reasons.items() if reason}
+
+    def tried_in_vain(self, names: Sequence[str], since: float) -> bool:
+        """Returns whether all of these sets were asked for since a moment, and were absent.
+
+        Args:
+            since: in seconds since 1970.
+        """
+        entries = [self.datasets.get(name) for name in names]
+        return all(e and e.state == "absent" and e.tried_at >= since for e in entries)
+
+    def _why_absent(self, name: str, folder: Path) -> str:
+        entry = self.datasets.get(name)
+        if entry is None:
+            return "not asked for yet"
+        changed = [
+            path
+            for path, file in entry.files.items()
+            if not (folder / path).is_file() or remembered_sha256(folder / path) != file.sha256
+        ]
+        if changed:
+            return f"{', '.join(changed)} removed or changed since"
+        return entry.reason or ("" if entry.state == "present" else "absent")
+
+
+def write_manifest(folder: Path, manifest: DataManifest) -> None:
+    """Writes the folder's manifest, whole or not at all."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_json_atomically(
+        folder / MANIFEST_NAME, {"version": MANIFEST_VERSION, **manifest.to_dict()}
+    )
+
+
+def read_manifest(folder: Path) -> DataManifest:
+    """Returns the folder's manifest; an empty one where none has been written.
+
+    Raises:
+        ValueError: the file is damaged or of another version.
+    """
+    path = folder / MANIFEST_NAME
+    if not path.exists():
+        return DataManifest()
+    remedy = f"delete {folder} and run the download again"
+    value = read_object(path, ("version", "datasets", "trusted"), remedy=remedy)
+    if value["version"] != MANIFEST_VERSION:
+        raise ValueError(f"{path}: not a manifest of version {MANIFEST_VERSION}; {remedy}")
+    return DataManifest.from_json(value, path, remedy=remedy)
+
+
+def check_data_folder(folder: Path) -> None:
+    """Refuses a folder that is not laid out as SentEval's.
+
+    Raises:
+        FileNotFoundError: there is no such folder.
+        ValueError: it holds none of `DATA_PARTS`; names the folder that is wanted.
+    """
+    if not folder.exists():
+        raise FileNotFoundError(f"{folder}: no such folder; check the path")
+    if not any((folder / part).is_dir() for part in DATA_PARTS):
+        raise ValueError(
+            f"{folder}: holds none of {', '.join(DATA_PARTS)}; give the folder that SentEval calls "
+            "data (`treeviews data download senteval` brings one)"
+        )
+
+
+def examine_folder(datasets: Sequence[Dataset], folder: Path) -> DataManifest:
+    """Returns what is there of these sets in a folder of the user's own, laid out as SentEval's.
+
+    Nothing is changed or copied. A set whose files are all there is present, whatever they hold:
+    it is the user's. How a file departs from SentEval's is remarked. A set that lacks files is
+    absent, and its reason names them.
+
+    Raises:
+        ValueError: the folder holds none of `DATA_PARTS`.
+    """
+    check_data_folder(folder)
+    return DataManifest({dataset.name: _examine(dataset, folder) for dataset in datasets})
+
+
+def _examine(dataset: Dataset, folder: Path) -> DatasetEntry:
+    missing = [file.path for file in dataset.files if not (folder / file.path).is_file()]
+    if missing:
+        return DatasetEntry("absent", f"{folder} lacks {', '.join(missing)}", dataset.licence)
+    files = {file.path: _examine_file(file, folder) for file in dataset.files}
+    return DatasetEntry("present", "", dataset.licence, files)
+
+
+def _examine_file(file: DataFile, folder: Path) -> FileEntry:
+    entry = _describe(file, (folder / file.path).read_bytes(), str(folder), otherwise="none")
+    remark = ""
+    if file.num_lines not in (None, entry.num_lines):
+        remark = f"{entry.num_lines:,} lines, published {file.num_lines:,}"
+    elif entry.as_senteval is False:
+        remark = "as many lines as SentEval's, other bytes"
+    return replace(entry, remark=remark)
+
+
+def _describe(file: DataFile, content: bytes, source: str, *, otherwise: Proof) -> FileEntry:
+    """Returns what is known of a file that is here; ``otherwise`` it has this proof."""
+    sha256 = hashlib.sha256(content).hexdigest()
+    num_lines = content.count(b"\n") + (not content.endswith(b"\n") and bool(content))
+    as_senteval = None if file.sha256 is None else sha256 == file.sha256
+    proof: Proof = "finished" if as_senteval else otherwise
+    return FileEntry(sha256, len(content), num_lines, proof, as_senteval, source)
+
+
+PATIENCE = DownloadConfig(attempts=4, max_bytes=1 << 30)
+
+
+def collect_datasets(
+    datasets: Sequence[Dataset],
+    folder: Path,
+    downloads: Path,
+    *,
+    mirror: str = "",
+    accept_unverified: bool = False,
+    patience: DownloadConfig = PATIENCE,
+    on_progress: Progress | None = None,
+) -> DataManifest:
+    """Downloads what is missing of these sets, and returns what is there of all so far.
+
+    A set whose files all stand with the sha256 of the manifest is not touched. The manifest is
+    written after each set, so that a run that ends early is gone on with. The caller sees to it
+    that no second run fills the same folders.
+
+    Args:
+        folder: becomes SentEval's ``data`` folder: ``downstream/``, ``probing/`` and the manifest.
+        downloads: keeps what was downloaded.
+        mirror: address under which every download stands by its name; empty: the declared ones.
+        accept_unverified: takes sets that nothing declared can verify, and notes their downloads'
+            sha256: later runs ask for the same bytes.
+
+    Returns:
+        The manifest. A set that could not be had is in it as absent, with the reason, and has no
+        file in the folder: what stood there, damaged or of unknown origin, is set aside.
+
+    Raises:
+        OSError: the folder cannot be written.
+        ValueError: the folder's manifest is damaged.
+    """
+    report = on_progress or (lambda fraction, status: None)
+    collection = _Collection(folder, downloads, mirror.rstrip("/"), accept_unverified, patience)
+    lacking = collection.manifest.lacking([dataset.name for dataset in datasets], folder)
+    missing = [dataset for dataset in datasets if dataset.name in lacking]
+    groups = list(dict.fromkeys(dataset.addresses for dataset in missing))
+    for number, addresses in enumerate(groups):
+        group = [dataset for dataset in missing if dataset.addresses == addresses]
+        collection.bring(group, _scaled(report, group[0].download_name, number, len(groups)))
+    return collection.manifest
+
+
+def _scaled(report: Progress, name: str, number: int, num_downloads: int) -> Progress:
+    """Returns what reports a download's progress as its share of all."""
+    report(number / num_downloads, name)
+    return lambda share, status: report((number + share) / num_downloads, f"{name}: {status}")
+
+
+@dataclass(slots=True)
+class _Collection:
+    """The folder that a run fills, and how patient the run still is."""
+
+    folder: Path
+    downloads: Path
+    mirror: str
+    accept_unverified: bool
+    patience: DownloadConfig
+    """Once a server never answered, every download is asked for once, so that a run without a
+    network ends soon."""
+    manifest: DataManifest = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.manifest = read_manifest(self.folder)
+
+    def bring(self, group: Sequence[Dataset], report: Progress) -> None:
+        """Brings the sets of one download; each that cannot be had is noted with the reason.
+
+        A download of which all sets are refused is removed, so that a later run asks for another.
+        """
+        start = time.monotonic()
+        path = self.downloads / group[0].download_name
+        try:
+            source = self._fetch(group[0], path, report)
+            contents = _read_download(path, {file.member for one in group for file in one.files})
+        except (DownloadError, ValueError) as error:
+            for dataset in group:
+                self._note(dataset, self._absent(dataset, str(error)), start)
+            return
+        num_refused = 0
+        for dataset in group:
+            try:
+                files = {
+                    file.path: _verified(file, contents.get(file.member), path.name, source)
+                    for file in dataset.files
+                }
+            except ValueError as error:
+                num_refused += 1
+                entry = self._absent(dataset, str(error))
+            else:
+                entry = self._take(dataset, files, contents, path)
+            self._note(dataset, entry, start)
+            start = time.monotonic()
+        if num_refused == len(group):
+            path.unlink()
+
+    def _fetch(self, dataset: Dataset, path: Path, report: Progress) -> str:
+        """Downloads what a set is in, from the first address that gives it, which is returned.
+
+        Raises:
+            DownloadError: none gives it, with the sha256 that was accepted before if any.
+        """
+        sha256, faults = self.manifest.trusted.get(path.name), []
+        for address in (f"{self.mirror}/{path.name}",) if self.mirror else dataset.addresses:
+            try:
+                download(address, path, sha256, config=self.patience, on_progress=report)
+                return without_secrets(address)
+            except (DownloadError, ValueError) as error:
+                faults.append(str(error))
+                if isinstance(error, UnreachableError):
+                    self.patience = replace(self.patience, attempts=1)
+        if sha256 is not None:
+            faults.append(
+                f"{path.name} was accepted with this sha256 before: to accept another, delete it "
+                f"from trusted in {MANIFEST_NAME}"
+            )
+        raise DownloadError("; ".join(faults))
+
+    def _take(
+        self,
+        dataset: Dataset,
+        files: Mapping[str, FileEntry],
+        contents: Mapping[str, bytes],
+        path: Path,
+    ) -> DatasetEntry:
+        """Writes a set's files, unless nothing can verify some of them and nobody accepted that."""
+        if any(file.proof == "first use" for file in files.values()):
+            sha256 = sha256_of_file(path)
+            if not self.accept_unverified and path.name not in self.manifest.trusted:
+                return self._absent(
+                    dataset,
+                    f"no sha256 is known to verify {path.name} ({sha256}) with; pass "
+                    "--accept-unverified to take it as it came",
+                )
+            trusted = {**self.manifest.trusted, path.name: sha256}
+            self.manifest = replace(self.manifest, trusted=trusted)
+        for file in dataset.files:
+            target = self.folder / file.path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            sweep_unfinished(target.parent)
+            write_bytes_atomically(target, contents[file.member])
+        logger.info("%s: %d files", dataset.name, len(files))
+        return DatasetEntry("present", "", dataset.licence, files)
+
+    def _absent(self, dataset: Dataset, reason: str) -> DatasetEntry:
+        """Renames what stands of an absent set, so that nobody reads it; returns its entry."""
+        first, *others = reason.split("; ")
+        more = f" (and {len(others)} more, in the data's manifest)" if others else ""
+        logger.warning("%s is absent: %s%s", dataset.name, first, more)
+        for file in dataset.files:
+            path = self.folder / file.path
+            if path.is_file():
+                path.replace(path.with_name(f"{path.name}.refused"))
+                reason += f"; what stood there is kept as {path}.refused"
+        return DatasetEntry("absent", reason, dataset.licence)
+
+    def _note(self, dataset: Dataset, entry: DatasetEntry, start: float) -> None:
+        seconds = round(time.monotonic() - start, 3)
+        entry = replace(entry, seconds=seconds, tried_at=time.time())
+        entries = {**self.manifest.datasets, dataset.name: entry}
+        self.manifest = replace(self.manifest, datasets=entries)
+        write_manifest(self.folder, self.manifest)
+
+
+def _read_download(path: Path, members: Collection[str]) -> dict[str, bytes]:
+    """Returns the wanted members of a tar archive; ``""`` is all of a download that is none.
+
+    Args:
+        members: each the end of a path, from a folder's name on: ``MR/rt-polarity.pos`` finds
+            ``./data/MR/rt-polarity.pos``. One that is not there is left out.
+
+    Raises:
+        ValueError: the archive is damaged or none, or a member is too large or there twice.
+    """
+    if "" in members:
+        return {"": path.read_bytes()}
+    contents: dict[str, bytes] = {}
+    try:
+        with tarfile.open(path) as archive:
+            for info in archive:
+                wanted = next(
+                    (name for name in members if f"/{info.name}".endswith(f"/{name}")), ""
+                )
+                stream = archive.extractfile(info) if wanted else None
+                if stream is None:
+                    continue
+                if wanted in contents or info.size > MAX_MEMBER_BYTES:
+                    wrong = "there twice" if wanted in contents else "too large"
+                    raise tarfile.TarError(f"{wanted} is {wrong}")
+                contents[wanted] = stream.read()
+    except (tarfile.TarError, zlib.error, gzip.BadGzipFile, EOFError) as error:
+        path.unlink()
+        raise ValueError(f"{path.name}: not a whole archive ({error})") from error
+    return contents
+
+
+def _verified(file: DataFile, content: bytes | None, archive: str, source: str) -> FileEntry:
+    """Returns what is known of a file that came.
+
+    Raises:
+        ValueError: it is not there, has not the declared number of lines, or another sha256.
+    """
+    if content is None:
+        raise ValueError(f"{archive}: no member named {file.member}")
+    entry = _describe(file, content, source, otherwise="first use")
+    if entry.num_lines == 0 or entry.num_lines != (file.num_lines or entry.num_lines):
+        expected = f"{file.num_lines:,}" if file.num_lines else "some"
+        wrong = f"{entry.num_lines:,} lines, expected {expected}"
+    elif entry.as_senteval is False:
+        wrong = f"sha256 is {entry.sha256}, SentEval's file has {file.sha256}"
+    else:
+        return entry
+    raise ValueError(f"{file.path} from {archive}: {wrong}")
