@@ -11,8 +11,8 @@ import luigi
 from pipeline.base.atomic_files import RUN_LOCK, sweep_unfinished
 from pipeline.base.digest import digest_of
 from pipeline.shards.manifests import read_dataset_manifest, read_shard_manifest, shard_ranges
-from pipeline.vocabulary.count_shard import COUNTING_VERSION, CountJob, is_counted
-from pipeline.vocabulary.merge_counts import REPORT_FILE, MergeJob, VocabularyConfig
+from pipeline.vectors.count_shard import COUNTING_VERSION, CountJob, is_counted
+from pipeline.vectors.merge_counts import REPORT_FILE, MergeJob, VocabularyConfig
 from tasks.artefact import Artefact, run_job
 from tasks.parameters import CorpusParameters
 from tasks.sentences import SplitSentences
@@ -25,7 +25,7 @@ class CountShard(ShardJob):
     Output: a Parquet file of each shard's distinct words and their counts.
     """
 
-    job_module = "pipeline.vocabulary.count_shard"
+    job_module = "pipeline.vectors.count_shard"
 
     sentences = luigi.PathParameter(description="Folder of the sentence shards.")
     lower_case = luigi.BoolParameter(description="Whether words lose their case.")
@@ -114,4 +114,4 @@ class CountVocabulary(CorpusParameters, Artefact):
         shards = read_dataset_manifest(self.requires().folder, "sentences").shards
         job = MergeJob(self.counts_folder, len(shards), self.config, self.folder)
         path = self.folder / "job.json"
-        run_job(self, "pipeline.vocabulary.merge_counts", job.to_dict(), path, threads=1)
+        run_job(self, "pipeline.vectors.merge_counts", job.to_dict(), path, threads=1)

@@ -19,12 +19,12 @@ from pipeline.downloads.published_vectors import (
     fetch_vectors,
     vectors_named,
 )
-from pipeline.vectors.folder import FACTS_FILE, files_of, is_vector_folder
-from pipeline.vectors.train_word_vectors import (
+from pipeline.vectors.skip_gram import (
     SkipGramConfig,
     gensim_version,
     imported_gensim,
 )
+from pipeline.vectors.vector_folder import FACTS_FILE, files_of, is_vector_folder
 from tasks.artefact import Artefact, checksum, run_job
 from tasks.checks import Check
 from tasks.engine_parameters import AddressParameter, Sha256Parameter

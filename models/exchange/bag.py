@@ -32,7 +32,7 @@ from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
 from pipeline.base.digest import sha256_of_file
 from pipeline.shards.manifests import read_dataset_manifest
-from pipeline.vectors.write_folder import write_vectors
+from pipeline.vectors.vector_folder import write_vectors
 
 SAMPLE = 50_000
 """Sentences of the corpus that the components are found on, at most; evenly over its shards."""

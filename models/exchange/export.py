@@ -63,8 +63,7 @@ from pipeline.parsers.adapters.folder_files import (
     SCORES_NAME,
     parser_file_names,
 )
-from pipeline.vectors.folder import FOLDER_FILES
-from pipeline.vectors.write_folder import write_vectors
+from pipeline.vectors.vector_folder import FOLDER_FILES, write_vectors
 
 MODULE = "treeviews.sentence_transformers.ParsedSentences"
 """What sentence-transformers reads a model of ours by that is no table of words."""

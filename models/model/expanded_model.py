@@ -43,7 +43,7 @@ from pipeline.base.atomic_files import write_text_atomically
 from pipeline.base.bundled import shipped_parsers
 from pipeline.base.digest import sha256_of_file
 from pipeline.base.foreign_text import printable
-from pipeline.vectors.write_folder import write_vector_blocks
+from pipeline.vectors.vector_folder import write_vector_blocks
 
 _WORDS_AT_ONCE = 10_000
 _EMBEDDINGS = "encoder.embeddings."

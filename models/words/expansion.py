@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from models.words.word_vectors import WordVectors
 from pipeline.base.config_fields import Config, Count, Natural, at_least
 from pipeline.shards.arrow import numbers, strings
-from pipeline.vectors.word_index import NOWHERE, WordIndex
+from pipeline.vectors.word_lists import NOWHERE, WordIndex
 
 EXPANSION_VERSION = 1
 """Raised when the same model and vectors would be expanded to another one."""

@@ -9,10 +9,9 @@ import pyarrow as pa
 
 from models.words.word_vectors import WordVectors
 from pipeline.shards.arrow import numbers
-from pipeline.vectors.folder import REMEDY, open_folder, read_width
-from pipeline.vectors.source_files import format_of, opened
-from pipeline.vectors.text_format import TextReader
-from pipeline.vectors.word_index import WordIndex
+from pipeline.vectors.foreign_vectors import TextReader, format_of, opened
+from pipeline.vectors.vector_folder import REMEDY, open_folder, read_width
+from pipeline.vectors.word_lists import WordIndex
 
 
 def load_word_vectors(path: Path, *, whole: bool = False) -> WordVectors:
@@ -22,8 +21,8 @@ def load_word_vectors(path: Path, *, whole: bool = False) -> WordVectors:
     imported (`pipeline.vectors.import_vectors`).
 
     Args:
-        path: a folder, see `pipeline.vectors.folder`; or UTF-8 text, packed or not, one word and
-            its numbers a line (GloVe), optionally under a header of two counts (word2vec).
+        path: a folder, see `pipeline.vectors.vector_folder`; or UTF-8 text, packed or not, a word
+            and its numbers a line (GloVe), optionally under a header of two counts (word2vec).
         whole: a folder's table is held against its sha256 however large it is.
 
     Raises:
@@ -68,24 +67,15 @@ def _check_text(path: Path) -> None:
 
 def _read_all(path: Path, reader: TextReader) -> WordVectors:
     """Returns all rows of a text; refuses the first line that is malformed."""
-    words, rows, num_read = [], [], 0
+    words, rows = [], []
     for block in reader.blocks():
-        for one in block.refused:
-            raise ValueError(f"{path}:{one.number}: {one.detail}; {REMEDY}")
-        num_read += block.num_read
+        for row in block.refused:
+            raise ValueError(f"{path}:{row.number}: {row.detail}; {REMEDY}")
         words.append(block.words)
         rows.append(block.rows)
-    if not num_read and reader.promised == 0:
-        raise ValueError(f"{path}:1: the header promises no words; give another file")
-    if reader.promised not in (None, num_read):
-        raise ValueError(
-            f"{path}:1: the header promises {reader.promised} words, the file holds {num_read}; "
-            "it was cut short"
-        )
-    listed = pa.chunked_array(words, pa.large_string()).combine_chunks()
-    first = WordIndex(listed).first_places()
-    kept = np.flatnonzero(first == np.arange(len(first)))
-    table = np.concatenate(rows)
-    if len(kept) < len(first):
+    index = WordIndex(pa.chunked_array(words, pa.large_string()))
+    kept, table = index.distinct_places(), np.concatenate(rows)
+    listed = index.words
+    if len(kept) < len(index):
         listed, table = listed.take(numbers(kept)), table[kept]
-    return WordVectors.from_rows(listed, table, num_duplicates=len(first) - len(kept))
+    return WordVectors.from_rows(listed, table, num_duplicates=len(index) - len(kept))

@@ -19,8 +19,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pipeline.shards.arrow import flags, strings, values_of
-from pipeline.vectors.folder import VectorTable, checksum_of, rms_of
-from pipeline.vectors.word_index import WordIndex
+from pipeline.vectors.vector_folder import VectorTable, checksum_of, rms_of
+from pipeline.vectors.word_lists import WordIndex
 
 _BLOCK_ROWS = 65_536
 

@@ -22,7 +22,7 @@ from pipeline.parsers.adapters.folder_files import CHECKSUMS_NAME
 from pipeline.parsers.dependency.model import save_dependency_model
 from pipeline.parsers.load import load_parser
 from pipeline.shards.manifests import read_dataset_manifest
-from pipeline.vectors.write_folder import write_vectors
+from pipeline.vectors.vector_folder import write_vectors
 from tests.support.random_dependency_parsers import random_model
 from tests.support.shard_files import sentence_rows, write_stage
 

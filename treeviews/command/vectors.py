@@ -119,7 +119,7 @@ def show(
 
 def check(folder: Folder) -> None:
     """Hold every byte of a folder against its sha256."""
-    from pipeline.vectors.folder import open_folder
+    from pipeline.vectors.vector_folder import open_folder
 
     table = open_folder(folder, whole=True)
     print(f"{folder}: {len(table.words):,} words, all as they were written")

@@ -29,7 +29,7 @@ from models.words.word_vectors import WordVectors
 from pipeline.base.config_fields import Config, Count, Range, at_least, marked
 from pipeline.parsing.parse_shard import ParseShardJob
 from pipeline.text.tokenization import SentenceConfig
-from pipeline.vectors.train_word_vectors import SkipGramConfig
+from pipeline.vectors.skip_gram import SkipGramConfig
 from tasks.parameters import (
     CorpusParameters,
     HeldOutParameters,

@@ -14,7 +14,7 @@ from safetensors.numpy import save_file
 
 from models.words.vector_files import load_word_vectors, read_word_size
 from models.words.word_vectors import WordVectors
-from pipeline.vectors.write_folder import write_vectors
+from pipeline.vectors.vector_folder import write_vectors
 
 
 def vectors_of(*words: str) -> WordVectors:

@@ -10,12 +10,10 @@ import pytest
 
 from models.words.vector_files import load_word_vectors
 from pipeline.shards.arrow import strings
-from pipeline.vectors import folder as folder_module
-from pipeline.vectors import word_index
-from pipeline.vectors.folder import open_folder, read_width
-from pipeline.vectors.word_index import NOWHERE, WordIndex
-from pipeline.vectors.word_list import read_word_list
-from pipeline.vectors.write_folder import write_vectors
+from pipeline.vectors import vector_folder as folder_module
+from pipeline.vectors import word_lists as word_index
+from pipeline.vectors.vector_folder import open_folder, read_width, write_vectors
+from pipeline.vectors.word_lists import NOWHERE, WordIndex, read_word_list
 
 WORDS = ["the", "cat", "naïve"]
 ROWS = np.array([[0.5, -1], [2, 3], [0.25, 8]], dtype=np.float32)
