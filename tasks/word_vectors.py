@@ -10,7 +10,7 @@ import luigi
 
 from models.config.held_out import HoldOut
 from models.train_word_vectors import WordVectorJob
-from models.words.vector_files import read_word_size
+from models.words.word_vectors import read_word_size
 from pipeline.downloads.published_vectors import (
     DOWNLOAD_FILE,
     DOWNLOADS_FOLDER,

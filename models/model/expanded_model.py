@@ -37,8 +37,7 @@ from models.words.expansion import (
     TrainedWords,
     fit_expansion,
 )
-from models.words.vector_files import load_word_vectors
-from models.words.word_vectors import WordVectors
+from models.words.word_vectors import WordVectors, load_word_vectors
 from pipeline.base.atomic_files import write_text_atomically
 from pipeline.base.bundled import shipped_parsers
 from pipeline.base.digest import sha256_of_file

@@ -11,8 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from models.config.training_config import TrainingConfig, WordInit
-from models.words.word_vectors import WordVectors
-from models.words.word_weights import sif_weights
+from models.words.word_vectors import WordVectors, sif_weights
 
 UNIFORM_BOUND = 0.1
 """Half-width of "uniform" (QuickThoughts)."""

@@ -47,7 +47,7 @@ class PublishedVectors:
 
 with Path(__file__).with_suffix(".tsv").open(encoding="utf-8", newline="") as _table:
     PUBLISHED_VECTORS = tuple(
-        PublishedVectors(**{name: cell or None for name, cell in row.items()})
+        PublishedVectors(**{**row, "sha256": row["sha256"] or None})
         for row in csv.DictReader(_table, delimiter="\t")
     )
 

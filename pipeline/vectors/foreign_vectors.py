@@ -80,7 +80,7 @@ class Block:
 
 
 @contextmanager
-def opened(path: Path, member: str = "") -> Iterator[IO[bytes]]:
+def open_unpacked(path: Path, member: str = "") -> Iterator[IO[bytes]]:
     """Yields a file's bytes, unpacked by its suffix: .gz, .bz2, .xz, .zst, .zip.
 
     Args:
@@ -134,9 +134,9 @@ def format_of(path: Path, member: str = "") -> Format:
     """Returns which format a file has, by its first bytes.
 
     Raises:
-        FileNotFoundError, ValueError: as `opened`; or of a format that other libraries convert.
+        FileNotFoundError, ValueError: as `open_unpacked`; or a format that other libraries convert.
     """
-    with opened(path, member) as stream:
+    with open_unpacked(path, member) as stream:
         head = stream.read(1 << 20)
     for beginning, description in _FOREIGN.items():
         if head.startswith(beginning):

@@ -30,7 +30,7 @@ from pipeline.vectors.foreign_vectors import (
     RefusedRow,
     TextReader,
     format_of,
-    opened,
+    open_unpacked,
 )
 from pipeline.vectors.vector_folder import (
     VECTORS_FILE,
@@ -128,7 +128,7 @@ def _import_into(
     kind = TextReader if format_of(path, config.member) == "text" else BinaryReader
 
     def fill(stream: IO[bytes]) -> None:
-        with opened(path, config.member) as source:
+        with open_unpacked(path, config.member) as source:
             taken.take_all(kind(path, source), stream, on_progress)
 
     write_table(folder / VECTORS_FILE, fill)

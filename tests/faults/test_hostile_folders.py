@@ -15,7 +15,7 @@ import torch
 from models.model.ranks import ALONE
 from models.training.checkpoints import Checkpoint, write_checkpoint
 from models.training.folder import CHECKPOINTS_FOLDER, open_checkpoint
-from models.words.vector_files import load_word_vectors
+from models.words.word_vectors import load_word_vectors
 from pipeline.base.digest import sha256_of_file
 from pipeline.base.json_files import FILES, SEAL
 from pipeline.parsers.adapters.folder_files import CHECKSUMS_NAME

@@ -24,7 +24,7 @@ from models.config.training_presets import preset
 from models.embed_shard import EmbedShardJob
 from models.model.model_description import ParserRecord
 from models.model.model_folder import save_model
-from models.words.vector_files import load_word_vectors
+from models.words.word_vectors import load_word_vectors
 from pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_PARSERS, BUNDLED_VECTORS
 from pipeline.downloads.published_vectors import fetch_vectors, vectors_named
 from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder

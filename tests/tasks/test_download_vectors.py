@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from models.words.vector_files import load_word_vectors
+from models.words.word_vectors import load_word_vectors
 from pipeline.downloads.published_vectors import expected_sha256, vectors_named
 from tasks import DownloadVectors
 from tasks.checks import mistakes_in

@@ -82,7 +82,7 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show what a folder holds: its size, its first words, the vectors of some."""
-    from models.words.vector_files import load_word_vectors
+    from models.words.word_vectors import load_word_vectors
     from pipeline.shards.arrow import strings
 
     vectors = load_word_vectors(folder)

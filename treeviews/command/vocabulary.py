@@ -71,7 +71,7 @@ def coverage(
     as_json: AsJson = False,
 ) -> None:
     """Show how much of a vocabulary given word vectors cover."""
-    from models.words.vector_files import load_word_vectors
+    from models.words.word_vectors import load_word_vectors
     from pipeline.vectors.merge_counts import coverage_by
 
     listed, _ = _read(path)

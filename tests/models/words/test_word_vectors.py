@@ -12,8 +12,7 @@ import pyarrow as pa
 import pytest
 from safetensors.numpy import save_file
 
-from models.words.vector_files import load_word_vectors, read_word_size
-from models.words.word_vectors import WordVectors
+from models.words.word_vectors import WordVectors, load_word_vectors, read_word_size
 from pipeline.vectors.vector_folder import write_vectors
 
 

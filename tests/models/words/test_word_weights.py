@@ -8,8 +8,7 @@ import torch
 
 from models.config.training_config import TrainingConfig
 from models.words.embedding import WordEmbedding, word_embedding
-from models.words.word_vectors import WordVectors
-from models.words.word_weights import sif_weights, word_probabilities
+from models.words.word_vectors import WordVectors, sif_weights, word_probabilities
 
 WORDS = ("the", "owl", "sang")
 ROWS = np.array([[3.0, 4.0], [0.0, 2.0], [1.0, 0.0]], dtype=np.float32)

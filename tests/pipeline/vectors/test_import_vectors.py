@@ -19,7 +19,7 @@ import pyarrow as pa
 import pytest
 import zstandard
 
-from models.words.vector_files import load_word_vectors
+from models.words.word_vectors import load_word_vectors
 from pipeline.vectors import vector_folder
 from pipeline.vectors.foreign_vectors import TextReader
 from pipeline.vectors.import_vectors import ImportConfig, import_vectors

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.words.vector_files import load_word_vectors
+from models.words.word_vectors import load_word_vectors
 from pipeline.shards.arrow import strings
 from pipeline.vectors import vector_folder as folder_module
 from pipeline.vectors import word_lists as word_index
