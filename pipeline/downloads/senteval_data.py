@@ -31,12 +31,12 @@ from pipeline.base.atomic_files import (
     write_bytes_atomically,
     write_json_atomically,
 )
-from pipeline.base.config_fields import Config
 from pipeline.base.digest import digest_of, remembered_sha256, sha256_of_file
 from pipeline.base.foreign_text import without_secrets
 from pipeline.base.job import Progress
 from pipeline.base.json_files import read_object
 from pipeline.base.mistakes import did_you_mean
+from pipeline.base.settings import Settings
 from pipeline.downloads.download import DownloadConfig, DownloadError, UnreachableError, download
 
 logger = logging.getLogger(__name__)
@@ -125,8 +125,7 @@ use``: the download has the sha256 that it had when a user first accepted it; ``
 folder; ``declared``: in manifests of earlier releases, the download has a published sha256."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileEntry(Config):
+class FileEntry(Settings):
     """One file that is there."""
 
     called: ClassVar[str] = "file entry field"
@@ -143,8 +142,7 @@ class FileEntry(Config):
     """How it departs from SentEval's file, in words; empty where it does not as far as known."""
 
 
-@dataclass(frozen=True, slots=True)
-class DatasetEntry(Config):
+class DatasetEntry(Settings):
     """One set: all its files, or none and the reason."""
 
     called: ClassVar[str] = "set entry field"
@@ -153,7 +151,7 @@ class DatasetEntry(Config):
     reason: str = ""
     """Why it is absent."""
     licence: str = ""
-    files: Mapping[str, FileEntry] = field(default_factory=dict)
+    files: Mapping[str, FileEntry] = {}
     """By the path within the folder."""
     seconds: float = 0.0
     """Of making the files and, of the first set of a download, of downloading it."""
@@ -161,14 +159,13 @@ class DatasetEntry(Config):
     """When it was last asked for or looked at, in seconds since 1970."""
 
 
-@dataclass(frozen=True, slots=True)
-class DataManifest(Config):
+class DataManifest(Settings):
     """All sets that were asked for so far, and the downloads taken on trust."""
 
     called: ClassVar[str] = "manifest field"
 
-    datasets: Mapping[str, DatasetEntry] = field(default_factory=dict)
-    trusted: Mapping[str, str] = field(default_factory=dict)
+    datasets: Mapping[str, DatasetEntry] = {}
+    trusted: Mapping[str, str] = {}
     """sha256 of each undeclared download that a user accepted, by its name; later runs ask for
     the same."""
 
@@ -256,15 +253,16 @@ def examine_folder(datasets: Sequence[Dataset], folder: Path) -> DataManifest:
         ValueError: the folder holds none of `DATA_PARTS`.
     """
     check_data_folder(folder)
-    return DataManifest({dataset.name: _examine(dataset, folder) for dataset in datasets})
+    return DataManifest(datasets={dataset.name: _examine(dataset, folder) for dataset in datasets})
 
 
 def _examine(dataset: Dataset, folder: Path) -> DatasetEntry:
     missing = [file.path for file in dataset.files if not (folder / file.path).is_file()]
     if missing:
-        return DatasetEntry("absent", f"{folder} lacks {', '.join(missing)}", dataset.licence)
+        reason = f"{folder} lacks {', '.join(missing)}"
+        return DatasetEntry(state="absent", reason=reason, licence=dataset.licence)
     files = {file.path: _examine_file(file, folder) for file in dataset.files}
-    return DatasetEntry("present", "", dataset.licence, files)
+    return DatasetEntry(state="present", licence=dataset.licence, files=files)
 
 
 def _examine_file(file: DataFile, folder: Path) -> FileEntry:
@@ -274,7 +272,7 @@ def _examine_file(file: DataFile, folder: Path) -> FileEntry:
         remark = f"{entry.num_lines:,} lines, published {file.num_lines:,}"
     elif entry.as_senteval is False:
         remark = "as many lines as SentEval's, other bytes"
-    return replace(entry, remark=remark)
+    return entry.changed(remark=remark)
 
 
 def _describe(file: DataFile, content: bytes, source: str, *, otherwise: Proof) -> FileEntry:
@@ -283,7 +281,14 @@ def _describe(file: DataFile, content: bytes, source: str, *, otherwise: Proof) 
     num_lines = content.count(b"\n") + (not content.endswith(b"\n") and bool(content))
     as_senteval = None if file.sha256 is None else sha256 == file.sha256
     proof: Proof = "finished" if as_senteval else otherwise
-    return FileEntry(sha256, len(content), num_lines, proof, as_senteval, source)
+    return FileEntry(
+        sha256=sha256,
+        num_bytes=len(content),
+        num_lines=num_lines,
+        proof=proof,
+        as_senteval=as_senteval,
+        source=source,
+    )
 
 
 PATIENCE = DownloadConfig(attempts=4, max_bytes=1 << 30)
@@ -365,7 +370,7 @@ class _Collection:
             contents = _read_download(path, {file.member for one in group for file in one.files})
         except (DownloadError, ValueError) as error:
             for dataset in group:
-                self._note(dataset, self._absent(dataset, str(error)), start)
+                self._note(dataset, start, reason=str(error))
             return
         num_refused = 0
         for dataset in group:
@@ -376,10 +381,9 @@ class _Collection:
                 }
             except ValueError as error:
                 num_refused += 1
-                entry = self._absent(dataset, str(error))
+                self._note(dataset, start, reason=str(error))
             else:
-                entry = self._take(dataset, files, contents, path)
-            self._note(dataset, entry, start)
+                self._take(dataset, files, contents, path, start)
             start = time.monotonic()
         if num_refused == len(group):
             path.unlink()
@@ -412,43 +416,55 @@ class _Collection:
         files: Mapping[str, FileEntry],
         contents: Mapping[str, bytes],
         path: Path,
-    ) -> DatasetEntry:
+        start: float,
+    ) -> None:
         """Writes a set's files, unless nothing can verify some of them and nobody accepted that."""
         if any(file.proof == "first use" for file in files.values()):
             sha256 = sha256_of_file(path)
             if not self.accept_unverified and path.name not in self.manifest.trusted:
-                return self._absent(
-                    dataset,
+                reason = (
                     f"no sha256 is known to verify {path.name} ({sha256}) with; pass "
-                    "--accept-unverified to take it as it came",
+                    "--accept-unverified to take it as it came"
                 )
+                self._note(dataset, start, reason=reason)
+                return
             trusted = {**self.manifest.trusted, path.name: sha256}
-            self.manifest = replace(self.manifest, trusted=trusted)
+            self.manifest = self.manifest.changed(trusted=trusted)
         for file in dataset.files:
             target = self.folder / file.path
             target.parent.mkdir(parents=True, exist_ok=True)
             sweep_unfinished(target.parent)
             write_bytes_atomically(target, contents[file.member])
         logger.info("%s: %d files", dataset.name, len(files))
-        return DatasetEntry("present", "", dataset.licence, files)
+        self._note(dataset, start, files=files)
 
-    def _absent(self, dataset: Dataset, reason: str) -> DatasetEntry:
-        """Renames what stands of an absent set, so that nobody reads it; returns its entry."""
-        first, *others = reason.split("; ")
-        more = f" (and {len(others)} more, in the data's manifest)" if others else ""
-        logger.warning("%s is absent: %s%s", dataset.name, first, more)
-        for file in dataset.files:
-            path = self.folder / file.path
-            if path.is_file():
-                path.replace(path.with_name(f"{path.name}.refused"))
-                reason += f"; what stood there is kept as {path}.refused"
-        return DatasetEntry("absent", reason, dataset.licence)
-
-    def _note(self, dataset: Dataset, entry: DatasetEntry, start: float) -> None:
-        seconds = round(time.monotonic() - start, 3)
-        entry = replace(entry, seconds=seconds, tried_at=time.time())
+    def _note(
+        self,
+        dataset: Dataset,
+        start: float,
+        *,
+        reason: str = "",
+        files: Mapping[str, FileEntry] | None = None,
+    ) -> None:
+        """Writes down what is there of a set; renames what stands of an absent one."""
+        if reason:
+            first, *others = reason.split("; ")
+            more = f" (and {len(others)} more, in the data's manifest)" if others else ""
+            logger.warning("%s is absent: %s%s", dataset.name, first, more)
+            for path in (self.folder / file.path for file in dataset.files):
+                if path.is_file():
+                    path.replace(path.with_name(f"{path.name}.refused"))
+                    reason += f"; what stood there is kept as {path}.refused"
+        entry = DatasetEntry(
+            state="absent" if reason else "present",
+            reason=reason,
+            licence=dataset.licence,
+            files=files or {},
+            seconds=round(time.monotonic() - start, 3),
+            tried_at=time.time(),
+        )
         entries = {**self.manifest.datasets, dataset.name: entry}
-        self.manifest = replace(self.manifest, datasets=entries)
+        self.manifest = self.manifest.changed(datasets=entries)
         write_manifest(self.folder, self.manifest)
 
 

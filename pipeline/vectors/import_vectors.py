@@ -10,7 +10,6 @@ import json
 import shutil
 import time
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, ClassVar, Literal
 
@@ -19,10 +18,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.base.atomic_files import TEMPORARY_SUFFIX, write_text_atomically, writer_name
-from pipeline.base.config_fields import Config, Natural
 from pipeline.base.digest import sha256_of_file
 from pipeline.base.foreign_text import told
 from pipeline.base.job import Progress
+from pipeline.base.settings import Natural, Settings
 from pipeline.shards.arrow import numbers
 from pipeline.vectors.foreign_vectors import (
     BinaryReader,
@@ -48,8 +47,7 @@ IMPORT_VERSION = 1
 _REMEDY = "give a .parquet of CountVocabulary, a .json or a text file with a word a line"
 
 
-@dataclass(frozen=True, slots=True)
-class ImportConfig(Config):
+class ImportConfig(Settings):
     """What is taken of a file, and how it is kept."""
 
     called: ClassVar[str] = "import setting"

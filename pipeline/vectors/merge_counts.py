@@ -15,9 +15,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.base.config_fields import Config, Count, Natural
 from pipeline.base.job import Progress, run_job_from_command_line
 from pipeline.base.json_files import write_sealed_json
+from pipeline.base.settings import Count, Natural, Settings
 from pipeline.shards.arrow import numbers
 from pipeline.vectors.count_shard import REMEDY, checked_counts, summed
 from pipeline.vectors.word_lists import (
@@ -38,8 +38,7 @@ MIN_COUNTS = (1, 2, 3, 5, 10, 20, 50, 100)
 _FILES_AT_ONCE = 64
 
 
-@dataclass(frozen=True, slots=True)
-class VocabularyConfig(Config):
+class VocabularyConfig(Settings):
     """Which words are kept."""
 
     called: ClassVar[str] = "vocabulary setting"
@@ -50,8 +49,7 @@ class VocabularyConfig(Config):
     min_count: Count = 1
 
 
-@dataclass(frozen=True, slots=True)
-class MergeJob(Config):
+class MergeJob(Settings):
     """Which counts are merged, and where the vocabulary goes."""
 
     called: ClassVar[str] = "merging job field"

@@ -11,7 +11,6 @@ import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any, ClassVar
@@ -19,12 +18,11 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from pipeline.base.bundled import how_to_install
-from pipeline.base.config_fields import Config, Count, Natural, Positive, at_least
+from pipeline.base.settings import Count, Natural, Positive, Settings, at_least
 from pipeline.vectors.vector_folder import write_vectors
 
 
-@dataclass(frozen=True, slots=True)
-class SkipGramConfig(Config):
+class SkipGramConfig(Settings):
     """Settings of skip-gram with negative sampling (Mikolov et al. 2013)."""
 
     called: ClassVar[str] = "word vector setting"

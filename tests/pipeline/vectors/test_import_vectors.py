@@ -187,7 +187,7 @@ def test_words_lose_their_case_and_the_first_are_taken_where_that_is_asked(
     changes: dict[str, Any], words: list[str], tmp_path: Path
 ) -> None:
     path = written(tmp_path, "The 1 2\nthe 3 4\nparis 5 6\nPARIS 7 8\nrain 9 1\n")
-    rows = imported(path, tmp_path / "out", FLOAT32.changed(changes))
+    rows = imported(path, tmp_path / "out", FLOAT32.changed(**changes))
     assert list(rows) == words and next(iter(rows.values())) == [1, 2]
 
 
