@@ -1,4 +1,4 @@
-"""SentEval's data: where each file comes from, what is there of it, and how it is brought together.
+"""SentEval's data: where each file comes from, and what is there of it.
 
 ``senteval_files.tsv``, a line a file, is the one declaration. Nothing in it is guessed: the sha256
 of a file is that in a copy of SentEval's folder (MRPC's two are confirmed by a public catalogue of
@@ -7,39 +7,24 @@ data sets). Where none is known, the set is taken only for a user who accepts it
 files come from one archive, SentEval's ``downstream`` folder as its script left it and SimCSE (Gao
 et al. 2021) publishes it.
 
-Out: a folder laid out as SentEval's ``data``, whose ``manifest.json`` says of each set what is
-there of it, from where and why it is believed. Files have the names that are declared, whatever an
-archive calls its members.
+A folder of the data is laid out as SentEval's ``data``, and ``manifest.json`` says of each set what
+is there of it, from where and why it is believed.
 """
 
 from __future__ import annotations
 
 import csv
-import gzip
 import hashlib
-import logging
-import tarfile
-import time
-import zlib
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from pipeline.base.atomic_files import (
-    sweep_unfinished,
-    write_bytes_atomically,
-    write_json_atomically,
-)
-from pipeline.base.digest import digest_of, remembered_sha256, sha256_of_file
-from pipeline.base.foreign_text import without_secrets
-from pipeline.base.job import Progress
+from pipeline.base.atomic_files import write_json_atomically
+from pipeline.base.digest import digest_of, remembered_sha256
 from pipeline.base.json_files import read_object
 from pipeline.base.mistakes import did_you_mean
 from pipeline.base.settings import Settings
-from pipeline.downloads.download import DownloadConfig, DownloadError, UnreachableError, download
-
-logger = logging.getLogger(__name__)
 
 DATA_PARTS = ("downstream", "probing")
 """The folders within SentEval's ``data``."""
@@ -47,8 +32,6 @@ MANIFEST_NAME = "manifest.json"
 MANIFEST_VERSION = 1
 EXAMINATION_VERSION = 1
 """Raised when the same folder of a user's own would be described otherwise."""
-MAX_MEMBER_BYTES = 256 << 20
-"""Far above any file of SentEval's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +249,7 @@ def _examine(dataset: Dataset, folder: Path) -> DatasetEntry:
 
 
 def _examine_file(file: DataFile, folder: Path) -> FileEntry:
-    entry = _describe(file, (folder / file.path).read_bytes(), str(folder), otherwise="none")
+    entry = describe_file(file, (folder / file.path).read_bytes(), str(folder), otherwise="none")
     remark = ""
     if file.num_lines not in (None, entry.num_lines):
         remark = f"{entry.num_lines:,} lines, published {file.num_lines:,}"
@@ -275,7 +258,7 @@ def _examine_file(file: DataFile, folder: Path) -> FileEntry:
     return entry.changed(remark=remark)
 
 
-def _describe(file: DataFile, content: bytes, source: str, *, otherwise: Proof) -> FileEntry:
+def describe_file(file: DataFile, content: bytes, source: str, *, otherwise: Proof) -> FileEntry:
     """Returns what is known of a file that is here; ``otherwise`` it has this proof."""
     sha256 = hashlib.sha256(content).hexdigest()
     num_lines = content.count(b"\n") + (not content.endswith(b"\n") and bool(content))
@@ -289,231 +272,3 @@ def _describe(file: DataFile, content: bytes, source: str, *, otherwise: Proof) 
         as_senteval=as_senteval,
         source=source,
     )
-
-
-PATIENCE = DownloadConfig(attempts=4, max_bytes=1 << 30)
-
-
-def collect_datasets(
-    datasets: Sequence[Dataset],
-    folder: Path,
-    downloads: Path,
-    *,
-    mirror: str = "",
-    accept_unverified: bool = False,
-    patience: DownloadConfig = PATIENCE,
-    on_progress: Progress | None = None,
-) -> DataManifest:
-    """Downloads what is missing of these sets, and returns what is there of all so far.
-
-    A set whose files all stand with the sha256 of the manifest is not touched. The manifest is
-    written after each set, so that a run that ends early is gone on with. The caller sees to it
-    that no second run fills the same folders.
-
-    Args:
-        folder: becomes SentEval's ``data`` folder: ``downstream/``, ``probing/`` and the manifest.
-        downloads: keeps what was downloaded.
-        mirror: address under which every download stands by its name; empty: the declared ones.
-        accept_unverified: takes sets that nothing declared can verify, and notes their downloads'
-            sha256: later runs ask for the same bytes.
-
-    Returns:
-        The manifest. A set that could not be had is in it as absent, with the reason, and has no
-        file in the folder: what stood there, damaged or of unknown origin, is set aside.
-
-    Raises:
-        OSError: the folder cannot be written.
-        ValueError: the folder's manifest is damaged.
-    """
-    report = on_progress or (lambda fraction, status: None)
-    collection = _Collection(folder, downloads, mirror.rstrip("/"), accept_unverified, patience)
-    lacking = collection.manifest.lacking([dataset.name for dataset in datasets], folder)
-    missing = [dataset for dataset in datasets if dataset.name in lacking]
-    groups = list(dict.fromkeys(dataset.addresses for dataset in missing))
-    for number, addresses in enumerate(groups):
-        group = [dataset for dataset in missing if dataset.addresses == addresses]
-        collection.bring(group, _scaled(report, group[0].download_name, number, len(groups)))
-    return collection.manifest
-
-
-def _scaled(report: Progress, name: str, number: int, num_downloads: int) -> Progress:
-    """Returns what reports a download's progress as its share of all."""
-    report(number / num_downloads, name)
-    return lambda share, status: report((number + share) / num_downloads, f"{name}: {status}")
-
-
-@dataclass(slots=True)
-class _Collection:
-    """The folder that a run fills, and how patient the run still is."""
-
-    folder: Path
-    downloads: Path
-    mirror: str
-    accept_unverified: bool
-    patience: DownloadConfig
-    """Once a server never answered, every download is asked for once, so that a run without a
-    network ends soon."""
-    manifest: DataManifest = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.manifest = read_manifest(self.folder)
-
-    def bring(self, group: Sequence[Dataset], report: Progress) -> None:
-        """Brings the sets of one download; each that cannot be had is noted with the reason.
-
-        A download of which all sets are refused is removed, so that a later run asks for another.
-        """
-        start = time.monotonic()
-        path = self.downloads / group[0].download_name
-        try:
-            source = self._fetch(group[0], path, report)
-            contents = _read_download(path, {file.member for one in group for file in one.files})
-        except (DownloadError, ValueError) as error:
-            for dataset in group:
-                self._note(dataset, start, reason=str(error))
-            return
-        num_refused = 0
-        for dataset in group:
-            try:
-                files = {
-                    file.path: _verified(file, contents.get(file.member), path.name, source)
-                    for file in dataset.files
-                }
-            except ValueError as error:
-                num_refused += 1
-                self._note(dataset, start, reason=str(error))
-            else:
-                self._take(dataset, files, contents, path, start)
-            start = time.monotonic()
-        if num_refused == len(group):
-            path.unlink()
-
-    def _fetch(self, dataset: Dataset, path: Path, report: Progress) -> str:
-        """Downloads what a set is in, from the first address that gives it, which is returned.
-
-        Raises:
-            DownloadError: none gives it, with the sha256 that was accepted before if any.
-        """
-        sha256, faults = self.manifest.trusted.get(path.name), []
-        for address in (f"{self.mirror}/{path.name}",) if self.mirror else dataset.addresses:
-            try:
-                download(address, path, sha256, config=self.patience, on_progress=report)
-                return without_secrets(address)
-            except (DownloadError, ValueError) as error:
-                faults.append(str(error))
-                if isinstance(error, UnreachableError):
-                    self.patience = replace(self.patience, attempts=1)
-        if sha256 is not None:
-            faults.append(
-                f"{path.name} was accepted with this sha256 before: to accept another, delete it "
-                f"from trusted in {MANIFEST_NAME}"
-            )
-        raise DownloadError("; ".join(faults))
-
-    def _take(
-        self,
-        dataset: Dataset,
-        files: Mapping[str, FileEntry],
-        contents: Mapping[str, bytes],
-        path: Path,
-        start: float,
-    ) -> None:
-        """Writes a set's files, unless nothing can verify some of them and nobody accepted that."""
-        if any(file.proof == "first use" for file in files.values()):
-            sha256 = sha256_of_file(path)
-            if not self.accept_unverified and path.name not in self.manifest.trusted:
-                reason = (
-                    f"no sha256 is known to verify {path.name} ({sha256}) with; pass "
-                    "--accept-unverified to take it as it came"
-                )
-                self._note(dataset, start, reason=reason)
-                return
-            trusted = {**self.manifest.trusted, path.name: sha256}
-            self.manifest = self.manifest.changed(trusted=trusted)
-        for file in dataset.files:
-            target = self.folder / file.path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            sweep_unfinished(target.parent)
-            write_bytes_atomically(target, contents[file.member])
-        logger.info("%s: %d files", dataset.name, len(files))
-        self._note(dataset, start, files=files)
-
-    def _note(
-        self,
-        dataset: Dataset,
-        start: float,
-        *,
-        reason: str = "",
-        files: Mapping[str, FileEntry] | None = None,
-    ) -> None:
-        """Writes down what is there of a set; renames what stands of an absent one."""
-        if reason:
-            first, *others = reason.split("; ")
-            more = f" (and {len(others)} more, in the data's manifest)" if others else ""
-            logger.warning("%s is absent: %s%s", dataset.name, first, more)
-            for path in (self.folder / file.path for file in dataset.files):
-                if path.is_file():
-                    path.replace(path.with_name(f"{path.name}.refused"))
-                    reason += f"; what stood there is kept as {path}.refused"
-        entry = DatasetEntry(
-            state="absent" if reason else "present",
-            reason=reason,
-            licence=dataset.licence,
-            files=files or {},
-            seconds=round(time.monotonic() - start, 3),
-            tried_at=time.time(),
-        )
-        entries = {**self.manifest.datasets, dataset.name: entry}
-        self.manifest = self.manifest.changed(datasets=entries)
-        write_manifest(self.folder, self.manifest)
-
-
-def _read_download(path: Path, members: Collection[str]) -> dict[str, bytes]:
-    """Returns the wanted members of a tar archive; ``""`` is all of a download that is none.
-
-    Args:
-        members: each the end of a path, from a folder's name on: ``MR/rt-polarity.pos`` finds
-            ``./data/MR/rt-polarity.pos``. One that is not there is left out.
-
-    Raises:
-        ValueError: the archive is damaged or none, or a member is too large or there twice.
-    """
-    if "" in members:
-        return {"": path.read_bytes()}
-    contents: dict[str, bytes] = {}
-    try:
-        with tarfile.open(path) as archive:
-            for info in archive:
-                wanted = next(
-                    (name for name in members if f"/{info.name}".endswith(f"/{name}")), ""
-                )
-                stream = archive.extractfile(info) if wanted else None
-                if stream is None:
-                    continue
-                if wanted in contents or info.size > MAX_MEMBER_BYTES:
-                    wrong = "there twice" if wanted in contents else "too large"
-                    raise tarfile.TarError(f"{wanted} is {wrong}")
-                contents[wanted] = stream.read()
-    except (tarfile.TarError, zlib.error, gzip.BadGzipFile, EOFError) as error:
-        path.unlink()
-        raise ValueError(f"{path.name}: not a whole archive ({error})") from error
-    return contents
-
-
-def _verified(file: DataFile, content: bytes | None, archive: str, source: str) -> FileEntry:
-    """Returns what is known of a file that came.
-
-    Raises:
-        ValueError: it is not there, has not the declared number of lines, or another sha256.
-    """
-    if content is None:
-        raise ValueError(f"{archive}: no member named {file.member}")
-    entry = _describe(file, content, source, otherwise="first use")
-    if entry.num_lines == 0 or entry.num_lines != (file.num_lines or entry.num_lines):
-        expected = f"{file.num_lines:,}" if file.num_lines else "some"
-        wrong = f"{entry.num_lines:,} lines, expected {expected}"
-    elif entry.as_senteval is False:
-        wrong = f"sha256 is {entry.sha256}, SentEval's file has {file.sha256}"
-    else:
-        return entry
-    raise ValueError(f"{file.path} from {archive}: {wrong}")

@@ -17,7 +17,7 @@ import zipfile
 from collections import Counter, deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Literal
@@ -102,13 +102,12 @@ def open_unpacked(path: Path, member: str = "") -> Iterator[IO[bytes]]:
     # Of a zip RuntimeError: encrypted, or packed in a way that Python does not know.
     broken: tuple[type[Exception], ...] = (*ERRORS, zipfile.BadZipFile, RuntimeError)
     try:
-        with ExitStack() as stack:
+        with path.open("rb") as stream:
             if suffix == ".zip":
-                archive = stack.enter_context(zipfile.ZipFile(path))
-                raw: Any = stack.enter_context(archive.open(_member(path, archive, member)))
+                archive = zipfile.ZipFile(stream)
+                yield io.BufferedReader(archive.open(_member(path, archive, member)), 1 << 20)  # type: ignore[arg-type]
             else:
-                raw = decompressed(stack.enter_context(path.open("rb")), path)
-            yield io.BufferedReader(raw, 1 << 20)
+                yield decompressed(stream, path)
     except broken as error:
         if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
             raise  # the disk's; what is broken has no number, or a place before its beginning

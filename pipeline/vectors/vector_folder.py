@@ -308,17 +308,14 @@ class TableWriter:
 
     def keep(self, places: NDArray[np.int64]) -> None:
         """Keeps the rows of these places alone, which are in order; the others are overwritten."""
-        start = _HEADER_BYTES + self._row_bytes
+        start, shape = _HEADER_BYTES + self._row_bytes, (self.num_rows, self._width)
         self._stream.flush()
-        dtype = np.dtype(self._kept_as)
-        with mmap.mmap(self._stream.fileno(), 0) as content:
-            rows = np.frombuffer(content, dtype, self.num_rows * self._width, start)
-            table = rows.reshape(self.num_rows, self._width)
-            for first in range(0, len(places), _ROWS_AT_ONCE):
-                some = places[first : first + _ROWS_AT_ONCE]
-                if some[-1] != first + len(some) - 1:  # else they lie where they belong
-                    table[first : first + len(some)] = table[some]
-            del rows, table
+        table: Any = np.memmap(self._stream, self._kept_as, "r+", start, shape)
+        for first in range(0, len(places), _ROWS_AT_ONCE):
+            some = places[first : first + _ROWS_AT_ONCE]
+            if some[-1] != first + len(some) - 1:  # else they lie where they belong
+                table[first : first + len(some)] = table[some]
+        del table  # and its map
         self._stream.truncate(start + len(places) * self._row_bytes)
         self.num_rows = len(places)
 

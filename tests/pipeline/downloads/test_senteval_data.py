@@ -11,13 +11,13 @@ import pytest
 
 from models.evaluation.tasks.declarations import DISCOURSE
 from models.evaluation.tasks.layout import DATASETS as LAYOUT
+from pipeline.downloads.collect_senteval import collect_datasets
 from pipeline.downloads.download import DownloadConfig
 from pipeline.downloads.senteval_data import (
     SENTEVAL_SETS,
     DataFile,
     DataManifest,
     Dataset,
-    collect_datasets,
     datasets_named,
     examine_folder,
     read_manifest,
@@ -111,7 +111,7 @@ def test_sets_of_an_archive_are_brought_by_one_request_and_named_in_the_manifest
     assert (file.sha256, file.num_bytes, file.num_lines) == (sha256(NEGATIVE), 6, 1)
     assert (file.proof, file.as_senteval) == ("finished", True)
     assert file.source == f"{server.address}/reviews.tar"
-    assert "no member named CR/pos" in manifest.datasets["CR"].reason
+    assert "no member named CR/pos (delete " in manifest.datasets["CR"].reason
     assert read_manifest(tmp_path / "data") == manifest
     assert not (tmp_path / "x").exists()
 
@@ -127,7 +127,6 @@ def test_sets_of_an_archive_are_brought_by_one_request_and_named_in_the_manifest
         ({"questions": b"another\n"}, "sha256 is .*, SentEval's file has"),
         ({"reviews.tar": b"no archive"}, "not a whole archive"),
         ({"reviews.tar": FILES["reviews.tar"][:60]}, "not a whole archive"),
-        ({"reviews.tar": tarred({"MR/pos": POSITIVE})}, "no member named MR/neg"),
         ({"reviews.tar": tarred({"MR/pos": b"x\n", "MR/neg": NEGATIVE})}, "1 lines, expected 2"),
         ({"reviews.tar": tarred({"MR/pos": b"", "a/MR/pos": b""})}, "MR/pos is there twice"),
     ],
