@@ -45,11 +45,18 @@ class PublishedVectors:
         return self.url.rpartition("/")[2]
 
 
-with Path(__file__).with_suffix(".tsv").open(encoding="utf-8", newline="") as _table:
-    PUBLISHED_VECTORS = tuple(
-        PublishedVectors(**{**row, "sha256": row["sha256"] or None})
-        for row in csv.DictReader(_table, delimiter="\t")
+def _read_declaration(path: Path) -> tuple[PublishedVectors, ...]:
+    with path.open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream, delimiter="\t"))
+    return tuple(
+        PublishedVectors(
+            row["name"], row["url"], row["licence"], row["sha256"] or None, row["about"]
+        )
+        for row in rows
     )
+
+
+PUBLISHED_VECTORS = _read_declaration(Path(__file__).with_suffix(".tsv"))
 
 
 def vectors_named(name: str) -> PublishedVectors:
