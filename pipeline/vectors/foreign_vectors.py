@@ -80,7 +80,7 @@ class Block:
 
 
 @contextmanager
-def open_unpacked(path: Path, member: str = "") -> Iterator[IO[bytes]]:
+def open_unpacked(path: Path, member: str = "") -> Iterator[io.BufferedReader]:
     """Yields a file's bytes, unpacked by its suffix: .gz, .bz2, .xz, .zst, .zip.
 
     Args:
@@ -106,7 +106,7 @@ def open_unpacked(path: Path, member: str = "") -> Iterator[IO[bytes]]:
             if suffix == ".zip":
                 archive = zipfile.ZipFile(stream)
                 raw = archive.open(_member(path, archive, member))
-                yield io.BufferedReader(cast("io.RawIOBase", raw), 1 << 20)
+                yield io.BufferedReader(cast("io.RawIOBase", raw))
             else:
                 yield decompressed(stream, path)
     except broken as error:
@@ -360,7 +360,7 @@ def _ends_in_a_number(word: bytes) -> bool:
 class BinaryReader:
     """Reads the rows of an open file of word2vec's binary format."""
 
-    def __init__(self, path: Path, stream: IO[bytes]) -> None:
+    def __init__(self, path: Path, stream: io.BufferedReader) -> None:
         """Reads the header.
 
         Raises:
@@ -412,7 +412,9 @@ class BinaryReader:
 
     def _read_word(self) -> bytes:
         """Returns the bytes before the next space, without the line end of the row before."""
-        word = bytearray()
-        while (byte := self._stream.read(1)) not in b" " and len(word) < _MAX_WORD_BYTES:
-            word += byte
-        return bytes(word).lstrip(b"\n")
+        word = b""
+        while (end := (ahead := self._stream.peek()).find(b" ")) < 0:
+            word += self._stream.read(len(ahead))
+            if not ahead or len(word) > _MAX_WORD_BYTES:
+                return word  # of no row
+        return (word + self._stream.read(end + 1))[:-1].lstrip(b"\n")
