@@ -43,6 +43,7 @@ from pipeline.base.bundled import shipped_parsers
 from pipeline.base.digest import sha256_of_file
 from pipeline.base.foreign_text import printable
 from pipeline.vectors.vector_folder import write_vector_blocks
+from pipeline.vectors.word_lists import WordList
 
 _WORDS_AT_ONCE = 10_000
 _EMBEDDINGS = "encoder.embeddings."
@@ -94,7 +95,8 @@ def expand_model(
     on_progress(0.5, f"mapping {expansion.facts['words']['mapped']:,} words")
     place = out / WORDS_FOLDER
     width = expansion.trained.table.shape[1]
-    write_vector_blocks(place, expansion.words, expansion.blocks(), width, {EXPANDED: facts})
+    listed = WordList(expansion.words, None)
+    write_vector_blocks(place, listed, expansion.blocks(), width, {EXPANDED: facts})
     on_progress(0.9, "writing the model")
     words = load_word_vectors(place)
     expanded = _model_of(model, words, tables=expansion.trained.num_tables)

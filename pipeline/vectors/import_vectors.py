@@ -38,7 +38,7 @@ from pipeline.vectors.vector_folder import (
     seal_folder,
     write_table,
 )
-from pipeline.vectors.word_lists import NOWHERE, WordIndex, read_word_list
+from pipeline.vectors.word_lists import NOWHERE, WordIndex, WordList, read_word_list
 
 QUARANTINE_FILE = "quarantine.jsonl"
 """The lines of the file that were left out, a JSON object each."""
@@ -144,7 +144,7 @@ def _import_into(
         and {"name": vocabulary.name, "sha256": sha256_of_file(vocabulary)},
         "seconds": round(time.perf_counter() - started, 1),
     }
-    seal_folder(folder, taken.words, facts)
+    seal_folder(folder, WordList(taken.words, None), facts)
     return facts
 
 

@@ -364,9 +364,9 @@ def write_vectors(
         kept_as: in what numbers; a byte is 127 for the largest of its row, whose scale stands
             beside it, and such a table is read into memory.
     """
+    listed = WordList(words if isinstance(words, pa.Array) else strings(words), counts)
     if kept_as != "bytes":
-        width = vectors.shape[1]
-        write_vector_blocks(folder, words, [vectors], width, facts, counts=counts, kept_as=kept_as)
+        write_vector_blocks(folder, listed, [vectors], vectors.shape[1], facts, kept_as=kept_as)
         return
     from safetensors.numpy import save_file
 
@@ -375,23 +375,22 @@ def write_vectors(
     whole = np.rint(vectors / np.where(scales > 0, scales, 1.0)[:, None])
     tensors = {"vectors": whole.astype(np.int8), "scales": scales.astype(np.float32)}
     write_by_library(folder / VECTORS_FILE, partial(save_file, tensors))
-    seal_folder(folder, words, facts, counts=counts)
+    seal_folder(folder, listed, facts)
 
 
 def write_vector_blocks(
     folder: Path,
-    words: Sequence[str] | pa.Array,
+    listed: WordList,
     blocks: Iterable[NDArray[np.float32]],
     width: int,
     facts: Mapping[str, Any],
     *,
-    counts: NDArray[np.int64] | None = None,
     kept_as: TableKept = "float32",
 ) -> None:
     """Writes a folder of which a block is in memory at a time, the facts last.
 
     Args:
-        words: V of them.
+        listed: V words.
         blocks: the vectors in the order of the words, [m, width] each, V rows in all.
         width: numbers a vector.
     """
@@ -401,27 +400,21 @@ def write_vector_blocks(
         table = TableWriter(stream, width, kept_as)
         for block in blocks:
             table.add(block)
-        assert table.num_rows == len(words), f"{table.num_rows} vectors of {len(words)} words"
         table.finish()
 
     write_table(folder / VECTORS_FILE, fill)
-    seal_folder(folder, words, facts, counts=counts)
+    seal_folder(folder, listed, facts)
 
 
-def seal_folder(
-    folder: Path,
-    words: Sequence[str] | pa.Array,
-    facts: Mapping[str, Any],
-    *,
-    counts: NDArray[np.int64] | None = None,
-) -> None:
+def seal_folder(folder: Path, listed: WordList, facts: Mapping[str, Any]) -> None:
     """Writes the words of a table that is there, then the facts, with what openers ask of it."""
-    arrow = words if isinstance(words, pa.Array) else strings(words)
-    write_word_list(folder / WORDS_FILE, WordList(arrow, counts))
+    write_word_list(folder / WORDS_FILE, listed)
     files = [folder / name for name in (VECTORS_FILE, WORDS_FILE)]
     noted: dict[str, Any] = {"bytes": {file.name: file.stat().st_size for file in files}}
     table = _read_header(files[0])
+    num_words, num_rows = len(listed.words), table.shape[0] - 1
+    assert num_words == num_rows, f"{num_rows} vectors of {num_words} words"
     if table.can_be_mapped:
-        checksum = checksum_of(arrow, table.shape, table.blocks(), counts)
+        checksum = checksum_of(listed.words, table.shape, table.blocks(), listed.counts)
         noted |= {"vectors_checksum": checksum, "vectors_rms": rms_of(table.blocks())}
     write_sealed_json(folder / FACTS_FILE, {**facts, **noted}, files)

@@ -166,32 +166,22 @@ def hashes_of(words: pa.Array) -> NDArray[np.uint64]:
     Args:
         words: ``large_string`` without nulls.
     """
-    found = np.zeros(len(words), dtype=np.uint64)
+    hashes = np.zeros(len(words), dtype=np.uint64)
     for start in range(0, len(words), _WORDS_AT_ONCE):
-        offsets, content = flat_bytes(words.slice(start, _WORDS_AT_ONCE))
+        some = words.slice(start, _WORDS_AT_ONCE)
+        _, starts, content = some.buffers()
+        offsets = np.frombuffer(starts, np.int64, len(some) + 1, 8 * some.offset)
         lengths = np.diff(offsets)
         is_any = lengths > 0
         if is_any.any():
             powers = np.multiply.accumulate(np.full(lengths.max(), _BASE, dtype=np.uint64))
-            terms = powers[np.arange(len(content)) - np.repeat(offsets[:-1], lengths)]
-            terms *= content.astype(np.uint64) + np.uint64(1)
-            some = found[start : start + _WORDS_AT_ONCE]
-            some[is_any] = np.add.reduceat(terms, offsets[:-1][is_any])
-    found ^= found >> np.uint64(32)
-    found *= _MIX
-    found ^= found >> np.uint64(29)
-    return found
-
-
-def flat_bytes(words: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """Returns the bytes of all strings in one, and where each begins in it, [N + 1].
-
-    Args:
-        words: ``large_string`` without nulls.
-    """
-    _, starts, content = words.buffers()
-    if not len(words):
-        return np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.uint8)
-    offsets = np.frombuffer(starts, np.int64, len(words) + 1, 8 * words.offset)
-    all_bytes = np.frombuffer(content or b"", np.uint8)
-    return offsets - offsets[0], all_bytes[offsets[0] : offsets[-1]]
+            within = np.arange(lengths.sum()) - np.repeat(offsets[:-1] - offsets[0], lengths)
+            terms = powers[within]
+            characters = np.frombuffer(content, np.uint8)[offsets[0] : offsets[-1]]
+            terms *= characters.astype(np.uint64) + np.uint64(1)
+            first_bytes = (offsets[:-1] - offsets[0])[is_any]
+            hashes[start : start + len(some)][is_any] = np.add.reduceat(terms, first_bytes)
+    hashes ^= hashes >> np.uint64(32)
+    hashes *= _MIX
+    hashes ^= hashes >> np.uint64(29)
+    return hashes
