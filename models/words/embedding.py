@@ -137,8 +137,8 @@ class WordEmbedding(nn.Module):
     def forward(self, word_ids: Tensor) -> Tensor:
         """Returns the vectors of ``word_ids`` [T], a tensor [T, E] of its own."""
         dtype = self.scale.dtype
-        found = F.embedding(word_ids, self.vectors, sparse=self.vectors.requires_grad)
-        looked_up = found.to(dtype).mul_(self.scale)
+        rows = F.embedding(word_ids, self.vectors, sparse=self.vectors.requires_grad)
+        looked_up = rows.to(dtype).mul_(self.scale)
         if self.weights is not None:
             looked_up = looked_up * self.weights.index_select(0, word_ids).to(dtype)[:, None]
         if not looked_up.requires_grad:

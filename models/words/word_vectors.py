@@ -135,7 +135,7 @@ class WordVectors:
         """
         counts = None if self.counts is None else self.counts[: num_words + 1]
         index = WordIndex(self.index.words.slice(0, num_words))
-        factors = tuple(one[: num_words + 1] if one.ndim else one for one in self.factors)
+        factors = tuple(f[: num_words + 1] if f.ndim else f for f in self.factors)
         return WordVectors(index, self.matrix[: num_words + 1], counts=counts, factors=factors)
 
     def times(self, factors: Sequence[NDArray[np.float32]]) -> WordVectors:
@@ -200,11 +200,11 @@ class WordVectors:
             out: where they are written, float32 [N, E].
         """
         if self.matrix.dtype == np.float32:
-            found: NDArray[np.float32] = np.take(self.matrix, ids, axis=0, out=out, mode="clip")
+            rows: NDArray[np.float32] = np.take(self.matrix, ids, axis=0, out=out, mode="clip")
         else:
-            found = np.empty((len(ids), self.size), dtype=np.float32) if out is None else out
-            found[:] = self.matrix[ids]
-        return _times(found, self.factors, ids)
+            rows = np.empty((len(ids), self.size), dtype=np.float32) if out is None else out
+            rows[:] = self.matrix[ids]
+        return _times(rows, self.factors, ids)
 
     def blocks(self) -> Iterator[NDArray[np.floating[Any]]]:
         """Yields all rows in order, some at a time, that of the unknown word alone first.
@@ -357,9 +357,9 @@ def _check_text(path: Path) -> None:
     """
     if not path.exists():
         raise FileNotFoundError(f"{path}: no such word vectors; give a folder or a text file")
-    if (found := format_of(path)) != "text":
+    if (format_ := format_of(path)) != "text":
         raise ValueError(
-            f"{path}: not text but {found}'s own format: make a folder of it "
+            f"{path}: not text but {format_}'s own format: make a folder of it "
             f"(treeviews vectors import {path} --out FOLDER) and give that"
         )
 

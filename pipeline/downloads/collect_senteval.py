@@ -109,7 +109,8 @@ class _Collection:
         try:
             source = self._fetch(group[0], path, report)
             sha256 = sha256_of_file(path)
-            contents = _read_download(path, {file.member for one in group for file in one.files})
+            members = {file.member for dataset in group for file in dataset.files}
+            contents = _read_download(path, members)
         except (DownloadError, ValueError) as error:
             for dataset in group:
                 self._note(dataset, start, reason=str(error))

@@ -84,10 +84,10 @@ def check_address(url: str) -> None:
     """
     try:
         parts = urlsplit(url)
-        is_good = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+        is_address = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
     except ValueError:  # its words may hold a part of a password
-        is_good = False
-    if not is_good or _NOT_OF_ADDRESSES.search(url):
+        is_address = False
+    if not is_address or _NOT_OF_ADDRESSES.search(url):
         raise ValueError(
             f"{told(url)}: not an http or https address, or its host or port is malformed, or it "
             "holds a character that no address can: give http://host/path, percent-encode spaces, "

@@ -19,7 +19,7 @@ from pipeline.base.job import Progress
 from pipeline.base.json_files import read_object, write_sealed_json
 from pipeline.base.mistakes import did_you_mean
 from pipeline.base.refusal import shortened
-from pipeline.downloads.download import DownloadConfig, check_sha256, download
+from pipeline.downloads.download import check_sha256, download
 
 DOWNLOAD_FILE = "download.json"
 """Says where a file came from and why it is believed; sealed, written last."""
@@ -102,7 +102,6 @@ def fetch_vectors(
     sha256: str | None,
     *,
     mirror: str = "",
-    config: DownloadConfig | None = None,
     on_progress: Progress | None = None,
 ) -> Path:
     """Downloads an archive into a folder, resuming where an earlier call broke off.
@@ -119,7 +118,7 @@ def fetch_vectors(
     """
     url = f"{mirror.rstrip('/')}/{declared.file_name}" if mirror else declared.url
     path = folder / declared.file_name
-    download(url, path, sha256, config=config, on_progress=on_progress)
+    download(url, path, sha256, on_progress=on_progress)
     facts = {
         "name": declared.name,
         "url": without_secrets(url),

@@ -90,7 +90,7 @@ def datasets_named(names: str) -> tuple[Dataset, ...]:
     if unknown or not wanted:
         meant = did_you_mean(*unknown, known=known)
         raise ValueError(f"datasets is {names!r}{meant}; give 'all' or some of {', '.join(known)}")
-    return tuple(one for one in SENTEVAL_SETS if wanted & {"all", one.name.lower()})
+    return tuple(item for item in SENTEVAL_SETS if wanted & {"all", item.name.lower()})
 
 
 def digest_of_declaration(datasets: tuple[Dataset, ...]) -> str:

@@ -180,7 +180,7 @@ class TextReader:
         head = self._read_block().removeprefix(_BYTE_ORDER_MARK)
         line = head.partition(b"\n")[0]
         header = _HEADER.fullmatch(line)
-        self.promised = int(header[1]) if header else None
+        self._promised = int(header[1]) if header else None
         self._num_header_lines = 1 if header else 0
         lines = head.split(b"\n", _LINES_LOOKED_AT)[self._num_header_lines : _LINES_LOOKED_AT]
         widths = Counter(len(line.rstrip().split(b" ")) - 1 for line in lines if line.strip())
@@ -205,9 +205,9 @@ class TextReader:
         for block in self._parsed_blocks():
             num_read += block.num_read
             yield block
-        if self.promised not in (None, num_read) or self.promised == 0:
+        if self._promised not in (None, num_read) or self._promised == 0:
             raise ValueError(
-                f"{self._path}:1: the header promises {self.promised} words, the file holds "
+                f"{self._path}:1: the header promises {self._promised} words, the file holds "
                 f"{num_read}; it was cut short: fetch it again, or give another"
             )
 
@@ -370,7 +370,7 @@ class BinaryReader:
         header = _HEADER.fullmatch(stream.readline(100))
         if header is None:
             raise ValueError(f"{path}: no header of word2vec's binary format; fetch it again")
-        self.promised = int(header[1])
+        self._promised = int(header[1])
         self.width = _checked_width(path, int(header[2]))
 
     def blocks(self) -> Iterator[Block]:
@@ -380,8 +380,8 @@ class BinaryReader:
             ValueError: the file is broken; names it and where.
         """
         at_once = max(min(8_192, _BINARY_BLOCK_BYTES // (4 * self.width)), 1)
-        for first in range(1, self.promised + 1, at_once):
-            yield self._block(range(first, min(first + at_once, self.promised + 1)))
+        for first in range(1, self._promised + 1, at_once):
+            yield self._block(range(first, min(first + at_once, self._promised + 1)))
 
     def _block(self, numbers: range) -> Block:
         words: list[str] = []
@@ -391,7 +391,7 @@ class BinaryReader:
             word, content = self._read_word(), self._stream.read(4 * self.width)
             if len(content) < 4 * self.width:
                 raise ValueError(
-                    f"{self._path}: row {number:,} of {self.promised:,} is not whole; it was cut "
+                    f"{self._path}: row {number:,} of {self._promised:,} is not whole; it was cut "
                     "short or is another format; fetch it again"
                 )
             row = rows[len(words)]

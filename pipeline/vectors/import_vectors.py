@@ -20,7 +20,6 @@ import pyarrow.compute as pc
 from pipeline.base.atomic_files import TEMPORARY_SUFFIX, write_text_atomically, writer_name
 from pipeline.base.digest import sha256_of_file
 from pipeline.base.foreign_text import told
-from pipeline.base.job import Progress
 from pipeline.base.settings import Natural, Settings
 from pipeline.shards.arrow import numbers
 from pipeline.vectors.foreign_vectors import (
@@ -70,7 +69,6 @@ def import_vectors(
     config: ImportConfig | None = None,
     *,
     vocabulary: Path | None = None,
-    on_progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Writes the vectors of a file as a folder, which appears whole or not at all.
 
@@ -105,7 +103,7 @@ def import_vectors(
     unfinished = out.with_name(f"{out.name}.{writer_name()}{TEMPORARY_SUFFIX}")
     unfinished.mkdir(parents=True)
     try:
-        facts = _import_into(unfinished, path, config, vocabulary, on_progress)
+        facts = _import_into(unfinished, path, config, vocabulary)
         unfinished.rename(out)
     except BaseException:  # an interruption, too
         shutil.rmtree(unfinished)
@@ -114,11 +112,7 @@ def import_vectors(
 
 
 def _import_into(
-    folder: Path,
-    path: Path,
-    config: ImportConfig,
-    vocabulary: Path | None,
-    on_progress: Progress | None,
+    folder: Path, path: Path, config: ImportConfig, vocabulary: Path | None
 ) -> dict[str, Any]:
     started = time.perf_counter()
     wanted = None if vocabulary is None else _read_wanted(vocabulary, lower_case=config.lower_case)
@@ -127,7 +121,7 @@ def _import_into(
 
     def fill(stream: IO[bytes]) -> None:
         with open_unpacked(path, config.member) as source:
-            taken.take_all(kind(path, source), stream, on_progress)
+            taken.take_all(kind(path, source), stream)
 
     write_table(folder / VECTORS_FILE, fill)
     lines = [
@@ -169,12 +163,7 @@ class _Taken:
         self._num_seen = 0
         """Words of these, wanted or not."""
 
-    def take_all(
-        self,
-        reader: TextReader | BinaryReader,
-        stream: IO[bytes],
-        on_progress: Progress | None,
-    ) -> None:
+    def take_all(self, reader: TextReader | BinaryReader, stream: IO[bytes]) -> None:
         """Writes a table of the rows that are wanted; keeps their words and what else was met."""
         table = TableWriter(stream, reader.width, self._config.kept_as)
         words = []
@@ -182,10 +171,6 @@ class _Taken:
             self._num_read += block.num_read
             self._refuse(block)
             words.append(self._add(block, table))
-            if on_progress is not None:
-                share = min(self._num_read / (reader.promised or self._num_read), 1.0)
-                status = f"{self._num_read:,} words read, {table.num_rows:,} kept"
-                on_progress(share if reader.promised else 0.0, status)
             if 0 < self._config.max_words <= self._num_seen:
                 break
         if not table.num_rows:

@@ -123,16 +123,16 @@ class WordIndex:
         """Returns where each of these strings stands, int32 [N], `NOWHERE` where it does not."""
         if wanted.type != self.words.type:
             wanted = wanted.cast(self.words.type)
-        found = np.empty(len(wanted), dtype=np.int32)
+        places = np.empty(len(wanted), dtype=np.int32)
         for start in range(0, len(wanted), _WORDS_AT_ONCE):
             some = wanted.slice(start, _WORDS_AT_ONCE)
-            found[start : start + len(some)] = self._places(some)
-        return found
+            places[start : start + len(some)] = self._places(some)
+        return places
 
     def _places(self, wanted: pa.Array) -> NDArray[np.int32]:
         hashes, (known, rows) = hashes_of(wanted), self._ordered
         at = np.searchsorted(known, hashes)
-        found = np.full(len(wanted), NOWHERE, dtype=np.int32)
+        places = np.full(len(wanted), NOWHERE, dtype=np.int32)
         left = np.arange(len(wanted), dtype=np.int64)
         while len(left):  # once more for each further word of the same hash
             left = left[at[left] < len(known)]
@@ -140,10 +140,10 @@ class WordIndex:
             candidates = rows[at[left]]
             pairs = self.words.take(numbers(candidates)), wanted.take(numbers(left))
             is_same = values_of(pc.equal(*pairs))
-            found[left[is_same]] = candidates[is_same]
+            places[left[is_same]] = candidates[is_same]
             left = left[~is_same]
             at[left] += 1
-        return found
+        return places
 
     def first_places(self) -> NDArray[np.int32]:
         """Returns, for each word, where the first of its spelling stands; mostly its own place."""
