@@ -9,7 +9,7 @@ words are set to 0").
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -51,21 +51,13 @@ class Coverage:
     unknown: int = 0
 
     @property
-    def tokens(self) -> int:
-        """All tokens looked up."""
-        return self.exact + self.lower_cased + self.unknown
-
-    @property
     def known_share(self) -> float:
         """Share of tokens with a vector; 0 where there are no tokens."""
-        return (self.exact + self.lower_cased) / self.tokens if self.tokens else 0.0
+        known = self.exact + self.lower_cased
+        return known / (known + self.unknown) if known else 0.0
 
     def __add__(self, other: Coverage) -> Coverage:
-        return Coverage(
-            exact=self.exact + other.exact,
-            lower_cased=self.lower_cased + other.lower_cased,
-            unknown=self.unknown + other.unknown,
-        )
+        return Coverage(*map(sum, zip(astuple(self), astuple(other), strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,12 +112,9 @@ class WordVectors:
         return cls(WordIndex(table.words), table.rows, num_duplicates, counts, table)
 
     def __post_init__(self) -> None:
-        if len(self.index) + 1 != len(self.matrix):
-            raise ValueError(f"{len(self.index) + 1} words but {len(self.matrix)} vectors")
-        if self.matrix[UNKNOWN_ID].any():
-            raise ValueError("id 0 must be the unknown word with a zero vector")
-        if self.counts is not None and len(self.counts) != len(self.matrix):
-            raise ValueError(f"{len(self.matrix)} words but {len(self.counts)} counts")
+        assert len(self.index) + 1 == len(self.matrix), f"{len(self.index)} words and the unknown"
+        assert not self.matrix[UNKNOWN_ID].any(), "id 0 is the unknown word, and zero"
+        assert self.counts is None or len(self.counts) == len(self.matrix)
 
     def first(self, num_words: int) -> WordVectors:
         """Returns the first words of the file, the most frequent ones in all files that are usual.

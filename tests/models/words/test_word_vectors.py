@@ -189,11 +189,3 @@ def test_words_are_scaled_and_saved_only_where_they_are_trained() -> None:
     trained = lookup(word_vectors="trained", trained_word_init="given")
     assert torch.equal(trained(IDS)[1:], torch.from_numpy(ROWS))
     assert isinstance(trained.vectors, torch.nn.Parameter)
-
-
-@pytest.mark.parametrize(
-    ("weights", "said"), [([1.0, 1.0], "4 words need as many"), ([1.0, 0, 1, 1], "above 0")]
-)
-def test_other_weights_are_refused(weights: list[float], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
-        WordEmbedding(torch.zeros(4, 2), trained=False, weights=torch.tensor(weights))
