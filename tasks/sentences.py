@@ -17,8 +17,7 @@ from pipeline.base.foreign_text import told, values_without_secrets, without_sec
 from pipeline.cleaning.config import CleaningConfig, describe_cleaning
 from pipeline.cleaning.decisions import MANIFEST_NAME, drops_path
 from pipeline.cleaning.language import check_language
-from pipeline.downloads.connection import file_name_of
-from pipeline.downloads.download import DownloadConfig, check_sha256, download
+from pipeline.downloads.download import DownloadConfig, check_sha256, download, file_name_of
 from pipeline.downloads.hub_dataset import TEXT_FOLDER
 from pipeline.shards.manifests import ShardRange, read_dataset_manifest
 from pipeline.sources.file_list import SUFFIXES, Format, is_compressed
