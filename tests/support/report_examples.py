@@ -24,7 +24,7 @@ from models.evaluation.task_result import (
 )
 from models.evaluation.tasks.declarations import task_named
 from models.report.probing_table import ProbingRow, RowFiles
-from models.report.run.inputs import ReportInputs, StageRecord
+from models.report.run_report import ReportInputs, StageRecord
 
 HELD_OUT = {"accuracy": 0.06, "chance": 0.0025, "loss": 4.2, "num_anchors": 900}
 SUMMARY = {

@@ -6,20 +6,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from models.evaluation.task_result import AbsentResult, EncoderIdentity, Result
-from models.experiments.assemble import assembled
-from models.experiments.columns import columns
-from models.experiments.declaration import (
+from models.report.result_table import assembled
+from models.report.table_columns import Published, columns
+from models.report.experiment import (
     WORDS,
     Experiment,
     PaperScale,
-    Published,
     Row,
     Scale,
     Trained,
     Training,
 )
-from models.experiments.result_table import ResultTable
-from models.experiments.scored_rows import Measured, ScoredRow, TrainingRecord, TrainingText
+from models.report.result_table import ResultTable
+from models.report.result_table import Measured, ScoredRow, TrainingRecord, TrainingText
 from tests.support.evaluation_examples import answers, result, similarities, task
 
 SUMMARY: dict[str, Any] = {

@@ -37,7 +37,7 @@ def compare(
 
     from models.evaluation.comparison import ComparisonConfig, compare_folders
     from models.evaluation.statistics.resampling import Resampling
-    from models.report.comparison_table import comparison_table
+    from models.report.evaluation_table import comparison_table
 
     asked = {"num_resamples": resamples, "confidence": confidence, "seed": seed}
     resampling = Resampling.from_dict({name: v for name, v in asked.items() if v is not None})
