@@ -39,7 +39,7 @@ from models.report.score_text import (
     with_interval,
     with_seeds,
 )
-from models.report.sections import Bullets, Section, Table, markdown_section
+from models.report.sections import Section, Table, markdown_section
 
 ABSENT, NOT_EVALUATED, NOT_GIVEN = "absent", "not evaluated", "not given"
 _TASK_NAMES = [task.name for task in TASKS]
@@ -55,8 +55,12 @@ class EncoderColumn:
     """One encoder, with the results of each of its seeds by task."""
 
     title: str
-    setups: tuple[Setup, ...]
     seeds: tuple[Mapping[str, Result], ...]
+
+    @property
+    def setups(self) -> list[Setup]:
+        """How each seed was evaluated."""
+        return list(map(shown_setup, self.seeds))
 
     @property
     def scored(self) -> list[TaskResult]:
@@ -141,14 +145,13 @@ def evaluation_sections(
         *(f"{average.name}: {average.description}." for average in averages),
         *(f"{column.title}: {column.source}." for column in published),
     ]
-    sections = [Section.of("Scores", _beside(published, header, rows), Bullets(tuple(notes)))]
+    sections = [Section.of("Scores", _beside(published, header, rows), notes)]
     subsets = [row for task in tasks for row in _rows(columns, task, subsets=True)]
     if by_subset and subsets:
         caption = "Scores on subsets of the similarity tasks"
         table = Table(caption, header, subsets, range(2))
         sections.append(Section.of("Subsets of the similarity tasks", table))
-    origins = Bullets(tuple(map(_origin, columns)))
-    return [*sections, Section.of("What was evaluated", origins)]
+    return [*sections, Section.of("What was evaluated", list(map(_origin, columns)))]
 
 
 def _beside(
@@ -185,13 +188,11 @@ def _columns(folders: Sequence[Mapping[str, Result]]) -> list[EncoderColumn]:
         setup = shown_setup(results)
         # Seeds share all of it; classifiers only where something is learnt.
         groups.setdefault((setup.encoder.name, *setup.how_used()), []).append(results)
-    columns = []
-    for title, (key, seeds) in zip(_titles(list(groups)), groups.items(), strict=True):
-        setups = tuple(map(shown_setup, seeds))
-        if len({setup.encoder.digest for setup in setups}) < len(setups):
-            raise ValueError(f"{key[0]}: two folders hold the same encoder; give each seed once")
-        columns.append(EncoderColumn(title, setups, tuple(seeds)))
-    return columns
+    for (encoder, *_), seeds in groups.items():
+        if len({shown_setup(seed).encoder.digest for seed in seeds}) < len(seeds):
+            raise ValueError(f"{encoder}: two folders hold the same encoder; give each seed once")
+    pairs = zip(_titles(list(groups)), groups.values(), strict=True)
+    return [EncoderColumn(title, tuple(seeds)) for title, seeds in pairs]
 
 
 def _titles(keys: Sequence[tuple[str, ...]]) -> list[str]:
@@ -374,7 +375,7 @@ def comparison_table(comparison: Comparison) -> str:
         for row in comparison.tasks
     ]
     table = Table("Two encoders by task", header, rows, range(2))
-    return markdown_section(Section("", (table, Bullets(tuple(_notes(comparison, names))))))
+    return markdown_section(Section("", (table, _notes(comparison, names))))
 
 
 def _notes(comparison: Comparison, names: Sequence[str]) -> list[str]:

@@ -9,7 +9,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from models.evaluation.derived.held_out.config import SPLITS
+from models.evaluation.statistics.resampling import CONFIDENCE
 from models.report.probing_table import (
+    AVERAGE,
     MAJORITY_ROW,
     PAIR_ROW,
     RANDOM_WEIGHTS,
@@ -20,7 +22,7 @@ from models.report.probing_table import (
     RowComparison,
 )
 from models.report.score_text import bounds, by_reason, count, doubts, percent, with_interval
-from models.report.sections import Bullets, Cell, Row, Section, Subheading, Table
+from models.report.sections import Cell, Row, Section, Subheading, Table
 
 MIN_TEST_ITEMS = 500
 """Test items over all tasks below which the report gives no verdict."""
@@ -50,9 +52,10 @@ def statement(table: ProbingTable, probing: Mapping[str, Any]) -> str:
 
 
 def _verdict(comparison: RowComparison, table: ProbingTable) -> str:
-    marks = table.marks.rows[TRAINED if comparison.first == TRAINED_SEEDS else PAIR_ROW].tasks
+    row = TRAINED if comparison.first == TRAINED_SEEDS else PAIR_ROW
     better, worse = (
-        listed([task for task, mark in marks.items() if mark == way]) for way in ("better", "worse")
+        listed(task for task in table.tasks if table.mark(row, task) == way)
+        for way in ("better", "worse")
     )
     several = table.spreads.get(TRAINED)
     seeds = f" (mean over {several.num_seeds} training seeds)" if several else ""
@@ -76,19 +79,22 @@ def _called(name: str) -> str:
 
 def probing_section(table: ProbingTable, probing: Mapping[str, Any]) -> Section:
     """Returns the figures of rows and tasks, the comparisons, and the tasks that are absent."""
-    absent = tuple(f"{name}: {reason}" for name, reason in sorted(probing["absent"].items()))
+    absent = [f"{name}: {reason}" for name, reason in sorted(probing["absent"].items())]
     titles = _titles(probing)
     return Section.of(
         "Probing",
         "Test accuracy in percent of a logistic regression on each task (Conneau et al. 2018; "
         "discourse coherence: Chen et al. 2019), on held-out sentences. Intervals: 95 %, bootstrap "
         "over what the second table names as resampled, drawn for all tasks at once.",
-        table.marks.note,
+        table.baseline
+        and f"▲ better, ▼ worse than {table.baseline} on the same test items (paired bootstrap, "
+        f"{CONFIDENCE:.0%}; of tasks corrected for their number by Holm's method, of the "
+        "average its interval); without a sign not told apart.",
         _rows_table(table, titles),
         _tasks_table(probing, titles),
         "Chance is the accuracy of always answering the commonest class of the training split.",
         "Tasks absent for want of data:" if absent else "No task is absent.",
-        Bullets(absent),
+        absent,
         Subheading("Differences on the same test sentences"),
         "First row minus second, paired bootstrap.",
         _comparison_table(table, titles),
@@ -114,24 +120,26 @@ def _rows_table(table: ProbingTable, titles: Mapping[str, str]) -> Table:
         rows.append(_cells(table, row))
         if row.name in last:
             rows.append(_spread_cells(table, last[row.name], str(row.width)))
-    header = ("row", "width", *(titles[task] for task in table.tasks), "average")
+    header = ("row", "width", *(titles[task] for task in table.tasks), AVERAGE)
     return Table("Test accuracy in percent, by row and task, with 95 % intervals", header, rows)
 
 
 def _cells(table: ProbingTable, row: ProbingRow) -> list[str | Cell]:
-    figures = [
-        (row.accuracy(task), table.marks.of_task(row.name, task)) for task in table.tasks
-    ] + [(row.average, table.marks.of_average(row.name))]
-    cells = [Cell(percent(figure.value), mark, bounds(figure)) for figure, mark in figures]
+    figures = {task: row.accuracy(task) for task in table.tasks} | {AVERAGE: row.average}
+    cells = (
+        Cell(percent(figure.value), table.mark(row.name, task), bounds(figure))
+        for task, figure in figures.items()
+    )
     return [row.description, str(row.width or "–"), *cells]
 
 
 def _spread_cells(table: ProbingTable, name: str, width: str) -> list[str | Cell]:
     spread = table.spreads[name]
-    figures = [
-        (*figure, table.marks.of_task(name, task)) for task, figure in spread.tasks.items()
-    ] + [(spread.average, spread.deviation, table.marks.of_average(name))]
-    cells = [Cell(f"{mean:.1f} ± {deviation:.1f}", mark) for mean, deviation, mark in figures]
+    figures = {**spread.tasks, AVERAGE: (spread.average, spread.deviation)}
+    cells = (
+        Cell(f"{mean:.1f} ± {deviation:.1f}", table.mark(name, task))
+        for task, (mean, deviation) in figures.items()
+    )
     return [f"{name}, mean ± sd over {spread.num_seeds} seeds", width, *cells]
 
 
@@ -170,12 +178,12 @@ def notes_section(table: ProbingTable, probing: Mapping[str, Any]) -> Section:
     """Returns the notes, and how the tasks differ from the published ones."""
     rows = [row for row in table.rows if row.name != MAJORITY_ROW]
     by_task = {task: [row.results[task] for row in rows] for task in table.tasks}
-    differing = tuple(
+    differing = [
         f"{_called(name)}: {task['differs']}"
         for name, task in probing["tasks"].items()
         if task["differs"]
-    )
-    notes = (
+    ]
+    notes = [
         *_of_seeds(table),
         "Labels come from the automatic parses. Tree encoders read the same parses, so on tasks "
         "whose label is a property of the tree they see what sequences and bags of words must "
@@ -183,12 +191,12 @@ def notes_section(table: ProbingTable, probing: Mapping[str, Any]) -> Section:
         *_of_tasks(probing["tasks"]),
         *doubts("All rows together", by_task),
         f"Held-out sentences left out of the tasks: {by_reason(probing['excluded'])}.",
-    )
+    ]
     return Section.of(
         "Notes",
-        Bullets(notes),
+        notes,
         "How the tasks differ from the published ones:" if differing else None,
-        Bullets(differing),
+        differing,
     )
 
 

@@ -43,6 +43,8 @@ RANDOM_WEIGHTS = "random weights"
 """Stands for the rows of all random seeds together."""
 TRAINED_SEEDS = "trained pair"
 """Likewise for the rows of all training seeds, where there are several."""
+AVERAGE = "average"
+"""Stands beside the tasks for the mean over them."""
 _PLACES = ("first", "second", "third")
 
 # The rows, declared.
@@ -273,45 +275,6 @@ class RowComparison:
         return "beats" if self.difference.value > 0 else "is below"
 
 
-@dataclass(frozen=True, slots=True)
-class RowMarks:
-    """What of a row differs from random weights."""
-
-    tasks: Mapping[str, Mark]
-    """By paired bootstrap, p values corrected for the number of tasks (Holm 1979)."""
-    average: Mark
-    """Whether the interval of the difference of averages excludes 0."""
-
-
-@dataclass(frozen=True, slots=True)
-class Marks:
-    """Which figures of a table differ from random weights on the same test items."""
-
-    baseline: str
-    """Random weights in words; empty where there are none."""
-    rows: Mapping[str, RowMarks]
-    """By row, and by what rows are taken together under; but for random weights."""
-
-    def of_task(self, row: str, task: str) -> Mark:
-        """Returns the mark of a figure."""
-        return self.rows[row].tasks[task] if row in self.rows else ""
-
-    def of_average(self, row: str) -> Mark:
-        """Returns the mark of a row's average."""
-        return self.rows[row].average if row in self.rows else ""
-
-    @property
-    def note(self) -> str:
-        """What the signs mean, as a sentence; empty where there is no baseline."""
-        if not self.baseline:
-            return ""
-        return (
-            f"▲ better, ▼ worse than {self.baseline} on the same test items (paired bootstrap, "
-            f"{CONFIDENCE:.0%}; of tasks corrected for their number by Holm's method, of the "
-            "average its interval); without a sign not told apart."
-        )
-
-
 @dataclass(frozen=True)
 class ProbingTable:
     """The rows, what their seeds vary, and how they compare."""
@@ -367,21 +330,33 @@ class ProbingTable:
             if sides.get(first) and sides.get(second)
         )
 
+    @property
+    def baseline(self) -> str:
+        """Random weights in words; empty where there are none."""
+        num_seeds = 0 if self.random is None else self.random.num_seeds
+        seeds = f"{num_seeds} seeds" if num_seeds > 1 else "one seed"
+        return f"{RANDOM_WEIGHTS} ({seeds})" if num_seeds else ""
+
     @cached_property
-    def marks(self) -> Marks:
-        """Which figures differ from those of random weights; no marks without."""
+    def marks(self) -> dict[str, dict[str, Mark]]:
+        """Which figures differ from random weights on the same test items, by row and task.
+
+        By paired bootstrap; p values of tasks are corrected for their number (Holm 1979), the mark
+        of `AVERAGE` says that the interval of its difference excludes 0. Rows that are taken
+        together stand under their name; random weights have none.
+        """
         baseline = self.of_spread(RANDOM_WEIGHTS)
-        if not baseline:
-            return Marks("", {})
         sides = {row.name: [row] for row in self.rows if row.name != MAJORITY_ROW}
         sides |= {name: self.of_spread(name) for name in self.spreads}
-        marked = {
+        return {
             name: _marks(rows, baseline)
             for name, rows in sides.items()
-            if not any(is_random_row(row.name) for row in rows)
+            if baseline and not any(is_random_row(row.name) for row in rows)
         }
-        seeds = f"{len(baseline)} seeds" if len(baseline) > 1 else "one seed"
-        return Marks(f"{RANDOM_WEIGHTS} ({seeds})", marked)
+
+    def mark(self, row: str, task: str) -> Mark:
+        """Returns the mark of a figure."""
+        return self.marks.get(row, {}).get(task, "")
 
 
 def _spread(rows: Sequence[ProbingRow]) -> SeedSpread | None:
@@ -409,15 +384,15 @@ def _comparison(
     return RowComparison(first, second, compared.average, of_tasks)
 
 
-def _marks(rows: Sequence[ProbingRow], baseline: Sequence[ProbingRow]) -> RowMarks:
+def _marks(rows: Sequence[ProbingRow], baseline: Sequence[ProbingRow]) -> dict[str, Mark]:
     how = ComparisonConfig(test="bootstrap", correction="holm")
     compared = compare([row.results for row in rows], [row.results for row in baseline], how)
-    tasks = {
+    marks = {
         task: _mark(row.difference, is_sure=row.corrected_p < 1 - CONFIDENCE)
         for task, row in zip(rows[0].results, compared.tasks, strict=True)
     }
-    average = compared.average
-    return RowMarks(tasks, _mark(average, is_sure=average.excludes_zero) if average else "")
+    assert compared.average is not None
+    return {**marks, AVERAGE: _mark(compared.average, is_sure=compared.average.excludes_zero)}
 
 
 def _mark(difference: Interval, *, is_sure: bool) -> Mark:

@@ -1,111 +1,41 @@
-"""From what was measured to one table of cells: our figures, and the papers' on lines of their own.
+"""One table of cells as plain data, and its exports: HTML, Markdown, CSV and LaTeX.
 
-A table is plain data, which every export draws and nothing else. A row of ours has a measured line
-and, below it, a line for each corpus that a paper gives figures of; a model that is not here has
-these alone.
+A row of ours has a measured line and, below it, a line for each corpus that a paper gives figures
+of; a model that is not here has these alone. Every export draws this and nothing else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+import csv
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
-from models.evaluation.averages import (
-    AverageDeclaration,
-    average_value,
-    lacking,
-    published_averages,
+from models.report.experiment import Scale
+from models.report.score_text import count, number_of, percent
+from models.report.sections import (
+    Folded,
+    Page,
+    Part,
+    Row,
+    Section,
+    Table,
+    html_page,
+    latex_table,
+    markdown_page,
 )
-from models.evaluation.representations.representation import described
-from models.evaluation.statistics.resampling import Interval, over_seeds
-from models.evaluation.task_result import (
-    AbsentResult,
-    Result,
-    Setup,
-    TaskResult,
-    corpora_of,
-    scored_results,
-    shown_setup,
-)
-from models.report.evaluation_table import EncoderColumn, absence_notes, intervals_note
-from models.report.experiment import Experiment, NotHere, Row, Scale, Trained, Training
-from models.report.score_text import SCORES_OF_ERRORS, derived_notes, doubts
-from models.report.table_columns import PAPERS, Column, Fact, PublishedRow, published_beside
+from models.training.logs import duration
 from pipeline.base.json_files import read_json, write_sealed_json
 
 FORMAT = "treeviews table"
 FORMAT_VERSION = 2
 _REMEDY = "delete it and make the table again"
-
-# What was measured.
-
-Summary = Mapping[str, Any]
-"""What a training says of itself, its ``summary.json``."""
-
-
-@dataclass(frozen=True, slots=True)
-class ScoredRow:
-    """A row with the results of its encoders."""
-
-    row: Row
-    seeds: tuple[Mapping[str, Result], ...]
-    """By the name of the task, one mapping a seed."""
-    derived: tuple[Mapping[str, Result], ...] = ()
-    """The same of tasks that are derived from the corpus."""
-    scale: Scale = field(default_factory=Scale)
-    summaries: tuple[tuple[Summary, ...], ...] = ()
-    """Of what was trained for it, one tuple a seed; joined models have several."""
-    folders: tuple[str, ...] = ()
-    """Of the results, one a seed, within the table's folder."""
-
-    @property
-    def scored(self) -> list[TaskResult]:
-        """All results but the absent ones."""
-        seeds = (*self.seeds, *self.derived)
-        return [result for results in seeds for result in scored_results(results).values()]
-
-
-@dataclass(frozen=True, slots=True)
-class TrainingRecord:
-    """How a training of the table went."""
-
-    training: Training
-    summaries: tuple[Summary, ...]
-    """One a seed."""
-    changed: Mapping[str, tuple[Any, Any]]
-    """Fields that differ from the preset: its value, and ours."""
-
-
-@dataclass(frozen=True, slots=True)
-class TrainingText:
-    """What all of them were trained on, each in words."""
-
-    corpus: str
-    vectors: str
-    held_out: str
-    """What of the corpus was not trained on; empty where nothing was trained."""
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """Everything that a table is assembled from."""
-
-    experiment: Experiment
-    """With the columns that were asked for."""
-    rows: tuple[ScoredRow, ...]
-    """One a row of the experiment that an encoder stands behind, in its order."""
-    trainings: tuple[TrainingRecord, ...]
-    text: TrainingText
-    missing: Mapping[str, str] = field(default_factory=dict)
-    """Rows whose encoder is not there, by full title, with the reason."""
-    absent: Mapping[str, str] = field(default_factory=dict)
-    """SentEval's tasks whose data are not there, with the reason; no row has a result of them."""
-
-
-# The table.
+NOTHING = "–"
+ABSENT = "absent"
+MOST_IN_FULL = 1e5
+SMALL_FACT = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,313 +169,230 @@ def read_table(path: Path) -> ResultTable:
         raise ValueError(f"{path}: a damaged table ({place}: {first['msg']}); {_REMEDY}") from error
 
 
-def assembled(measured: Measured) -> ResultTable:
-    """Returns the table of what was measured."""
-    experiment = measured.experiment
-    rows = _with_best(measured, [_table_row(row, measured) for row in experiment.rows])
-    letters = {line.source[:1] for row in rows for line in row.lines if not line.measured}
-    papers = [f"{letter}: {paper}" for letter, paper in PAPERS.items() if letter in letters]
-    return ResultTable(
-        name=experiment.name,
-        title=experiment.title,
-        tables=experiment.tables,
-        columns=tuple(map(_heading, experiment.columns)),
-        rows=tuple(rows),
-        notes=(*([f"{'; '.join(papers)}."] if papers else []), *_notes(measured)),
-        trainings=tuple(map(_training_line, measured.trainings)),
+# Files.
+
+
+def table_files(table: ResultTable) -> dict[str, str]:
+    """Returns what a table is written as, by the ending of its file."""
+    trainings = _trainings(table.trainings)
+    sections = [Section.of("Scores", scores_table(table), [*table.notes])]
+    sections += [Section.of("Trainings", trainings)] if trainings else []
+    return _files(Page(table.title, headline(table), sections), [table])
+
+
+def tables_files(title: str, tables: Sequence[ResultTable]) -> dict[str, str]:
+    """Returns the same of several tables, a section each."""
+    tallies = [_tally(table) for table in tables]
+    filled = sum(scores > 0 for _, scores, _ in tallies)
+    measured = number_of(sum(scores for _, scores, _ in tallies), "score")
+    first = (
+        f"{measured} measured here in {filled} of {number_of(len(tables), 'table')}, "
+        f"{sum(absent for _, _, absent in tallies)} absent."
     )
+    return _files(Page(title, [first], list(map(_section, tables))), tables)
 
 
-def _heading(column: Column) -> Heading:
-    digits = {"dimensions": 0, "parameters": 0, "hours": 2}.get(column.fact or "", 1)
-    return Heading(column.name, digits, column.lower_is_better, column.fact is not None)
+def _section(table: ResultTable) -> Section:
+    trainings = _trainings(table.trainings)
+    folded = Folded("How the trainings went", (trainings,)) if trainings else None
+    parts = (*headline(table), scores_table(table), [*table.notes], folded)
+    return Section.of(table.title, *parts)
 
 
-def _table_row(row: Row, measured: Measured) -> TableRow:
-    columns = measured.experiment.columns
-    scored = next((one for one in measured.rows if one.row.full_title == row.full_title), None)
-    reason = row.encoder.reason if isinstance(row.encoder, NotHere) else ""
-    lines = []
-    if scored is not None:
-        cells = tuple(measured_cell(scored, column, measured.absent) for column in columns)
-        lines = [Line("here", True, scored.scale, cells)]
-    return TableRow(
-        row.title,
-        row.taken,
-        row.group,
-        (*lines, *_published_lines(measured.experiment, row)),
-        not_here=reason or measured.missing.get(row.full_title, ""),
-        folders=() if scored is None else scored.folders,
-    )
+def _files(page: Page, tables: Sequence[ResultTable]) -> dict[str, str]:
+    return {
+        "md": markdown_page(page),
+        "html": html_page(page),
+        "csv": csv_lines(tables),
+        "tex": "\n".join(latex_table(scores_table(t), t.name, t.notes) for t in tables),
+    }
 
 
-def _published_lines(experiment: Experiment, row: Row) -> list[Line]:
-    """Returns a line for each corpus of which a paper gives any of the columns."""
-    if row.published is None:
-        return []
-    return [
-        Line(
-            published.source,
-            False,
-            _published_scale(experiment, row, published),
-            tuple(Cell(published.figure(column)) for column in experiment.columns),
-        )
-        for published in published_beside(row.published, experiment.tables)
-        if any(column.name in published.figures for column in experiment.columns)
+# Figures.
+
+
+def amount(value: float | None) -> str:
+    """Returns how many there are, short where they are many: ``9,399``, ``144.9 k``, ``74 M``."""
+    if value is None:
+        return NOTHING
+    if value < MOST_IN_FULL:
+        return f"{value:,.0f}"
+    unit, name = (1e6, "M") if value >= 1e6 else (1e3, "k")
+    return f"{value / unit:,.1f}".removesuffix(".0") + f" {name}"
+
+
+def figure(cell: Cell, heading: Heading, *, measured: bool = True) -> str:
+    """Returns a figure with what is known of its uncertainty, ``absent``, or a dash."""
+    if cell.value is None:
+        return ABSENT if measured and cell.reason else NOTHING
+    digits = heading.digits
+    if heading.is_fact and not measured:  # as the paper prints it: hours may be whole
+        digits = 0 if cell.value == int(cell.value) else 1
+    elif heading.is_fact and 0 < abs(cell.value) < SMALL_FACT:  # seconds are some part of an hour
+        digits += 2
+    text = f"{cell.value:,.{digits}f}"
+    if cell.deviation is not None:
+        text += f" ± {cell.deviation:.{digits}f} ({cell.num_seeds})"
+    elif cell.low is not None and cell.high is not None:
+        text += f" [{cell.low:.{digits}f}, {cell.high:.{digits}f}]"
+    return text
+
+
+SCALE: Mapping[str, Callable[[Scale], str]] = {
+    "corpus": lambda scale: scale.corpus or NOTHING,
+    "vectors": lambda scale: scale.vectors or NOTHING,
+    "sentences": lambda scale: amount(scale.sentences),
+    "words": lambda scale: amount(scale.words),
+    "width": lambda scale: NOTHING if scale.width is None else f"{scale.width:,}",
+    "epochs": lambda scale: NOTHING if scale.epochs is None else f"{scale.epochs:g}",
+}
+
+
+def scores_table(table: ResultTable) -> Table:
+    """Returns the table as text: model, source, its columns, then the scale of lines."""
+    lines = [line for row in table.rows for line in row.lines]
+    scales = [
+        name for name, write in SCALE.items() if any(write(line.scale) != NOTHING for line in lines)
     ]
+    rows: list[Row] = []
+    group = ""
+    for row in table.rows:
+        if row.group != group:
+            rows.append(row.group or "Others")
+            group = row.group
+        rows += _lines(table, row, scales)
+    header = ("model", "figures from", *(column.name for column in table.columns), *scales)
+    words = {0, 1} | {header.index(name, 2) for name in ("corpus", "vectors") if name in scales}
+    return Table(table.title, header, rows, words)
 
 
-def _published_scale(experiment: Experiment, row: Row, published: PublishedRow) -> Scale:
-    """Returns on what the published model was trained, as far as the paper says it.
-
-    Width, vectors and epochs are those of the paper's own models, and not of others' or of words.
-    """
-    scales = [one.scale for one in experiment.scales if one.paper == published.paper]
-    known = next((scale for scale in scales if scale.corpus == published.corpus), None)
-    is_of_others = isinstance(row.encoder, NotHere)
-    if known is None:
-        own = next(iter(scales), Scale())
-        return Scale(published.corpus, vectors="" if is_of_others else own.vectors)
-    return Scale(known.corpus, known.sentences, known.words) if is_of_others else known
-
-
-def _with_best(measured: Measured, rows: Sequence[TableRow]) -> list[TableRow]:
-    """Returns the rows, of which the best trained one says so, if all of these have the fact."""
-    fact = measured.experiment.best_by
-    trained = {
-        row.full_title for row in measured.experiment.rows if isinstance(row.encoder, Trained)
-    }
-    values = {
-        scored.row.full_title: value
-        for scored in measured.rows
-        if fact is not None and scored.row.full_title in trained
-        if (value := measured_cell(scored, Column("", fact=fact)).value) is not None
-    }
-    if not values or values.keys() != trained:
-        return list(rows)
-    best = max(values, key=values.__getitem__)
-    return [replace(row, chosen_by=str(fact)) if row.full_title == best else row for row in rows]
+def _lines(table: ResultTable, row: TableRow, scales: Sequence[str]) -> Iterator[list[str]]:
+    reasons = ("" if column.is_fact else row.not_here for column in table.columns)
+    nothing = Line(NOTHING, True, Scale(), tuple(Cell(reason=reason) for reason in reasons))
+    best = f"best by {row.chosen_by}" if row.chosen_by else ""
+    reason = f"not here: {row.not_here}" if row.not_here else ""
+    name = ", ".join(filter(None, (row.title, row.taken, best, reason)))
+    for line in row.lines or (nothing,):
+        pairs = zip(line.cells, table.columns, strict=True)
+        figures = (figure(cell, heading, measured=line.measured) for cell, heading in pairs)
+        yield [name, line.source, *figures, *(SCALE[scale](line.scale) for scale in scales)]
+        name = ""
 
 
-def _training_line(record: TrainingRecord) -> TrainingLine:
-    summary = record.summaries[0]
-    final = summary["held_out"]["final"]
-    return TrainingLine(
-        name=record.training.name,
-        views=tuple(summary["views"]),
-        objective=summary["objective"],
-        num_parameters=summary["num_parameters"],
-        sentences=summary["train_sentences"],
-        words=num_words(summary),
-        known_share=100.0 * summary["coverage"]["known_share"],
-        epochs=summary["epochs"],
-        steps=summary["steps"],
-        held_out=_held_out_accuracy(record.summaries),
-        chance=100.0 * final["chance"] if final["num_sentences"] else None,
-        seconds=sum(one["seconds"] for one in record.summaries),
-    )
-
-
-def num_words(summary: Summary) -> int:
-    """Returns the words of the text that was trained on."""
-    return sum(int(summary["coverage"][kind]) for kind in ("exact", "lower_cased", "unknown"))
-
-
-# Cells.
-
-NOT_SCORED = "not scored"
-
-
-def measured_cell(row: ScoredRow, column: Column, absent: Mapping[str, str] | None = None) -> Cell:
-    """Returns what a row has in a column, over its seeds.
-
-    Args:
-        row: what was measured of it.
-        column: the column.
-        absent: tasks whose data are not there, with the reason.
-    """
-    if column.fact is not None:
-        return _fact(row, column.fact)
-    seeds = row.derived if column.derived else row.seeds
-    if column.average is not None:
-        return _average(column.average, seeds)
-    (task,) = column.tasks
-    results = [seed.get(task) for seed in seeds]
-    scored = [result for result in results if isinstance(result, TaskResult)]
-    if not scored or len(scored) < len(results):
-        absences = (one.reason for one in results if isinstance(one, AbsentResult))
-        reason = next(absences, NOT_SCORED)
-        return Cell(reason=reason if column.derived else (absent or {}).get(task, reason))
-    if any(column.score not in result.scores for result in scored):
-        return Cell(reason=f"{task} has no score {column.score}")
-    return _over_cells([result.scores[column.score] for result in scored], times=column.times)
-
-
-def _over_cells(seeds: Sequence[Interval], *, times: float = 1.0) -> Cell:
-    """Returns one figure a seed as a cell: a single one with its interval."""
-    if len(seeds) > 1:
-        return _over_values([times * seed.value for seed in seeds])
-    (seed,) = seeds
-    return Cell(times * seed.value, None, 1, times * seed.low, times * seed.high)
-
-
-def _over_values(values: Sequence[float]) -> Cell:
-    """Returns figures without intervals, one a seed, as a cell; without any, an empty one."""
-    if not values:
-        return Cell()
-    mean = over_seeds(values)
-    return Cell(mean.mean, mean.deviation, mean.num_seeds)
-
-
-def _average(declared: AverageDeclaration, seeds: Sequence[Mapping[str, Result]]) -> Cell:
-    missing = sorted({task for results in seeds or ({},) for task in lacking(declared, results)})
-    if missing:
-        return Cell(reason=f"without {', '.join(missing)} it would be another figure")
-    if len(seeds) == 1:
-        return _over_cells(published_averages([declared], seeds[0]))
-    return _over_values([average_value(declared, results) for results in seeds])
-
-
-def _fact(row: ScoredRow, fact: Fact) -> Cell:
-    single = [seed[0] for seed in row.summaries if len(seed) == 1]
-    match fact:
-        case "dimensions":
-            return _dimensions(row)
-        case "development score":
-            return _development(row)
-        case "hours":
-            spent = [sum(part["seconds"] for part in seed) for seed in row.summaries]
-            return _over_values([seconds / 3600 for seconds in spent])
-        case "parameters":
-            return _over_values([float(summary["num_parameters"]) for summary in single[:1]])
-    return _held_out_accuracy(single)
-
-
-def _held_out_accuracy(summaries: Sequence[Summary]) -> Cell:
-    """Returns the accuracy on held-out sentences over seeds, in percent."""
-    final = [summary["held_out"]["final"] for summary in summaries]
-    if not all(held_out["num_sentences"] for held_out in final):
-        return Cell(reason="nothing is held out")
-    return _over_values([100.0 * held_out["accuracy"] for held_out in final])
-
-
-def _dimensions(row: ScoredRow) -> Cell:
-    """Returns the width of a sentence's vector, where a classifier reads it if one does.
-
-    A classifier reads two parts as wide as a sentence of a pair or a passage, side by side.
-    """
-    widths = []
-    for result in row.scored:
-        learns = result.setup.learns
-        parts = 2 if learns and result.task.features != "sentence" else 1
-        widths.append((learns, result.outcome.width // parts))
-    return _over_values([float(max(widths)[1])]) if widths else Cell(reason=NOT_SCORED)
-
-
-def _development(row: ScoredRow) -> Cell:
-    """Returns the mean development score of all tasks that learn."""
-    seeds = []
-    for place in range(max(len(row.seeds), len(row.derived))):
-        scores = [
-            result.outcome.dev_score
-            for results in (*row.seeds[place : place + 1], *row.derived[place : place + 1])
-            for result in scored_results(results).values()
-            if result.outcome.dev_score is not None
+def _trainings(trainings: Sequence[TrainingLine]) -> Part | None:
+    if not trainings:
+        return None
+    header = ("training", "views", "objective", "parameters", "sentences", "words", "known")
+    header += ("epochs", "steps", "held-out accuracy", "time")
+    rows = [
+        [
+            line.name,
+            ", ".join(line.views),
+            line.objective,
+            *map(count, (line.num_parameters, line.sentences, line.words)),
+            f"{percent(line.known_share)} %",
+            str(line.epochs),
+            count(line.steps),
+            NOTHING
+            if line.chance is None
+            else f"{figure(line.held_out, Heading(''))} (chance {line.chance:.1f})",
+            duration(line.seconds, digits=1),
         ]
-        if not scores:
-            return Cell(reason="no task of the table learns")
-        seeds.append(fmean(scores))
-    return _over_values(seeds)
+        for line in trainings
+    ]
+    return Table("Trainings, over their seeds", header, rows, range(3))
 
 
-# Notes: how figures came about, what is absent, how ours differ.
+CSV_HEADER = (
+    *("table", "group", "model", "representation", "source", "measured"),
+    *(field.name for field in fields(Scale)),
+    "column",
+    *(field.name for field in fields(Cell)),
+    "best_by",
+)
 
-NAMED_BY_ROWS = ("views", "remove_components")
-"""Fields of a representation in which rows of one model differ."""
+
+def csv_lines(tables: Sequence[ResultTable]) -> str:
+    """Returns a line a figure, so that any program can pivot them; what is unknown is empty."""
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, CSV_HEADER, lineterminator="\n")
+    writer.writeheader()
+    for table in tables:
+        writer.writerows(_csv_lines(table))
+    return stream.getvalue()
 
 
-def _notes(measured: Measured) -> list[str]:
-    columns = measured.experiment.columns
-    names = {column.name for column in columns}
-    published, derived = (
-        _encoders(
-            (row.row.full_title, row.derived if is_derived else row.seeds) for row in measured.rows
+def _csv_lines(table: ResultTable) -> Iterator[dict[str, Any]]:
+    for row in table.rows:
+        named = {
+            "table": table.name,
+            "group": row.group,
+            "model": row.title,
+            "representation": row.taken,
+            "best_by": row.chosen_by,
+        }
+        if row.not_here and not row.lines:
+            yield {**named, "reason": row.not_here}
+        for line in row.lines:
+            of_line = {"source": line.source, "measured": line.measured, **asdict(line.scale)}
+            for cell, heading in zip(line.cells, table.columns, strict=True):
+                if cell.value is not None or (line.measured and cell.reason):
+                    yield {**named, **of_line, "column": heading.name, **asdict(cell)}
+
+
+# What a table says first.
+
+
+def headline(table: ResultTable) -> list[str]:
+    """Returns its result, how much was measured here, and which row is best."""
+    rows, scores, absent = _tally(table)
+    return [
+        f"{table.title}{_result(table)}",
+        f"{rows} of {number_of(len(table.rows), 'row')} measured here, "
+        f"{number_of(scores, 'score')}, {absent} absent.",
+        *(f"Best by {row.chosen_by}: {row.full_title}." for row in table.rows if row.chosen_by),
+    ]
+
+
+def _tally(table: ResultTable) -> tuple[int, int, int]:
+    """Returns how many rows have a score of ours, how many scores there are, and are absent.
+
+    Widths, hours and other facts of models are no scores.
+    """
+    is_score = [not heading.is_fact for heading in table.columns]
+    scores = [
+        [
+            cell
+            for line in row.lines
+            if line.measured
+            for cell, counts in zip(line.cells, is_score, strict=True)
+            if counts
+        ]
+        for row in table.rows
+    ]
+    present = [sum(cell.value is not None for cell in row) for row in scores]
+    absent = sum(cell.value is None and bool(cell.reason) for row in scores for cell in row)
+    empty = sum(bool(row.not_here) and not row.lines for row in table.rows)
+    return sum(n > 0 for n in present), sum(present), absent + empty * sum(is_score)
+
+
+def _result(table: ResultTable) -> str:
+    """Returns the best trained row of the first column with scores; of any row where none is."""
+    for place, heading in enumerate(table.columns):
+        cells = {
+            row: line.cells[place]
+            for row in table.rows
+            for line in row.lines
+            if line.measured and line.cells[place].value is not None
+        }
+        if heading.is_fact or not cells:
+            continue
+        rows = [row for row in cells if row.is_trained] or list(cells)
+        sign = -1 if heading.lower_is_better else 1
+        best = max(rows, key=lambda row: sign * (cells[row].value or 0.0))
+        kind = "trained row" if best.is_trained else "row"
+        return (
+            f", {heading.name}: best of {number_of(len(rows), kind)} is “{best.full_title}” with "
+            f"{figure(cells[best], heading)}."
         )
-        for is_derived in (False, True)
-    )
-    has_errors = any(column.score in SCORES_OF_ERRORS for column in columns)
-    declared = measured.experiment.notes
-    return [
-        intervals_note([*published, *derived], has_errors=has_errors),
-        *(note.text for note in declared if not note.columns or names & {*note.columns}),
-        *(f"{task}: absent ({reason})" for task, reason in measured.absent.items()),
-        *_of_tasks(published),
-        *_of_tasks(derived),
-        *_of_scoring(measured),
-        *_of_training(measured),
-    ]
-
-
-def _encoders(
-    rows: Iterable[tuple[str, tuple[Mapping[str, Result], ...]]],
-) -> list[EncoderColumn]:
-    """Returns the rows as the notes of evaluations know encoders."""
-    return [
-        EncoderColumn(title, tuple(map(shown_setup, seeds)), seeds)
-        for title, seeds in rows
-        if seeds
-    ]
-
-
-def _of_tasks(columns: Sequence[EncoderColumn]) -> list[str]:
-    tasks = list(dict.fromkeys(task for column in columns for one in column.seeds for task in one))
-    by_task = {task: [one for column in columns for one in column.of_task(task)] for task in tasks}
-    by_task = {task: results for task, results in by_task.items() if results}
-    results = [result for scored in by_task.values() for result in scored]
-    return [
-        *absence_notes(columns, tasks),
-        *doubts("All rows together", by_task),
-        *derived_notes(corpora_of(results)),
-    ]
-
-
-def _of_scoring(measured: Measured) -> list[str]:
-    """Returns the classifiers, and the representations but for what each row says of its own."""
-    setups = [(row, shown_setup(seed)) for row in measured.rows for seed in row.seeds[:1] if seed]
-    settings = dict.fromkeys(
-        ", ".join(f"{name} {value}" for name, value in setup.classifier.items())
-        for _, setup in setups
-        if setup.learns
-    )
-    represented: dict[str, dict[str, None]] = {}
-    for row, setup in setups:
-        represented.setdefault(_representation(setup), {})[row.row.title] = None
-    notes = [
-        *(f"Where something is learnt: {setting}." for setting in settings),
-        *(f"Represented as {how}: {'; '.join(titles)}." for how, titles in represented.items()),
-    ]
-    classifiers = {setup.classifier.get("classifier") for _, setup in setups}
-    if measured.experiment.scales and "logistic_regression" in classifiers:
-        notes.append(
-            "Classifier: an exact logistic regression; the papers used SentEval's package, whose "
-            "own is trained by Adam and stops early (--classifier compatibility)."
-        )
-    return notes
-
-
-def _representation(setup: Setup) -> str:
-    return described({k: v for k, v in setup.representation.items() if k not in NAMED_BY_ROWS})
-
-
-def _of_training(measured: Measured) -> list[str]:
-    """Returns what sets our trainings apart from the papers': text, vectors, settings."""
-    text, notes = measured.text, []
-    if measured.trainings:
-        notes.append(f"Text: {text.corpus}. Held out, and so not trained on: {text.held_out}.")
-    notes.append(f"Word vectors: {text.vectors}.")
-    for record in measured.trainings:
-        if record.changed:
-            changed = record.changed.items()
-            fields = ", ".join(f"{name} {ours} ({preset})" for name, (preset, ours) in changed)
-            notes.append(f"{record.training.name}, in parentheses the preset: {fields}.")
-    return notes
+    return ": no score was measured here (the notes say why)."

@@ -16,6 +16,7 @@ from models.evaluation.derived.build import read_summary
 from models.report.evaluation_table import PublishedColumn, evaluation_sections
 from models.report.probing_section import notes_section, probing_section, statement
 from models.report.probing_table import (
+    AVERAGE,
     ProbingRow,
     ProbingTable,
     RowFiles,
@@ -25,7 +26,6 @@ from models.report.probing_table import (
 from models.report.score_text import by_reason, count
 from models.report.sections import (
     CodeBlock,
-    Facts,
     Folded,
     Page,
     Part,
@@ -205,7 +205,7 @@ def _run_section(inputs: ReportInputs, trainings: Sequence[Summary]) -> Section:
     }
     return Section.of(
         "What was run",
-        Facts(tuple((name, fact) for name, fact in facts.items() if fact)),
+        {name: fact for name, fact in facts.items() if fact},
         *(() if inputs.command is None else ("Command:", CodeBlock(inputs.command, "sh"))),
         _parsers(inputs.parsers),
     )
@@ -312,7 +312,13 @@ def _as_json(
         "random_weights": table.random and asdict(table.random),
         "trained_seeds": table.trained and asdict(table.trained),
         "comparisons": [asdict(comparison) for comparison in table.comparisons],
-        "marks": asdict(table.marks),
+        "marks": {
+            "baseline": table.baseline,
+            "rows": {
+                row: {"tasks": {task: marks[task] for task in table.tasks}, AVERAGE: marks[AVERAGE]}
+                for row, marks in table.marks.items()
+            },
+        },
     }
 
 

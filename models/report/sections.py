@@ -40,20 +40,6 @@ class Subheading:
 
 
 @dataclass(frozen=True, slots=True)
-class Bullets:
-    """A list."""
-
-    items: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """Names and what they are, such as the corpus and the seed of a run."""
-
-    pairs: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
 class CodeBlock:
     """Lines to copy, or to read as they are."""
 
@@ -110,7 +96,7 @@ class Drawing:
     title: str
     description: str
     """What it shows, for those who do not see it."""
-    svg: str
+    svg: str = ""
     """As matplotlib writes it, in the light colours of the style sheet."""
 
     @property
@@ -155,8 +141,8 @@ class Folded:
     parts: tuple[Part, ...]
 
 
-Part = str | Subheading | Bullets | Facts | CodeBlock | Table | Figure | Folded
-"""A string is a paragraph."""
+Part = str | list[str] | dict[str, str] | Subheading | CodeBlock | Table | Figure | Folded
+"""A string is a paragraph, a list has bullets, and a mapping names facts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,9 +154,8 @@ class Section:
 
     @classmethod
     def of(cls, title: str, *parts: Part | None) -> Section:
-        """Returns the section without parts that are None or have nothing to show."""
-        empty: tuple[object, ...] = (None, "", Bullets(()))
-        return cls(title, tuple(part for part in parts if part is not None and part not in empty))
+        """Returns the section; empty parts are left out."""
+        return cls(title, tuple(part for part in parts if part))
 
     @property
     def drawings(self) -> list[Drawing]:

@@ -11,7 +11,7 @@ import io
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,6 @@ import numpy.typing as npt
 from models.evaluation.statistics.resampling import CONFIDENCE, Interval, SeedMean, over_seeds
 from models.report.score_text import count, number_of, percent, with_interval
 from models.report.sections import (
-    Bullets,
     Drawing,
     Figure,
     Section,
@@ -33,6 +32,8 @@ from models.training.logs import duration
 Summary = Mapping[str, Any]
 Records = Sequence[Mapping[str, Any]]
 """Of ``metrics.jsonl``, of one seed."""
+Line = tuple[list[float], list[float], dict[str, Any]]
+"""Steps, values, and how they are drawn: keywords of matplotlib's ``plot``."""
 
 _CONTEXT = "how often a held-out sentence picks its neighbour from the batch"
 ACCURACY_IN_WORDS = {
@@ -119,7 +120,7 @@ def training_section(trainings: Sequence[Summary], metrics: Sequence[Records]) -
     meaning = ACCURACY_IN_WORDS[trainings[0]["objective"]]
     return Section.of(
         "Training",
-        Bullets(_facts(trainings[0])),
+        _facts(trainings[0]),
         _curves([f"seed {summary['seed']}" for summary in trainings], metrics),
         "Training and held-out batches may have different numbers of candidates; their losses are "
         "not to be compared with each other.",
@@ -129,11 +130,11 @@ def training_section(trainings: Sequence[Summary], metrics: Sequence[Records]) -
     )
 
 
-def _facts(summary: Summary) -> tuple[str, ...]:
+def _facts(summary: Summary) -> list[str]:
     skipped = ", ".join(
         f"{reason.replace('_', ' ')} {count(n)}" for reason, n in summary["skipped"].items()
     )
-    facts = (
+    return [
         f"{count(summary['train_sentences'])} training sentences ({skipped or 'none'} skipped), "
         f"{count(summary['held_out_measured'])} held-out ones measured; "
         f"{count(summary['steps'])} steps in {number_of(summary['epochs'], 'epoch')}, "
@@ -144,8 +145,8 @@ def _facts(summary: Summary) -> tuple[str, ...]:
         "vector",
         f"loss {summary['first_loss']:.3f} at the first step, {summary['final_loss']:.3f} at the "
         "last",
-    )
-    return (*facts, *without_neighbour(summary))
+        *without_neighbour(summary),
+    ]
 
 
 def without_neighbour(summary: Summary) -> list[str]:
@@ -189,76 +190,55 @@ def chance_ratio(measured: Summary) -> float:
 # Curves.
 
 
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """One curve over steps."""
-
-    label: str
-    """For the legend, which names curves of the same label once."""
-    steps: Sequence[float]
-    values: Sequence[float]
-    color: str
-    style: Mapping[str, Any]
-    """As matplotlib's ``plot`` takes it."""
-
-
 def _curves(names: Sequence[str], metrics: Sequence[Records]) -> Figure | None:
     """Returns the curves of loss and accuracy; None where nothing was logged."""
-    train, held_out = (
-        [[record for record in records if record["kind"] == kind] for records in metrics]
+    of_kind = {
+        kind: [[record for record in records if record["kind"] == kind] for records in metrics]
         for kind in ("train", "held_out")
-    )
-    accuracies = _of_seeds(names, held_out, "accuracy", factor=100)
-    drawings = (
-        draw_curves(
-            Drawing("loss", "Loss", "Loss of training batches and held-out sentences.", ""),
-            "nats",
-            [*_of_seeds(names, train, "loss"), *_of_seeds(names, held_out, "loss")],
-        ),
-        draw_curves(
-            Drawing("accuracy", "Held-out accuracy", "Accuracy over steps, and chance.", ""),
-            "%",
-            [*accuracies, *_chance(held_out)],
-            bottom=0,
-        ),
-    )
-    width = max(1, round(SMOOTHED_SHARE * len(train[0])))
+    }
+    lines = [line for kind, seeds in of_kind.items() for line in _lines(names, seeds, "loss", kind)]
+    accuracies = _lines(names, of_kind["held_out"], "accuracy", "held_out", factor=100)
+    accuracies += _chance([record for seed in of_kind["held_out"] for record in seed])
+    loss = Drawing("loss", "Loss", "Loss of training batches and held-out sentences.")
+    accuracy = Drawing("accuracy", "Held-out accuracy", "Accuracy over steps, and chance.")
+    drawings = [draw(loss, "nats", lines)] if lines else []
+    drawings += [draw(accuracy, "%", accuracies, bottom=0)] if accuracies else []
+    width = max(1, round(SMOOTHED_SHARE * len(of_kind["train"][0])))
     smooth = f", smoothed over {width} steps" if width > 1 else ""
     caption = (
         "Curves of every training seed; a step is one batch. Lines with marks are of held-out "
         f"sentences, thin ones of training batches{smooth}."
     )
-    drawn = tuple(drawing for drawing in drawings if drawing is not None)
-    return Figure(caption, drawn) if drawn else None
+    return Figure(caption, tuple(drawings)) if drawings else None
 
 
-def _of_seeds(
-    names: Sequence[str], seeds: Sequence[Records], key: str, *, factor: float = 1
-) -> list[Curve]:
+def _lines(
+    names: Sequence[str], seeds: Sequence[Records], key: str, kind: str, *, factor: float = 1
+) -> list[Line]:
     """Returns a curve a seed: of held-out sentences with marks, of training batches smoothed."""
-    curves = []
+    lines: list[Line] = []
     for place, (name, records) in enumerate(zip(names, seeds, strict=True)):
         known = [record for record in records if record.get(key) is not None]
+        if not known:
+            continue
         values = [factor * float(record[key]) for record in known]
-        style: dict[str, Any] = {"marker": "osD^vh"[place % 6], "markersize": 5, "linewidth": 1.8}
-        if known and known[0]["kind"] == "train":
-            values = list(smoothed(values, max(1, round(SMOOTHED_SHARE * len(known)))))
+        style = {"marker": "osD^vh"[place % 6], "markersize": 5, "linewidth": 1.8}
+        if kind == "train":
+            values = smoothed(values, max(1, round(SMOOTHED_SHARE * len(known)))).tolist()
             style = {"linewidth": 1, "alpha": 0.75}
-        if known:
-            steps = [float(record["step"]) for record in known]
-            curves.append(Curve(name, steps, values, f"c{place % 6}", style))
-    return curves
+        style |= {"color": f"c{place % 6}", "label": name}
+        lines.append(([float(record["step"]) for record in known], values, style))
+    return lines
 
 
-def _chance(held_out: Sequence[Records]) -> list[Curve]:
+def _chance(held_out: Records) -> list[Line]:
     """Returns a line at the usual chance; an epoch's last batch may be short."""
-    records = [record for seed in held_out for record in seed]
-    if not records:
+    if not held_out:
         return []
-    chance = 100 * statistics.median(float(record["chance"]) for record in records)
-    steps = [float(record["step"]) for record in records]
-    ends, style = [min(steps), max(steps)], {"linestyle": "dashed", "linewidth": 1.5}
-    return [Curve(f"chance, {chance:.2g} %", ends, [chance, chance], "c6", style)]
+    chance = 100 * statistics.median(float(record["chance"]) for record in held_out)
+    steps = [float(record["step"]) for record in held_out]
+    style = {"color": "c6", "label": f"chance, {chance:.2g} %", "linestyle": "dashed"}
+    return [([min(steps), max(steps)], [chance, chance], style)]
 
 
 def smoothed(values: Sequence[float], width: int) -> npt.NDArray[np.float64]:
@@ -267,19 +247,17 @@ def smoothed(values: Sequence[float], width: int) -> npt.NDArray[np.float64]:
     return sums / np.minimum(np.arange(1, len(values) + 1), width)
 
 
-def draw_curves(
-    empty: Drawing, unit: str, curves: Sequence[Curve], *, bottom: float | None = None
-) -> Drawing | None:
-    """Returns a drawing with its curves, the same for the same ones; None without any.
+def draw(
+    empty: Drawing, unit: str, lines: Sequence[Line], *, bottom: float | None = None
+) -> Drawing:
+    """Returns a drawing with its curves, the same for the same ones.
 
     Args:
         empty: its name and title.
         unit: of the values.
-        curves: what is drawn.
+        lines: what is drawn; lines of one label are named once.
         bottom: where the upright axis begins; by default below the lowest value.
     """
-    if not curves:
-        return None
     import matplotlib
     from matplotlib.figure import Figure as Canvas
 
@@ -287,24 +265,23 @@ def draw_curves(
     look = {
         "svg.fonttype": "none", "svg.hashsalt": empty.name, "font.size": 9,
         "axes.titlesize": 10, "axes.titleweight": "bold", "axes.titlelocation": "left",
-        "axes.spines.top": False, "axes.spines.right": False, "axes.formatter.use_mathtext": False,
+        "axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False,
         "text.color": colors["ink"], "axes.titlecolor": colors["ink"],
         "axes.labelcolor": colors["muted"], "axes.edgecolor": colors["muted"],
         "xtick.color": colors["muted"], "ytick.color": colors["muted"],
         "axes.facecolor": colors["ground"], "figure.facecolor": colors["ground"],
-        "axes.grid": True, "grid.color": colors["rule"], "legend.frameon": False,
+        "axes.grid": True, "grid.color": colors["rule"],
     }  # fmt: skip
     with matplotlib.rc_context(look):
         canvas = Canvas(figsize=(4.6, 3.4), layout="constrained")
         axes = canvas.subplots()
-        for curve in curves:
-            color = colors[curve.color]
-            axes.plot(curve.steps, curve.values, color=color, label=curve.label, **curve.style)
+        for steps, values, style in lines:
+            axes.plot(steps, values, **{**style, "color": colors[style["color"]]})
         axes.set(title=f"{empty.title}, {unit}", xlabel="step")
         axes.set_ylim(bottom=bottom)
         axes.xaxis.get_major_locator().set_params(integer=True)
-        legend = {line.get_label(): line for line in axes.get_lines()}
-        canvas.legend(handles=list(legend.values()), loc="outside lower left", ncols=4)
+        by_label = {line.get_label(): line for line in axes.get_lines()}
+        canvas.legend(handles=list(by_label.values()), loc="outside lower left", ncols=4)
         svg = io.StringIO()
         canvas.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
-    return Drawing(empty.name, empty.title, empty.description, svg.getvalue())
+    return replace(empty, svg=svg.getvalue())
