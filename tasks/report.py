@@ -11,18 +11,19 @@ from typing import Any
 import luigi
 
 from models.evaluation.task_result import TaskResult, read_result
-from models.experiments.report_columns import published_columns
 from models.model.release import current_commit
-from models.report.evaluation_table import PublishedColumn
-from models.report.markdown import number_of
 from models.report.probing_table import RowDeclaration, RowFiles, declare_rows
-from models.report.run.inputs import (
+from models.report.run_report import (
+    PAGE_NAME,
+    REPORT_VERSION,
     ReportInputs,
     StageRecord,
     installed_versions,
     machine_in_words,
+    write_report,
 )
-from models.report.run.report import PAGE_NAME, REPORT_VERSION, write_report
+from models.report.score_text import number_of
+from models.report.table_columns import published_columns
 from pipeline.base.json_files import read_json
 from pipeline.parsers.adapters.folder_files import read_scores
 from pipeline.shards.manifests import read_dataset_manifest
@@ -214,7 +215,9 @@ class WriteReport(ReportParameters, SentEvalParameters, EncoderParameters, Artef
             command=command_line(),
             machine=machine_in_words(),
             senteval=() if self.evaluation is None else tuple(self.evaluation.folders().values()),
-            published=self._published(),
+            published=(
+                () if self.evaluation is None else published_columns(self.training.config.views)
+            ),
         )
         write_report(self.folder, inputs)
 
@@ -222,10 +225,6 @@ class WriteReport(ReportParameters, SentEvalParameters, EncoderParameters, Artef
         """Returns the result in plain sentences, as the report begins; none before it stands."""
         path = self.folder / self.marker
         return list(read_json(path, remedy=_REMEDY)["headline"]) if path.is_file() else []
-
-    def _published(self) -> tuple[PublishedColumn, ...]:
-        """Returns what stands beside the scores on SentEval's tasks."""
-        return () if self.evaluation is None else published_columns(self.training.config.views)
 
     def training_record(self) -> StageRecord:
         """Returns sentences and seconds of the trainings."""

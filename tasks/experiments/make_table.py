@@ -12,27 +12,28 @@ from typing import Any
 
 from models.config.training_presets import preset
 from models.evaluation.task_result import read_results
-from models.experiments.assemble import assembled
-from models.experiments.declaration import Row, Scale, Training
-from models.experiments.exports.csv_lines import csv_lines
-from models.experiments.exports.latex import latex
-from models.experiments.exports.outcome import headline
-from models.experiments.exports.page import table_page
-from models.experiments.published import published_beside
-from models.experiments.result_table import read_table, write_table
-from models.experiments.scored_rows import Measured, ScoredRow, Summary, TrainingRecord
-from models.report.html.page import html_page
-from models.report.markdown import markdown_page
+from models.report.experiment import Row, Scale, Training
+from models.report.measured_table import (
+    Measured,
+    ScoredRow,
+    Summary,
+    TrainingRecord,
+    TrainingText,
+    assembled,
+    num_words,
+)
+from models.report.result_table import headline, read_table, table_files, write_table
+from models.report.table_columns import published_beside
 from pipeline.base.atomic_files import write_bytes_atomically
 from pipeline.base.digest import digest_of
 from pipeline.base.json_files import read_json
 from tasks.artefact import Artefact
-from tasks.experiments.scale import scale_of, text_of
 from tasks.experiments.table_stages import TableStages
 from tasks.senteval import EvaluateEncoder
 from tasks.training import TrainEncoders
+from tasks.word_vectors import OF_THE_CORPUS
 
-TABLE_VERSION = 4
+TABLE_VERSION = 5
 """Raised when the same results would give another table."""
 NOT_OF_THE_PRESET = ("seed", "held_out_fraction", "held_out_seed", "held_out_unit")
 """Fields of a training that have parameters of their own and that no paper gives."""
@@ -147,14 +148,8 @@ class MakeTable(TableStages):
         """Gathers the results and writes the table in its formats."""
         self.write_config()
         table = assembled(self.measured())
-        page = table_page(table)
-        for name, text in (
-            ("table.md", markdown_page(page)),
-            ("table.html", html_page(page)),
-            ("table.csv", csv_lines([table])),
-            ("table.tex", latex(table)),
-        ):
-            write_bytes_atomically(self.folder / name, text.encode())
+        for ending, text in table_files(table).items():
+            write_bytes_atomically(self.folder / f"table.{ending}", text.encode())
         write_table(self.folder / self.marker, table)
 
     def measured(self) -> Measured:
@@ -249,3 +244,57 @@ def summary_of(training: TrainEncoders) -> Summary:
         training.folder / training.marker, remedy="delete the folder to train again"
     )
     return value
+
+
+def scale_of(training: TrainEncoders, summary: Summary | None) -> Scale:
+    """Returns the scale of a model.
+
+    Args:
+        summary: of the training; None of random weights, which have no text.
+    """
+    widths = training.config.view_widths(training.word_vectors.size)
+    vectors = _vectors(training, is_trained=summary is not None)
+    if summary is None:
+        return Scale(vectors=vectors, width=widths[0])
+    return Scale(
+        training.corpus_in_words(),
+        summary["train_sentences"],
+        num_words(summary),
+        vectors,
+        widths[0],
+        summary["epochs"],
+    )
+
+
+def text_of(table: TableStages, training: TrainEncoders | None) -> TrainingText:
+    """Returns in words what all of a table were trained on.
+
+    Args:
+        training: one of them; None where nothing is trained.
+    """
+    task: TrainEncoders = training or table.clone(TrainEncoders, **table.own(None))
+    vectors = f"{_called(task)}, {task.word_vectors.size} wide"
+    if training is None:
+        return TrainingText("", vectors, "")
+    units = "documents" if table.held_out_unit == "document" else "blocks of sentences"
+    return TrainingText(
+        corpus=table.corpus_in_words(),
+        vectors=vectors,
+        held_out=f"{100 * table.held_out_fraction:g} % of the {units}",
+    )
+
+
+def _vectors(training: TrainEncoders, *, is_trained: bool) -> str:
+    """Returns which word vectors a model reads, trained or not."""
+    config = training.config
+    if config.word_vectors == "frozen" or config.trained_word_init == "given":
+        given = f"{_called(training)}, {training.word_vectors.size} wide"
+        return f"{given}, trained on" if config.word_vectors == "trained" and is_trained else given
+    how = "trained with the model" if is_trained else "drawn at random"
+    return f"{how}, {config.trained_word_size} wide"
+
+
+def _called(training: TrainEncoders) -> str:
+    """Returns what word vectors are called: trained here, or their file."""
+    used = training.word_vectors
+    return "of the corpus" if training.vectors == OF_THE_CORPUS else used.path.name

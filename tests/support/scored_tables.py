@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from models.evaluation.task_result import AbsentResult, EncoderIdentity, Result
-from models.report.result_table import assembled
-from models.report.table_columns import Published, columns
 from models.report.experiment import (
     WORDS,
     Experiment,
@@ -17,8 +15,15 @@ from models.report.experiment import (
     Trained,
     Training,
 )
-from models.report.result_table import ResultTable
-from models.report.result_table import Measured, ScoredRow, TrainingRecord, TrainingText
+from models.report.result_table import (
+    Measured,
+    ResultTable,
+    ScoredRow,
+    TrainingRecord,
+    TrainingText,
+    assembled,
+)
+from models.report.table_columns import Published, columns
 from tests.support.evaluation_examples import answers, result, similarities, task
 
 SUMMARY: dict[str, Any] = {
