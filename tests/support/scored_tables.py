@@ -15,14 +15,14 @@ from models.report.experiment import (
     Trained,
     Training,
 )
-from models.report.result_table import (
+from models.report.measured_table import (
     Measured,
-    ResultTable,
     ScoredRow,
     TrainingRecord,
     TrainingText,
     assembled,
 )
+from models.report.result_table import ResultTable
 from models.report.table_columns import Published, columns
 from tests.support.evaluation_examples import answers, result, similarities, task
 

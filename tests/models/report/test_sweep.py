@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from models.experiments.declaration import Trained, Untrained
-from models.experiments.sweep import Grid, sweep
+from models.report.experiment import Trained, Untrained
+from models.report.sweep import Grid, sweep
 
 GRID = {"hidden_size": [100, 300], "learning_rate": [0.0005, 0.002]}
 
@@ -16,43 +16,33 @@ def grid(values: dict[str, Any], *, views: str = "DEP,SEQ", **changes: Any) -> G
     return Grid("laptop", tuple(views.split(",")) if views else (), values, changes)
 
 
-def test_every_combination_is_a_cell() -> None:
-    assert [one.name for one in grid(GRID).trainings()] == [
-        "hidden_size 100, learning_rate 0.0005",
-        "hidden_size 100, learning_rate 0.002",
-        "hidden_size 300, learning_rate 0.0005",
-        "hidden_size 300, learning_rate 0.002",
-    ]
-
-
 def test_a_cell_is_a_row_and_an_architecture_one_of_random_weights() -> None:
-    experiment = sweep(grid(GRID), representation="plain", changes={})
+    experiment = sweep(grid(GRID), representation="plain", changes={"join_words": True})
 
     trained = [row for row in experiment.rows if isinstance(row.encoder, Trained)]
     untrained = [row for row in experiment.rows if isinstance(row.encoder, Untrained)]
-    assert (len(trained), len(untrained)) == (4, 2)
+    assert [row.title for row in trained] == [
+        f"hidden_size {size}, learning_rate {rate}"
+        for size in (100, 300)
+        for rate in (0.0005, 0.002)
+    ]
+    assert len(untrained) == 2
     assert experiment.title == "Sweep over hidden_size, learning_rate of DEP,SEQ by laptop"
     assert experiment.best_by == "development score"
+    changes = {row.title: dict(row.changes) for row in experiment.rows}
+    assert changes["word vectors"] == {} and trained[0].changes == {"join_words": True}
 
 
 def test_views_can_vary() -> None:
-    found = grid({"views": [["DEP", "CONST"], ["SEQ", "SEQ"]]}, views="").trainings()
-
-    assert [(one.name, one.views, one.changes) for one in found] == [
+    trainings = grid({"views": [["DEP", "CONST"], ["SEQ", "SEQ"]]}, views="").trainings()
+    assert [(one.name, one.views, one.changes) for one in trainings] == [
         ("views DEP,CONST", ("DEP", "CONST"), {}),
         ("views SEQ,SEQ", ("SEQ", "SEQ"), {}),
     ]
 
 
-def test_a_bag_of_words_is_not_joined_with_words() -> None:
-    experiment = sweep(grid(GRID), representation="plain", changes={"join_words": True})
-
-    assert {row.title: dict(row.changes) for row in experiment.rows}["word vectors"] == {}
-    assert experiment.rows[0].changes == {"join_words": True}
-
-
 @pytest.mark.parametrize(
-    ("values", "changes", "said"),
+    ("values", "changes", "message"),
     [
         ({}, {}, "--grid names no field"),
         ({"hiden_size": [1]}, {}, "unknown training settings .*did you mean hidden_size"),
@@ -62,14 +52,13 @@ def test_a_bag_of_words_is_not_joined_with_words() -> None:
         ({"learning_rate": [-1.0]}, {}, "cell learning_rate -1.0: .*must be positive"),
         ({"hidden_size": [100, 200, 100]}, {}, "the cell hidden_size 100 twice"),
         ({"seed": [0, 1]}, {}, "--grid sets seed: use --seeds"),
-        ({"held_out_fraction": [0.1]}, {}, "use --held-out-fraction"),
         ({"views": [["SEQ", "SEQ"]]}, {}, "--grid and --views both set the views"),
         ({"epochs": [1]}, {"epochs": 2}, "--grid and --changes both set epochs"),
         ({"negatives": [5, 10]}, {}, "varies negatives, which has no effect"),
     ],
 )
 def test_what_cannot_be_tried_is_refused(
-    values: dict[str, Any], changes: dict[str, Any], said: str
+    values: dict[str, Any], changes: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=message):
         sweep(grid(values, **changes), representation="plain", changes={})
