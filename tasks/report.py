@@ -281,9 +281,12 @@ def _result_files(task: EvaluateEncoder) -> tuple[Path, ...]:
 
 def shard_records(probing: BuildProbing) -> tuple[StageRecord, ...]:
     """Returns rows, drops and seconds of every stage that writes shards."""
+    manifests = {
+        name: read_dataset_manifest(task.folder, name) for name, task in probing.requires().items()
+    }
     return tuple(
-        StageRecord.of_dataset(name, read_dataset_manifest(task.folder, name))
-        for name, task in probing.requires().items()
+        StageRecord(name, one.rows, one.seconds, one.drops, left_out=one.config.get("left_out", {}))
+        for name, one in manifests.items()
     )
 
 

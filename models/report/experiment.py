@@ -213,7 +213,7 @@ def paper_tables(folder: Path = PUBLISHED_FIGURES) -> dict[str, Experiment]:
     Raises:
         ValueError: a declaration that cannot be read; names the file.
     """
-    tables = {}
+    tables: dict[str, Experiment] = {}
     for path in sorted(folder.glob("*.toml")):
         try:
             declared = tomllib.loads(path.read_text(encoding="utf-8"))

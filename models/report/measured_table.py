@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from statistics import fmean
 from typing import Any, Literal
 
@@ -32,7 +32,6 @@ from models.report.result_table import (
     Line,
     ResultTable,
     TableRow,
-    TrainingLine,
 )
 from models.report.score_text import SCORES_OF_ERRORS, derived_notes, doubts
 from models.report.table_columns import PAPERS, Column, Fact, PublishedRow, published_beside
@@ -71,16 +70,6 @@ class TrainingRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class TrainingText:
-    """What all of them were trained on, each in words."""
-
-    corpus: str
-    vectors: str
-    held_out: str
-    """What of the corpus was not trained on; empty where nothing was trained."""
-
-
-@dataclass(frozen=True, slots=True)
 class Measured:
     """Everything that a table is assembled from."""
 
@@ -89,7 +78,12 @@ class Measured:
     rows: tuple[ScoredRow, ...]
     """One a row of the experiment that an encoder stands behind, in its order."""
     trainings: tuple[TrainingRecord, ...]
-    text: TrainingText
+    corpus: str
+    """The text that all of them were trained on, in words."""
+    held_out: str
+    """What of it was not trained on, in words."""
+    vectors: str
+    """The run's word vectors, in words."""
     missing: Mapping[str, str] = field(default_factory=dict)
     """Rows whose encoder is not there, by full title, with the reason."""
     absent: Mapping[str, str] = field(default_factory=dict)
@@ -180,23 +174,24 @@ def _with_best(experiment: Experiment, rows: Sequence[TableRow]) -> list[TableRo
     return [replace(row, chosen_by=experiment.best_by) if row is best else row for row in rows]
 
 
-def _training_line(record: TrainingRecord) -> TrainingLine:
+def _training_line(record: TrainingRecord) -> dict[str, Any]:
+    """Returns how a training went: shares in percent, seconds of all seeds together."""
     summary = record.summaries[0]
     final = summary["held_out"]["final"]
-    return TrainingLine(
-        name=record.training.name,
-        views=tuple(summary["views"]),
-        objective=summary["objective"],
-        num_parameters=summary["num_parameters"],
-        sentences=summary["train_sentences"],
-        words=num_words(summary),
-        known_share=100.0 * summary["coverage"]["known_share"],
-        epochs=summary["epochs"],
-        steps=summary["steps"],
-        held_out=_held_out_accuracy(record.summaries),
-        chance=100.0 * final["chance"] if final["num_sentences"] else None,
-        seconds=sum(one["seconds"] for one in record.summaries),
-    )
+    return {
+        "name": record.training.name,
+        "views": list(summary["views"]),
+        "objective": summary["objective"],
+        "num_parameters": summary["num_parameters"],
+        "sentences": summary["train_sentences"],
+        "words": num_words(summary),
+        "known_share": 100.0 * summary["coverage"]["known_share"],
+        "epochs": summary["epochs"],
+        "steps": summary["steps"],
+        "held_out": asdict(_held_out_accuracy(record.summaries)),
+        "chance": 100.0 * final["chance"] if final["num_sentences"] else None,
+        "seconds": sum(one["seconds"] for one in record.summaries),
+    }
 
 
 def num_words(summary: Summary) -> int:
@@ -382,10 +377,9 @@ def _representation(setup: Setup) -> str:
 
 def _of_training(measured: Measured) -> list[str]:
     """Returns what sets our trainings apart from the papers': text, vectors, settings."""
-    text, notes = measured.text, []
-    if measured.trainings:
-        notes.append(f"Text: {text.corpus}. Held out, and so not trained on: {text.held_out}.")
-    notes.append(f"Word vectors: {text.vectors}.")
+    about = f"Text: {measured.corpus}. Held out, and so not trained on: {measured.held_out}."
+    notes = [about] if measured.trainings else []
+    notes.append(f"Word vectors: {measured.vectors}.")
     for record in measured.trainings:
         if record.changed:
             changed = record.changed.items()

@@ -5,6 +5,7 @@ Its rows, what their seeds vary, how they compare, and which figures differ from
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -62,18 +63,8 @@ class RowDeclaration:
     """Fields of ``Representation`` that differ from the plain one."""
 
 
-def is_random_row(name: str) -> bool:
-    """Returns whether a row is an untrained encoder, of whichever seed, by itself."""
-    return name.startswith("random_weights_")
-
-
-def is_trained_row(name: str) -> bool:
-    """Returns whether a row is a trained pair, of whichever seed, by itself."""
-    return name == PAIR_ROW or name.startswith(f"{PAIR_ROW}_seed_")
-
-
-ROWS_OF_SPREAD = {TRAINED: is_trained_row, RANDOM_WEIGHTS: is_random_row}
-"""Which rows are taken together, by what the table calls them."""
+SPREADS = {TRAINED: re.compile("pair(_seed_.*)?"), RANDOM_WEIGHTS: re.compile("random_weights_.*")}
+"""Which rows differ in their seed alone, by what the table calls them together."""
 
 
 def declare_rows(
@@ -287,8 +278,8 @@ class ProbingTable:
         return list(self.rows[0].results)
 
     def of_spread(self, name: str) -> list[ProbingRow]:
-        """Returns the rows that are taken together under a name of `ROWS_OF_SPREAD`."""
-        return [row for row in self.rows if ROWS_OF_SPREAD[name](row.name)]
+        """Returns the rows that are taken together under a name of `SPREADS`."""
+        return [row for row in self.rows if SPREADS[name].fullmatch(row.name)]
 
     @cached_property
     def random(self) -> SeedSpread | None:
@@ -346,13 +337,10 @@ class ProbingTable:
         together stand under their name; random weights have none.
         """
         baseline = self.of_spread(RANDOM_WEIGHTS)
-        sides = {row.name: [row] for row in self.rows if row.name != MAJORITY_ROW}
-        sides |= {name: self.of_spread(name) for name in self.spreads}
-        return {
-            name: _marks(rows, baseline)
-            for name, rows in sides.items()
-            if baseline and not any(is_random_row(row.name) for row in rows)
-        }
+        without = {MAJORITY_ROW, *(row.name for row in baseline)}
+        sides = {row.name: [row] for row in self.rows if row.name not in without}
+        sides |= {name: self.of_spread(name) for name in self.spreads if name != RANDOM_WEIGHTS}
+        return {name: _marks(rows, baseline) for name, rows in sides.items() if baseline}
 
     def mark(self, row: str, task: str) -> Mark:
         """Returns the mark of a figure."""

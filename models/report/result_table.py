@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -34,8 +34,6 @@ FORMAT_VERSION = 2
 _REMEDY = "delete it and make the table again"
 NOTHING = "–"
 ABSENT = "absent"
-MOST_IN_FULL = 1e5
-SMALL_FACT = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,28 +104,6 @@ class Heading:
 
 
 @dataclass(frozen=True, slots=True)
-class TrainingLine:
-    """How one training of the table went; figures are over its seeds."""
-
-    name: str
-    views: tuple[str, ...]
-    objective: str
-    num_parameters: int
-    sentences: int
-    words: int
-    known_share: float
-    """Of the words, in percent."""
-    epochs: int
-    steps: int
-    held_out: Cell
-    """Accuracy on held-out sentences, in percent."""
-    chance: float | None
-    """Of that, in percent."""
-    seconds: float
-    """Of all seeds together."""
-
-
-@dataclass(frozen=True, slots=True)
 class ResultTable:
     """A table, assembled."""
 
@@ -139,7 +115,8 @@ class ResultTable:
     rows: tuple[TableRow, ...]
     notes: tuple[str, ...] = ()
     """Sentences: what figures are, what is absent and why, how ours differ from the papers'."""
-    trainings: tuple[TrainingLine, ...] = ()
+    trainings: tuple[dict[str, Any], ...] = ()
+    """How each training went, over its seeds; see `models.report.measured_table`."""
 
 
 def write_table(path: Path, table: ResultTable) -> None:
@@ -215,7 +192,7 @@ def amount(value: float | None) -> str:
     """Returns how many there are, short where they are many: ``9,399``, ``144.9 k``, ``74 M``."""
     if value is None:
         return NOTHING
-    if value < MOST_IN_FULL:
+    if value < 1e5:
         return f"{value:,.0f}"
     unit, name = (1e6, "M") if value >= 1e6 else (1e3, "k")
     return f"{value / unit:,.1f}".removesuffix(".0") + f" {name}"
@@ -228,7 +205,7 @@ def figure(cell: Cell, heading: Heading, *, measured: bool = True) -> str:
     digits = heading.digits
     if heading.is_fact and not measured:  # as the paper prints it: hours may be whole
         digits = 0 if cell.value == int(cell.value) else 1
-    elif heading.is_fact and 0 < abs(cell.value) < SMALL_FACT:  # seconds are some part of an hour
+    elif heading.is_fact and 0 < abs(cell.value) < 0.1:  # seconds are some part of an hour
         digits += 2
     text = f"{cell.value:,.{digits}f}"
     if cell.deviation is not None:
@@ -238,22 +215,21 @@ def figure(cell: Cell, heading: Heading, *, measured: bool = True) -> str:
     return text
 
 
-SCALE: Mapping[str, Callable[[Scale], str]] = {
-    "corpus": lambda scale: scale.corpus or NOTHING,
-    "vectors": lambda scale: scale.vectors or NOTHING,
-    "sentences": lambda scale: amount(scale.sentences),
-    "words": lambda scale: amount(scale.words),
-    "width": lambda scale: NOTHING if scale.width is None else f"{scale.width:,}",
-    "epochs": lambda scale: NOTHING if scale.epochs is None else f"{scale.epochs:g}",
-}
+SCALE = ("corpus", "vectors", "sentences", "words", "width", "epochs")
+"""Fields of a scale in the order of their columns."""
+
+
+def _scale(scale: Scale, name: str) -> str:
+    value = getattr(scale, name)
+    if name in ("sentences", "words"):
+        return amount(value)
+    return NOTHING if value in (None, "") else value if isinstance(value, str) else f"{value:,g}"
 
 
 def scores_table(table: ResultTable) -> Table:
     """Returns the table as text: model, source, its columns, then the scale of lines."""
     lines = [line for row in table.rows for line in row.lines]
-    scales = [
-        name for name, write in SCALE.items() if any(write(line.scale) != NOTHING for line in lines)
-    ]
+    scales = [name for name in SCALE if any(_scale(line.scale, name) != NOTHING for line in lines)]
     rows: list[Row] = []
     group = ""
     for row in table.rows:
@@ -271,32 +247,34 @@ def _lines(table: ResultTable, row: TableRow, scales: Sequence[str]) -> Iterator
     nothing = Line(NOTHING, True, Scale(), tuple(Cell(reason=reason) for reason in reasons))
     best = f"best by {row.chosen_by}" if row.chosen_by else ""
     reason = f"not here: {row.not_here}" if row.not_here else ""
-    name = ", ".join(filter(None, (row.title, row.taken, best, reason)))
+    title = ", ".join(filter(None, (row.title, row.taken, best, reason)))
     for line in row.lines or (nothing,):
         pairs = zip(line.cells, table.columns, strict=True)
         figures = (figure(cell, heading, measured=line.measured) for cell, heading in pairs)
-        yield [name, line.source, *figures, *(SCALE[scale](line.scale) for scale in scales)]
-        name = ""
+        yield [title, line.source, *figures, *(_scale(line.scale, name) for name in scales)]
+        title = ""
 
 
-def _trainings(trainings: Sequence[TrainingLine]) -> Part | None:
+def _trainings(trainings: Sequence[Mapping[str, Any]]) -> Part | None:
     if not trainings:
         return None
-    header = ("training", "views", "objective", "parameters", "sentences", "words", "known")
-    header += ("epochs", "steps", "held-out accuracy", "time")
+    header = (
+        *("training", "views", "objective", "parameters", "sentences", "words", "known"),
+        *("epochs", "steps", "held-out accuracy", "time"),
+    )
     rows = [
         [
-            line.name,
-            ", ".join(line.views),
-            line.objective,
-            *map(count, (line.num_parameters, line.sentences, line.words)),
-            f"{percent(line.known_share)} %",
-            str(line.epochs),
-            count(line.steps),
+            line["name"],
+            ", ".join(line["views"]),
+            line["objective"],
+            *(count(line[name]) for name in ("num_parameters", "sentences", "words")),
+            f"{percent(line['known_share'])} %",
+            str(line["epochs"]),
+            count(line["steps"]),
             NOTHING
-            if line.chance is None
-            else f"{figure(line.held_out, Heading(''))} (chance {line.chance:.1f})",
-            duration(line.seconds, digits=1),
+            if line["chance"] is None
+            else f"{figure(Cell(**line['held_out']), Heading(''))} (chance {line['chance']:.1f})",
+            duration(line["seconds"], digits=1),
         ]
         for line in trainings
     ]
@@ -359,21 +337,19 @@ def _tally(table: ResultTable) -> tuple[int, int, int]:
 
     Widths, hours and other facts of models are no scores.
     """
-    is_score = [not heading.is_fact for heading in table.columns]
     scores = [
-        [
-            cell
-            for line in row.lines
-            if line.measured
-            for cell, counts in zip(line.cells, is_score, strict=True)
-            if counts
-        ]
+        (row, cell)
         for row in table.rows
+        for line in row.lines
+        if line.measured
+        for cell, heading in zip(line.cells, table.columns, strict=True)
+        if not heading.is_fact
     ]
-    present = [sum(cell.value is not None for cell in row) for row in scores]
-    absent = sum(cell.value is None and bool(cell.reason) for row in scores for cell in row)
+    present = [row.full_title for row, cell in scores if cell.value is not None]
+    absent = sum(cell.value is None and bool(cell.reason) for _, cell in scores)
     empty = sum(bool(row.not_here) and not row.lines for row in table.rows)
-    return sum(n > 0 for n in present), sum(present), absent + empty * sum(is_score)
+    of_each = sum(not heading.is_fact for heading in table.columns)
+    return len({*present}), len(present), absent + empty * of_each
 
 
 def _result(table: ResultTable) -> str:

@@ -28,7 +28,6 @@ from models.report.sections import (
     CodeBlock,
     Folded,
     Page,
-    Part,
     Section,
     Table,
     html_page,
@@ -46,7 +45,6 @@ from pipeline.base.atomic_files import write_json_atomically, write_text_atomica
 from pipeline.base.bundled import BUNDLED_MODELS
 from pipeline.base.json_files import check_file, read_object
 from pipeline.base.machine import processor
-from pipeline.shards.manifests import DatasetManifest
 
 REPORT_VERSION = 15
 """Raised when the same results would give another report."""
@@ -78,12 +76,6 @@ class StageRecord:
     """Sentences of the stage before that it does not use, by reason; they are in no quarantine."""
     left_out: Mapping[str, int] = field(default_factory=dict)
     """Files and folders among the text's paths that it did not read, by reason."""
-
-    @classmethod
-    def of_dataset(cls, name: str, manifest: DatasetManifest) -> StageRecord:
-        """Returns the record of a stage that wrote shards."""
-        left_out = manifest.config.get("left_out", {})
-        return cls(name, manifest.rows, manifest.seconds, manifest.drops, left_out=left_out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,14 +199,12 @@ def _run_section(inputs: ReportInputs, trainings: Sequence[Summary]) -> Section:
         "What was run",
         {name: fact for name, fact in facts.items() if fact},
         *(() if inputs.command is None else ("Command:", CodeBlock(inputs.command, "sh"))),
-        _parsers(inputs.parsers),
+        _parsers(inputs.parsers) if inputs.parsers else None,
     )
 
 
-def _parsers(parsers: Sequence[Mapping[str, Any]]) -> Part:
+def _parsers(parsers: Sequence[Mapping[str, Any]]) -> Table:
     """Returns the parsers used and the scores of their cards."""
-    if not parsers:
-        return "Parsers: none recorded."
     rows = [
         [
             str(parser.get("kind", "–")),
@@ -264,15 +254,14 @@ def _senteval_section(inputs: ReportInputs) -> Section:
     """Returns the scores on SentEval's tasks, with papers' figures behind them where given."""
     first, *further = evaluation_sections(inputs.senteval, published=inputs.published)
     folded = (Folded(section.title, section.parts) for section in further)
-    if not inputs.published:
-        return Section.of(
-            "SentEval", "SentEval's tasks, scored as published.", *first.parts, *folded
+    title, about = "SentEval", "SentEval's tasks, scored as published."
+    if inputs.published:
+        title = "Published beside measured"
+        about = (
+            "SentEval's tasks, scored as published; a paper's figures are of another corpus and "
+            "size, as the notes say, and no test compares them with ours."
         )
-    about = (
-        "SentEval's tasks, scored as published; a paper's figures are of another corpus and size, "
-        "as the notes say, and no test compares them with ours."
-    )
-    return Section.of("Published beside measured", about, *first.parts, *folded)
+    return Section.of(title, about, *first.parts, *folded)
 
 
 def _vectors_section(model: Path) -> Section:

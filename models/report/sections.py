@@ -244,22 +244,17 @@ def _environment(template: str) -> Environment:
         ".tex": lambda text: Markup(escaped_latex(text)),
     }
     escaped = escapes[Path(template).suffix]
-
-    def printed(value: object) -> str:
-        return value if isinstance(value, Markup) else escaped(str(value))
-
-    tex = {"block_start_string": "<%", "block_end_string": "%>", "comment_start_string": "<#"}
-    tex |= {"variable_start_string": "<<", "variable_end_string": ">>", "comment_end_string": "#>"}
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
-        finalize=printed,
+        finalize=lambda value: value if isinstance(value, Markup) else escaped(str(value)),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        keep_trailing_newline=True,
-        **(tex if template.endswith(".tex") else {}),
     )
+    if template.endswith(".tex"):  # in which braces are common
+        environment.block_start_string, environment.block_end_string = "<%", "%>"
+        environment.variable_start_string, environment.variable_end_string = "<<", ">>"
     environment.globals["SIGNS"] = SIGNS
     environment.filters.update(
         kind=lambda part: type(part).__name__,
@@ -294,7 +289,7 @@ def _code_block(block: CodeBlock) -> str:
     return f"{fence}{block.language}\n{text}\n{fence}"
 
 
-_LATEX = {
+_LATEX: dict[str, str | int | None] = {
     **{sign: rf"\{sign}" for sign in "{}&%$#_"},
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "`": r"\textasciigrave{}",

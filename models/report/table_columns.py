@@ -229,29 +229,23 @@ def published_rows(folder: Path = PUBLISHED_FIGURES) -> tuple[PublishedRow, ...]
 
     Raises:
         ValueError: a column that is no task, score, mean or fact, or a cell that is no number;
-            names the file.
+            names the file and the line.
     """
-    return tuple(row for path in sorted(folder.glob("*.csv")) for row in read_published(path))
+    rows = []
+    for path in sorted(folder.glob("*.csv")):
+        with path.open(encoding="utf-8", newline="") as stream:
+            lines = csv.DictReader(stream)
+            try:
+                rows += [_published_row(line) for line in lines]
+            except (LookupError, TypeError, ValueError) as error:
+                raise ValueError(f"{path}, line {lines.line_num}: {error}") from error
+    return tuple(rows)
 
 
-def read_published(path: Path) -> list[PublishedRow]:
-    """Returns the rows of one file; raises as `published_rows`."""
-    with path.open(encoding="utf-8", newline="") as stream:
-        reader = csv.DictReader(stream)
-        names = [name for name in reader.fieldnames or () if name not in LEADING]
-        if missing := [name for name in LEADING if name not in (reader.fieldnames or ())]:
-            raise ValueError(f"{path}: lacks the columns {', '.join(missing)}")
-        try:
-            columns(*names)
-            return [
-                PublishedRow(
-                    **{name: line[name] for name in LEADING},
-                    figures={name: float(line[name]) for name in names if line[name]},
-                )
-                for line in reader
-            ]
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{path}, line {reader.line_num}: {error}") from error
+def _published_row(line: dict[str, str]) -> PublishedRow:
+    leading = {name: line.pop(name) for name in LEADING}
+    figures = {column_named(name).name: float(cell) for name, cell in line.items() if cell}
+    return PublishedRow(**leading, figures=figures)
 
 
 def published_beside(published: Published, tables: Sequence[str] = ()) -> list[PublishedRow]:

@@ -107,7 +107,7 @@ def effect_of_training(trainings: Sequence[Summary]) -> TrainingEffect:
 def _variance(held_out: Summary) -> float:
     """Returns the variance of an accuracy, a share of so many anchors."""
     accuracy = float(held_out["accuracy"])
-    return accuracy * (1 - accuracy) / max(1, held_out["num_anchors"])
+    return accuracy * (1 - accuracy) / max(1, int(held_out["num_anchors"]))
 
 
 def training_section(trainings: Sequence[Summary], metrics: Sequence[Records]) -> Section:
@@ -262,7 +262,7 @@ def draw(
     from matplotlib.figure import Figure as Canvas
 
     colors = theme_colors()
-    look = {
+    look: Any = {
         "svg.fonttype": "none", "svg.hashsalt": empty.name, "font.size": 9,
         "axes.titlesize": 10, "axes.titleweight": "bold", "axes.titlelocation": "left",
         "axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False,
@@ -279,7 +279,7 @@ def draw(
             axes.plot(steps, values, **{**style, "color": colors[style["color"]]})
         axes.set(title=f"{empty.title}, {unit}", xlabel="step")
         axes.set_ylim(bottom=bottom)
-        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.locator_params(axis="x", integer=True)
         by_label = {line.get_label(): line for line in axes.get_lines()}
         canvas.legend(handles=list(by_label.values()), loc="outside lower left", ncols=4)
         svg = io.StringIO()

@@ -18,7 +18,6 @@ from models.report.measured_table import (
     ScoredRow,
     Summary,
     TrainingRecord,
-    TrainingText,
     assembled,
     num_words,
 )
@@ -155,18 +154,21 @@ class MakeTable(TableStages):
     def measured(self) -> Measured:
         """Returns all that the table is assembled from; copies the results into its folder."""
         rows = tuple(self._scored(number, row) for number, row in enumerate(self.here()))
+        units = "documents" if self.held_out_unit == "document" else "blocks of sentences"
         return Measured(
             self.experiment,
             rows,
             self._records(),
-            text_of(self, self._first_training()),
-            self.missing,
-            self.absent(),
+            corpus=self.corpus_in_words(),
+            held_out=f"{100 * self.held_out_fraction:g} % of the {units}",
+            vectors=self._vectors(),
+            missing=self.missing,
+            absent=self.absent(),
         )
 
-    def _first_training(self) -> TrainEncoders | None:
-        found = (task for row in self.here() for seed in self.trained_by(row) for task in seed)
-        return next(found, None)
+    def _vectors(self) -> str:
+        """Returns the run's word vectors, in words."""
+        return _given_vectors(self.clone(TrainEncoders, **self.own(None)))
 
     def _scored(self, number: int, row: Row) -> ScoredRow:
         """Returns a row with its results, which are copied into folders of its own, one a seed."""
@@ -206,14 +208,14 @@ class MakeTable(TableStages):
         summaries: tuple[tuple[Summary, ...], ...],
     ) -> Scale:
         if trained:
-            scales = [scale_of(*pair) for pair in zip(trained[0], summaries[0], strict=True)]
+            scales = [_scale_of(*pair) for pair in zip(trained[0], summaries[0], strict=True)]
             vectors = "; ".join(dict.fromkeys(one.vectors for one in scales))
             return replace(scales[0], vectors=vectors)
         if row.architecture is not None:
-            return scale_of(self.training(row.architecture, 0), None)
+            return _scale_of(self.training(row.architecture, 0), None)
         stages = self._any_stages(row)
         of_words = bool(stages) and "vectors" in stages[0].evaluated.settings
-        return Scale(vectors=text_of(self, None).vectors if of_words else "")
+        return Scale(vectors=self._vectors() if of_words else "")
 
     def _records(self) -> tuple[TrainingRecord, ...]:
         """Returns how each training went; one whose words were expanded is no longer the row's."""
@@ -246,14 +248,14 @@ def summary_of(training: TrainEncoders) -> Summary:
     return value
 
 
-def scale_of(training: TrainEncoders, summary: Summary | None) -> Scale:
+def _scale_of(training: TrainEncoders, summary: Summary | None) -> Scale:
     """Returns the scale of a model.
 
     Args:
         summary: of the training; None of random weights, which have no text.
     """
     widths = training.config.view_widths(training.word_vectors.size)
-    vectors = _vectors(training, is_trained=summary is not None)
+    vectors = _vectors_of(training, is_trained=summary is not None)
     if summary is None:
         return Scale(vectors=vectors, width=widths[0])
     return Scale(
@@ -266,35 +268,18 @@ def scale_of(training: TrainEncoders, summary: Summary | None) -> Scale:
     )
 
 
-def text_of(table: TableStages, training: TrainEncoders | None) -> TrainingText:
-    """Returns in words what all of a table were trained on.
-
-    Args:
-        training: one of them; None where nothing is trained.
-    """
-    task: TrainEncoders = training or table.clone(TrainEncoders, **table.own(None))
-    vectors = f"{_called(task)}, {task.word_vectors.size} wide"
-    if training is None:
-        return TrainingText("", vectors, "")
-    units = "documents" if table.held_out_unit == "document" else "blocks of sentences"
-    return TrainingText(
-        corpus=table.corpus_in_words(),
-        vectors=vectors,
-        held_out=f"{100 * table.held_out_fraction:g} % of the {units}",
-    )
-
-
-def _vectors(training: TrainEncoders, *, is_trained: bool) -> str:
+def _vectors_of(training: TrainEncoders, *, is_trained: bool) -> str:
     """Returns which word vectors a model reads, trained or not."""
     config = training.config
     if config.word_vectors == "frozen" or config.trained_word_init == "given":
-        given = f"{_called(training)}, {training.word_vectors.size} wide"
+        given = _given_vectors(training)
         return f"{given}, trained on" if config.word_vectors == "trained" and is_trained else given
     how = "trained with the model" if is_trained else "drawn at random"
     return f"{how}, {config.trained_word_size} wide"
 
 
-def _called(training: TrainEncoders) -> str:
-    """Returns what word vectors are called: trained here, or their file."""
+def _given_vectors(training: TrainEncoders) -> str:
+    """Returns what word vectors are called: trained here, or their file; and their width."""
     used = training.word_vectors
-    return "of the corpus" if training.vectors == OF_THE_CORPUS else used.path.name
+    called = "of the corpus" if training.vectors == OF_THE_CORPUS else used.path.name
+    return f"{called}, {used.size} wide"

@@ -64,7 +64,7 @@ def test_tasks_restrict_the_columns_and_add_their_own(
 def test_what_is_no_column_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no column is named 'dimension'; did you mean dimensions"):
         column_named("dimension")
-    (tmp_path / "own.csv").write_text("source,model,part,corpus,component,not_here,MRR\n")
+    (tmp_path / "own.csv").write_text("source,model,part,corpus,component,not_here,MRR\n,,,,,,1\n")
     with pytest.raises(ValueError, match=r"own\.csv.*no column is named 'MRR'"):
         published_rows(tmp_path)
 
