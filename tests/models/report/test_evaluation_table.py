@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.evaluation import averages
 from models.evaluation.averages import (
     AVERAGES,
     AverageDeclaration,
@@ -20,7 +19,6 @@ from models.evaluation.averages import (
     published_averages,
 )
 from models.evaluation.representations.representation import representation_named
-from models.evaluation.scores import resampled_scores
 from models.evaluation.statistics.resampling import Resampling
 from models.evaluation.task_result import (
     AbsentResult,
@@ -31,7 +29,6 @@ from models.evaluation.task_result import (
     result_path,
     write_result,
 )
-from models.evaluation.tasks.task import EvaluationTask
 from models.report.evaluation_table import evaluation_table
 from tests.support.evaluation_examples import answers, result, similarities, task
 
@@ -98,26 +95,6 @@ def test_an_average_of_independent_tasks_is_surer_than_each() -> None:
     assert ratio == pytest.approx(1 / np.sqrt(2), abs=0.12)
     with pytest.raises(ValueError, match="both needs results of CR"):
         published_averages([both], {"MR": made["MR"]})
-
-
-def test_items_are_drawn_once_for_all_averages_and_not_for_several_seeds(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seeds = [
-        written(tmp_path / str(seed), seven(EncoderIdentity("words", str(seed)), 0.7))
-        for seed in range(2)
-    ]
-    drawn: list[str] = []
-
-    def counted(of: EvaluationTask, *more: Any) -> Any:
-        drawn.append(of.name)
-        return resampled_scores(of, *more)
-
-    monkeypatch.setattr(averages, "resampled_scores", counted)
-    evaluation_table(seeds[:1])
-    assert sorted(drawn) == sorted([*ACCURACIES, "MRPC", "SICK-R"])
-    evaluation_table(seeds)
-    assert len(drawn) == 7
 
 
 def test_one_seed_has_an_interval_and_several_a_deviation(tmp_path: Path) -> None:
