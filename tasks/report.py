@@ -12,7 +12,7 @@ import luigi
 
 from models.evaluation.task_result import TaskResult, read_result
 from models.model.release import current_commit
-from models.report.probing_table import RowDeclaration, RowFiles, declare_rows
+from models.report.probing_table import RowDeclaration, declare_rows
 from models.report.run_report import (
     PAGE_NAME,
     REPORT_VERSION,
@@ -205,9 +205,7 @@ class WriteReport(ReportParameters, SentEvalParameters, EncoderParameters, Artef
             training_folder=self.training.folder,
             further_training_folders=tuple(task.folder for task in self.trainings[1:]),
             probing_folder=self.probing.folder,
-            rows=tuple(
-                RowFiles(row.name, row.description, _result_files(task)) for row, task in self.rows
-            ),
+            rows={row: _result_files(task) for row, task in self.rows},
             parsers=tuple(parser_record(s) for s in stages.values() if isinstance(s, ParseStage)),
             versions=installed_versions(),
             commit=current_commit(),

@@ -137,13 +137,18 @@ class Row:
     @property
     def architecture(self) -> Training | None:
         """The training whose model it is, trained or not; None where it is no single one's."""
-        is_single = isinstance(self.encoder, Trained | Untrained)
-        return self.encoder.training if is_single else None  # type: ignore[union-attr]
+        match self.encoder:
+            case Trained(training=training) | Untrained(training=training):
+                return training
+        return None
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """On what, and how large, something was trained; None where nobody says or none applies."""
+    """On what, and how large, something was trained; None where nobody says or none applies.
+
+    Whole numbers stay whole when a table is read again.
+    """
 
     corpus: str = ""
     sentences: int | float | None = None

@@ -59,7 +59,7 @@ class RowDeclaration:
     description: str
     encoder: str
     """As ``EvaluateEncoder`` takes it."""
-    representation: Mapping[str, Any] = field(default_factory=dict)
+    representation: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """Fields of ``Representation`` that differ from the plain one."""
 
 
@@ -139,16 +139,6 @@ def _view_rows(views: Sequence[str]) -> Iterator[RowDeclaration]:
 # The rows, scored.
 
 
-@dataclass(frozen=True, slots=True)
-class RowFiles:
-    """Where the results of a row of the table stand."""
-
-    name: str
-    description: str
-    files: tuple[Path, ...]
-    """One a task; those that say that a task is absent are passed over."""
-
-
 @dataclass(frozen=True)
 class ProbingRow:
     """A named row of the probing table."""
@@ -173,8 +163,8 @@ class ProbingRow:
         return self.results[task].scores["accuracy"]
 
 
-def read_rows(rows: Sequence[RowFiles]) -> list[ProbingRow]:
-    """Returns the rows of result files.
+def read_rows(rows: Mapping[RowDeclaration, Sequence[Path]]) -> list[ProbingRow]:
+    """Returns the rows of result files, one a task; those of absent tasks are passed over.
 
     Raises:
         FileNotFoundError: a result is missing.
@@ -183,7 +173,7 @@ def read_rows(rows: Sequence[RowFiles]) -> list[ProbingRow]:
     """
     if not rows:
         raise ValueError("a report needs at least one probing row")
-    read = [_read_row(row) for row in rows]
+    read = [_read_row(row, files) for row, files in rows.items()]
     first, remedy = read[0], "evaluate all rows on the same probing data"
     for row in read:
         if not row.results:
@@ -202,8 +192,8 @@ def read_rows(rows: Sequence[RowFiles]) -> list[ProbingRow]:
     return read
 
 
-def _read_row(row: RowFiles) -> ProbingRow:
-    results = {result.task.name: result for result in map(read_result, row.files)}
+def _read_row(row: RowDeclaration, files: Sequence[Path]) -> ProbingRow:
+    results = {result.task.name: result for result in map(read_result, files)}
     by_probe = {
         task.name: results[task.evaluation_task]
         for task in TASKS

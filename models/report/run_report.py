@@ -19,7 +19,7 @@ from models.report.probing_table import (
     AVERAGE,
     ProbingRow,
     ProbingTable,
-    RowFiles,
+    RowDeclaration,
     majority_row,
     read_rows,
 )
@@ -89,8 +89,8 @@ class ReportInputs:
     training_folder: Path
     """With ``summary.json`` and ``metrics.jsonl``; of the first training seed."""
     probing_folder: Path
-    rows: tuple[RowFiles, ...]
-    """Results of the rows of the probing table, in its order."""
+    rows: Mapping[RowDeclaration, Sequence[Path]]
+    """The rows of the probing table in its order, each with its files of results."""
     parsers: tuple[Mapping[str, Any], ...] = ()
     """``kind``, ``name``, ``checksum`` and, where the card has them, ``scores`` of each parser."""
     versions: Mapping[str, str] = field(default_factory=dict)

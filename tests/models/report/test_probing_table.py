@@ -12,7 +12,7 @@ from models.report.probing_section import listed, statement
 from models.report.probing_table import (
     AVERAGE,
     ProbingTable,
-    RowFiles,
+    RowDeclaration,
     declare_rows,
     read_rows,
 )
@@ -78,7 +78,7 @@ def test_rows_on_other_tasks_or_data_are_refused(tmp_path) -> None:
         with pytest.raises(ValueError, match=message):
             read_rows(given.rows)
     with pytest.raises(ValueError, match="row pair: no probing task was scored; evaluate all"):
-        read_rows([RowFiles("pair", "row pair", ())])
+        read_rows({RowDeclaration("pair", "row pair", ""): ()})
 
 
 @pytest.mark.parametrize(
