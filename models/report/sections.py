@@ -3,8 +3,7 @@
 A page has sections, a section parts: text, lists, tables, figures. Each format is a template of
 jinja2 beside this file. Every text that a template prints is escaped for its format: markup, quotes
 and control characters of a sentence, a label or a file name show as themselves. The HTML page needs
-nothing else: a Content-Security-Policy forbids scripts and requests and knows the style sheet by
-its sha256.
+nothing else: a Content-Security-Policy forbids scripts and requests.
 
     page = Page("Scores", ["Trees help."], [Section.of("Table", Table("…", header, rows))])
     path.write_text(html_page(page), encoding="utf-8")
@@ -12,8 +11,6 @@ its sha256.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -101,28 +98,12 @@ class Drawing:
 
     @property
     def inline(self) -> str:
-        """The drawing within a page, which has no styles of its own: its colours are the theme's.
-
-        A Content-Security-Policy lets no ``style`` pass, so that these become attributes.
-        """
-        unused = (
-            r"^.*?(?=<svg)|<metadata>.*?</metadata>|<defs>\s*<style.*?</defs>|(?<=<g) id=\"[^\"]*\""
-        )
+        """The drawing within a page, whose theme gives its colours."""
+        unused = r'^.*?(?=<svg)|<metadata>.*?</metadata>|<style.*?</style>|(?<=<g) id="[^"]*"'
         svg = re.sub(unused, "", self.svg, flags=re.DOTALL)
-        svg = re.sub(r'(<svg[^>]*?) width="[^"]*" height="[^"]*"', r"\1", svg)
-        svg = re.sub(r' style="([^"]*)"', lambda style: _as_attributes(style[1]), svg)
         for name, color in theme_colors().items():
-            svg = svg.replace(f'"{color}"', f'"var(--{name})"')
+            svg = svg.replace(color, f"var(--{name})")
         return svg
-
-
-def _as_attributes(style: str) -> str:
-    settings = (setting.split(":", 1) for setting in style.split(";"))
-    return "".join(
-        f' {name.strip()}="{value.strip()}"'
-        for name, value in settings
-        if name.strip() != "font-family"
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,11 +157,9 @@ class Page:
 
 def html_page(page: Page) -> str:
     """Returns one self-contained HTML page; the same page for the same content."""
-    style = style_sheet()
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    names = _anchors([section.title for section in page.sections])
+    names = (re.sub(r"[^a-z0-9]+", "-", section.title.lower()) for section in page.sections)
     sections = list(zip(names, page.sections, strict=True))
-    return _render("page.html", page=page, sections=sections, style=style, digest=digest)
+    return _render("page.html", page=page, sections=sections, style=style_sheet())
 
 
 def markdown_page(page: Page) -> str:
@@ -216,16 +195,6 @@ def theme_colors() -> dict[str, str]:
     """Returns the colours of the light theme, by name."""
     light, _, _ = style_sheet().partition("@media")
     return dict(re.findall(r"--(\w+): (#\w+);", light))
-
-
-def _anchors(titles: Sequence[str]) -> list[str]:
-    """Returns a name for links a title; titles that are alike are told apart by numbers."""
-    names: list[str] = []
-    for title in titles:
-        plain = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "section"
-        same = sum(re.sub(r"-\d+$", "", name) == plain for name in names)
-        names.append(f"{plain}-{same + 1}" if same else plain)
-    return names
 
 
 def _render(template: str, **values: Any) -> str:
