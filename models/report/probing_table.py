@@ -174,21 +174,14 @@ def read_rows(rows: Mapping[RowDeclaration, Sequence[Path]]) -> list[ProbingRow]
     if not rows:
         raise ValueError("a report needs at least one probing row")
     read = [_read_row(row, files) for row, files in rows.items()]
-    first, remedy = read[0], "evaluate all rows on the same probing data"
+    first = {task: result.data.digest for task, result in read[0].results.items()}
     for row in read:
-        if not row.results:
-            raise ValueError(f"row {row.name}: no probing task was scored; {remedy}")
-        if list(row.results) != list(first.results):
+        data = {task: result.data.digest for task, result in row.results.items()}
+        if not data or data != first:
             raise ValueError(
-                f"row {row.name}: scored on {list(row.results)}, but {first.name} on "
-                f"{list(first.results)}; {remedy}"
+                f"row {row.name}: no probing task was scored, or others than in {read[0].name}, or "
+                "on other sentences; evaluate all rows on the same probing data"
             )
-        for task, result in row.results.items():
-            if result.data.digest != first.results[task].data.digest:
-                raise ValueError(
-                    f"row {row.name}: {task} was scored on other sentences than in "
-                    f"{first.name}; {remedy}"
-                )
     return read
 
 

@@ -141,9 +141,8 @@ def read_table(path: Path) -> ResultTable:
     try:
         return TypeAdapter(ResultTable).validate_python(value)
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise ValueError(f"{path}: a damaged table ({place}: {first['msg']}); {_REMEDY}") from error
+        place = ".".join(map(str, error.errors()[0]["loc"]))
+        raise ValueError(f"{path}: a damaged table, see {place}; {_REMEDY}") from error
 
 
 # Files.
