@@ -252,26 +252,22 @@ def _average_rows(
     columns: Sequence[EncoderColumn], averages: Sequence[AverageDeclaration]
 ) -> list[list[str]]:
     """Returns the averages and, if any encoder has them, the mean over derived tasks."""
-    cells = [_average_cells(column, averages) for column in columns]
-    rows = [[average.name, "", *(of[average.name] for of in cells)] for average in averages]
+    rows = [
+        [average.name, "", *(_average_cell(column, average) for column in columns)]
+        for average in averages
+    ]
     derived = [_derived_average(column) for column in columns]
     if any(cell != NOT_GIVEN for cell in derived):
         rows.append(["average of the derived tasks", "accuracy", *derived])
     return rows
 
 
-def _average_cells(column: EncoderColumn, averages: Sequence[AverageDeclaration]) -> dict[str, str]:
-    """Returns the cell of each average, by its name."""
-    cells = dict.fromkeys((average.name for average in averages), NOT_GIVEN)
-    given = [one for one in averages if not any(lacking(one, seed) for seed in column.seeds)]
-    if given and len(column.seeds) == 1:  # whose items are drawn once for all averages
-        intervals = published_averages(given, column.seeds[0])
-        pairs = zip(given, intervals, strict=True)
-        return cells | {average.name: with_interval(interval) for average, interval in pairs}
-    return cells | {
-        average.name: with_seeds(over_seeds([average_value(average, s) for s in column.seeds]))
-        for average in given
-    }
+def _average_cell(column: EncoderColumn, average: AverageDeclaration) -> str:
+    if any(lacking(average, seed) for seed in column.seeds):
+        return NOT_GIVEN
+    if len(column.seeds) == 1:
+        return with_interval(*published_averages([average], column.seeds[0]))
+    return with_seeds(over_seeds([average_value(average, seed) for seed in column.seeds]))
 
 
 def _derived_average(column: EncoderColumn) -> str:
