@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.references import benepar_parse, supar_predict
-from pipeline.parsers.adapters.base import Sentence
-from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
-from pipeline.parsers.constituency.model import load_constituency_model
-from pipeline.parsers.dependency.model import load_dependency_model
-from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
-from pipeline.trees.parses import Parse
+from pipeline.parsers.chart_adapter import BeneparConstituencyParser
+from pipeline.parsers.chart_model import load_constituency_model
+from pipeline.parsers.dependency_adapter import SuparDependencyParser
+from pipeline.parsers.dependency_model import load_dependency_model
+from pipeline.parsers.sentence_parser import Sentence
+from pipeline.trees.flat_trees import Parse
 
 Sentences = Sequence[Sentence]
 Started = tuple[Callable[[Sentences], Any], Callable[[Any], Sequence[Any]]]

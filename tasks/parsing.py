@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 
 import luigi
 
-from pipeline.parsers.adapters.folder_files import (
+from pipeline.parsers.parser_files import (
     STAGES,
     ParsedStage,
     checksum_of_parser_folder,
-    named_kind,
+    read_description,
 )
 from pipeline.parsing.parse_shard import ParseJob, describe_parsing
 from pipeline.shards.manifests import ShardRange
@@ -147,7 +147,7 @@ class ParseStage(ParserParameters, DerivedStage):
             stage=self.stage,
             parser_name=self.parser_folder.name,
             options=self.job_options,
-            described=describe_parsing(self.stage, kind=named_kind(self.parser_folder)),
+            described=describe_parsing(self.stage, kind=read_description(self.parser_folder).kind),
             module=self.shard_task.job_module,
         )
 

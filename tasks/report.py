@@ -24,7 +24,7 @@ from models.report.run.inputs import (
 )
 from models.report.run.report import PAGE_NAME, REPORT_VERSION, write_report
 from pipeline.base.json_files import read_json
-from pipeline.parsers.adapters.folder_files import read_scores
+from pipeline.parsers.parser_files import read_scores
 from pipeline.shards.manifests import read_dataset_manifest
 from tasks.artefact import Artefact
 from tasks.checks import Check

@@ -24,11 +24,12 @@ from pipeline.base.atomic_files import RUN_LOCK
 from pipeline.base.digest import sha256_of_file
 from pipeline.base.foreign_text import told
 from pipeline.downloads.download import DownloadConfig, DownloadError, download
-from pipeline.parsers.adapters.folder_files import (
+from pipeline.parsers.parser_files import (
     DESCRIPTION_NAME,
     RELEASED_WEIGHTS,
     STAGES,
 )
+from pipeline.parsers.sentence_parser import load_parser
 
 _SUPAR = "https://github.com/yzhangcs/parser/releases/download/v1.1.0"
 _BENEPAR = "https://github.com/nikitakit/self-attentive-parser/releases/download/models"
@@ -173,24 +174,26 @@ def take_over(checkpoint: Path, folder: Path, *, stage: str = "", transformer: s
     Raises:
         ValueError: it is no checkpoint, or not one that can be taken over here.
     """
-    from pipeline.parsers.checkpoints.opened import STAGE_OF_LIBRARY, open_checkpoint
-    from pipeline.parsers.load import load_parser
+    from pipeline.parsers.checkpoint_conversion import (
+        convert_benepar_checkpoint,
+        convert_supar_checkpoint,
+    )
+    from pipeline.parsers.torch_checkpoint_reader import STAGE_OF_LIBRARY, open_checkpoint
 
     with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
         opened = open_checkpoint(checkpoint, Path(scratch))
-        found = STAGE_OF_LIBRARY[opened.library]
-        if stage and stage != found:
+        gives = STAGE_OF_LIBRARY[opened.library]
+        if stage and stage != gives:
             raise ValueError(
-                f"a parser of {opened.library}, which gives {found}, but one for {stage} is "
-                f"needed here; give it as the {_KIND_OF_STAGE[found]} parser"
+                f"a parser of {opened.library}, which gives {gives}, but one for {stage} is "
+                f"needed here; give it as the {_KIND_OF_STAGE[gives]} parser"
             )
-        if opened.library == "supar":
-            from pipeline.parsers.supar_conversion import convert_supar_checkpoint as convert
-        else:
-            from pipeline.parsers.benepar_conversion import convert_benepar_checkpoint as convert
+        convert = (
+            convert_supar_checkpoint if opened.library == "supar" else convert_benepar_checkpoint
+        )
         transformer = transformer or opened.transformer
         checksum = convert(opened.content, folder, transformer=transformer)
-    load_parser(folder, found, expected_checksum=checksum)
+    load_parser(folder, gives, expected_checksum=checksum)
     return checksum
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from pipeline.base.inside import inside
 from pipeline.base.machine import check_releases
-from pipeline.parsers.adapters.folder_files import ParsedStage, parser_file_names
+from pipeline.parsers.parser_files import ParsedStage, parser_file_names
 from pipeline.parsing.parse_shard import describe_parsing
 from pipeline.storage.stored_job import StoredJob
 

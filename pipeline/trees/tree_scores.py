@@ -22,8 +22,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pipeline.trees.flat import CHAIN_MARK
-from pipeline.trees.parses import ConstituencyParse, DependencyParse
+from pipeline.trees.flat_trees import CHAIN_MARK, ConstituencyParse, DependencyParse
 from pipeline.trees.treebanks import TreebankSentence
 
 PUNCTUATION_TAGS = frozenset({",", ":", "``", "''", ".", "-NONE-"})

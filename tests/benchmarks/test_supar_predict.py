@@ -1,7 +1,7 @@
 from benchmarks.references.supar_predict import predict, supar_parser
-from pipeline.parsers.dependency.model import load_dependency_model
-from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
-from tests.pipeline.parsers.dependency.test_supar_adapter import BUNDLED
+from pipeline.base.bundled import BUNDLED_PARSERS
+from pipeline.parsers.dependency_adapter import SuparDependencyParser
+from pipeline.parsers.dependency_model import load_dependency_model
 
 SENTENCES = [
     ["The", "old", "gardener", "watered", "the", "red", "roses", "."],

@@ -19,7 +19,7 @@ from models.model.sentence_model import SentenceModel, SentenceViews, batch_of, 
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
 from pipeline.base.bundled import BUNDLED_PARSERS
-from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
+from pipeline.parsers.parser_files import checksum_of_parser_folder
 
 
 def random_model(config: TrainingConfig, vectors: WordVectors, seed: int) -> SentenceModel:

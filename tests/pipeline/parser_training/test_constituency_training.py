@@ -13,9 +13,9 @@ from pipeline.parser_training.constituency.training import (
     ConstituencyTrainingConfig,
 )
 from pipeline.parser_training.epochs.training import train_parser
-from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
-from pipeline.parsers.constituency.evaluate import main as evaluate_main
-from pipeline.parsers.constituency.model import ChartModelConfig
+from pipeline.parsers.chart_adapter import BeneparConstituencyParser
+from pipeline.parsers.chart_model import ChartModelConfig
+from pipeline.parsers.evaluate_parser import main as evaluate_main
 from tests.support.constituency_trees import TINY, toy_treebank, write_bracketed, write_documents
 
 

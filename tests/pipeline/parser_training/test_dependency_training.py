@@ -16,10 +16,10 @@ from pipeline.parser_training.dependency.word_embedding import vector_files
 from pipeline.parser_training.epochs import optimizer as optimizer_module
 from pipeline.parser_training.epochs.optimizer import OptimizerConfig
 from pipeline.parser_training.epochs.training import train_parser
-from pipeline.parsers.dependency.evaluate import main as evaluate_main
-from pipeline.parsers.dependency.model import Dropouts, NetworkSizes
-from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
-from pipeline.trees.parses import DependencyParse
+from pipeline.parsers.dependency_adapter import SuparDependencyParser
+from pipeline.parsers.dependency_model import Dropouts, NetworkSizes
+from pipeline.parsers.evaluate_parser import main as evaluate_main
+from pipeline.trees.flat_trees import DependencyParse
 from tests.support.dependency_examples import treebank, write_conllu
 
 SIZES = NetworkSizes(

@@ -17,9 +17,14 @@ from pipeline.parser_training.dependency.word_embedding import (
     read_pretrained_vectors,
     with_plain_embedding,
 )
-from pipeline.parsers.dependency.model import DependencyModel, Dropouts, NetworkSizes, build_network
-from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
-from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
+from pipeline.parsers.dependency_adapter import SuparDependencyParser
+from pipeline.parsers.dependency_model import (
+    DependencyModel,
+    DependencyVocabulary,
+    Dropouts,
+    NetworkSizes,
+    build_network,
+)
 from tests.support.dependency_examples import treebank, write_conllu
 
 SIZES = NetworkSizes(

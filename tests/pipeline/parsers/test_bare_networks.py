@@ -10,22 +10,23 @@ import pytest
 import torch
 
 from pipeline.base.bundled import BUNDLED_PARSERS
-from pipeline.parsers.constituency.bare_network import BareChartNetwork
-from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
-from pipeline.parsers.constituency.model import (
+from pipeline.parsers.chart_adapter import BeneparConstituencyParser
+from pipeline.parsers.chart_model import (
+    BareChartNetwork,
     ChartModelConfig,
     ChartVocabularies,
     build_chart_parser,
     load_constituency_model,
 )
-from pipeline.parsers.dependency.bare_network import BareDependencyNetwork
-from pipeline.parsers.dependency.model import (
+from pipeline.parsers.dependency_adapter import SuparDependencyParser
+from pipeline.parsers.dependency_model import (
+    SPECIALS,
+    BareDependencyNetwork,
+    DependencyVocabulary,
     NetworkSizes,
     build_network,
     load_dependency_model,
 )
-from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
-from pipeline.parsers.dependency.vocabulary import SPECIALS, DependencyVocabulary
 from pipeline.sources.paragraphs import Paragraph
 from pipeline.sources.python_docs import PythonDocs
 from pipeline.sources.streams import documents_of

@@ -12,16 +12,18 @@ from safetensors.torch import load_file
 from transformers import AutoModel
 
 from pipeline.base.refusal import Refusal
-from pipeline.parsers.adapters import device
-from pipeline.parsers.benepar_conversion import convert_benepar_checkpoint
-from pipeline.parsers.checkpoints.torch_file import read_torch_file
-from pipeline.parsers.checkpoints.transformer_folder import find_transformer, save_transformer
-from pipeline.parsers.constituency.transformer_adapter import TransformerConstituencyParser
-from pipeline.parsers.dependency.transformer_adapter import TransformerDependencyParser
-from pipeline.parsers.load import load_parser
-from pipeline.parsers.supar_conversion import convert_supar_checkpoint
-from pipeline.trees.flat import to_brackets
-from pipeline.trees.parses import ConstituencyParse, DependencyParse
+from pipeline.parsers import devices as device
+from pipeline.parsers.checkpoint_conversion import (
+    convert_benepar_checkpoint,
+    convert_supar_checkpoint,
+)
+from pipeline.parsers.sentence_parser import load_parser
+from pipeline.parsers.torch_checkpoint_reader import read_torch_file
+from pipeline.parsers.transformer_chart import TransformerConstituencyParser
+from pipeline.parsers.transformer_dependency import TransformerDependencyParser
+from pipeline.parsers.transformer_folder import find_transformer, save_transformer
+from pipeline.trees.flat_trees import ConstituencyParse, DependencyParse
+from pipeline.trees.treebanks import to_brackets
 from tests.support.constituency_trees import toy_treebank
 from tests.support.dependency_examples import treebank
 from tests.support.library_parsers import benepar_file, supar_parser

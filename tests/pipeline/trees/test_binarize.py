@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.trees.binarize import BinaryTree, binarize
-from pipeline.trees.parses import ConstituencyParse
+from pipeline.trees.flat_trees import BinaryTree, ConstituencyParse, binarize
 from tests.support.inverse_trees import from_brackets, unbinarize
 from tests.support.tree_strategies import trees
 

@@ -1,6 +1,6 @@
 import pytest
 
-from pipeline.trees.flat import escape_word, scan_brackets, unescape_word
+from pipeline.trees.treebanks import escape_word, scan_brackets, unescape_word
 
 
 def test_a_tree_may_take_many_lines_and_a_line_many_trees() -> None:

@@ -1,9 +1,9 @@
 import pytest
 
 from pipeline.base.bundled import BUNDLED_PARSERS
-from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
-from pipeline.trees.flat import to_brackets
-from pipeline.trees.parses import ConstituencyParse
+from pipeline.parsers.chart_adapter import BeneparConstituencyParser
+from pipeline.trees.flat_trees import ConstituencyParse
+from pipeline.trees.treebanks import to_brackets
 
 FOLDER = BUNDLED_PARSERS["constituents"]
 

@@ -1,6 +1,6 @@
 import pytest
 
-from pipeline.trees.parses import DependencyParse
+from pipeline.trees.flat_trees import DependencyParse
 from pipeline.trees.tree_scores import is_punctuation, score_dependencies
 from pipeline.trees.treebanks import TreebankSentence
 

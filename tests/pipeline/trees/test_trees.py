@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from pipeline.trees.flat import to_brackets, validate_constituents, validate_heads
-from pipeline.trees.parses import ConstituencyParse
+from pipeline.trees.flat_trees import ConstituencyParse, validate_constituents, validate_heads
+from pipeline.trees.treebanks import to_brackets
 from tests.support.inverse_trees import from_brackets
 from tests.support.tree_strategies import trees
 

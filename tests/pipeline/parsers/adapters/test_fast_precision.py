@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from pipeline.parsers.adapters.device import fast_dtype
+from pipeline.parsers.devices import fast_dtype
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from pipeline.parsers.adapters.fitting import built_to_fit
+from pipeline.parsers.parser_folder import built_to_fit
 
 
 class Network(nn.Module):

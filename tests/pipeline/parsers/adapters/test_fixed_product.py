@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from pipeline.parsers.adapters import fast_layers
-from pipeline.parsers.adapters.fast_layers import BLOCK_ROWS, FixedProduct
+from pipeline.parsers import fast_layers
+from pipeline.parsers.fast_layers import BLOCK_ROWS, FixedProduct
 
 WEIGHT = torch.randn(48, 40, generator=torch.Generator().manual_seed(1))
 BIAS = torch.linspace(-1, 1, 40)

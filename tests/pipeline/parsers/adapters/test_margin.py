@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from pipeline.parsers.adapters.checked import MULTIPLE, NEAR, Margin, sample_of
+from pipeline.parsers.dependency_adapter import MULTIPLE, NEAR, Margin, sample_of
 
 GAPS = torch.full((1000,), 0.5)
 

@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from pipeline.parsers.adapters.folder_files import (
+from pipeline.parsers.parser_files import (
     CHECKSUMS_NAME,
     DESCRIPTION_NAME,
     WEIGHTS_NAME,
     checksum_of_parser_folder,
     read_description,
 )
-from pipeline.parsers.adapters.parser_folder import read_parser_folder, write_parser_folder
+from pipeline.parsers.parser_folder import read_parser_folder, write_parser_folder
 from tests.support.repository import REPOSITORY
 
 TENSORS = {"weight": torch.tensor([[0.5, -1.25]]), "counts": torch.tensor([3, 4])}

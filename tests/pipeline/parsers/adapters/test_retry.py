@@ -11,13 +11,13 @@ import pytest
 import torch
 
 from pipeline.base.refusal import Refusal
-from pipeline.parsers.adapters.base import ParserFailedError, reject_input
-from pipeline.parsers.adapters.batches import (
+from pipeline.parsers.parser_batches import (
     PLAIN,
     Failures,
     is_machine_error,
     parse_or_reject,
 )
+from pipeline.parsers.sentence_parser import ParserFailedError, reject_input
 
 Words = Sequence[str]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.parsers.adapters.folder_files import read_scores
+from pipeline.parsers.parser_files import read_scores
 
 
 def test_scores_are_read_where_there_are_any(tmp_path: Path) -> None:

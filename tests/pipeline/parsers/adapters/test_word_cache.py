@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from pipeline.parsers.adapters.fast_layers import WordCache, words_at_once
+from pipeline.parsers.fast_layers import WordCache, words_at_once
 
 
 class _Reader:

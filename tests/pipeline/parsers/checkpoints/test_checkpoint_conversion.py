@@ -19,15 +19,19 @@ from pipeline.base.refusal import Refusal
 from pipeline.downloads.download import DownloadConfig, DownloadError
 from pipeline.parser_training.constituency.examples import build_vocabularies
 from pipeline.parsers import convert as convert_module
-from pipeline.parsers.adapters.folder_files import CHECKSUMS_NAME, PARSER_FILES
-from pipeline.parsers.checkpoints.opened import OpenedCheckpoint, open_checkpoint
-from pipeline.parsers.checkpoints.torch_file import Inert, read_torch_file
-from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
-from pipeline.parsers.constituency.model import build_chart_parser
+from pipeline.parsers.chart_adapter import BeneparConstituencyParser
+from pipeline.parsers.chart_model import build_chart_parser
 from pipeline.parsers.convert import convert_checkpoint, main, take_over
-from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
-from pipeline.parsers.load import load_parser
-from pipeline.trees.parses import ConstituencyParse
+from pipeline.parsers.dependency_adapter import SuparDependencyParser
+from pipeline.parsers.parser_files import CHECKSUMS_NAME, PARSER_FILES
+from pipeline.parsers.sentence_parser import load_parser
+from pipeline.parsers.torch_checkpoint_reader import (
+    Inert,
+    OpenedCheckpoint,
+    open_checkpoint,
+    read_torch_file,
+)
+from pipeline.trees.flat_trees import ConstituencyParse
 from tests.support.constituency_trees import TINY, tiny_model, toy_treebank
 from tests.support.dependency_examples import treebank
 from tests.support.library_parsers import benepar_file, from_supar, supar_parser

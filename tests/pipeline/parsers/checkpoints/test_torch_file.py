@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from pipeline.parsers.checkpoints.torch_file import read_torch_file
+from pipeline.parsers.torch_checkpoint_reader import read_torch_file
 from tests.support.hostile_checkpoints import (
     attribute_program,
     legacy_file,

@@ -12,16 +12,16 @@ import torch
 from pipeline.base.refusal import Refusal
 from pipeline.parser_training.constituency.chart_scores import chart_losses
 from pipeline.parser_training.constituency.examples import ExampleSet
-from pipeline.parsers.adapters import device
-from pipeline.parsers.constituency import decoding, forward
-from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
-from pipeline.parsers.constituency.model import (
+from pipeline.parsers import devices as device
+from pipeline.parsers.chart_adapter import BeneparConstituencyParser
+from pipeline.parsers.chart_model import (
     ConstituencyModel,
     load_constituency_model,
     save_constituency_model,
 )
-from pipeline.trees.flat import validate_constituents
-from pipeline.trees.parses import ConstituencyParse
+from pipeline.parsers import chart_adapter as forward
+from pipeline.parsers import chart_decoding as decoding
+from pipeline.trees.flat_trees import ConstituencyParse, validate_constituents
 from tests.support.constituency_trees import tiny_model, toy_treebank
 from tests.support.inverse_trees import from_brackets
 

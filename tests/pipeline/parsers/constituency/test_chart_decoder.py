@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pipeline.parsers.constituency.decoding import best_spans
+from pipeline.parsers.chart_decoding import best_spans
 
 Span = tuple[int, int]
 

@@ -7,16 +7,16 @@ import torch
 from benepar.parse_chart import ChartParser
 
 from pipeline.parser_training.constituency.chart_scores import encode_sentences, encode_words
-from pipeline.parsers.constituency import decoding
-from pipeline.parsers.constituency.decoding import SpanScorer
-from pipeline.parsers.constituency.forward import (
+from pipeline.parsers import chart_decoding as decoding
+from pipeline.parsers.chart_adapter import (
     MAX_WORD_CHARACTERS,
     PackedTransformer,
     Run,
     WordVectors,
     equal_runs,
 )
-from pipeline.parsers.constituency.model import (
+from pipeline.parsers.chart_decoding import SpanScorer
+from pipeline.parsers.chart_model import (
     RESERVED_CHARACTERS,
     ChartModelConfig,
     ChartVocabularies,

@@ -11,14 +11,19 @@ import torch
 from torch import Tensor
 
 from pipeline.base.bundled import BUNDLED_PARSERS
-from pipeline.parsers.adapters import checked, device
-from pipeline.parsers.adapters.base import Sentence
-from pipeline.parsers.adapters.checked import LEAST_SENTENCES, Margin
-from pipeline.parsers.dependency import supar_adapter
-from pipeline.parsers.dependency.checked_pass import CheckedPass, certain_trees
-from pipeline.parsers.dependency.decoding import best_heads
-from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
-from pipeline.trees.parses import DependencyParse
+from pipeline.parsers import dependency_adapter as supar_adapter
+from pipeline.parsers import dependency_adapter as checked
+from pipeline.parsers import devices as device
+from pipeline.parsers.dependency_adapter import (
+    LEAST_SENTENCES,
+    CheckedPass,
+    Margin,
+    SuparDependencyParser,
+    certain_trees,
+)
+from pipeline.parsers.dependency_decoding import best_heads
+from pipeline.parsers.sentence_parser import Sentence
+from pipeline.trees.flat_trees import DependencyParse
 
 BUNDLED = BUNDLED_PARSERS["dependencies"]
 WORDS = [

@@ -8,18 +8,17 @@ import torch
 
 from pipeline.base.bundled import BUNDLED_PARSERS
 from pipeline.base.refusal import Refusal
-from pipeline.parsers.dependency import supar_adapter
-from pipeline.parsers.dependency.forward import encode_spellings, spelling_cache
-from pipeline.parsers.dependency.model import (
+from pipeline.parsers import dependency_adapter as supar_adapter
+from pipeline.parsers.dependency_adapter import SuparDependencyParser
+from pipeline.parsers.dependency_forward import encode_spellings, spelling_cache
+from pipeline.parsers.dependency_model import (
     DependencyModel,
+    DependencyVocabulary,
     NetworkSizes,
     build_network,
     save_dependency_model,
 )
-from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
-from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
-from pipeline.trees.flat import validate_heads
-from pipeline.trees.parses import DependencyParse
+from pipeline.trees.flat_trees import DependencyParse, validate_heads
 from tests.support.dependency_examples import treebank, write_conllu
 from tests.support.library_parsers import from_supar
 

@@ -6,20 +6,19 @@ Legend: W distinct words, C characters of the longest one.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from pipeline.base.config_fields import Config, Count, Share
-from pipeline.parsers.adapters.fitting import built_to_fit
-from pipeline.parsers.adapters.folder_files import DESCRIPTION_NAME, PLAIN_CONSTITUENCY
-from pipeline.parsers.adapters.parser_folder import read_parser_folder, write_parser_folder
-from pipeline.parsers.constituency.bare_network import BareChartNetwork
-from pipeline.trees.flat import CHAIN_MARK
+from pipeline.parsers.parser_files import DESCRIPTION_NAME, PLAIN_CONSTITUENCY
+from pipeline.parsers.parser_folder import built_to_fit, read_parser_folder, write_parser_folder
+from pipeline.trees.flat_trees import CHAIN_MARK
 
 if TYPE_CHECKING:
     from benepar.parse_chart import ChartParser
@@ -60,12 +59,20 @@ class ChartModelConfig(Config):
 
 
 @dataclass(frozen=True, slots=True)
-class _VocabularyEntries(Config):
+class ChartVocabularies(Config):
+    """What the model's outputs and character embeddings stand for; an entry's place is its id."""
+
     called: ClassVar[str] = "vocabulary"
 
     characters: tuple[str, ...]
+    """The reserved characters first."""
     labels: tuple[str, ...]
+    """The null label "" first; unary chains joined by ``::`` as benepar has them."""
     tags: tuple[str, ...]
+
+    def _check_together(self) -> None:
+        if self.characters[: len(RESERVED_CHARACTERS)] != RESERVED_CHARACTERS:
+            raise ValueError("the characters do not begin with benepar's five reserved ones")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,23 +80,7 @@ class _Description(Config):
     called: ClassVar[str] = "parser description"
 
     model: ChartModelConfig
-    vocabularies: _VocabularyEntries
-
-    def _check_together(self) -> None:
-        characters = self.vocabularies.characters
-        if characters[: len(RESERVED_CHARACTERS)] != RESERVED_CHARACTERS:
-            raise ValueError("the characters do not begin with the five reserved ones")
-
-
-@dataclass(frozen=True, slots=True)
-class ChartVocabularies:
-    """What the model's outputs and character embeddings stand for; an entry's place is its id."""
-
-    characters: list[str]
-    """The reserved characters first."""
-    labels: list[str]
-    """The null label "" first; unary chains joined by ``::`` as benepar has them."""
-    tags: list[str]
+    vocabularies: ChartVocabularies
 
 
 def to_benepar_label(label: str) -> str:
@@ -181,7 +172,7 @@ def new_constituency_model(
 
 def save_constituency_model(path: Path, model: ConstituencyModel, *, halved: bool = True) -> str:
     """Writes a model as a parser folder and returns its checksum; see ``write_parser_folder``."""
-    description = {"model": model.config.to_dict(), "vocabularies": asdict(model.vocabularies)}
+    description = {"model": model.config.to_dict(), "vocabularies": model.vocabularies.to_dict()}
     return write_parser_folder(
         path, PLAIN_CONSTITUENCY, description, model.network.state_dict(), halved=halved
     )
@@ -207,10 +198,7 @@ def load_constituency_model(
     )
     try:
         described = _Description.from_dict(description)
-        config, entries = described.model, described.vocabularies
-        vocabularies = ChartVocabularies(
-            list(entries.characters), list(entries.labels), list(entries.tags)
-        )
+        config, vocabularies = described.model, described.vocabularies
         build = BareChartNetwork if bare else build_chart_parser
         network = built_to_fit(
             lambda: build(config, vocabularies), tensors, num_layers=config.num_layers
@@ -222,3 +210,80 @@ def load_constituency_model(
         ) from error
     network.eval()
     return ConstituencyModel(config, vocabularies, network), checksum
+
+
+class BareChartNetwork(nn.Module):
+    """The modules that the adapter reads, in evaluation mode, by benepar's names.
+
+    It predicts nothing itself. Without benepar, which imports transformers, nltk and torch-struct:
+    four seconds before the first sentence. Training and conversion build benepar's own network.
+    """
+
+    def __init__(self, config: ChartModelConfig, vocabularies: ChartVocabularies) -> None:
+        """Makes room for the weights; they are drawn as torch draws them, to be overwritten."""
+        super().__init__()
+        characters, labels = vocabularies.characters, vocabularies.labels
+        self.char_vocab = {character: i for i, character in enumerate(characters)}
+        self.char_encoder = _Spelling(len(characters), config.d_char, config.d_model // 2)
+        self.add_timing = _Positions(config.max_length, config.d_model)
+        self.encoder = nn.Module()
+        self.encoder.layers = nn.ModuleList(_Layer(config) for _ in range(config.num_layers))
+        self.f_label = _scorer(config.d_model, config.d_label_hidden, len(labels) - 1)
+        self.f_tag = _scorer(config.d_model, config.d_tag_hidden, len(vocabularies.tags))
+        self.decoder = SimpleNamespace(force_root_constituent=True)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights lie."""
+        return self.add_timing.timing_table.device
+
+
+class _Spelling(nn.Module):
+    def __init__(self, num_characters: int, width: int, out: int) -> None:
+        super().__init__()
+        self.lstm = nn.LSTM(width, out // 2, num_layers=1, bidirectional=True)
+        self.emb = nn.Embedding(num_characters, width)
+        self.char_dropout = nn.Identity()
+
+
+class _Positions(nn.Module):
+    def __init__(self, most: int, width: int) -> None:
+        super().__init__()
+        self.timing_table = nn.Parameter(torch.empty(most, width // 2))
+        self.norm = nn.LayerNorm(width)
+
+
+class _Layer(nn.Module):
+    def __init__(self, config: ChartModelConfig) -> None:
+        super().__init__()
+        width = config.d_model
+        self.self_attn = _Attention(config)
+        self.linear1 = _TwoLinears(width, config.d_ff)
+        self.linear2 = _TwoLinears(config.d_ff, width)
+        self.norm_attn = nn.LayerNorm(width)
+        self.norm_ff = nn.LayerNorm(width)
+
+
+class _Attention(nn.Module):
+    def __init__(self, config: ChartModelConfig) -> None:
+        super().__init__()
+        heads, width, head = config.num_heads, config.d_model // 2, config.d_kv // 2
+        for half in ("c", "p"):  # content, position
+            self.register_parameter(
+                f"w_qkv_{half}", nn.Parameter(torch.empty(heads, width, 3, head))
+            )
+            self.register_parameter(f"w_o_{half}", nn.Parameter(torch.empty(heads, head, width)))
+        self.scaling_factor = 1 / config.d_kv**0.5
+
+
+class _TwoLinears(nn.Module):
+    def __init__(self, width: int, out: int) -> None:
+        super().__init__()
+        self.linear_c = nn.Linear(width // 2, out // 2)
+        self.linear_p = nn.Linear(width // 2, out // 2)
+
+
+def _scorer(width: int, hidden: int, out: int) -> nn.Sequential:
+    return nn.Sequential(
+        nn.Linear(width, hidden), nn.LayerNorm(hidden), nn.ReLU(), nn.Linear(hidden, out)
+    )

@@ -10,21 +10,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
-from torch import nn
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from pipeline.base.atomic_files import write_bytes_atomically, write_text_atomically
 from pipeline.base.digest import sha256_of_file
 from pipeline.base.inside import inside
 from pipeline.base.json_files import write_sealed_json
 from pipeline.base.refusal import shortened
-from pipeline.parsers.adapters.folder_files import (
+from pipeline.parsers.parser_files import (
     CHECKSUMS_NAME,
     DESCRIPTION_NAME,
     FORMAT_VERSION,
@@ -33,6 +34,8 @@ from pipeline.parsers.adapters.folder_files import (
     missing_parser_file,
     read_description,
 )
+
+ModuleT = TypeVar("ModuleT", bound=nn.Module)
 
 
 class ParserModel(Protocol):
@@ -48,7 +51,7 @@ def write_parser_folder(
     path: Path,
     kind: str,
     config: Mapping[str, Any],
-    tensors: Mapping[str, torch.Tensor],
+    tensors: Mapping[str, Tensor],
     *,
     halved: bool = True,
     subfolder: str = "",
@@ -69,8 +72,7 @@ def write_parser_folder(
     Raises:
         ValueError: a weight is not finite in half precision.
     """
-    stored = _half if halved else _as_it_is
-    weights = save({name: stored(name, tensor) for name, tensor in tensors.items()})
+    weights = save({name: _stored(name, tensor, halved) for name, tensor in tensors.items()})
     description: dict[str, Any] = {
         "format_version": FORMAT_VERSION,
         "kind": kind,
@@ -93,7 +95,7 @@ def write_parser_folder(
 
 def read_parser_folder(
     path: Path, kind: str, *, expected_checksum: str | None = None
-) -> tuple[dict[str, Any], dict[str, torch.Tensor], str]:
+) -> tuple[dict[str, Any], dict[str, Tensor], str]:
     """Returns a parser's config, its weights as float32 and its checksum.
 
     Args:
@@ -151,15 +153,94 @@ def _check_file(file: Path, sha256: str) -> None:
         )
 
 
-def _as_it_is(name: str, tensor: torch.Tensor) -> torch.Tensor:
-    return tensor.detach().cpu().contiguous().clone()  # not shared with another weight
-
-
-def _half(name: str, tensor: torch.Tensor) -> torch.Tensor:
-    tensor = tensor.detach().cpu().contiguous()
-    if not tensor.is_floating_point():
+def _stored(name: str, tensor: Tensor, halved: bool) -> Tensor:
+    tensor = tensor.detach().cpu().contiguous().clone()  # not shared with another weight
+    if not halved or not tensor.is_floating_point():
         return tensor
     half = tensor.half()
-    if not bool(torch.isfinite(half).all()):
+    if not bool(half.isfinite().all()):
         raise ValueError(f"weight {name!r} is not finite in half precision; training diverged")
     return half
+
+
+def built_to_fit(
+    build: Callable[[], ModuleT], tensors: Mapping[str, Tensor], *, num_layers: int = 0
+) -> ModuleT:
+    """Returns a network with these weights, each of them and no other.
+
+    A description may ask for any size. A network on torch's device ``meta`` has shapes and no
+    memory, so what is asked for is first compared with the weights, of which there are no more
+    bytes than their file has. Leaves torch's global generator as it was.
+
+    Args:
+        build: makes the network with any weights, on torch's default device.
+        num_layers: as many as it is asked to stack; each has a tensor of its own at least.
+
+    Raises:
+        ValueError: weights are missing, too many, or of other shapes; names some.
+    """
+    check_layers(num_layers, tensors)
+    with torch.random.fork_rng(devices=[]), _NoInitialValues():
+        try:
+            with torch.device("meta"):
+                described = _shapes(build().state_dict())
+        except (RuntimeError, OverflowError, TypeError) as error:  # beyond what torch can count
+            raise ValueError(f"no network has these sizes ({shortened(str(error))})") from error
+        if differing := dict(described.items() ^ _shapes(tensors).items()):
+            names = shortened(sorted(differing))
+            raise ValueError(
+                f"the weights do not fit what is described: {len(differing)} are missing, too many "
+                f"or of another shape: {names}"
+            )
+        network = build()
+    network.load_state_dict(dict(tensors))
+    return network
+
+
+def _shapes(tensors: Mapping[str, Tensor]) -> dict[str, tuple[int, ...]]:
+    return {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+
+
+class _NoInitialValues(TorchFunctionMode):
+    """Leaves tensors as they are where `torch.nn.init` would fill them.
+
+    All of them are read from a file afterwards. Orthogonal matrices take a second to draw, and to
+    draw nothing on the device ``meta`` torch imports its compiler, which takes three.
+    """
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Iterable[type],
+        args: tuple[Any, ...] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Returns what the function does, or its tensor."""
+        named = kwargs or {}
+        if getattr(func, "__module__", None) == nn.init.__name__:
+            return args[0] if args else named["tensor"]
+        return func(*args, **named)
+
+
+def check_layers(num_layers: int, tensors: Mapping[str, Any]) -> None:
+    """Refuses more layers than there are tensors.
+
+    Raises:
+        ValueError: names both numbers.
+    """
+    if num_layers > len(tensors):
+        raise ValueError(
+            f"{num_layers:,} layers are asked for, and there are {len(tensors)} weights"
+        )
+
+
+def check_sizes(sizes: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
+    """Refuses sizes that no weight has, of networks that cannot be built without memory.
+
+    Raises:
+        ValueError: a size is larger than the weights in all dimensions; names it.
+    """
+    largest = max((max(tensor.shape, default=1) for tensor in tensors.values()), default=0)
+    for name, value in sizes.items():
+        if isinstance(value, int) and value > largest:
+            raise ValueError(f"{name} is {value:,}, and no weight is larger than {largest:,}")

@@ -1,4 +1,4 @@
-"""benepar's encoder for prediction: no padding, no mask, as few and as large products as it has.
+"""Constituency parsing with benepar's chart model: its encoder without padding or mask.
 
 The character LSTM reads each distinct word once, and the vector is kept. The sentences of a batch
 stand one after the other, shortest first, so that all but attention is a matrix product over real
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -21,14 +22,28 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from pipeline.parsers.adapters.fast_layers import (
+from pipeline.base.refusal import Refusal
+from pipeline.parsers.batched_parser import BatchedParser
+from pipeline.parsers.chart_decoding import SpanScorer, trees_of_fenceposts
+from pipeline.parsers.chart_model import (
+    START_ROW,
+    STOP_ROW,
+    ConstituencyModel,
+    WordTable,
+    from_benepar_label,
+    load_constituency_model,
+    word_table,
+)
+from pipeline.parsers.fast_layers import (
     BLOCK_ROWS,
     FixedProduct,
     WordCache,
     last_states,
     words_at_once,
 )
-from pipeline.parsers.constituency.model import START_ROW, STOP_ROW, WordTable, word_table
+from pipeline.parsers.parser_batches import unpadded_batches
+from pipeline.parsers.sentence_parser import Sentence
+from pipeline.trees.flat_trees import ConstituencyParse
 
 if TYPE_CHECKING:
     from benepar.char_lstm import CharacterLSTM
@@ -48,9 +63,60 @@ _WIDTHS = (5, 8, 12, 24, 64, MAX_WORD_CHARACTERS)
 """Words of up to so many characters are read together: most are far shorter than the longest."""
 _MARKS = 2
 """Characters that stand before and after a word's own."""
+_SENTENCE_MARKS = 2
+"""Positions before and after a sentence's own."""
 
 _ROWS_AT_ONCE = {"cpu": BLOCK_ROWS, "cuda": 1 << 20}
 """On a CPU few enough that what is made of them between two layers stays in a core's cache."""
+
+
+class BeneparConstituencyParser(BatchedParser[ConstituencyModel, ConstituencyParse]):
+    """A loaded chart model as a ``SentenceParser[ConstituencyParse]``.
+
+    The model reads the raw characters of each token, as ``benepar.Parser`` does for given words:
+    ``(`` is ``(`` here and ``-LRB-`` only where a tree is written as brackets.
+
+    Differs from benepar in that reserved characters (``\\0`` to ``\\4``) count as unknown ones,
+    that a word counts by its first 256 characters, and that the sentences of a call are sorted by
+    length, so an answer may depend on its batch by float32 rounding alone.
+    """
+
+    default_batch_tokens = 2_000
+    """Sentence marks included: enough for full speed, few enough for a core's cache."""
+
+    cut_batches = staticmethod(unpadded_batches)
+    _load_model = staticmethod(partial(load_constituency_model, bare=True))
+
+    def _position_limit(self, model: ConstituencyModel) -> int:
+        return model.config.max_length - _SENTENCE_MARKS
+
+    def _take(self, model: ConstituencyModel) -> None:
+        self._labels = [from_benepar_label(label) for label in model.vocabularies.labels]
+        self._tags = model.vocabularies.tags
+        self._words = WordVectors(model.network)
+        self._encoder = PackedTransformer(model.network, dtype=self._dtype)
+        self._tagger = model.network.f_tag
+        self._scorer = SpanScorer(model.network)
+
+    def _sizes(self, sentences: Sequence[Sentence]) -> list[int | Refusal]:
+        self._words.remember(sentences)
+        return [len(sentence) + _SENTENCE_MARKS for sentence in sentences]
+
+    def _parse_batch(self, sentences: Sequence[Sentence]) -> list[ConstituencyParse]:
+        runs = list(equal_runs([len(sentence) + _SENTENCE_MARKS for sentence in sentences]))
+        states_PD = self._encoder(self._words.content(sentences), runs)
+        best_tags = self._tagger(states_PD).argmax(-1).tolist()
+        half = states_PD.shape[-1] // 2
+        fenceposts, tags = [], []
+        for run in runs:
+            states = states_PD[run.positions].unflatten(0, (run.num_sentences, -1))
+            fenceposts.append(torch.cat([states[:, :-1, :half], states[:, 1:, half:]], -1))
+        first = 1
+        for sentence in sentences:
+            of_tokens = best_tags[first : first + len(sentence)]
+            tags.append([self._tags[tag] for tag in of_tokens])
+            first += len(sentence) + _SENTENCE_MARKS
+        return trees_of_fenceposts(self._scorer, fenceposts, tags, self._labels)
 
 
 class WordVectors:
@@ -102,7 +168,7 @@ class WordVectors:
         """Returns ``[2 + Y, D / 2]``, sentence marks first; shapes depend on width alone."""
         table = word_table(words, self._characters)
         missing = width + _MARKS - table.char_ids.shape[1]
-        char_ids = torch.nn.functional.pad(table.char_ids, (0, missing))
+        char_ids = F.pad(table.char_ids, (0, missing))
         return read_table(
             self._encoder, WordTable(char_ids.to(self._device), table.lengths.to(self._device))
         )

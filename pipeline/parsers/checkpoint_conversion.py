@@ -1,39 +1,52 @@
-"""Takes over a parser that supar itself built, trained or saved.
+"""Takes over parsers that supar or benepar saved: their weights and settings as a parser folder.
 
-supar's parser is read by its attributes alone, so that what a checkpoint holds may be inert.
+What a checkpoint holds may be inert, see `pipeline.parsers.torch_checkpoint_reader`: supar's
+objects are read by their attributes alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 import torch.nn.functional as F
+from benepar.integrations.nltk_plugin import guess_language
 from torch import Tensor
 from transformers import PreTrainedTokenizerBase
 
-from pipeline.parsers.checkpoints.transformer_folder import (
-    find_transformer,
-    load_strictly,
+from pipeline.base.config_fields import Config
+from pipeline.parsers.chart_model import (
+    ChartModelConfig,
+    ChartVocabularies,
+    ConstituencyModel,
+    build_chart_parser,
+    save_constituency_model,
 )
-from pipeline.parsers.dependency.model import (
+from pipeline.parsers.dependency_model import (
+    SPECIALS,
     DependencyModel,
+    DependencyVocabulary,
     NetworkSizes,
     build_network,
-    entries_of,
     save_dependency_model,
 )
-from pipeline.parsers.dependency.subwords import SubwordRules
-from pipeline.parsers.dependency.transformer_model import (
+from pipeline.parsers.parser_files import TRANSFORMER_CONSTITUENCY, TRANSFORMER_DEPENDENCY
+from pipeline.parsers.parser_folder import built_to_fit
+from pipeline.parsers.transformer_chart import TransformerChartDescription
+from pipeline.parsers.transformer_dependency import (
     NETWORK_ARGUMENTS,
+    SubwordRules,
     TransformerDependencyDescription,
     described,
-    write_transformer_dependency_parser,
 )
-from pipeline.parsers.dependency.vocabulary import SPECIALS, DependencyVocabulary
+from pipeline.parsers.transformer_folder import (
+    find_transformer,
+    load_strictly,
+    write_transformer_parser,
+)
 
 BIAFFINE_DEPENDENCY = "biaffine-dependency"
 """supar's name of the one class of parser that can be taken over."""
@@ -144,18 +157,21 @@ def _convert_with_transformer(parser: _SuparParser, folder: Path, given: str) ->
         network=network,
         subwords=rules,
         relations=tuple(parser.relations),
-        vocabulary=None if vocabulary is None else entries_of(vocabulary),
+        vocabulary=vocabulary,
     )
-    return write_transformer_dependency_parser(
-        folder, description, tensors, transformer=config, tokenizer=tokenizer
+    return write_transformer_parser(
+        folder,
+        TRANSFORMER_DEPENDENCY,
+        description.to_dict(),
+        tensors,
+        transformer=config,
+        tokenizer=tokenizer,
     )
 
 
 def _check_tokenizer(tokenizer: PreTrainedTokenizerBase, field: Any, named: str) -> None:
     """Refuses a tokenizer that is not the one the parser was trained with."""
-    found, trained = tokenizer.get_vocab(), dict(field.vocab)
-    if found != trained:
-        differing = len(set(found.items()) ^ set(trained.items()))
+    if differing := len(tokenizer.get_vocab().items() ^ dict(field.vocab).items()):
         raise ValueError(
             f"the tokenizer has another vocabulary than the parser was trained with: {differing:,} "
             f"entries differ; give --transformer the files of {named!r}"
@@ -165,9 +181,9 @@ def _check_tokenizer(tokenizer: PreTrainedTokenizerBase, field: Any, named: str)
 def _vocabulary(parser: _SuparParser) -> DependencyVocabulary:
     words, characters = parser.fields["words"], parser.fields.get("chars")
     return DependencyVocabulary(
-        words=list(words.vocab.itos),
-        characters=SPECIALS if characters is None else list(characters.vocab.itos),
-        relations=parser.relations,
+        words=tuple(words.vocab.itos),
+        characters=tuple(SPECIALS if characters is None else characters.vocab.itos),
+        relations=tuple(parser.relations),
         max_word_characters=1 if characters is None else characters.fix_len,
     )
 
@@ -199,3 +215,103 @@ def _with_one_word_table(parser: _SuparParser) -> tuple[dict[str, Tensor], int]:
     projected = F.linear(pretrained, projection["weight"], projection["bias"])
     tensors["word_embed.weight"] = torch.cat((trained[rows], projected), -1)
     return tensors, width + pretrained_width
+
+
+_BENEPAR_SIZES = {
+    "d_model": "d_model",
+    "num_layers": "num_layers",
+    "num_heads": "num_heads",
+    "d_kv": "d_kv",
+    "d_ff": "d_ff",
+    "d_char": "d_char_emb",
+    "d_label_hidden": "d_label_hidden",
+    "d_tag_hidden": "d_tag_hidden",
+    "max_length": "encoder_max_len",
+}
+"""Our name of a size -> benepar's."""
+
+
+_REMEDY = "name a checkpoint that benepar saved whole"
+
+
+@dataclass(frozen=True, slots=True)
+class _BeneparConfig(Config):
+    """What benepar keeps beside a parser's weights."""
+
+    called: ClassVar[str] = "entry"
+
+    hparams: Mapping[str, Any]
+    label_vocab: Mapping[str, int]
+    tag_vocab: Mapping[str, int]
+    char_vocab: Mapping[str, int] | None = None
+
+
+def convert_benepar_checkpoint(
+    content: Mapping[str, Any], folder: Path, *, transformer: str
+) -> str:
+    """Writes the parser folder of a checkpoint and returns its checksum.
+
+    Args:
+        content: benepar's ``config``, of ``hparams`` and vocabularies, and ``state_dict``.
+        transformer: a folder or hub's name with the configuration and tokenizer of the transformer
+            inside; empty where the checkpoint says it rightly or has none.
+
+    Raises:
+        ValueError: a parser that cannot be taken over, or the transformer's files are missing.
+    """
+    config = _BeneparConfig.from_json(content["config"], "config", remedy=_REMEDY)
+    tensors = content["state_dict"]
+    hparams = {"force_root_constituent": True, **config.hparams}
+    labels, tags = _entries(config.label_vocab), _entries(config.tag_vocab)
+    _check_hparams(hparams, ["use_pretrained"])
+    if hparams["use_pretrained"]:
+        _check_hparams(hparams, ["pretrained_model"])
+        description = TransformerChartDescription(
+            hparams=hparams,
+            labels=labels,
+            tags=tags,
+            language=guess_language(dict(config.label_vocab)) or "",
+        )
+        configuration, tokenizer = find_transformer(transformer, str(hparams["pretrained_model"]))
+        return write_transformer_parser(
+            folder,
+            TRANSFORMER_CONSTITUENCY,
+            description.to_dict(),
+            tensors,
+            transformer=configuration,
+            tokenizer=tokenizer,
+        )
+    needed = ("use_chars_lstm", "use_encoder", "predict_tags", "force_root_constituent")
+    _check_hparams(hparams, [*needed, *_BENEPAR_SIZES.values()])
+    lacking = [name for name in needed if not hparams[name]]
+    if lacking:
+        raise ValueError(
+            f"a benepar parser without a transformer cannot be taken over without "
+            f"{', '.join(lacking)}"
+        )
+    sizes = ChartModelConfig(**{ours: hparams[theirs] for ours, theirs in _BENEPAR_SIZES.items()})
+    vocabularies = ChartVocabularies(
+        characters=_entries(config.char_vocab or {}), labels=labels, tags=tags
+    )
+    network = built_to_fit(
+        lambda: build_chart_parser(sizes, vocabularies), tensors, num_layers=sizes.num_layers
+    )
+    model = ConstituencyModel(sizes, vocabularies, network)
+    return save_constituency_model(folder, model, halved=False)
+
+
+def _check_hparams(hparams: Mapping[str, Any], needed: Sequence[str]) -> None:
+    if missing := [name for name in needed if name not in hparams]:
+        raise ValueError(f"its hparams lack {', '.join(missing)}; {_REMEDY}")
+
+
+def _entries(vocabulary: Mapping[str, int]) -> tuple[str, ...]:
+    """Returns a vocabulary's entries by their ids.
+
+    Raises:
+        ValueError: the ids are not 0, 1, 2, ….
+    """
+    entries = sorted(vocabulary, key=lambda entry: vocabulary[entry])
+    if [vocabulary[entry] for entry in entries] != list(range(len(entries))):
+        raise ValueError("a vocabulary whose ids are not 0, 1, 2, … cannot be taken over")
+    return tuple(entries)

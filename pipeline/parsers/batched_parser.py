@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import torch
 
 from pipeline.base.refusal import Refusal
-from pipeline.parsers.adapters.base import MAX_TOKENS, Sentence, reject_input
-from pipeline.parsers.adapters.batches import (
-    Failures,
-    is_machine_error,
-    is_memory_error,
-    length_batches,
-    parse_or_reject,
-)
-from pipeline.parsers.adapters.device import dtype_for, name_of
-from pipeline.parsers.adapters.parser_folder import ParserModel
-
-logger = logging.getLogger(__name__)
+from pipeline.parsers.devices import dtype_for, name_of
+from pipeline.parsers.parser_batches import Failures, length_batches, parse_or_reject
+from pipeline.parsers.parser_folder import ParserModel
+from pipeline.parsers.sentence_parser import MAX_TOKENS, Sentence, reject_input
 
 ModelT = TypeVar("ModelT", bound=ParserModel)
 ParseT = TypeVar("ParseT")
@@ -37,6 +28,8 @@ class BatchedParser(ABC, Generic[ModelT, ParseT]):
 
     default_batch_tokens: ClassVar[int]
     """Bound of a batch's size where none is given: what suits a CPU."""
+    cut_batches: ClassVar[Callable[..., list[list[int]]]] = staticmethod(length_batches)
+    """Gives the places of sentences in batches, of their sizes and ``max_tokens``."""
 
     precision: str
     """Arithmetic of the encoder: ``float32``, ``bfloat16`` or ``float16``."""
@@ -49,7 +42,7 @@ class BatchedParser(ABC, Generic[ModelT, ParseT]):
         checksum: str = "",
         precision: str = "exact",
         max_tokens: int | None = None,
-        batch_tokens: int | None = None,
+        batch_tokens: int = 0,
     ) -> None:
         """Takes a loaded model.
 
@@ -58,24 +51,22 @@ class BatchedParser(ABC, Generic[ModelT, ParseT]):
             name: readable, used in paths.
             checksum: of all that determines the answers but the arithmetic; the parser's own also
                 names that where it is not the weights'. Empty for a model that is on no disk.
-            precision: ``exact`` or ``fast``, see ``pipeline.parsers.adapters.device``.
+            precision: ``exact`` or ``fast``, see ``pipeline.parsers.devices``.
             max_tokens: longer sentences are rejected as ``too_long``; by default ``MAX_TOKENS`` or
                 as many as the model takes.
-            batch_tokens: bound of a batch's size, see `_sizes`; a longer sentence stands alone. A
-                setting of the machine.
+            batch_tokens: bound of a batch's size, see `_sizes`; a longer sentence stands alone. 0:
+                the parser's own. A setting of the machine.
 
         Raises:
-            ValueError: the model has fewer positions than ``max_tokens`` needs, no token fits in a
-                batch, or the precision is unknown.
+            ValueError: the model has fewer positions than ``max_tokens`` needs, or the precision is
+                unknown.
         """
-        self._batch_tokens = self.default_batch_tokens if batch_tokens is None else batch_tokens
-        if self._batch_tokens < 1:
-            raise ValueError(f"batch_tokens must be at least 1, got {batch_tokens}")
+        self._batch_tokens = batch_tokens or self.default_batch_tokens
         limit = self._position_limit(model)
         if max_tokens is not None and limit is not None and max_tokens > limit:
             raise ValueError(f"max_tokens={max_tokens}, but the model takes {limit}")
-        most = MAX_TOKENS if max_tokens is None else max_tokens
-        self._max_tokens = most if limit is None else min(most, limit)
+        wanted = MAX_TOKENS if max_tokens is None else max_tokens
+        self._max_tokens = wanted if limit is None else min(wanted, limit)
         weight = next(model.network.eval().parameters())
         self._device = weight.device
         self._dtype = dtype_for(precision, weight.device, exact=weight.dtype)
@@ -93,7 +84,7 @@ class BatchedParser(ABC, Generic[ModelT, ParseT]):
         *,
         device: str = "cpu",
         precision: str = "exact",
-        batch_tokens: int | None = None,
+        batch_tokens: int = 0,
         expected_checksum: str | None = None,
     ) -> Self:
         """Returns the parser of a folder; executes nothing from it and asks no hub.
@@ -102,7 +93,7 @@ class BatchedParser(ABC, Generic[ModelT, ParseT]):
             path: a folder that a training or a conversion wrote; its name becomes the parser's.
             device: torch's name of where to parse.
             precision: ``exact``, or ``fast`` for arithmetic that may change a few answers.
-            batch_tokens: bound of a batch's size; None: the parser's own.
+            batch_tokens: bound of a batch's size; 0: the parser's own.
             expected_checksum: where given, the folder must have exactly this checksum.
 
         Raises:
@@ -135,9 +126,9 @@ class BatchedParser(ABC, Generic[ModelT, ParseT]):
             if rejection := reject_input(sentence, self._max_tokens):
                 answers[position] = rejection
         accepted = [position for position in range(len(sentences)) if position not in answers]
-        found = parse_or_reject(self._sizes, [sentences[position] for position in accepted])
+        measured = parse_or_reject(self._sizes, [sentences[position] for position in accepted])
         sizes: dict[int, int] = {}
-        for position, size in zip(accepted, found, strict=True):
+        for position, size in zip(accepted, measured, strict=True):
             if isinstance(size, Refusal):
                 answers[position] = size
             else:
@@ -146,79 +137,28 @@ class BatchedParser(ABC, Generic[ModelT, ParseT]):
         answers.update(certain)
         doubtful = {position: size for position, size in sizes.items() if position not in certain}
         # Those left over are few of each length: small batches of them are padded less.
-        most = 1 + self._batch_tokens // 3 if certain else self._batch_tokens
-        self._fill(answers, sentences, doubtful, max_tokens=most)
+        max_tokens = 1 + self._batch_tokens // 3 if certain else self._batch_tokens
+        for members in self._batches(doubtful, max_tokens=max_tokens):
+            chosen = [sentences[position] for position in members]
+            parsed = parse_or_reject(self._parse_batch, chosen, self._failures)
+            answers.update(zip(members, parsed, strict=True))
         return [answers[position] for position in range(len(sentences))]
+
+    def _batches(self, sizes: Mapping[int, int], *, max_tokens: int) -> list[list[int]]:
+        """Returns the positions of sentences in batches, shortest first, given their sizes."""
+        positions = list(sizes)
+        batches = self.cut_batches(list(sizes.values()), max_tokens=max_tokens)
+        return [[positions[place] for place in batch] for batch in batches]
 
     def _certain_answers(
         self, sentences: Sequence[Sentence], sizes: Mapping[int, int]
     ) -> dict[int, ParseT]:
-        """Returns what a cheaper way is certain of, by position.
-
-        Where that way fails, which the log tells, the exact way finds out whose fault it is.
-
-        Raises:
-            RuntimeError: a device failed.
-        """
-        certain: dict[int, ParseT] = {}
-        try:
-            for position, answer in self._cheap_answers(sentences, sizes):
-                certain[position] = answer
-        except Exception as error:
-            if is_machine_error(error) and not is_memory_error(error):
-                raise
-            logger.warning(
-                "%s: reduced precision failed; what is left of %d sentences is parsed in %s",
-                self.name,
-                len(sizes),
-                self.precision,
-                exc_info=error,
-            )
-        return certain
-
-    def _cheap_answers(
-        self, sentences: Sequence[Sentence], sizes: Mapping[int, int]
-    ) -> Iterator[tuple[int, ParseT]]:
-        found = self._cheaper_way([sentences[position] for position in sizes])
-        if found is None:
-            return
-        parse, most = found
-        fit = [position for position in sizes if len(sentences[position]) <= most]
-        of_fit = [sizes[position] for position in fit]
-        for batch in self._batches(of_fit, max_tokens=self._batch_tokens):
-            members = [fit[index] for index in batch]
-            parsed = parse([sentences[position] for position in members])
-            for position, answer in zip(members, parsed, strict=True):
-                if answer is not None:
-                    yield position, answer
-
-    def _fill(
-        self,
-        answers: dict[int, ParseT | Refusal],
-        sentences: Sequence[Sentence],
-        sizes: Mapping[int, int],
-        *,
-        max_tokens: int,
-    ) -> None:
-        """Parses the sentences at some positions, those of like size together."""
-        positions = list(sizes)
-        for batch in self._batches(list(sizes.values()), max_tokens=max_tokens):
-            members = [positions[index] for index in batch]
-            chosen = [sentences[position] for position in members]
-            parsed = parse_or_reject(self._parse_batch, chosen, self._failures)
-            answers.update(zip(members, parsed, strict=True))
-
-    def _cheaper_way(
-        self, sentences: Sequence[Sentence]
-    ) -> tuple[Callable[[Sequence[Sentence]], list[ParseT | None]], int] | None:
-        """Returns what parses a batch at less cost, and up to how many tokens a sentence.
-
-        It answers None for each sentence that it is not certain of.
+        """Returns what a cheaper way is certain of, by position; the others are parsed exactly.
 
         Args:
-            sentences: all that are to be parsed.
+            sizes: of the sentences that are to be parsed, by position.
         """
-        return None
+        return {}
 
     def _position_limit(self, model: ModelT) -> int | None:
         """Returns how many tokens a sentence of the model may have; None: any number."""
@@ -236,10 +176,6 @@ class BatchedParser(ABC, Generic[ModelT, ParseT]):
     @abstractmethod
     def _sizes(self, sentences: Sequence[Sentence]) -> list[int | Refusal]:
         """Reads sentences ahead; returns what each takes of a batch, or why it cannot be read."""
-
-    def _batches(self, sizes: Sequence[int], *, max_tokens: int) -> Iterable[list[int]]:
-        """Returns the sentences' positions in batches, shortest first."""
-        return length_batches(sizes, max_tokens=max_tokens)
 
     @abstractmethod
     def _parse_batch(self, sentences: Sequence[Sentence]) -> list[ParseT]:

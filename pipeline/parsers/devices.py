@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from pipeline.parsers.adapters.base import PRECISIONS
+from pipeline.parsers.sentence_parser import PRECISIONS
 
 logger = logging.getLogger(__name__)
 
@@ -46,17 +46,17 @@ def resolve_device(name: str) -> str:
     kind, _, number = name.partition(":")
     if kind not in {"cpu", "cuda"} or (number and not (kind == "cuda" and number.isdecimal())):
         raise ValueError(f"unknown device {name!r}; known: {KNOWN}")
-    found = torch.cuda.device_count() if kind == "cuda" and torch.cuda.is_available() else 0
-    if kind == "cuda" and int(number or 0) >= found:
+    num_gpus = torch.cuda.device_count() if kind == "cuda" and torch.cuda.is_available() else 0
+    if kind == "cuda" and int(number or 0) >= num_gpus:
         raise ValueError(
-            f"device {name!r}: torch {torch.__version__} finds {found} CUDA devices on this "
+            f"device {name!r}: torch {torch.__version__} finds {num_gpus} CUDA devices on this "
             "machine; use auto or cpu, or install a torch for this machine's GPU"
         )
     return name
 
 
-def automatic_batch_tokens(device: str) -> int | None:
-    """Returns how many tokens a batch should have on a device; None: what suits the parser.
+def automatic_batch_tokens(device: str) -> int:
+    """Returns how many tokens a batch should have on a device; 0: what suits the parser.
 
     On a CPU that is what fits a core's cache, which each parser knows of itself; on a GPU as many
     as its free memory holds.
@@ -65,7 +65,7 @@ def automatic_batch_tokens(device: str) -> int | None:
         device: as `resolve_device` returns it.
     """
     if not device.startswith("cuda"):
-        return None
+        return 0
     free_bytes, _ = torch.cuda.mem_get_info(torch.device(device))
     return max(MIN_BATCH_TOKENS, min(MAX_BATCH_TOKENS, free_bytes // _BYTES_PER_TOKEN))
 

@@ -21,7 +21,7 @@ import torch
 
 from pipeline.base.machine import free_memory, own_memory
 from pipeline.base.refusal import Refusal
-from pipeline.parsers.adapters.base import ParserFailedError
+from pipeline.parsers.sentence_parser import ParserFailedError
 
 logger = logging.getLogger(__name__)
 

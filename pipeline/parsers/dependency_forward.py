@@ -21,15 +21,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from pipeline.parsers.adapters.fast_layers import (
+from pipeline.parsers.dependency_model import DependencyVocabulary, Network, TokenBatch
+from pipeline.parsers.fast_layers import (
     FixedProduct,
     WordCache,
     bidirectional_layer,
     last_states,
     read_by_length,
 )
-from pipeline.parsers.dependency.model import Network
-from pipeline.parsers.dependency.vocabulary import DependencyVocabulary, TokenBatch
 
 if TYPE_CHECKING:
     from supar.modules import MLP, Biaffine

@@ -20,10 +20,10 @@ from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedTokeniz
 from pipeline.base.inside import inside
 from pipeline.base.json_files import read_json
 from pipeline.base.refusal import shortened
-from pipeline.parsers.adapters.fitting import check_layers
-from pipeline.parsers.adapters.folder_files import TRANSFORMER_FOLDER
-from pipeline.parsers.adapters.parser_folder import (
+from pipeline.parsers.parser_files import TRANSFORMER_FOLDER
+from pipeline.parsers.parser_folder import (
     ParserModel,
+    check_layers,
     read_parser_folder,
     write_parser_folder,
 )
@@ -37,6 +37,8 @@ _CONFIG, _TOKENIZER_CONFIG = "config.json", "tokenizer_config.json"
 _WEIGHTS, _INDEX = "model.safetensors", "model.safetensors.index.json"
 _PICKLES = frozenset({".bin", ".pt", ".pth", ".ckpt", ".pkl", ".h5", ".msgpack"})
 
+_OF_TRANSFORMER = re.compile(r"(encoder\.bert|bert_embed\.bert|pretrained_model)\.")
+"""How the names of a transformer's weights begin in supar's two networks and in benepar's."""
 _FORMER_BUFFERS = re.compile(
     r"(position_ids|attn\.(masked_)?bias|EncDecAttention\.relative_attention_bias\.weight)$"
 )
@@ -60,10 +62,9 @@ def find_transformer(given: str, named: str) -> tuple[Any, PreTrainedTokenizerBa
             AutoTokenizer.from_pretrained(source, trust_remote_code=False),
         )
     except Exception as error:  # hub, network, files or libraries: transformers raises them all
-        reason = str(error).partition("\n")[0][:200]
         raise ValueError(
             f"the checkpoint needs the configuration and tokenizer of the transformer {source!r}, "
-            f"and neither a folder nor a hub has both ({type(error).__name__}: {reason}); save "
+            f"and neither a folder nor a hub has both ({reason_of(error)}); save "
             f"them where the hub can be reached, with AutoTokenizer and AutoConfig"
             f".from_pretrained({named!r}).save_pretrained(FOLDER), and give --transformer FOLDER"
         ) from error
@@ -75,7 +76,6 @@ def write_transformer_parser(
     description: Mapping[str, Any],
     tensors: Mapping[str, Tensor],
     *,
-    prefix: str,
     transformer: Any,
     tokenizer: PreTrainedTokenizerBase,
 ) -> str:
@@ -85,14 +85,17 @@ def write_transformer_parser(
         kind: what can read it.
         description: JSON-serialisable; everything but weights and transformer.
         tensors: of the whole parser, by the library's names.
-        prefix: how the names of the transformer's weights begin.
         transformer: its configuration.
 
     Raises:
         ValueError: the transformer's weights do not fit its configuration.
     """
-    its_own = {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
-    outside = {n: t for n, t in tensors.items() if not n.startswith(prefix)}
+    its_own = {
+        name[match.end() :]: tensor
+        for name, tensor in tensors.items()
+        if (match := _OF_TRANSFORMER.match(name))
+    }
+    outside = {n: t for n, t in tensors.items() if not _OF_TRANSFORMER.match(n)}
     save_transformer(folder / TRANSFORMER_FOLDER, transformer, tokenizer, its_own)
     return write_parser_folder(
         folder, kind, description, outside, halved=False, subfolder=TRANSFORMER_FOLDER
@@ -104,7 +107,6 @@ def read_transformer_parser(
     kind: str,
     build: Callable[[dict[str, Any], Mapping[str, Tensor], Path], ModelT],
     *,
-    prefix: Callable[[ModelT], str],
     expected_checksum: str | None,
 ) -> tuple[ModelT, str]:
     """Returns the model of a parser with a transformer inside, and its checksum.
@@ -116,7 +118,6 @@ def read_transformer_parser(
         build: gives, of a description, the weights that are to be given to it and the
             transformer's folder, a model whose transformer has its weights; the others may be
             random. No size of the description may be larger than those weights.
-        prefix: gives, of a model, how the names of the transformer's weights begin.
         expected_checksum: where given, the folder must have exactly this checksum.
 
     Raises:
@@ -130,22 +131,23 @@ def read_transformer_parser(
     try:
         with torch.random.fork_rng(devices=[]):
             model = build(config, tensors, folder / TRANSFORMER_FOLDER)
-        network, begins = model.network, prefix(model)
-        own = {n: t for n, t in network.state_dict().items() if n.startswith(begins)}
-        load_strictly(network, {**own, **tensors}, what="the model that parser.json describes")
-    except (ArithmeticError, AttributeError, TypeError, LookupError, AssertionError) as error:
-        raise _misfit(folder, f"{type(error).__name__}: {error}") from error
-    except (ValueError, RuntimeError, OSError) as error:
-        raise _misfit(folder, str(error)) from error
-    network.eval()
+        state = model.network.state_dict()
+        own = {name: tensor for name, tensor in state.items() if _OF_TRANSFORMER.match(name)}
+        load_strictly(model.network, {**own, **tensors}, what="the model of parser.json")
+    except MemoryError:
+        raise
+    except Exception as error:  # of supar, benepar and transformers, for whatever the files say
+        raise ValueError(
+            f"{folder}: its files do not fit together ({reason_of(error)}); restore them together "
+            f"or convert the checkpoint again"
+        ) from error
+    model.network.eval()
     return model, checksum
 
 
-def _misfit(folder: Path, reason: str) -> ValueError:
-    return ValueError(
-        f"{folder}: its files do not fit together ({reason}); restore them together or convert the "
-        f"checkpoint again"
-    )
+def reason_of(error: Exception) -> str:
+    """Returns what kind of error a library raised, and the first line of what it said."""
+    return f"{type(error).__name__}: {str(error).partition(chr(10))[0][:200]}"
 
 
 def check_transformer(
@@ -177,9 +179,8 @@ def check_transformer(
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
         check_layers(int(getattr(config, "num_hidden_layers", 0)), _weights_of(folder))
     except Exception as error:  # of transformers, for whatever its files may say
-        reason = f"{type(error).__name__}: {str(error).partition(chr(10))[0][:200]}"
         raise ValueError(
-            f"{folder}: no transformer that can be read ({reason}); {remedy}"
+            f"{folder}: no transformer that can be read ({reason_of(error)}); {remedy}"
         ) from error
 
 
@@ -245,7 +246,8 @@ def load_strictly(module: nn.Module, tensors: Mapping[str, Tensor], *, what: str
     unexpected = [name for name in unexpected if not _FORMER_BUFFERS.search(name)]
     if missing or unexpected:
         raise ValueError(
-            f"the weights do not fit {what}: {_some(missing)} missing, {_some(unexpected)} too many"
+            f"the weights do not fit {what}: missing {shortened(missing)}, too many "
+            f"{shortened(unexpected)}"
         )
 
 
@@ -258,8 +260,3 @@ def subword_limit(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> int:
             first = 0 if module.padding_idx is None else module.padding_idx + 1
             limit = min(limit, module.num_embeddings - first)
     return limit
-
-
-def _some(names: list[str]) -> str:
-    shown = ", ".join(names[:3])
-    return f"{len(names)} ({shown}{', …' if len(names) > 3 else ''})" if names else "none"

@@ -95,15 +95,6 @@ def parser_file_names(path: Path) -> list[str]:
     return names
 
 
-def named_kind(path: Path) -> str:
-    """Returns the kind that a parser's description names.
-
-    Raises:
-        ValueError: the description is missing or malformed.
-    """
-    return read_description(path).kind
-
-
 def read_description(path: Path) -> ParserDescription:
     """Returns what a parser's description says.
 

@@ -22,18 +22,15 @@ from torch import Tensor
 
 from pipeline.base.config_fields import Config
 from pipeline.base.refusal import Refusal
-from pipeline.parsers.adapters.adapter import BatchedParser
-from pipeline.parsers.adapters.base import Sentence
-from pipeline.parsers.adapters.device import products_in
-from pipeline.parsers.adapters.fitting import check_layers, check_sizes
-from pipeline.parsers.adapters.folder_files import TRANSFORMER_CONSTITUENCY
-from pipeline.parsers.checkpoints.transformer_folder import read_transformer_parser, subword_limit
-from pipeline.parsers.constituency.decoding import SpanScorer, trees_of_fenceposts
-from pipeline.parsers.constituency.model import from_benepar_label
-from pipeline.trees.parses import ConstituencyParse
-
-TRANSFORMER_PREFIX = "pretrained_model."
-"""How benepar's names of the transformer's weights begin."""
+from pipeline.parsers.batched_parser import BatchedParser
+from pipeline.parsers.chart_decoding import SpanScorer, trees_of_fenceposts
+from pipeline.parsers.chart_model import from_benepar_label
+from pipeline.parsers.devices import products_in
+from pipeline.parsers.parser_files import TRANSFORMER_CONSTITUENCY
+from pipeline.parsers.parser_folder import check_layers, check_sizes
+from pipeline.parsers.sentence_parser import Sentence
+from pipeline.parsers.transformer_folder import read_transformer_parser, subword_limit
+from pipeline.trees.flat_trees import ConstituencyParse
 
 UNTAGGED = "UNK"
 """benepar's tag of every token where a parser gives none."""
@@ -76,7 +73,6 @@ def load_transformer_chart_model(
         folder,
         TRANSFORMER_CONSTITUENCY,
         _build,
-        prefix=lambda model: TRANSFORMER_PREFIX,
         expected_checksum=expected_checksum,
     )
 
