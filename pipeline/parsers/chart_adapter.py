@@ -39,9 +39,9 @@ from pipeline.parsers.fast_layers import (
     FixedProduct,
     WordCache,
     last_states,
+    unpadded_batches,
     words_at_once,
 )
-from pipeline.parsers.parser_batches import unpadded_batches
 from pipeline.parsers.sentence_parser import Sentence
 from pipeline.trees.flat_trees import ConstituencyParse
 

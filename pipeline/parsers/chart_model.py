@@ -29,6 +29,21 @@ RESERVED_CHARACTERS = (UNKNOWN, START_SENTENCE, START_WORD, STOP_WORD, STOP_SENT
 
 BENEPAR_CHAIN_MARK = "::"
 
+BENEPAR_PARTS = ("use_chars_lstm", "use_encoder", "predict_tags", "force_root_constituent")
+"""What this model is made of, by benepar's names."""
+BENEPAR_SIZES = {
+    "d_model": "d_model",
+    "num_layers": "num_layers",
+    "num_heads": "num_heads",
+    "d_kv": "d_kv",
+    "d_ff": "d_ff",
+    "d_char": "d_char_emb",
+    "d_label_hidden": "d_label_hidden",
+    "d_tag_hidden": "d_tag_hidden",
+    "max_length": "encoder_max_len",
+}
+"""Our name of a size -> benepar's."""
+
 START_ROW, STOP_ROW = 0, 1
 """Rows of the sentence marks in every table of words."""
 
@@ -98,25 +113,12 @@ def build_chart_parser(config: ChartModelConfig, vocabularies: ChartVocabularies
     from benepar.nkutil import HParams
     from benepar.parse_chart import ChartParser
 
+    parts = ("attention", "relu", "residual", "morpho_emb")
     hparams: dict[str, Any] = {
-        "use_chars_lstm": True,
+        **dict.fromkeys(BENEPAR_PARTS, True),
+        **{theirs: getattr(config, ours) for ours, theirs in BENEPAR_SIZES.items()},
+        **{f"{part}_dropout": config.dropout for part in parts},
         "use_pretrained": False,
-        "use_encoder": True,
-        "predict_tags": True,
-        "force_root_constituent": True,
-        "d_model": config.d_model,
-        "num_layers": config.num_layers,
-        "num_heads": config.num_heads,
-        "d_kv": config.d_kv,
-        "d_ff": config.d_ff,
-        "d_char_emb": config.d_char,
-        "d_label_hidden": config.d_label_hidden,
-        "d_tag_hidden": config.d_tag_hidden,
-        "encoder_max_len": config.max_length,
-        "attention_dropout": config.dropout,
-        "relu_dropout": config.dropout,
-        "residual_dropout": config.dropout,
-        "morpho_emb_dropout": config.dropout,
         "char_lstm_input_dropout": config.char_dropout,
         "tag_loss_scale": 1.0,  # read by benepar's own training loss alone
     }

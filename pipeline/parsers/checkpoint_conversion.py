@@ -6,19 +6,19 @@ objects are read by their attributes alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from benepar.integrations.nltk_plugin import guess_language
 from torch import Tensor
-from transformers import PreTrainedTokenizerBase
 
-from pipeline.base.config_fields import Config
 from pipeline.parsers.chart_model import (
+    BENEPAR_PARTS,
+    BENEPAR_SIZES,
     ChartModelConfig,
     ChartVocabularies,
     ConstituencyModel,
@@ -27,6 +27,7 @@ from pipeline.parsers.chart_model import (
 )
 from pipeline.parsers.dependency_model import (
     SPECIALS,
+    SUPAR_SIZES,
     DependencyModel,
     DependencyVocabulary,
     NetworkSizes,
@@ -116,16 +117,8 @@ def _plain_model(parser: _SuparParser) -> DependencyModel:
     vocabulary = _vocabulary(parser)
     tensors, word_embedding = _with_one_word_table(parser)
     scale = args["n_arc_mlp"] ** args["scale"]
-    sizes = NetworkSizes(
-        word_embedding=word_embedding,
-        character_embedding=args["n_char_embed"],
-        character_hidden=args["n_char_hidden"],
-        character_features=args["n_feat_embed"],
-        lstm_hidden=args["n_lstm_hidden"],
-        lstm_layers=args["n_lstm_layers"],
-        arc_mlp=args["n_arc_mlp"],
-        relation_mlp=args["n_rel_mlp"],
-    )
+    given = {ours: args[theirs] for ours, theirs in SUPAR_SIZES.items()}
+    sizes = NetworkSizes(**{**given, "word_embedding": word_embedding})
     network = build_network(sizes, vocabulary)
     tensors["arc_attn.weight"] = tensors["arc_attn.weight"] / scale
     load_strictly(network, tensors, what="the network of supar's arguments")
@@ -136,7 +129,11 @@ def _convert_with_transformer(parser: _SuparParser, folder: Path, given: str) ->
     args, alone = parser.args, parser.args["encoder"] == "bert"
     config, tokenizer = find_transformer(given, str(args["bert"]))
     field = parser.fields["words" if alone else "bert"]
-    _check_tokenizer(tokenizer, field, str(args["bert"]))
+    if differing := len(tokenizer.get_vocab().items() ^ dict(field.vocab).items()):
+        raise ValueError(
+            f"the tokenizer has another vocabulary than the parser was trained with: {differing:,} "
+            f"entries differ; give --transformer the files of {args['bert']!r}"
+        )
     tensors = parser.tensors
     network = described(args)
     vocabulary = None
@@ -167,15 +164,6 @@ def _convert_with_transformer(parser: _SuparParser, folder: Path, given: str) ->
         transformer=config,
         tokenizer=tokenizer,
     )
-
-
-def _check_tokenizer(tokenizer: PreTrainedTokenizerBase, field: Any, named: str) -> None:
-    """Refuses a tokenizer that is not the one the parser was trained with."""
-    if differing := len(tokenizer.get_vocab().items() ^ dict(field.vocab).items()):
-        raise ValueError(
-            f"the tokenizer has another vocabulary than the parser was trained with: {differing:,} "
-            f"entries differ; give --transformer the files of {named!r}"
-        )
 
 
 def _vocabulary(parser: _SuparParser) -> DependencyVocabulary:
@@ -217,35 +205,6 @@ def _with_one_word_table(parser: _SuparParser) -> tuple[dict[str, Tensor], int]:
     return tensors, width + pretrained_width
 
 
-_BENEPAR_SIZES = {
-    "d_model": "d_model",
-    "num_layers": "num_layers",
-    "num_heads": "num_heads",
-    "d_kv": "d_kv",
-    "d_ff": "d_ff",
-    "d_char": "d_char_emb",
-    "d_label_hidden": "d_label_hidden",
-    "d_tag_hidden": "d_tag_hidden",
-    "max_length": "encoder_max_len",
-}
-"""Our name of a size -> benepar's."""
-
-
-_REMEDY = "name a checkpoint that benepar saved whole"
-
-
-@dataclass(frozen=True, slots=True)
-class _BeneparConfig(Config):
-    """What benepar keeps beside a parser's weights."""
-
-    called: ClassVar[str] = "entry"
-
-    hparams: Mapping[str, Any]
-    label_vocab: Mapping[str, int]
-    tag_vocab: Mapping[str, int]
-    char_vocab: Mapping[str, int] | None = None
-
-
 def convert_benepar_checkpoint(
     content: Mapping[str, Any], folder: Path, *, transformer: str
 ) -> str:
@@ -259,20 +218,17 @@ def convert_benepar_checkpoint(
     Raises:
         ValueError: a parser that cannot be taken over, or the transformer's files are missing.
     """
-    config = _BeneparConfig.from_json(content["config"], "config", remedy=_REMEDY)
-    tensors = content["state_dict"]
-    hparams = {"force_root_constituent": True, **config.hparams}
-    labels, tags = _entries(config.label_vocab), _entries(config.tag_vocab)
-    _check_hparams(hparams, ["use_pretrained"])
+    config, tensors = content["config"], content["state_dict"]
+    hparams = {"force_root_constituent": True, **config["hparams"]}
+    labels, tags = _entries(config["label_vocab"]), _entries(config["tag_vocab"])
     if hparams["use_pretrained"]:
-        _check_hparams(hparams, ["pretrained_model"])
         description = TransformerChartDescription(
             hparams=hparams,
             labels=labels,
             tags=tags,
-            language=guess_language(dict(config.label_vocab)) or "",
+            language=guess_language(config["label_vocab"]) or "",
         )
-        configuration, tokenizer = find_transformer(transformer, str(hparams["pretrained_model"]))
+        configuration, tokenizer = find_transformer(transformer, hparams["pretrained_model"])
         return write_transformer_parser(
             folder,
             TRANSFORMER_CONSTITUENCY,
@@ -281,28 +237,20 @@ def convert_benepar_checkpoint(
             transformer=configuration,
             tokenizer=tokenizer,
         )
-    needed = ("use_chars_lstm", "use_encoder", "predict_tags", "force_root_constituent")
-    _check_hparams(hparams, [*needed, *_BENEPAR_SIZES.values()])
-    lacking = [name for name in needed if not hparams[name]]
-    if lacking:
+    if lacking := [name for name in BENEPAR_PARTS if not hparams[name]]:
         raise ValueError(
             f"a benepar parser without a transformer cannot be taken over without "
             f"{', '.join(lacking)}"
         )
-    sizes = ChartModelConfig(**{ours: hparams[theirs] for ours, theirs in _BENEPAR_SIZES.items()})
+    sizes = ChartModelConfig(**{ours: hparams[theirs] for ours, theirs in BENEPAR_SIZES.items()})
     vocabularies = ChartVocabularies(
-        characters=_entries(config.char_vocab or {}), labels=labels, tags=tags
+        characters=_entries(config["char_vocab"]), labels=labels, tags=tags
     )
     network = built_to_fit(
         lambda: build_chart_parser(sizes, vocabularies), tensors, num_layers=sizes.num_layers
     )
     model = ConstituencyModel(sizes, vocabularies, network)
     return save_constituency_model(folder, model, halved=False)
-
-
-def _check_hparams(hparams: Mapping[str, Any], needed: Sequence[str]) -> None:
-    if missing := [name for name in needed if name not in hparams]:
-        raise ValueError(f"its hparams lack {', '.join(missing)}; {_REMEDY}")
 
 
 def _entries(vocabulary: Mapping[str, int]) -> tuple[str, ...]:

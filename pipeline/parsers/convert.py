@@ -41,19 +41,8 @@ _SUPAR_FILES = {
     "biaffine-dep-xlmr": "ud.biaffine.dep.xlmr.zip",
 }
 _BENEPAR_NAMES = (
-    "benepar_en3",
-    "benepar_en3_large",
-    "benepar_en3_wsj",
-    "benepar_ar2",
-    "benepar_de2",
-    "benepar_eu2",
-    "benepar_fr2",
-    "benepar_he2",
-    "benepar_hu2",
-    "benepar_ko2",
-    "benepar_pl2",
-    "benepar_sv2",
-    "benepar_zh2",
+    *("benepar_en3", "benepar_en3_large", "benepar_en3_wsj"),
+    *(f"benepar_{code}2" for code in ("ar", "de", "eu", "fr", "he", "hu", "ko", "pl", "sv", "zh")),
 )
 
 DOWNLOADS = Path("data/work/downloads")

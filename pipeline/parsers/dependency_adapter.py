@@ -32,7 +32,7 @@ import torch
 from torch import Tensor
 
 from pipeline.base.refusal import Refusal
-from pipeline.parsers.batched_parser import BatchedParser
+from pipeline.parsers.batched_parser import BatchedParser, is_machine_error, is_memory_error
 from pipeline.parsers.dependency_decoding import (
     best_heads,
     labelled_trees,
@@ -55,8 +55,7 @@ from pipeline.parsers.dependency_model import (
     token_batch,
 )
 from pipeline.parsers.devices import fast_dtype
-from pipeline.parsers.fast_layers import WordCache
-from pipeline.parsers.parser_batches import is_machine_error, is_memory_error, length_batches
+from pipeline.parsers.fast_layers import WordCache, length_batches
 from pipeline.parsers.sentence_parser import Sentence
 from pipeline.trees.flat_trees import DependencyParse
 

@@ -61,6 +61,19 @@ class NetworkSizes(Config):
             raise ValueError(f"character_hidden must be even, got {self.character_hidden}")
 
 
+SUPAR_SIZES = {
+    "word_embedding": "n_embed",
+    "character_embedding": "n_char_embed",
+    "character_hidden": "n_char_hidden",
+    "character_features": "n_feat_embed",
+    "lstm_hidden": "n_lstm_hidden",
+    "lstm_layers": "n_lstm_layers",
+    "arc_mlp": "n_arc_mlp",
+    "relation_mlp": "n_rel_mlp",
+}
+"""Our name of a size -> supar's."""
+
+
 @dataclass(frozen=True)
 class Dropouts(Config):
     """Probabilities with which parts of the network are switched off in training."""
@@ -242,18 +255,11 @@ def build_network(
         n_chars=len(vocabulary.characters),
         encoder="lstm",
         feat=["char"],
-        n_embed=sizes.word_embedding,
+        **{theirs: getattr(sizes, ours) for ours, theirs in SUPAR_SIZES.items()},
         n_pretrained=sizes.word_embedding,  # equal to n_embed: no pretrained vectors
-        n_feat_embed=sizes.character_features,
-        n_char_embed=sizes.character_embedding,
-        n_char_hidden=sizes.character_hidden,
         char_pad_index=vocabulary.character_pad_id,
         embed_dropout=dropouts.embedding,
-        n_lstm_hidden=sizes.lstm_hidden,
-        n_lstm_layers=sizes.lstm_layers,
         encoder_dropout=dropouts.lstm,
-        n_arc_mlp=sizes.arc_mlp,
-        n_rel_mlp=sizes.relation_mlp,
         mlp_dropout=dropouts.mlp,
         pad_index=vocabulary.word_pad_id,
         unk_index=vocabulary.unknown_word_id,

@@ -28,6 +28,7 @@ from pipeline.parsers.parser_files import STAGE_OF_KIND, read_description
 from pipeline.parsers.sentence_parser import SentenceParser, load_parser
 from pipeline.trees.flat_trees import TOP_LABEL, ConstituencyParse, DependencyParse
 from pipeline.trees.tree_scores import (
+    BracketConvention,
     BracketScores,
     DependencyScores,
     score_brackets,
@@ -96,7 +97,9 @@ def evaluate_constituency_parser(
     return ConstituencyEvaluation(
         evalb=score_brackets(gold, predicted),
         all_tokens=score_brackets(
-            gold, predicted, keep_punctuation=True, equate_advp_and_prt=False
+            gold,
+            predicted,
+            BracketConvention(keep_punctuation=True, equate_advp_and_prt=False),
         ),
         rejected=dict(rejected),
     )

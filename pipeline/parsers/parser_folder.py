@@ -187,10 +187,9 @@ def built_to_fit(
         except (RuntimeError, OverflowError, TypeError) as error:  # beyond what torch can count
             raise ValueError(f"no network has these sizes ({shortened(str(error))})") from error
         if differing := dict(described.items() ^ _shapes(tensors).items()):
-            names = shortened(sorted(differing))
             raise ValueError(
-                f"the weights do not fit what is described: {len(differing)} are missing, too many "
-                f"or of another shape: {names}"
+                f"the weights do not fit what is described: missing, too many or of another shape: "
+                f"{shortened(sorted(differing))}"
             )
         network = build()
     network.load_state_dict(dict(tensors))

@@ -94,43 +94,41 @@ class _Ordered(OrderedDict[Any, Any]):
         """Drops the attributes."""
 
 
-class _StandIn:
-    """Stands for a function or class that a pickle may call; takes no attributes."""
+class _Sealed:
+    """Takes no attributes from a pickle."""
 
-    __slots__ = ("_make", "_name")
+    name = "a tensor"
+
+    def __setstate__(self, state: Any) -> None:
+        raise ValueError(f"it sets attributes of {self.name}")
+
+
+class _StandIn(_Sealed):
+    """Stands for a function or class that a pickle may call."""
+
+    __slots__ = ("_make", "name")
 
     def __init__(self, name: str, make: Callable[..., Any]) -> None:
-        self._name, self._make = name, make
+        self.name, self._make = name, make
 
     def __call__(self, *args: Any) -> Any:
         return self._make(*args)
 
-    def __setstate__(self, state: Any) -> None:
-        raise ValueError(f"it sets attributes of {self._name}")
 
-
-class _StorageKind:
+class _StorageKind(_Sealed):
     """Stands for a class of storages, which persistent ids name."""
 
     __slots__ = ("dtype",)
+    name = "a storage's class"
 
     def __init__(self, dtype: torch.dtype) -> None:
         self.dtype = dtype
 
-    def __setstate__(self, state: Any) -> None:
-        raise ValueError("it sets attributes of a storage's class")
 
+class _SealedTensor(_Sealed, Tensor):
+    """A tensor or a storage; what torch computes of it is a plain tensor."""
 
-class _Numbers:
-    """Stands for a tensor or a storage while a pickle is read; takes no attributes."""
-
-    __slots__ = ("is_storage", "tensor")
-
-    def __init__(self, tensor: Tensor, *, is_storage: bool) -> None:
-        self.tensor, self.is_storage = tensor, is_storage
-
-    def __setstate__(self, state: Any) -> None:
-        raise ValueError("it sets attributes of a tensor")
+    __torch_function__ = torch._C._disabled_torch_function_impl
 
 
 def read_torch_file(path: Path) -> Any:
@@ -190,9 +188,9 @@ class _Archive:
         with self._archive.open(self._records[self._pickle]) as stream:
             unpickler = _InertUnpickler(stream)
             unpickler.persistent_load = self.storage  # type: ignore[method-assign]
-            return _Tensors().in_place_of_stand_ins(unpickler.load())
+            return unpickler.load()
 
-    def storage(self, given: Any) -> _Numbers:
+    def storage(self, given: Any) -> Tensor:
         """Returns the numbers that a persistent id names, in one dimension.
 
         Raises:
@@ -209,10 +207,10 @@ class _Archive:
         if name not in self._storages:
             raw = self._bytes(self._records[name])
             self._storages[name] = _numbers(raw, kind.dtype)
-        found = self._storages[name]
-        if found.dtype != kind.dtype or not 0 <= count <= len(found):
-            raise ValueError(f"record {name!r:.80} has {len(found)} numbers instead of {count}")
-        return _Numbers(found, is_storage=True)
+        numbers = self._storages[name]
+        if numbers.dtype != kind.dtype or not 0 <= count <= len(numbers):
+            raise ValueError(f"record {name!r:.80} has {len(numbers)} numbers instead of {count}")
+        return numbers
 
     def _bytes(self, record: zipfile.ZipInfo) -> bytearray:
         raw = bytearray(record.file_size)
@@ -227,43 +225,19 @@ class _Archive:
 
 def _numbers(raw: bytearray, dtype: torch.dtype) -> Tensor:
     whole = len(raw) // dtype.itemsize
-    return torch.frombuffer(raw, dtype=dtype, count=whole) if whole else torch.empty(0, dtype=dtype)
+    # Of no bytes torch makes no tensor.
+    numbers = torch.frombuffer(raw, dtype=dtype, count=whole) if whole else torch.empty(0)
+    return numbers.to(dtype).as_subclass(_SealedTensor)
 
 
-class _Tensors:
-    """Puts tensors where `_Numbers` stand for them, in lists, tuples, dictionaries, attributes."""
-
-    def __init__(self) -> None:
-        self._done: dict[int, tuple[Any, Any]] = {}
-        """By id: a value, which so stays alive, and what it became."""
-
-    def in_place_of_stand_ins(self, value: Any) -> Any:
-        """Returns a value whose tensors are tensors; containers but tuples are changed in place."""
-        if isinstance(value, _Numbers):
-            return value.tensor
-        if not isinstance(value, dict | list | tuple | Inert):
-            return value
-        if id(value) not in self._done:
-            if isinstance(value, tuple):
-                made = tuple(self.in_place_of_stand_ins(item) for item in value)
-                self._done[id(value)] = value, made
-                return made
-            self._done[id(value)] = value, value
-            held: Any = value.__dict__ if isinstance(value, Inert) else value
-            pairs = enumerate(held) if isinstance(held, list) else list(held.items())
-            for key, item in pairs:
-                held[key] = self.in_place_of_stand_ins(item)
-        return self._done[id(value)][1]
-
-
-def _tensor(storage: Any, offset: int, size: Any, stride: Any, *_: Any) -> _Numbers:
+def _tensor(storage: Any, offset: int, size: Any, stride: Any, *_: Any) -> Tensor:
     """Returns a tensor over a storage's numbers, and never more of them than there are."""
-    if not isinstance(storage, _Numbers) or not storage.is_storage:
+    if not isinstance(storage, _SealedTensor):
         raise ValueError("a tensor over something that is no storage")
-    if math.prod(size) > len(storage.tensor):
+    if math.prod(size) > len(storage):
         raise ValueError("a tensor of more numbers than its storage has")
-    made = torch.as_strided(storage.tensor, tuple(size), tuple(stride), offset)
-    return _Numbers(made, is_storage=False)
+    view = torch.as_strided(storage, tuple(size), tuple(stride), offset)
+    return view.as_subclass(_SealedTensor)
 
 
 def _first(value: Any, *_: Any) -> Any:

@@ -24,7 +24,7 @@ from pipeline.base.config_fields import Config
 from pipeline.base.refusal import Refusal
 from pipeline.parsers.batched_parser import BatchedParser
 from pipeline.parsers.chart_decoding import SpanScorer, trees_of_fenceposts
-from pipeline.parsers.chart_model import from_benepar_label
+from pipeline.parsers.chart_model import BENEPAR_SIZES, from_benepar_label
 from pipeline.parsers.devices import products_in
 from pipeline.parsers.parser_files import TRANSFORMER_CONSTITUENCY
 from pipeline.parsers.parser_folder import check_layers, check_sizes
@@ -34,10 +34,6 @@ from pipeline.trees.flat_trees import ConstituencyParse
 
 UNTAGGED = "UNK"
 """benepar's tag of every token where a parser gives none."""
-_SIZES = (
-    *("d_model", "num_layers", "num_heads", "d_kv", "d_ff", "d_label_hidden", "d_tag_hidden"),
-    "encoder_max_len",
-)
 _NEVER_SPACED = frozenset({"zh"})
 _ALWAYS_SPACED = frozenset({"ar", "he"})
 
@@ -82,7 +78,8 @@ def _build(
 ) -> TransformerChartModel:
     """Returns benepar's module: the transformer's weights are read, the others are random."""
     description = TransformerChartDescription.from_dict(config)
-    sizes = {name: description.hparams.get(name) for name in _SIZES}
+    names = set(BENEPAR_SIZES.values()) - {"d_char_emb"}
+    sizes = {name: description.hparams.get(name) for name in names}
     if description.hparams.get("use_encoder"):
         check_layers(sizes["num_layers"] or 0, tensors)
         check_sizes(sizes, tensors)

@@ -70,7 +70,11 @@ class AttachmentCounts:
         Raises:
             ValueError: the two trees differ in length.
         """
-        _check(self.sentences, gold, predicted)
+        sizes = len(gold.tokens), len(predicted.heads), len(predicted.deprels)
+        if len(set(sizes)) > 1:
+            raise ValueError(
+                f"sentence {self.sentences}: tokens, heads and deprels differ in number: {sizes}"
+            )
         wrong = 0
         columns = zip(
             gold.tokens, gold.heads, predicted.heads, gold.deprels, predicted.deprels, strict=True
@@ -132,14 +136,6 @@ def is_punctuation(token: str) -> bool:
 
 def _universal(deprel: str) -> str:
     return deprel.partition(":")[0]
-
-
-def _check(index: int, sentence: TreebankSentence, parse: DependencyParse) -> None:
-    for name, column in (("heads", parse.heads), ("deprels", parse.deprels)):
-        if len(column) != len(sentence.tokens):
-            raise ValueError(
-                f"sentence {index}: {len(column)} {name} for {len(sentence.tokens)} tokens"
-            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,24 +226,21 @@ class BracketCounts:
 def score_brackets(
     gold: Sequence[ConstituencyParse],
     predicted: Sequence[ConstituencyParse],
-    *,
-    keep_punctuation: bool = False,
-    equate_advp_and_prt: bool = True,
+    convention: BracketConvention = BracketConvention(),
 ) -> BracketScores:
     """Returns how well predicted trees match gold ones.
 
     Args:
         gold: trees whose tags tell punctuation.
         predicted: trees over the same tokens in the same order.
-        keep_punctuation: see `BracketConvention`.
-        equate_advp_and_prt: see `BracketConvention`.
+        convention: by default EVALB's.
 
     Raises:
         ValueError: the two differ in their number of sentences, or a pair in its tokens.
     """
     if len(gold) != len(predicted):
         raise ValueError(f"{len(gold)} gold trees, but {len(predicted)} predicted ones")
-    counts = BracketCounts(BracketConvention(keep_punctuation, equate_advp_and_prt))
+    counts = BracketCounts(convention)
     for gold_tree, predicted_tree in zip(gold, predicted, strict=True):
         counts.add(gold_tree, predicted_tree)
     return counts.scores()

@@ -258,16 +258,15 @@ def _with_documents(
             f"{documents}: {len(described)} sentences, but {path} has {len(sentences)}; the two "
             f"files must hold the same sentences in the same order"
         )
-    matched: list[BracketedSentence] = []
-    for sentence, description in zip(sentences, described, strict=True):
-        if len(sentence.tokens) != len(description.tokens):
+    for number, (sentence, other) in enumerate(zip(sentences, described, strict=True), start=1):
+        if len(sentence.tokens) != len(other.tokens):
             raise ValueError(
                 f"{path}, line {sentence.line}: {len(sentence.tokens)} tokens, but sentence "
-                f"{len(matched) + 1} of {documents} has {len(description.tokens)}; the two files "
-                f"must hold the same sentences in the same order"
+                f"{number} of {documents} has {len(other.tokens)}; the two files must hold the "
+                f"same sentences in the same order"
             )
-        matched.append(replace(sentence, document_id=description.document_id))
-    return matched
+    ids = [sentence.document_id for sentence in described]
+    return [replace(s, document_id=name) for s, name in zip(sentences, ids, strict=True)]
 
 
 def to_brackets(tokens: Sequence[str], parse: ConstituencyParse) -> str:

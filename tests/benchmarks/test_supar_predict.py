@@ -9,6 +9,8 @@ SENTENCES = [
     ["Go", "!"],
 ]
 
+BUNDLED = BUNDLED_PARSERS["dependencies"]
+
 
 def test_supar_with_our_weights_answers_as_our_parser() -> None:
     model, _ = load_dependency_model(BUNDLED)

@@ -11,7 +11,7 @@ import numpy as np
 
 from pipeline.parser_training.epochs.training import ParserTraining, ParserTrainingConfig
 from pipeline.parsers.evaluate_parser import evaluate_dependency_parser
-from pipeline.parsers.parser_batches import shuffled_length_batches
+from pipeline.parsers.fast_layers import shuffled_length_batches
 from pipeline.parsers.sentence_parser import SentenceParser
 from pipeline.trees.flat_trees import DependencyParse
 from pipeline.trees.treebanks import TreebankSentence, read_treebank

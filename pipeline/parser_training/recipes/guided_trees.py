@@ -38,7 +38,7 @@ from pipeline.parsers.chart_model import (
     load_constituency_model,
     word_table,
 )
-from pipeline.parsers.parser_batches import length_batches
+from pipeline.parsers.fast_layers import length_batches
 from pipeline.trees.flat_trees import TOP_LABEL, ConstituencyParse
 from pipeline.trees.treebanks import TreebankSentence, read_treebank, to_brackets
 

@@ -24,7 +24,7 @@ from pipeline.base.bundled import parser_folder
 from pipeline.parsers.dependency_decoding import best_heads, labelled_trees
 from pipeline.parsers.dependency_forward import arc_scores, relation_scores
 from pipeline.parsers.dependency_model import Network
-from pipeline.parsers.parser_batches import length_batches
+from pipeline.parsers.fast_layers import length_batches
 from pipeline.parsers.sentence_parser import load_parser
 from pipeline.shards.manifests import read_dataset_manifest
 from pipeline.shards.shards import read_row_groups

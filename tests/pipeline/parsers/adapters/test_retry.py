@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from pipeline.base.refusal import Refusal
-from pipeline.parsers.parser_batches import (
+from pipeline.parsers.batched_parser import (
     PLAIN,
     Failures,
     is_machine_error,

@@ -12,6 +12,8 @@ import torch
 from pipeline.base.refusal import Refusal
 from pipeline.parser_training.constituency.chart_scores import chart_losses
 from pipeline.parser_training.constituency.examples import ExampleSet
+from pipeline.parsers import chart_adapter as forward
+from pipeline.parsers import chart_decoding as decoding
 from pipeline.parsers import devices as device
 from pipeline.parsers.chart_adapter import BeneparConstituencyParser
 from pipeline.parsers.chart_model import (
@@ -19,8 +21,6 @@ from pipeline.parsers.chart_model import (
     load_constituency_model,
     save_constituency_model,
 )
-from pipeline.parsers import chart_adapter as forward
-from pipeline.parsers import chart_decoding as decoding
 from pipeline.trees.flat_trees import ConstituencyParse, validate_constituents
 from tests.support.constituency_trees import tiny_model, toy_treebank
 from tests.support.inverse_trees import from_brackets

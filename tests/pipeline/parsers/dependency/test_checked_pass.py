@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from pipeline.base.bundled import BUNDLED_PARSERS
-from pipeline.parsers import dependency_adapter as supar_adapter
 from pipeline.parsers import dependency_adapter as checked
+from pipeline.parsers import dependency_adapter as supar_adapter
 from pipeline.parsers import devices as device
 from pipeline.parsers.dependency_adapter import (
     LEAST_SENTENCES,
