@@ -1,4 +1,4 @@
-"""Which device a name stands for, and how much a parser is given there."""
+"""Which device a name stands for, its fast arithmetic, and how much a parser is given there."""
 
 from __future__ import annotations
 
@@ -30,11 +30,7 @@ def test_auto_is_a_gpu_where_there_is_one(num_gpus: int) -> None:
 def test_a_named_device_is_not_replaced(num_gpus: int) -> None:
     assert resolve_device("cpu") == "cpu"
     if num_gpus:
-        assert resolve_device("cuda") == "cuda"
         assert resolve_device("cuda:1") == "cuda:1"
-    else:
-        with pytest.raises(ValueError, match=r"'cuda': torch .* finds 0 CUDA .*; use auto or cpu"):
-            resolve_device("cuda")
     with pytest.raises(ValueError, match=f"'cuda:2': torch .* finds {num_gpus} CUDA devices"):
         resolve_device("cuda:2")
 
@@ -78,7 +74,7 @@ def test_a_gpu_is_given_what_its_memory_holds(
     free_bytes = int(free_gib * (1 << 30))
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (free_bytes, 1 << 40))
     assert automatic_batch_tokens("cuda:0") == tokens
-    assert automatic_batch_tokens("cpu") is None
+    assert automatic_batch_tokens("cpu") == 0
 
 
 @pytest.mark.parametrize(
@@ -94,3 +90,24 @@ def test_options_out_of_range_are_errors(fields: dict[str, object], message: str
     job = {"stage": "dependencies", "parser": "p", "sentences": "s", "output": "o", "number": 0}
     with pytest.raises(ValueError, match=message):
         ParseShardJob.from_dict(job | fields)
+
+
+@pytest.mark.parametrize(
+    ("capability", "expected"),
+    [((7, 0), torch.float16), ((7, 5), torch.float16), ((8, 0), torch.bfloat16)],
+)
+def test_a_gpu_that_only_emulates_bfloat16_computes_in_float16(
+    monkeypatch: pytest.MonkeyPatch, capability: tuple[int, int], expected: torch.dtype
+) -> None:
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: True)
+    assert fast_dtype(torch.device("cuda")) == expected
+
+
+@pytest.mark.parametrize("instructions", ["avx512_bf16", "amx_bf16", "avx512_vnni"])
+def test_a_cpu_computes_in_bfloat16_where_it_has_instructions_for_it(
+    monkeypatch: pytest.MonkeyPatch, instructions: str
+) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {instructions: True})
+    expected = torch.bfloat16 if instructions.endswith("bf16") else torch.float32
+    assert fast_dtype(torch.device("cpu")) == expected

@@ -1,11 +1,16 @@
-"""Original checkpoints become parser folders once their sha256 is given."""
+"""Original checkpoints become parser folders, and nothing that they hold is run."""
+
+from __future__ import annotations
 
 import json
 import os
+import pickle
 import shutil
 import tempfile
+import warnings
 import zipfile
-from dataclasses import replace
+from collections import OrderedDict
+from collections.abc import Callable
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -15,12 +20,9 @@ import pytest
 import torch
 
 from pipeline.base.digest import sha256_of_file
-from pipeline.base.refusal import Refusal
 from pipeline.downloads.download import DownloadConfig, DownloadError
-from pipeline.parser_training.constituency.examples import build_vocabularies
 from pipeline.parsers import convert as convert_module
 from pipeline.parsers.chart_adapter import BeneparConstituencyParser
-from pipeline.parsers.chart_model import build_chart_parser
 from pipeline.parsers.convert import convert_checkpoint, main, take_over
 from pipeline.parsers.dependency_adapter import SuparDependencyParser
 from pipeline.parsers.parser_files import CHECKSUMS_NAME, PARSER_FILES
@@ -31,9 +33,16 @@ from pipeline.parsers.torch_checkpoint_reader import (
     open_checkpoint,
     read_torch_file,
 )
-from pipeline.trees.flat_trees import ConstituencyParse
-from tests.support.constituency_trees import TINY, tiny_model, toy_treebank
+from tests.support.constituency_trees import tiny_model, toy_treebank
 from tests.support.dependency_examples import treebank
+from tests.support.hostile_checkpoints import (
+    attribute_program,
+    legacy_file,
+    module_program,
+    tar_file,
+    tensor_program,
+    torch_zip,
+)
 from tests.support.library_parsers import benepar_file, from_supar, supar_parser
 from tests.support.tiny_transformers import tiny_bert, tiny_electra
 
@@ -156,24 +165,6 @@ def test_bytecode_of_another_python_version_does_no_harm(supar_checkpoint: Path)
     assert convert(supar_checkpoint)
 
 
-@pytest.mark.parametrize(
-    ("stage", "message"),
-    [
-        (
-            "dependencies",
-            "of benepar, which gives constituents, but one for dependencies is needed",
-        ),
-        ("constituents", "of supar, which gives dependencies, but one for constituents is needed"),
-    ],
-)
-def test_a_parser_of_the_other_kind_is_refused(
-    stage: str, message: str, supar_checkpoint: Path, benepar_checkpoint: Path
-) -> None:
-    other = {"dependencies": benepar_checkpoint, "constituents": supar_checkpoint}[stage]
-    with pytest.raises(ValueError, match=message):
-        convert(other, stage=stage)
-
-
 def test_a_benepar_file_gives_the_trees_of_its_module(benepar_checkpoint: Path) -> None:
     sentences = [sentence.tokens for sentence in toy_treebank(6, seed=1)]
     checksum = convert(benepar_checkpoint, stage="constituents")
@@ -183,44 +174,52 @@ def test_a_benepar_file_gives_the_trees_of_its_module(benepar_checkpoint: Path) 
     assert converted.parse(sentences) == expected.parse(sentences)
 
 
-def test_a_benepar_file_of_few_positions_rejects_what_is_longer(tmp_path: Path) -> None:
-    sentences = toy_treebank(20)
-    vocabularies = build_vocabularies(sentences, min_character_count=1)
-    module = build_chart_parser(replace(TINY, max_length=12), vocabularies)
-    torch.save({"config": module.config, "state_dict": module.state_dict()}, tmp_path / "few.pt")
-    convert(tmp_path / "few.pt")
-    answers = load_parser(tmp_path / "converted", "constituents").parse([["a"] * 11, ["a"] * 10])
-    assert answers[0] == Refusal("too_long", "11 tokens, limit 10")
-    assert isinstance(answers[1], ConstituencyParse)
-
-
 def test_what_is_no_checkpoint_is_named(tmp_path: Path, supar_checkpoint: Path) -> None:
-    text = tmp_path / "notes.txt"
-    text.write_text("The dog chased a cat.\n" * 50)
-    with pytest.raises(ValueError, match=r"notes\.txt: not a whole file of torch\.save"):
-        opened(text)
-    cut = tmp_path / "cut.pt"
-    cut.write_bytes(supar_checkpoint.read_bytes()[:4000])
-    with pytest.raises(ValueError, match=r"cut\.pt: not a whole file of torch\.save .* cut short"):
-        opened(cut)
+    (tmp_path / "notes.txt").write_text("The dog chased a cat.\n" * 50)
+    (tmp_path / "cut.pt").write_bytes(supar_checkpoint.read_bytes()[:4000])
+    for name in ("notes.txt", "cut.pt"):
+        with pytest.raises(ValueError, match=rf"{name}: not a whole file of torch\.save"):
+            opened(tmp_path / name)
     torch.save({"epoch": 3, "model": {}}, tmp_path / "other.pt")
     with pytest.raises(ValueError, match=r"neither a parser of supar nor one of benepar.*epoch"):
         opened(tmp_path / "other.pt")
 
 
-def test_another_class_of_supars_parsers_is_refused(supar_checkpoint: Path) -> None:
-    state = torch.load(supar_checkpoint, weights_only=False)
-    torch.save({**state, "name": "crf-dependency"}, supar_checkpoint, pickle_module=dill)
-    with pytest.raises(ValueError, match="'crf-dependency' parser: only 'biaffine-dependency'"):
-        convert(supar_checkpoint)
+def edited(checkpoint: Path, edit: Callable[[Any], object]) -> Path:
+    content = torch.load(checkpoint, weights_only=False)
+    edit(content)
+    torch.save(content, checkpoint, pickle_module=dill)
+    return checkpoint
 
 
-def test_weights_that_do_not_fit_are_refused(benepar_checkpoint: Path) -> None:
-    content = torch.load(benepar_checkpoint)
-    del content["state_dict"]["f_label.0.bias"]
-    torch.save(content, benepar_checkpoint)
-    with pytest.raises(ValueError, match=r"do not fit what is described: f_label\.0\.bias missing"):
-        convert(benepar_checkpoint)
+@pytest.mark.parametrize(
+    ("library", "edit", "message"),
+    [
+        ("supar", lambda c: c.update(name="crf-dependency"), "only 'biaffine-dependency'"),
+        ("supar", lambda c: setattr(c["args"], "feat", ["tag", "char"]), "cannot be taken over"),
+        ("supar", lambda c: c["state_dict"].pop("arc_attn.weight"), "KeyError"),
+        ("supar", lambda c: c["state_dict"].pop("arc_mlp_d.linear.bias"), "weights do not fit"),
+        ("benepar", lambda c: c["state_dict"].pop("f_label.0.bias"), r"shape: .*f_label\.0\.bias"),
+        ("benepar", lambda c: c["config"]["hparams"].update(use_encoder=False), "use_encoder"),
+        ("benepar", lambda c: c["config"]["hparams"].pop("d_kv"), "KeyError: 'd_kv'"),
+        ("benepar", lambda c: c["config"]["label_vocab"].update(X=99), "ids are not 0, 1, 2"),
+    ],
+)
+def test_a_parser_that_cannot_be_taken_over_is_refused(
+    library: str,
+    edit: Callable[[Any], object],
+    message: str,
+    supar_checkpoint: Path,
+    benepar_checkpoint: Path,
+) -> None:
+    checkpoint = edited({"supar": supar_checkpoint, "benepar": benepar_checkpoint}[library], edit)
+    other = {"supar": "constituents", "benepar": "dependencies"}[library]
+    with pytest.raises(ValueError, match=f"of {library}, which gives"):
+        convert(checkpoint, stage=other)
+    out = checkpoint.parent / "out"
+    with pytest.raises(ValueError, match=message):
+        convert_checkpoint(str(checkpoint), out, sha256=trusted(checkpoint))
+    assert not list(out.iterdir())
 
 
 def test_a_zip_is_unpacked_as_published_parsers_are(supar_checkpoint: Path, tmp_path: Path) -> None:
@@ -296,19 +295,94 @@ def test_no_network_names_the_address_and_the_remedy(
         convert_module.fetch_official(unreachable, tmp_path, "", config=impatient)
 
 
-def test_a_published_parser_of_the_wrong_kind_is_not_downloaded(
+def test_only_a_published_parser_of_the_right_kind_is_downloaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def no_download(*_: object, **__: object) -> None:
-        raise AssertionError("asked the network")
-
-    monkeypatch.setattr("pipeline.parsers.convert.fetch_official", no_download)
+    monkeypatch.setattr(convert_module, "fetch_official", None)
     with pytest.raises(ValueError, match="benepar_en3: this parser gives constituents, not depen"):
         convert_checkpoint("benepar_en3", tmp_path / "out", sha256="00", stage="dependencies")
-
-
-def test_an_unknown_name_is_answered_with_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(
-        ValueError, match=r"dep-biaffine-en: neither .* biaffine-dep-en, .*benepar_"
-    ):
+    with pytest.raises(ValueError, match=r"dep-biaffine-en: neither .* biaffine-dep-en, .*benepar"):
         convert_checkpoint("dep-biaffine-en", tmp_path / "out", sha256="00")
+
+
+ONE = {"data/0": b"\0\0\0\0"}
+
+
+def test_a_hard_link_in_a_tar_does_not_reach_its_victim(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("private")
+    victim.chmod(0o600)
+    before = victim.stat()
+    trap = tar_file(tmp_path / "trap.pt", victim)
+
+    with pytest.raises(ValueError, match=r"trap\.pt: not a whole file .* in its zip format"):
+        read_torch_file(trap)
+    after = victim.stat()
+    assert (after.st_mode, after.st_mtime) == (before.st_mode, before.st_mtime)
+
+    with pytest.raises(pickle.UnpicklingError):  # the trap is one
+        torch.load(trap, weights_only=False)
+    assert victim.stat().st_mode & 0o7777 == 0o4777
+
+
+def test_a_persistent_id_of_a_module_writes_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = module_program(tmp_path / "planted")
+    trap = legacy_file(tmp_path / "trap.pt", program)
+    in_zip = torch_zip(tmp_path / "zip.pt", program)
+
+    with pytest.raises(ValueError, match=r"trap\.pt: not a whole file .* in its zip format"):
+        read_torch_file(trap)
+    with pytest.raises(ValueError, match=r"zip\.pt: .*it sets attributes of torch\._utils\._reb"):
+        read_torch_file(in_zip)
+    assert not (tmp_path / "planted.patch").exists()
+
+    rebuild = torch._utils._rebuild_tensor_v2
+    monkeypatch.setattr(rebuild, "__name__", rebuild.__name__)  # to be as it was afterwards
+    monkeypatch.setattr(rebuild, "dump_patches", False, raising=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.load(trap, weights_only=False)  # the trap is one
+    assert (tmp_path / "planted.patch").exists()
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        (attribute_program(Path("name")), "it sets attributes of torch"),
+        (b"\x80\x02ctorch\nFloatStorage\n}X\x01\x00\x00\x00aK\x01sb.", "attributes of a storage"),
+        (b"\x80\x02(X\x06\x00\x00\x00moduleK\x01tQ.", "names something of the file that is no"),
+        (tensor_program((10**12,), 1), "a tensor of more numbers than its storage has"),
+        (tensor_program((1,), 10), "has 1 numbers instead of 10"),
+        (tensor_program((1, 1), 1)[:-3], "not a whole file"),
+        (tensor_program((1,), 1)[:-1] + b"(\x88\x89Ntb.", "it sets attributes of a tensor"),
+    ],
+)
+def test_what_a_pickle_may_not_say_is_refused(tmp_path: Path, program: bytes, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        read_torch_file(torch_zip(tmp_path / "trap.pt", program, ONE))
+
+
+def test_what_torch_saves_is_read_as_torch_reads_it(tmp_path: Path) -> None:
+    table = torch.arange(12.0).reshape(3, 4)
+    module = torch.nn.Linear(2, 2)
+    content = {
+        "view": table.t(),
+        "half": table[1:].half(),
+        "counts": torch.tensor([1, 2]),
+        "empty": torch.zeros(0, 3),
+        "scalar": torch.tensor(2.5),
+        "parameter": torch.nn.Parameter(torch.ones(2)),
+        "state": module.state_dict(),
+        "plain": OrderedDict(a=[1, (2.0, None)], b={"x"}),
+    }
+    torch.save(content, tmp_path / "file.pt")
+
+    found = read_torch_file(tmp_path / "file.pt")
+    wanted = torch.load(tmp_path / "file.pt", weights_only=False)
+    for name in ("view", "half", "counts", "empty", "scalar", "parameter"):
+        assert torch.equal(found[name], wanted[name])
+        assert found[name].dtype == wanted[name].dtype
+    assert all(torch.equal(found["state"][name], t) for name, t in wanted["state"].items())
+    assert found["plain"] == wanted["plain"]

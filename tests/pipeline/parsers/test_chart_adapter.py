@@ -1,5 +1,8 @@
+"""Constituency trees are those of benepar, whatever the batch, the tokens and the arithmetic."""
+
+from __future__ import annotations
+
 import copy
-import shutil
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,19 +12,22 @@ import nltk
 import pytest
 import torch
 
+from pipeline.base.bundled import BUNDLED_PARSERS
 from pipeline.base.refusal import Refusal
 from pipeline.parser_training.constituency.chart_scores import chart_losses
 from pipeline.parser_training.constituency.examples import ExampleSet
-from pipeline.parsers import chart_adapter as forward
-from pipeline.parsers import chart_decoding as decoding
 from pipeline.parsers import devices as device
 from pipeline.parsers.chart_adapter import BeneparConstituencyParser
 from pipeline.parsers.chart_model import (
+    BareChartNetwork,
+    ChartModelConfig,
+    ChartVocabularies,
     ConstituencyModel,
-    load_constituency_model,
+    build_chart_parser,
     save_constituency_model,
 )
 from pipeline.trees.flat_trees import ConstituencyParse, validate_constituents
+from pipeline.trees.treebanks import to_brackets
 from tests.support.constituency_trees import tiny_model, toy_treebank
 from tests.support.inverse_trees import from_brackets
 
@@ -97,15 +103,12 @@ def test_trees_are_those_of_benepar_s_sentence_parser(
 
 def test_an_answer_does_not_depend_on_its_batch(model: ConstituencyModel) -> None:
     together = _parser(model).parse(SENTENCES)
+    for sentence, answer in zip(SENTENCES, together, strict=True):
+        assert isinstance(answer, ConstituencyParse)
+        assert validate_constituents(answer, len(sentence)) is None
     assert _parser(model, batch_tokens=1).parse(SENTENCES) == together
     assert [_parser(model).parse([s])[0] for s in SENTENCES] == together
     assert _parser(model).parse(SENTENCES[::-1]) == together[::-1]
-
-
-def test_every_answer_is_a_valid_tree(model: ConstituencyModel) -> None:
-    for sentence, answer in zip(SENTENCES, _parser(model).parse(SENTENCES), strict=True):
-        assert isinstance(answer, ConstituencyParse)
-        assert validate_constituents(answer, len(sentence)) is None
 
 
 def test_a_trained_model_finds_the_trees_of_its_grammar(trained: ConstituencyModel) -> None:
@@ -130,24 +133,6 @@ def test_what_cannot_be_parsed_is_rejected_with_its_reason(trained: Constituency
     assert isinstance(answers[5], ConstituencyParse)
 
 
-@pytest.mark.slow
-def test_a_word_that_cannot_be_read_costs_its_sentence_alone(
-    trained: ConstituencyModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    expected = _parser(trained).parse(SENTENCES)
-    read = forward.word_table
-
-    def fails_on_go(words: list[str], characters: dict[str, int]) -> object:
-        if "Go" in words:
-            raise UnicodeError("no such word")
-        return read(words, characters)
-
-    monkeypatch.setattr(forward, "word_table", fails_on_go)
-    answers = _parser(trained).parse(SENTENCES)
-    assert answers[1] == Refusal("parser_error", "UnicodeError: no such word")
-    assert answers[:1] + answers[2:] == expected[:1] + expected[2:]
-
-
 def test_the_longest_sentence_and_a_giant_token_are_parsed(trained: ConstituencyModel) -> None:
     answers = _parser(trained).parse([["birds"] * 510, ["x" * 100_000], ["birds"] * 511])
     assert isinstance(answers[0], ConstituencyParse)
@@ -160,29 +145,6 @@ def test_reserved_characters_count_as_unknown_ones(trained: ConstituencyModel) -
     assert reserved == unknown
 
 
-def test_no_sentence_gives_no_answer(trained: ConstituencyModel) -> None:
-    assert _parser(trained).parse([]) == []
-
-
-@pytest.mark.slow
-def test_a_failing_sentence_costs_its_batch_nothing(
-    trained: ConstituencyModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    expected = _parser(trained).parse(SENTENCES)
-    decode = decoding.best_spans
-
-    def fails_on_two_tokens(scores: object, lengths: list[int]) -> object:
-        if 2 in lengths:
-            raise RuntimeError("no such luck")
-        return decode(scores, lengths)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(decoding, "best_spans", fails_on_two_tokens)
-    answers = _parser(trained).parse(SENTENCES)
-    assert answers[1] == Refusal("parser_error", "RuntimeError: no such luck")
-    assert answers[0] == expected[0]
-    assert answers[2:] == expected[2:]
-
-
 def test_scores_that_are_no_numbers_make_no_tree(trained: ConstituencyModel) -> None:
     module = copy.deepcopy(trained.network)
     with torch.no_grad():
@@ -192,11 +154,6 @@ def test_scores_that_are_no_numbers_make_no_tree(trained: ConstituencyModel) -> 
     answers = _parser(damaged).parse([["the", "dog"], ["dogs"]])
 
     assert [getattr(answer, "reason", None) for answer in answers] == ["parser_error"] * 2
-
-
-def test_more_tokens_than_positions_are_refused(trained: ConstituencyModel) -> None:
-    with pytest.raises(ValueError, match="max_tokens=511, but the model takes 510"):
-        _parser(trained, max_tokens=511)
 
 
 def test_fast_arithmetic_is_named_where_the_device_has_one(
@@ -211,20 +168,11 @@ def test_fast_arithmetic_is_named_where_the_device_has_one(
     assert alike >= 27, f"{alike} of 30"
 
 
-def test_fast_is_exact_where_the_device_has_nothing_faster(
-    trained: ConstituencyModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(device, "fast_dtype", lambda device: torch.float32)
-    fast = _parser(trained, precision="fast")
-    assert (fast.precision, fast.checksum) == ("float32", "")
-    assert fast.parse(SENTENCES) == _parser(trained).parse(SENTENCES)
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
         ({"precision": "half"}, "unknown precision 'half'; known: exact, fast"),
-        ({"batch_tokens": 0}, "batch_tokens must be at least 1, got 0"),
+        ({"max_tokens": 511}, "max_tokens=511, but the model takes 510"),
     ],
 )
 def test_settings_that_mean_nothing_are_refused(
@@ -243,13 +191,6 @@ def test_a_saved_parser_gives_the_same_answers(trained: ConstituencyModel, tmp_p
     assert parser.parse(toys) == _parser(trained).parse(toys)
 
 
-def test_loading_leaves_the_random_state_alone(trained: ConstituencyModel, tmp_path: Path) -> None:
-    save_constituency_model(tmp_path, trained)
-    before = torch.random.get_rng_state()
-    load_constituency_model(tmp_path)
-    assert torch.equal(torch.random.get_rng_state(), before)
-
-
 def test_a_folder_whose_files_do_not_belong_together_is_refused(
     trained: ConstituencyModel, tmp_path: Path
 ) -> None:
@@ -259,6 +200,42 @@ def test_a_folder_whose_files_do_not_belong_together_is_refused(
     description.write_text(description.read_text().replace('"d_model": 32', '"d_model": 64'))
     with pytest.raises(ValueError, match=r"parser\.json: does not describe the weights beside it"):
         BeneparConstituencyParser.load(tmp_path)
-    shutil.rmtree(tmp_path)
-    with pytest.raises(ValueError, match="no such file"):
-        BeneparConstituencyParser.load(tmp_path)
+
+
+def shapes(network: torch.nn.Module) -> dict[str, tuple[int, ...]]:
+    return {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}
+
+
+def test_a_chart_network_has_the_weights_of_benepar_s() -> None:
+    config = ChartModelConfig(d_model=24, num_layers=2, num_heads=3, d_kv=8, d_ff=10, d_char=5)
+    vocabularies = ChartVocabularies(
+        characters=tuple("\0\1\2\3\4abc"), labels=("", "NP", "S"), tags=("DT", "NN")
+    )
+    bare = BareChartNetwork(config, vocabularies)
+    library = build_chart_parser(config, vocabularies)
+    assert shapes(bare) == shapes(library)
+    assert bare.char_vocab == library.char_vocab
+    assert bare.decoder.force_root_constituent == library.decoder.force_root_constituent
+    layers = zip(bare.encoder.layers, library.encoder.layers, strict=True)
+    assert all(a.self_attn.scaling_factor == b.self_attn.scaling_factor for a, b in layers)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "tree"),
+    [
+        (
+            "The teacher opened the window .",
+            "(S (NP (DT The) (NN teacher)) (VP (VBD opened) (NP (DT the) (NN window))) (. .))",
+        ),
+        (
+            "She lives in a small house .",
+            "(S (NP (PRP She)) (VP (VBZ lives) (PP (IN in) (NP (DT a) (JJ small) (NN house)))) "
+            "(. .))",
+        ),
+    ],
+)
+def test_an_obvious_sentence_gets_its_obvious_tree(sentence: str, tree: str) -> None:
+    parser = BeneparConstituencyParser.load(BUNDLED_PARSERS["constituents"])
+    (answer,) = parser.parse([sentence.split()])
+    assert isinstance(answer, ConstituencyParse)
+    assert to_brackets(sentence.split(), answer) == tree

@@ -1,7 +1,10 @@
 """Exact trees by way of a network that is a little wrong, as in reduced precision."""
 
+from __future__ import annotations
+
 import copy
 import logging
+import math
 import random
 from collections.abc import Iterator, Sequence
 
@@ -16,16 +19,21 @@ from pipeline.parsers import dependency_adapter as supar_adapter
 from pipeline.parsers import devices as device
 from pipeline.parsers.dependency_adapter import (
     LEAST_SENTENCES,
+    MULTIPLE,
+    NEAR,
     CheckedPass,
     Margin,
     SuparDependencyParser,
     certain_trees,
+    sample_of,
 )
 from pipeline.parsers.dependency_decoding import best_heads
 from pipeline.parsers.sentence_parser import Sentence
 from pipeline.trees.flat_trees import DependencyParse
 
 BUNDLED = BUNDLED_PARSERS["dependencies"]
+
+
 WORDS = [
     "the",
     "a",
@@ -121,15 +129,6 @@ def asked(parser: SuparDependencyParser) -> int:
     return parser.checked.asked
 
 
-def test_sentences_too_short_to_learn_a_margin_from_are_parsed_exactly_at_once(
-    parser: SuparDependencyParser,
-) -> None:
-    words = [[word] for word in WORDS * 50]
-    found = parser.parse(words)
-    assert asked(parser) == 0
-    assert all(isinstance(one, DependencyParse) and one.heads == [0] for one in found)
-
-
 def test_the_longest_sentences_are_parsed_exactly_at_once(
     parser: SuparDependencyParser, exact: list[DependencyParse]
 ) -> None:
@@ -175,34 +174,6 @@ def test_a_first_way_that_fails_costs_nothing(
     assert len(caplog.records) == 1
     assert "reduced precision failed" in caplog.text
     assert "parsed in float32" in caplog.text
-
-
-def test_what_the_first_way_was_certain_of_before_it_failed_is_kept(
-    parser: SuparDependencyParser,
-    exact: list[DependencyParse],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    right = Counted.__call__
-
-    def failing(self: Counted, sentences: Sequence[Sentence]) -> list[DependencyParse | None]:
-        if SENTENCES[7] in sentences:
-            raise ValueError("not this one")
-        return right(self, sentences)
-
-    monkeypatch.setattr(Counted, "__call__", failing)
-    assert parser.parse(SENTENCES) == exact
-    assert 0 < asked(parser) < len(SENTENCES)
-
-
-def test_a_device_that_fails_ends_the_call(
-    parser: SuparDependencyParser, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise RuntimeError("CUDA error: device-side assert triggered")
-
-    monkeypatch.setattr(Counted, "learn", fail)
-    with pytest.raises(RuntimeError, match="device-side"):
-        parser.parse(SENTENCES)
 
 
 @pytest.mark.parametrize(
@@ -258,14 +229,65 @@ def test_a_tree_that_is_not_of_all_best_heads_may_be_certain() -> None:
     assert certain_trees(scores, heads, lengths, 8.1 / 2).tolist() == [False]
 
 
-def test_nothing_is_certain_by_an_infinite_margin() -> None:
-    # The second is not of all best heads.
-    scores = torch.tensor(
-        [
-            [[0.0, 0.0, 0.0], [9.0, -9.0, 0.0], [0.0, 9.0, -9.0]],
-            [[0.0, 0.0, 0.0], [5.0, -9.0, 6.0], [0.0, 9.0, -9.0]],
-        ]
-    )
-    lengths = torch.tensor([3, 3])
-    certain = certain_trees(scores, best_heads(scores, lengths), lengths, float("inf"))
-    assert certain.tolist() == [False, False]
+GAPS = torch.full((1000,), 0.5)
+
+
+def moved(by: float) -> Margin:
+    margin = Margin()
+    margin.learn(GAPS, GAPS + by)
+    return margin
+
+
+def test_without_enough_decisions_no_two_scores_are_far_enough_apart() -> None:
+    margin = Margin()
+    margin.learn(GAPS[:20], GAPS[:20] + 0.01)
+    assert (margin.width, margin.holds) == (math.inf, False)
+    margin.begin_call()
+    margin.learn(GAPS[:90], GAPS[:90] + 0.01)
+    assert margin.holds
+
+
+def test_it_is_a_multiple_of_what_differences_moved_by() -> None:
+    margin = Margin()
+    both_ways = torch.where(torch.arange(1000) % 2 == 0, 0.01, -0.01)
+    margin.learn(GAPS[:600], GAPS[:600] + both_ways[:600])
+    margin.learn(GAPS[600:], GAPS[600:] + both_ways[600:])
+    assert margin.width == pytest.approx(MULTIPLE * 0.01, rel=1e-3)
+    margin.learn(GAPS + NEAR, GAPS + NEAR + 5)  # scores far apart do not count
+    assert margin.width == pytest.approx(MULTIPLE * 0.01, rel=1e-3)
+    assert margin.holds
+
+
+def test_it_does_not_hold_for_a_call_where_one_moved_further() -> None:
+    margin = moved(0.01)
+    margin.learn(GAPS[:1], GAPS[:1] - 0.5)
+    assert not margin.holds
+    margin.begin_call()
+    margin.learn(GAPS, GAPS + 0.01)
+    assert margin.holds
+
+
+@pytest.mark.parametrize("margin", [Margin(), moved(0.01)])
+@pytest.mark.parametrize("score", [math.nan, math.inf])
+def test_what_is_no_number_is_not_trusted(
+    score: float, margin: Margin, caplog: pytest.LogCaptureFixture
+) -> None:
+    spoilt = GAPS.clone()
+    spoilt[3] = score
+    for gaps, exact_gaps in ((GAPS, spoilt), (spoilt, GAPS)):
+        margin.begin_call()
+        margin.learn(gaps, exact_gaps)
+        assert not margin.holds
+        caplog.clear()
+        margin.warn_unless_it_holds("mine")
+        assert "mine: in a sample, scores in bfloat16 are no numbers" in caplog.text
+
+
+def test_a_sample_has_middling_and_long_sentences_whatever_their_order() -> None:
+    sentences = [[f"w{number}"] * (1 + number % 100) for number in range(2000)]
+    middling, long = sample_of(sentences)
+    assert [middling, long] == sample_of(sentences[::-1])
+    assert {len(sentence) for sentence in middling} == {51}
+    assert {len(sentence) for sentence in long} == {99}
+    assert len(middling) == len(long) == 16
+    assert len(sample_of(sentences[:30])[1]) == 16

@@ -1,15 +1,20 @@
-"""Products with fixed weights: the same numbers whichever library multiplies."""
+"""Products are the same whichever library multiplies; words are read once."""
 
 from __future__ import annotations
 
 import pytest
 import torch
+from torch import Tensor
 
 from pipeline.parsers import fast_layers
-from pipeline.parsers.fast_layers import BLOCK_ROWS, FixedProduct
+from pipeline.parsers.fast_layers import BLOCK_ROWS, FixedProduct, WordCache, words_at_once
 
 WEIGHT = torch.randn(48, 40, generator=torch.Generator().manual_seed(1))
+
+
 BIAS = torch.linspace(-1, 1, 40)
+
+
 SIZES = (0, 1, BLOCK_ROWS - 1, BLOCK_ROWS, BLOCK_ROWS + 1, 3 * BLOCK_ROWS + 17)
 
 
@@ -50,30 +55,12 @@ def test_bfloat16_rounds_its_operands_alone(count: int) -> None:
     torch.testing.assert_close(products.double(), expected, atol=2e-2, rtol=1e-2)
 
 
-def test_other_types_are_multiplied_too(mkl_fast: bool) -> None:
-    rows = rows_of(2 * BLOCK_ROWS).double()
-
-    products = FixedProduct(WEIGHT.double(), BIAS.double())(rows)
-
-    torch.testing.assert_close(products, rows @ WEIGHT.double() + BIAS.double())
-
-
 def test_rows_may_be_part_of_wider_ones(mkl_fast: bool) -> None:
     wide = rows_of(2 * BLOCK_ROWS + 5).repeat(1, 2)
 
     products = FixedProduct(WEIGHT, BIAS)(wide[:, 48:])
 
     torch.testing.assert_close(products, wide[:, 48:] @ WEIGHT + BIAS, atol=1e-5, rtol=1e-5)
-
-
-def test_a_later_change_of_the_weight_changes_nothing(mkl_fast: bool) -> None:
-    weight, rows = WEIGHT.clone(), rows_of(BLOCK_ROWS)
-    product = FixedProduct(weight)
-    before = product(rows)
-
-    weight.zero_()
-
-    assert torch.equal(product(rows), before)
 
 
 @pytest.mark.parametrize("count", [2, BLOCK_ROWS + 2])
@@ -94,3 +81,60 @@ def test_what_is_no_number_is_none_afterwards(
 def test_the_processor_decides_who_multiplies(mkl_fast: bool) -> None:
     assert (FixedProduct(WEIGHT)._packed is None) is mkl_fast
     assert FixedProduct(WEIGHT.double())._packed is None
+
+
+class _Reader:
+    """Gives a word's length and its array's width, and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[set[str], int]] = []
+
+    def __call__(self, words: list[str], width: int) -> Tensor:
+        assert len(words) == words_at_once(width)
+        self.asked.append((set(words), width))
+        return torch.tensor([[float(len(word)), float(width)] for word in words])
+
+
+def _cache(reader: _Reader, capacity: int = 10) -> WordCache:
+    return WordCache(reader, table=torch.empty(capacity, 2), widths=(2, 4))
+
+
+def test_each_word_gets_its_own_vector_also_where_words_repeat() -> None:
+    vectors = _cache(_Reader()).vectors(["abc", "a", "abc", "ab"])
+    assert vectors.tolist() == [[3, 4], [1, 2], [3, 4], [2, 2]]
+
+
+def test_a_word_is_read_once() -> None:
+    reader = _Reader()
+    cache = _cache(reader)
+    cache.remember(["a", "abc"])
+    cache.vectors(["abc", "a", "b"])
+    assert reader.asked == [({"a"}, 2), ({"abc"}, 4), ({"b"}, 2)]
+
+
+def test_a_long_word_is_read_by_its_first_characters_and_kept_apart() -> None:
+    cache = _cache(_Reader())
+    assert cache.vectors(["abcdefgh", "abcdxxxx"]).tolist() == [[4, 4], [4, 4]]
+    assert len(cache) == 2
+
+
+def test_of_long_words_fewer_are_read_at_once() -> None:
+    assert words_at_once(64) < words_at_once(12)
+    reader = _Reader()
+    cache = WordCache(reader, table=torch.empty(100, 2), widths=(2, 64))
+    words = [f"{number:030d}" for number in range(words_at_once(64) + 1)]
+    assert cache.vectors(words).shape == (len(words), 2)
+    assert [len(asked) for asked, _ in reader.asked] == [words_at_once(64), 1]
+
+
+def test_a_full_cache_is_emptied_and_keeps_to_its_capacity() -> None:
+    cache = _cache(_Reader(), capacity=3)
+    cache.vectors(["a", "b"])
+    assert cache.vectors(["c", "a", "dddd"]).tolist() == [[1, 2], [1, 2], [4, 4]]
+    assert len(cache) == 3
+
+
+def test_words_are_read_ahead_as_far_as_there_is_room() -> None:
+    cache = _cache(_Reader(), capacity=3)
+    cache.remember(["a", "b", "c", "d"])
+    assert len(cache) == 3
