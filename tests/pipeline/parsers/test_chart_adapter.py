@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import benepar
@@ -66,26 +65,6 @@ def _parser(model: ConstituencyModel, **settings: Any) -> BeneparConstituencyPar
 
 def _from_nltk(tree: nltk.Tree) -> ConstituencyParse:
     return from_brackets(tree.pformat(margin=10**9))[1]
-
-
-def test_trees_are_those_of_benepar_s_chart_parser(model: ConstituencyModel) -> None:
-    sentences = SENTENCES + [sentence.tokens for sentence in toy_treebank(40, seed=5)]
-    answers = _parser(model).parse(sentences)
-    examples = [
-        SimpleNamespace(words=s, space_after=None, tree=None, pos=[(w, "UNK") for w in s].copy)
-        for s in sentences
-    ]
-    expected = model.network.parse(examples, return_compressed=True)
-    names = model.network.decoder.label_from_index
-    for answer, output in zip(answers, expected, strict=True):
-        assert isinstance(answer, ConstituencyParse)
-        spans = [
-            (start, end, names[label].replace("::", "+"))
-            for start, end, label in zip(output.starts, output.ends, output.labels, strict=True)
-            if names[label]
-        ]
-        assert list(zip(answer.starts, answer.ends, answer.labels, strict=True)) == spans
-        assert answer.tags == [model.network.tag_from_index[tag] for tag in output.tags]
 
 
 def test_trees_are_those_of_benepar_s_sentence_parser(

@@ -123,38 +123,6 @@ def test_what_a_pickle_would_run_is_not_run(tmp_path: Path) -> None:
     assert not (tmp_path / "sprung").exists()
 
 
-class Program(torch.nn.Module):
-    """What TorchScript compiles; ``torch.jit.load`` calls its ``__setstate__``."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.path, self.read = "", torch.zeros(1)
-
-    @torch.jit.export
-    def __getstate__(self) -> tuple[str, bool]:
-        return self.path, self.training
-
-    @torch.jit.export
-    def __setstate__(self, state: tuple[str, bool]) -> None:
-        self.path, self.training = state
-        self.read = torch.from_file(self.path, shared=True, size=4)  # makes the file
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return x
-
-
-def test_a_program_of_torchscript_is_refused_before_it_runs(tmp_path: Path) -> None:
-    program = Program()
-    program.path = str(tmp_path / "sprung")
-    torch.jit.save(torch.jit.script(program), tmp_path / "program.pt")
-    torch.load(tmp_path / "program.pt", weights_only=False)
-    assert (tmp_path / "sprung").exists()  # the trap is one
-    (tmp_path / "sprung").unlink()
-    with pytest.raises(ValueError, match=r"program\.pt: .*a program of TorchScript"):
-        read_torch_file(tmp_path / "program.pt")
-    assert not (tmp_path / "sprung").exists()
-
-
 def test_bytecode_of_another_python_version_does_no_harm(supar_checkpoint: Path) -> None:
     state = torch.load(supar_checkpoint, weights_only=False)
 
@@ -362,6 +330,12 @@ def test_a_persistent_id_of_a_module_writes_no_file(
 def test_what_a_pickle_may_not_say_is_refused(tmp_path: Path, program: bytes, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         read_torch_file(torch_zip(tmp_path / "trap.pt", program, ONE))
+
+
+def test_a_program_of_torchscript_is_refused_before_it_runs(tmp_path: Path) -> None:
+    program = torch_zip(tmp_path / "program.pt", tensor_program((1,), 1), {**ONE, "code/a.py": b""})
+    with pytest.raises(ValueError, match=r"program\.pt: .*a program of TorchScript"):
+        read_torch_file(program)
 
 
 def test_what_torch_saves_is_read_as_torch_reads_it(tmp_path: Path) -> None:

@@ -117,13 +117,6 @@ def test_what_is_near_a_tie_is_computed_again(
     assert any(one is not None and one != other for one, other in zip(found, right, strict=True))
 
 
-def test_few_sentences_are_parsed_exactly_at_once(
-    parser: SuparDependencyParser, exact: list[DependencyParse]
-) -> None:
-    assert parser.parse(SENTENCES[: LEAST_SENTENCES - 1]) == exact[: LEAST_SENTENCES - 1]
-    assert asked(parser) == 0
-
-
 def asked(parser: SuparDependencyParser) -> int:
     assert isinstance(parser.checked, Counted)
     return parser.checked.asked

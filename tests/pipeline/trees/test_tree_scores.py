@@ -1,11 +1,24 @@
+"""Attachment scores and bracket scores, by hand."""
+
+from __future__ import annotations
+
 import pytest
 
-from pipeline.trees.tree_scores import score_brackets
+from pipeline.trees.flat_trees import DependencyParse
+from pipeline.trees.tree_scores import (
+    BracketConvention,
+    is_punctuation,
+    score_brackets,
+    score_dependencies,
+)
+from pipeline.trees.treebanks import TreebankSentence
 from tests.support.inverse_trees import from_brackets
 
 GOLD = from_brackets(
     "(S (NP (DT The) (NN dog)) (VP (VBD saw) (NP (DT a) (NN cat)) (PRT (RP up))) (. .))"
 )[1]
+
+
 PREDICTED = from_brackets(
     "(S (NP (DT The) (NN dog)) (VP (VBD saw) (NP (DT a) (NN cat) (ADVP (RB up))) (. .)))"
 )[1]
@@ -23,9 +36,11 @@ def test_evalb_conventions_by_hand() -> None:
 
 
 def test_with_punctuation_kept_the_verb_phrase_ends_elsewhere() -> None:
-    scores = score_brackets([GOLD], [PREDICTED], keep_punctuation=True)
+    scores = score_brackets([GOLD], [PREDICTED], BracketConvention(keep_punctuation=True))
     assert scores.num_matched == 3
-    apart = score_brackets([GOLD], [PREDICTED], keep_punctuation=True, equate_advp_and_prt=False)
+    apart = score_brackets(
+        [GOLD], [PREDICTED], BracketConvention(keep_punctuation=True, equate_advp_and_prt=False)
+    )
     assert apart.num_matched == 2
 
 
@@ -54,7 +69,7 @@ def test_equal_constituents_match_at_most_as_often_as_both_trees_have_them() -> 
 def test_the_top_node_and_spans_of_punctuation_alone_do_not_count() -> None:
     tree = from_brackets("(TOP (NP (NN Help)) (PRN (. !) (. !)))")[1]
     assert score_brackets([tree], [tree]).num_gold == 1
-    assert score_brackets([tree], [tree], keep_punctuation=True).num_gold == 2
+    assert score_brackets([tree], [tree], BracketConvention(keep_punctuation=True)).num_gold == 2
 
 
 def test_pairs_must_match() -> None:
@@ -62,3 +77,48 @@ def test_pairs_must_match() -> None:
         score_brackets([GOLD], [])
     with pytest.raises(ValueError, match="sentence 0: 7 gold tokens, but 1 predicted ones"):
         score_brackets([GOLD], [from_brackets("(NP (NN a))")[1]])
+
+
+def gold(tokens: list[str], heads: list[int], deprels: list[str]) -> TreebankSentence:
+    return TreebankSentence("doc", tokens, heads, deprels)
+
+
+def test_each_convention_counts_what_it_says() -> None:
+    seen = gold(
+        ["She", "was", "seen", "there", "."],
+        [3, 3, 0, 3, 3],
+        ["nsubj:pass", "aux:pass", "root", "advmod", "punct"],
+    )
+    wrong_head = DependencyParse(
+        heads=[3, 3, 0, 2, 1], deprels=["nsubj", "aux:pass", "root", "advmod", "punct"]
+    )
+    perfect = DependencyParse([0], ["root"])
+    scores = score_dependencies([seen, gold(["Go"], [0], ["root"])], [wrong_head, perfect])
+    assert (scores.num_sentences, scores.num_tokens) == (2, 6)
+    assert scores.uas == pytest.approx(100 * 4 / 6)
+    assert scores.las == pytest.approx(100 * 3 / 6)
+    assert scores.las_universal == pytest.approx(100 * 4 / 6)
+    assert scores.uas_no_punctuation == pytest.approx(100 * 4 / 5)
+    assert scores.las_no_punctuation == pytest.approx(100 * 3 / 5)
+    assert scores.exact_match == 50.0
+
+
+def test_a_right_label_on_a_wrong_head_is_wrong() -> None:
+    scores = score_dependencies(
+        [gold(["a", "b"], [0, 1], ["root", "obj"])], [DependencyParse([0, 0], ["root", "obj"])]
+    )
+    assert (scores.uas, scores.las, scores.las_universal) == (50.0, 50.0, 50.0)
+
+
+def test_punctuation_is_by_unicode_category() -> None:
+    assert is_punctuation("...") and is_punctuation("“") and is_punctuation("—")
+    assert not is_punctuation("$") and not is_punctuation("'s") and not is_punctuation("+")
+
+
+def test_nothing_to_score_and_uneven_lists_are_refused() -> None:
+    with pytest.raises(ValueError, match="no sentence to score"):
+        score_dependencies([], [])
+    with pytest.raises(ValueError, match="sentence 0: tokens, heads and deprels differ"):
+        score_dependencies(
+            [gold(["a", "b"], [0, 1], ["root", "obj"])], [DependencyParse([0], ["r", "o"])]
+        )

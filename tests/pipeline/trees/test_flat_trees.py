@@ -1,16 +1,28 @@
+"""Trees in flat form: what makes one valid, brackets and back, binary trees and back."""
+
+from __future__ import annotations
+
 import re
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from pipeline.trees.flat_trees import ConstituencyParse, validate_constituents, validate_heads
+from pipeline.trees.flat_trees import (
+    ConstituencyParse,
+    binarize,
+    validate_constituents,
+    validate_heads,
+)
 from pipeline.trees.treebanks import to_brackets
-from tests.support.inverse_trees import from_brackets
+from tests.support.inverse_trees import from_brackets, unbinarize
 from tests.support.tree_strategies import trees
 
 TEXT = "(S (NP (DT the) (NN dog)) (VP (VBD slept)) (. .))"
+
+
 TREE = ConstituencyParse(
     starts=[0, 0, 2], ends=[4, 2, 3], labels=["S", "NP", "VP"], tags=["DT", "NN", "VBD", "."]
 )
@@ -18,14 +30,7 @@ TREE = ConstituencyParse(
 
 def test_brackets_become_spans_in_preorder_and_bare_tokens_have_none() -> None:
     assert from_brackets(TEXT) == (["the", "dog", "slept", "."], TREE)
-
-
-def test_a_unary_chain_is_one_span_outermost_label_first() -> None:
-    _, parse = from_brackets("(S (VP (VB go)))")
-    assert (parse.labels, parse.starts, parse.ends) == (["S+VP"], [0], [1])
-
-
-def test_a_lone_word_gets_a_node_above_it() -> None:
+    assert from_brackets("(S (VP (VB go)))")[1].labels == ["S+VP"]
     assert from_brackets("(UH hello)")[1].labels == ["TOP"]
 
 
@@ -48,10 +53,6 @@ def test_brackets_in_words_are_escaped_and_restored() -> None:
 def test_brackets_in_labels_leave_the_line_balanced() -> None:
     parse = ConstituencyParse([0], [1], ["S)+N P("], ["NN"])
     assert to_brackets(["a"], parse) == "(S-RRB- (N␣P-LRB- (NN a)))"
-
-
-def test_white_space_in_a_word_is_shown() -> None:
-    assert to_brackets(["a\tb"], ConstituencyParse([0], [1], ["NP"], ["NN"])) == "(NP (NN a␣b))"
 
 
 def test_depth_is_bounded_by_memory_alone() -> None:
@@ -104,3 +105,66 @@ def test_heads_that_are_no_tree_are_told_apart(heads: list[int], reason: str) ->
     found = validate_heads(heads)
     assert found is not None
     assert reason in found
+
+
+def test_inner_nodes_are_numbered_in_preorder() -> None:
+    _, parse = from_brackets(
+        "(S (NP (DT the) (NN dog)) (VP (VBD saw) (NP (DT a) (NN cat)) (ADVP (RB up))) (. .))"
+    )
+    tree = binarize(parse)
+    #   0 S = (1 S|) .    1 S| = (2 NP) (3 VP)    2 NP = the dog
+    #   3 VP = (4 VP|) up    4 VP| = saw (5 NP)    5 NP = a cat
+    assert tree.left == [1, 2, -1, 4, -3, -4]
+    assert tree.right == [-7, 3, -2, -6, 5, -5]
+    assert tree.labels == ["S", "S|", "NP", "VP", "VP|", "NP"]
+    assert tree.leaf_labels == ["", "", "", "", "", "ADVP", ""]
+
+
+@pytest.mark.parametrize(
+    ("order", "labels"),
+    [
+        (0, ["NP", "NP|", "NP|"]),
+        (1, ["NP", "NP<JJ>|", "NP<ADJP>|"]),
+        (2, ["NP", "NP<ADJP,JJ>|", "NP<DT,ADJP>|"]),
+        (9, ["NP", "NP<DT,ADJP,JJ>|", "NP<DT,ADJP>|"]),
+    ],
+)
+def test_the_order_tells_how_many_siblings_a_new_label_keeps(order: int, labels: list[str]) -> None:
+    _, parse = from_brackets("(NP (DT a) (ADJP (JJ big)) (JJ red) (NN dog))")
+    assert binarize(parse, order=order).labels == labels
+
+
+@given(trees(), st.integers(0, 3))
+@settings(max_examples=120, deadline=None)
+def test_the_inverse_is_exact_whatever_the_order(
+    tree: tuple[list[str], ConstituencyParse], order: int
+) -> None:
+    assert unbinarize(binarize(tree[1], order=order)) == tree[1]
+
+
+@given(trees())
+@settings(max_examples=80, deadline=None)
+def test_every_token_and_inner_node_but_the_root_is_a_child_exactly_once(
+    tree: tuple[list[str], ConstituencyParse],
+) -> None:
+    tokens, parse = tree
+    binary = binarize(parse)
+    children = sorted(binary.left + binary.right)
+    n = len(tokens)
+    assert len(binary.left) == len(binary.right) == n - 1
+    expected = [*range(-n, 0), *range(1, n - 1)] if n > 1 else []
+    assert children == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["(NP " + "(NN a) " * 510 + ")", "(X (NN a) " * 509 + "(X (NN a))" + ")" * 509]
+)
+def test_the_longest_sentence_flat_or_deep_needs_no_recursion(text: str) -> None:
+    _, parse = from_brackets(text)
+    assert unbinarize(binarize(parse)) == parse
+
+
+def test_labels_that_look_like_new_nodes_are_refused() -> None:
+    _, parse = from_brackets("(NP (NN a) (NN b))")
+    with pytest.raises(ValueError, match=r"label 'NP\|' ends with '\|'"):
+        binarize(replace(parse, labels=["NP|"]))
