@@ -28,21 +28,10 @@ from pipeline.parsers.dependency_model import (
 from pipeline.trees.flat_trees import DependencyParse, validate_heads
 from tests.support.dependency_examples import treebank
 from tests.support.library_parsers import from_supar, supar_parser
+from tests.support.random_dependency_parsers import SIZES, random_model
 from tests.support.repository import REPOSITORY
 
 BUNDLED = BUNDLED_PARSERS["dependencies"]
-
-
-SIZES = NetworkSizes(
-    word_embedding=12,
-    character_embedding=6,
-    character_hidden=8,
-    character_features=10,
-    lstm_hidden=16,
-    lstm_layers=2,
-    arc_mlp=14,
-    relation_mlp=9,
-)
 
 
 SENTENCES = [
@@ -55,19 +44,9 @@ SENTENCES = [
 ]
 
 
-def random_network(vocabulary: DependencyVocabulary, seed: int) -> Any:
-    """A network whose scores are far apart: supar starts its biaffine weights at zero."""
-    torch.manual_seed(seed)
-    network = build_network(SIZES, vocabulary)
-    for parameter in network.parameters():
-        torch.nn.init.normal_(parameter, std=0.5)
-    return network.eval()
-
-
 @pytest.fixture(scope="module")
 def model() -> DependencyModel:
-    vocabulary = DependencyVocabulary.build(treebank(), min_word_frequency=1)
-    return DependencyModel(random_network(vocabulary, seed=1), SIZES, vocabulary)
+    return random_model(1)
 
 
 @pytest.fixture
@@ -217,7 +196,7 @@ def test_a_description_of_other_weights_is_refused(model: DependencyModel, tmp_p
     save_dependency_model(model, tmp_path)
     (tmp_path / "checksums.json").unlink()  # a change, not damage
     description = tmp_path / "parser.json"
-    description.write_text(description.read_text().replace('"arc_mlp": 14', '"arc_mlp": 15'))
+    description.write_text(description.read_text().replace('"arc_mlp": 7', '"arc_mlp": 8'))
     with pytest.raises(ValueError, match=r"parser\.json: does not describe the weights beside it"):
         SuparDependencyParser.load(tmp_path)
 

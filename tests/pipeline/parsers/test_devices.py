@@ -12,7 +12,6 @@ from pipeline.parsers.devices import (
     resolve_device,
     warn_if_emulated,
 )
-from pipeline.parsing.parse_shard import ParseShardJob
 
 
 @pytest.fixture(params=[0, 2])
@@ -67,21 +66,6 @@ def test_a_gpu_is_given_what_its_memory_holds(
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (free_bytes, 1 << 40))
     assert automatic_batch_tokens("cuda:0") == tokens
     assert automatic_batch_tokens("cpu") == 0
-
-
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        ({"precision": "half"}, "precision must be one of exact, fast, got 'half'"),
-        ({"threads": 0}, "threads must be at least 1, got 0"),
-        ({"batch_tokens": -1}, "batch_tokens must be at least 0, got -1"),
-        ({"batch_token": 3}, r"unknown parse job fields \['batch_token'\]"),
-    ],
-)
-def test_options_out_of_range_are_errors(fields: dict[str, object], message: str) -> None:
-    job = {"stage": "dependencies", "parser": "p", "sentences": "s", "output": "o", "number": 0}
-    with pytest.raises(ValueError, match=message):
-        ParseShardJob.from_dict(job | fields)
 
 
 @pytest.mark.parametrize(

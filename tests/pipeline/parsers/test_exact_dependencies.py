@@ -14,9 +14,7 @@ import torch
 from torch import Tensor
 
 from pipeline.base.bundled import BUNDLED_PARSERS
-from pipeline.parsers import dependency_adapter as checked
-from pipeline.parsers import dependency_adapter as supar_adapter
-from pipeline.parsers import devices as device
+from pipeline.parsers import dependency_adapter, devices
 from pipeline.parsers.dependency_adapter import (
     LEAST_SENTENCES,
     MULTIPLE,
@@ -34,30 +32,14 @@ from pipeline.trees.flat_trees import DependencyParse
 BUNDLED = BUNDLED_PARSERS["dependencies"]
 
 
-WORDS = [
-    "the",
-    "a",
-    "dog",
-    "sees",
-    "old",
-    "man",
-    "with",
-    "who",
-    "runs",
-    "and",
-    ",",
-    ".",
-    "it",
-    "of",
-]
+WORDS = ["the", "a", "dog", "sees", "old", "man", "with", "who", "runs", "and", ",", ".", "it"]
+WORDS += ["of"]
 
 
-def drawn_sentences(count: int) -> list[list[str]]:
-    draw = random.Random(3)
-    return [draw.choices(WORDS, k=draw.randint(1, 24)) for _ in range(count)]
+DRAW = random.Random(3)
 
 
-SENTENCES = drawn_sentences(LEAST_SENTENCES + 100)
+SENTENCES = [DRAW.choices(WORDS, k=DRAW.randint(1, 24)) for _ in range(LEAST_SENTENCES + 100)]
 
 
 class Counted(CheckedPass):
@@ -140,7 +122,7 @@ def test_a_call_for_which_the_margin_does_not_hold_is_exact_throughout(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with monkeypatch.context() as patch, caplog.at_level(logging.WARNING):
-        patch.setattr(checked, "MULTIPLE", 1.0)
+        patch.setattr(dependency_adapter, "MULTIPLE", 1.0)
         assert parser.parse(SENTENCES) == exact
     assert asked(parser) == 0
     assert "bfloat16 moved the difference of two scores by" in caplog.text
@@ -180,8 +162,8 @@ def test_a_first_way_that_fails_costs_nothing(
 def test_it_is_done_for_exact_trees_where_the_processor_has_bfloat16(
     fast: torch.dtype, precision: str, is_checked: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(device, "fast_dtype", lambda _: fast)
-    monkeypatch.setattr(supar_adapter, "fast_dtype", lambda _: fast)
+    monkeypatch.setattr(devices, "fast_dtype", lambda _: fast)
+    monkeypatch.setattr(dependency_adapter, "fast_dtype", lambda _: fast)
     parser = SuparDependencyParser.load(BUNDLED, precision=precision)
     assert (parser.checked is not None) == is_checked
 

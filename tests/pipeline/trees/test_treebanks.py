@@ -50,10 +50,6 @@ def test_a_written_treebank_reads_back_the_same(tmp_path: Path) -> None:
     assert read_conllu(write_conllu(treebank(), tmp_path / "t.conllu")) == treebank()
 
 
-def test_a_last_sentence_without_blank_line_counts(tmp_path: Path) -> None:
-    assert len(read_conllu(written(tmp_path, ROW.format(1, "Yes", 0, "root")))) == 1
-
-
 def test_windows_line_ends_and_exotic_separators_in_tokens(tmp_path: Path) -> None:
     file = tmp_path / "trees.conllu"
     file.write_bytes(ROW.format(1, "a\u2028b", 0, "root").replace("\n", "\r\n").encode())
@@ -104,12 +100,6 @@ def test_function_tags_top_node_and_traces_are_cleaned_away(tmp_path: Path) -> N
     """
     clean = "(S (NP (NNS Birds)) (VP (VBP like) (S (VP (TO to) (VP (VB sing))))) (. .))"
     assert _read_one(tmp_path, dirty) == from_brackets(clean)
-
-
-def test_tags_and_bracket_words_are_kept(tmp_path: Path) -> None:
-    tokens, parse = _read_one(tmp_path, "(ROOT (NP (-LRB- -LRB-) (PRP$ his) (-RRB- -RRB-)))")
-    assert tokens == ["(", "his", ")"]
-    assert parse == from_brackets("(NP (-LRB- a) (PRP$ b) (-RRB- c))")[1]
 
 
 @pytest.mark.parametrize("top", ["ROOT", "TOP", "S1", "VROOT", ""])
