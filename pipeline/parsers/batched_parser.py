@@ -40,10 +40,9 @@ Parse = Callable[[Sequence[ItemT]], Iterable[ParseT]]
 
 MOST_IN_A_ROW = 20
 """After so many sentences that failed one after the other, the parser must prove itself."""
-PLAIN = ("This", "is", "a", "sentence", ".")
-"""What a parser proves itself on that has parsed nothing yet."""
-MODEST_TOKENS = 40
-"""A machine without memory for a sentence this long has none to parse with at all."""
+PLAIN = ("This", "is", "a", "sentence", ",") * 8
+"""What a parser proves itself on that has parsed nothing yet. A machine without memory for a
+sentence this long has none to parse with at all."""
 
 _MEMORY_ERRORS: tuple[type[BaseException], ...] = (MemoryError, torch.OutOfMemoryError)
 _MEMORY_WORDS = re.compile(
@@ -90,11 +89,11 @@ def parse_or_reject(
     """Returns one parse or rejection an item; a failing batch is halved down to the culprit.
 
     Reasons: ``parser_error``, and ``out_of_memory`` for a sentence that exhausts memory alone
-    while its first words can be parsed.
+    while a plain one can be parsed.
 
     Args:
         parse: gives one parse an item, in order.
-        batch: any number of sentences; a slice of a sentence must be one, too.
+        batch: any number of sentences.
         failures: of the calls before, with the same parser.
 
     Raises:
@@ -137,67 +136,39 @@ def _rejection(
     short = is_memory_error(error)
     trace = error if failures.in_a_row == 1 and not short else None
     logger.warning("a sentence of %d tokens was rejected: %s", len(item), detail, exc_info=trace)
-    if short and len(item) <= MODEST_TOKENS:
-        raise ParserFailedError(
-            f"no memory to parse a sentence of {len(item)} tokens ({detail}): {_memory_remedy()}",
-            item,
-        ) from error
     if not short and failures.in_a_row < MOST_IN_A_ROW:
         return Refusal("parser_error", detail)
     error.__traceback__ = None  # its frames hold what was computed of the sentence
     _free_memory()
-    if short:
-        _parse_modest(parse, item)
+    is_first = failures.last_parsed is None
+    sample: Any = PLAIN if short or is_first else failures.last_parsed
+    if not (short and len(item) <= len(PLAIN)) and _parses(parse, sample):
         failures.in_a_row = 0
-        return Refusal("out_of_memory", f"{len(item)} tokens; {detail}")
-    _prove(parse, item, detail, failures)
-    return Refusal("parser_error", detail)
-
-
-def _parse_modest(parse: Parse[ItemT, ParseT], item: ItemT) -> None:
-    """Parses the first words of a sentence; a failure that is not the machine's says nothing.
-
-    Raises:
-        ParserFailedError: there is no memory for them either.
-    """
-    try:
-        list(parse([item[:MODEST_TOKENS]]))  # type: ignore[list-item]
-    except Exception as error:
-        if is_memory_error(error):
-            raise ParserFailedError(
-                f"no memory to parse {MODEST_TOKENS} tokens ({error}): {_memory_remedy()}", item
-            ) from error
-        if is_machine_error(error):
-            raise
-
-
-def _prove(parse: Parse[ItemT, ParseT], item: ItemT, detail: str, failures: Failures) -> None:
-    """Has the parser parse the last sentence that it could parse, or a plain one before the first.
-
-    Raises:
-        ParserFailedError: it cannot.
-    """
-    first = failures.last_parsed is None
-    try:
-        list(parse([PLAIN if first else failures.last_parsed]))  # type: ignore[list-item]
-    except Exception:  # is told by what failed before
-        known = "also on a plain one" if first else "now it fails on one that it has parsed before"
-    else:
-        failures.in_a_row = 0
-        return
-    raise ParserFailedError(
-        f"the parser failed on {failures.in_a_row} sentences in a row, and {known}; "
-        f"the last, of {len(item)} tokens, by {detail}: check its libraries and the device; "
-        f"if it is memory: {_memory_remedy()}",
-        item,
-    )
-
-
-def _memory_remedy() -> str:
-    return (
+        if short:
+            return Refusal("out_of_memory", f"{len(item)} tokens; {detail}")
+        return Refusal("parser_error", detail)
+    remedy = (
         f"{own_memory()}, {free_memory()}; let fewer run side by side (--workers), raise the limit "
         "if there is one, or take a machine with more"
     )
+    if short:
+        reason = f"no memory to parse a sentence of {len(item)} tokens ({detail}): {remedy}"
+    else:
+        known = "also on a plain one" if is_first else "now it fails on one that it parsed before"
+        reason = (
+            f"the parser failed on {failures.in_a_row} sentences in a row, and {known}; the last, "
+            f"of {len(item)} tokens, by {detail}: check its libraries and the device; if it is "
+            f"memory: {remedy}"
+        )
+    raise ParserFailedError(reason, item) from error
+
+
+def _parses(parse: Parse[Any, Any], sentence: Any) -> bool:
+    try:
+        list(parse([sentence]))
+    except Exception:  # the first error tells what failed
+        return False
+    return True
 
 
 def _free_memory() -> None:

@@ -20,7 +20,7 @@ import pickle
 import shutil
 import zipfile
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from io import BufferedIOBase
 from pathlib import Path, PurePosixPath
@@ -240,27 +240,16 @@ def _tensor(storage: Any, offset: int, size: Any, stride: Any, *_: Any) -> Tenso
     return view.as_subclass(_SealedTensor)
 
 
-def _first(value: Any, *_: Any) -> Any:
-    return value
-
-
-def _tuple(values: Sequence[Any] = ()) -> tuple[Any, ...]:
-    return tuple(values)
-
-
-_STAND_INS = {
-    f"{module}.{name}": make
-    for module, name, make in (
-        ("collections", "OrderedDict", _Ordered),
-        ("builtins", "set", set),
-        ("__builtin__", "set", set),  # as the pickles of Python 2 and those that it can read say
-        ("builtins", "frozenset", frozenset),
-        ("__builtin__", "frozenset", frozenset),
-        ("torch", "Size", _tuple),
-        ("torch._utils", "_rebuild_tensor", _tensor),
-        ("torch._utils", "_rebuild_tensor_v2", _tensor),
-        ("torch._utils", "_rebuild_parameter", _first),
-    )
+_STAND_INS: dict[str, Callable[..., Any]] = {
+    "collections.OrderedDict": _Ordered,
+    "builtins.set": set,
+    "builtins.frozenset": frozenset,
+    "__builtin__.set": set,  # as the pickles of Python 2 and those that it can read say
+    "__builtin__.frozenset": frozenset,
+    "torch.Size": lambda sizes=(): tuple(sizes),
+    "torch._utils._rebuild_tensor": _tensor,
+    "torch._utils._rebuild_tensor_v2": _tensor,
+    "torch._utils._rebuild_parameter": lambda tensor, *_: tensor,
 }
 
 
