@@ -19,8 +19,9 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from pipeline.trees.flat_trees import CHAIN_MARK, ConstituencyParse, DependencyParse
 from pipeline.trees.treebanks import TreebankSentence
@@ -195,18 +196,19 @@ class BracketCounts:
                 f"{len(predicted.tags)} predicted ones"
             )
         deleted = () if self.convention.keep_punctuation else PUNCTUATION_TAGS
-        offsets = _kept_before(gold.tags, deleted)
-        wanted = Counter(_brackets(gold, offsets, self.convention))
-        found = Counter(_brackets(predicted, offsets, self.convention))
-        matched = (wanted & found).total()
+        # How many tokens before each place between tokens are kept.
+        offsets = list(accumulate((tag not in deleted for tag in gold.tags), initial=0))
+        of_gold = Counter(_brackets(gold, offsets, self.convention))
+        of_predicted = Counter(_brackets(predicted, offsets, self.convention))
+        matched = (of_gold & of_predicted).total()
         self.sentences += 1
-        self.gold += wanted.total()
-        self.predicted += found.total()
+        self.gold += of_gold.total()
+        self.predicted += of_predicted.total()
         self.matched += matched
-        self.exact += wanted == found
+        self.exact += of_gold == of_predicted
         self.tags += len(gold.tags)
         self.right_tags += sum(map(str.__eq__, gold.tags, predicted.tags))
-        return wanted.total() + found.total() - 2 * matched
+        return of_gold.total() + of_predicted.total() - 2 * matched
 
     def scores(self) -> BracketScores:
         """Returns the scores of the sentences so far."""
@@ -244,14 +246,6 @@ def score_brackets(
     for gold_tree, predicted_tree in zip(gold, predicted, strict=True):
         counts.add(gold_tree, predicted_tree)
     return counts.scores()
-
-
-def _kept_before(tags: Sequence[str], deleted: Iterable[str]) -> list[int]:
-    """Returns ``[n + 1]``: how many tokens before each place between tokens are kept."""
-    counts = [0]
-    for tag in tags:
-        counts.append(counts[-1] + (tag not in deleted))
-    return counts
 
 
 def _brackets(

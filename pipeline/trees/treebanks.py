@@ -377,8 +377,8 @@ def escape_word(word: str) -> str:
 
     White space inside a word, which no bracketed format can hold, is shown and not restored.
     """
-    shown = "".join(ESCAPES.get(character, character) for character in word)
-    return "".join("␣" if character.isspace() else character for character in shown)
+    escaped = "".join(ESCAPES.get(character, character) for character in word)
+    return "".join("␣" if character.isspace() else character for character in escaped)
 
 
 def unescape_word(word: str) -> str:
