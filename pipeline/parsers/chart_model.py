@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from pipeline.base.config_fields import Config, Count, Share
+from pipeline.base.settings import Count, Settings, Share
 from pipeline.parsers.parser_files import DESCRIPTION_NAME, PLAIN_CONSTITUENCY
 from pipeline.parsers.parser_folder import built_to_fit, read_parser_folder, write_parser_folder
 from pipeline.trees.flat_trees import CHAIN_MARK
@@ -48,8 +48,7 @@ START_ROW, STOP_ROW = 0, 1
 """Rows of the sentence marks in every table of words."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChartModelConfig(Config):
+class ChartModelConfig(Settings):
     """Sizes of the model, by default the bundled one's.
 
     Half of ``d_model``, ``d_kv`` and ``d_ff`` each serves content and position.
@@ -73,8 +72,7 @@ class ChartModelConfig(Config):
     """On character embeddings."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChartVocabularies(Config):
+class ChartVocabularies(Settings):
     """What the model's outputs and character embeddings stand for; an entry's place is its id."""
 
     called: ClassVar[str] = "vocabulary"
@@ -90,8 +88,7 @@ class ChartVocabularies(Config):
             raise ValueError("the characters do not begin with benepar's five reserved ones")
 
 
-@dataclass(frozen=True, slots=True)
-class _Description(Config):
+class _Description(Settings):
     called: ClassVar[str] = "parser description"
 
     model: ChartModelConfig

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from pipeline.base.config_fields import Config, Count, ShareBelow1
+from pipeline.base.settings import Count, Settings, ShareBelow1
 from pipeline.parsers.parser_files import DESCRIPTION_NAME, PLAIN_DEPENDENCY
 from pipeline.parsers.parser_folder import built_to_fit, read_parser_folder, write_parser_folder
 from pipeline.trees.treebanks import TreebankSentence
@@ -39,8 +39,7 @@ LEAK = 0.1
 """Of the rectifiers behind the projections, as supar has it."""
 
 
-@dataclass(frozen=True)
-class NetworkSizes(Config):
+class NetworkSizes(Settings):
     """Widths of the network; with the vocabularies they determine every weight's shape."""
 
     called: ClassVar[str] = "network size"
@@ -74,8 +73,7 @@ SUPAR_SIZES = {
 """Our name of a size -> supar's."""
 
 
-@dataclass(frozen=True)
-class Dropouts(Config):
+class Dropouts(Settings):
     """Probabilities with which parts of the network are switched off in training."""
 
     called: ClassVar[str] = "dropout"
@@ -90,8 +88,7 @@ class Dropouts(Config):
     mlp: ShareBelow1 = 0.33
 
 
-@dataclass(frozen=True, kw_only=True)
-class DependencyVocabulary(Config):
+class DependencyVocabulary(Settings):
     """Every known word, character and relation, by index; looking up never adds an entry."""
 
     called: ClassVar[str] = "vocabulary entry"
@@ -127,12 +124,7 @@ class DependencyVocabulary(Config):
     def extended(self, words: Sequence[str]) -> DependencyVocabulary:
         """Returns this vocabulary with the lower-cased words it lacks behind its own."""
         known = set(self.words)
-        return DependencyVocabulary(
-            words=(*self.words, *(word for word in words if word not in known)),
-            characters=self.characters,
-            relations=self.relations,
-            max_word_characters=self.max_word_characters,
-        )
+        return self.changed(words=(*self.words, *(word for word in words if word not in known)))
 
     @cached_property
     def _word_ids(self) -> dict[str, int]:
@@ -181,8 +173,7 @@ def _by_frequency(
     return sorted(kept, key=lambda entry: (-counts[entry], entry))
 
 
-@dataclass(frozen=True, slots=True)
-class _Description(Config):
+class _Description(Settings):
     called: ClassVar[str] = "parser description"
 
     sizes: NetworkSizes

@@ -20,8 +20,8 @@ from benepar.parse_chart import ChartParser
 from benepar.ptb_unescape import guess_space_after
 from torch import Tensor
 
-from pipeline.base.config_fields import Config
 from pipeline.base.refusal import Refusal
+from pipeline.base.settings import Settings
 from pipeline.parsers.batched_parser import BatchedParser
 from pipeline.parsers.chart_decoding import SpanScorer, trees_of_fenceposts
 from pipeline.parsers.chart_model import BENEPAR_SIZES, from_benepar_label
@@ -38,8 +38,7 @@ _NEVER_SPACED = frozenset({"zh"})
 _ALWAYS_SPACED = frozenset({"ar", "he"})
 
 
-@dataclass(frozen=True, slots=True)
-class TransformerChartDescription(Config):
+class TransformerChartDescription(Settings):
     """What a parser folder says of a model; an entry's place is its id."""
 
     called: ClassVar[str] = "parser description"

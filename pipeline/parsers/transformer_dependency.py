@@ -22,8 +22,8 @@ from supar.models.dep import BiaffineDependencyModel as BiaffineNetwork
 from torch import Tensor
 from transformers import AutoConfig, AutoTokenizer, PreTrainedTokenizerBase
 
-from pipeline.base.config_fields import Config
 from pipeline.base.refusal import Refusal, shortened
+from pipeline.base.settings import Settings
 from pipeline.parsers.batched_parser import BatchedParser
 from pipeline.parsers.dependency_decoding import trees_of_states
 from pipeline.parsers.dependency_model import ROOT_WORD, DependencyVocabulary
@@ -67,8 +67,7 @@ _MAX_PER_TOKEN = 20
 _SOME_WORD = "the"
 
 
-@dataclass(frozen=True, slots=True)
-class SubwordRules(Config):
+class SubwordRules(Settings):
     """How supar turns a token into subwords."""
 
     called: ClassVar[str] = "subword rule"
@@ -95,8 +94,7 @@ class TransformerDependencyModel:
     """Of the words and characters beside the subwords; None if there are none."""
 
 
-@dataclass(frozen=True, slots=True)
-class TransformerDependencyDescription(Config):
+class TransformerDependencyDescription(Settings):
     """What a parser folder says of a model."""
 
     called: ClassVar[str] = "parser description"

@@ -72,7 +72,7 @@ def test_the_order_of_relations_has_no_meaning() -> None:
     relations = [turned.vocabulary.relations[place] for place in order]
     with torch.no_grad():
         turned.network.rel_attn.weight.copy_(turned.network.rel_attn.weight[order])
-    vocabulary = replace(turned.vocabulary, relations=relations)
+    vocabulary = turned.vocabulary.changed(relations=relations)
     other = SuparDependencyParser(replace(turned, vocabulary=vocabulary), name="x")
     assert other.relations != parser.relations
 

@@ -1,5 +1,4 @@
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -111,7 +110,7 @@ def test_a_trained_parser_keeps_its_words_and_gains_those_of_the_vectors() -> No
 
     network, extended = extended_by_vectors(model, vectors, Dropouts())
 
-    assert extended.words == [*words.words, "zebra"]
+    assert extended.words == (*words.words, "zebra")
     gained = with_plain_embedding(network).word_embed.weight
     torch.testing.assert_close(gained[:-1], table)
     assert float(gained[-1, 0] - table[words.unknown_word_id, 0]) == pytest.approx(1.0, abs=0.3)
@@ -181,8 +180,8 @@ def test_a_training_with_vectors_knows_their_words(
 def test_extending_a_vocabulary_leaves_its_ids_as_they_are() -> None:
     words = vocabulary()
     extended = words.extended(["zebra", words.words[-1], "<unk>"])
-    assert extended.words == [*words.words, "zebra"]
-    assert extended == replace(words, words=extended.words)
+    assert extended.words == (*words.words, "zebra")
+    assert extended == words.changed(words=extended.words)
 
 
 def test_the_most_frequent_words_alone_may_be_read(tmp_path: Path) -> None:
