@@ -224,8 +224,8 @@ class BatchedParser(ABC, Generic[ModelT, ParseT]):
         limit = self._position_limit(model)
         if max_tokens is not None and limit is not None and max_tokens > limit:
             raise ValueError(f"max_tokens={max_tokens}, but the model takes {limit}")
-        wanted = MAX_TOKENS if max_tokens is None else max_tokens
-        self._max_tokens = wanted if limit is None else min(wanted, limit)
+        most_tokens = MAX_TOKENS if max_tokens is None else max_tokens
+        self._max_tokens = most_tokens if limit is None else min(most_tokens, limit)
         weight = next(model.network.eval().parameters())
         self._device = weight.device
         self._dtype = dtype_for(precision, weight.device, exact=weight.dtype)

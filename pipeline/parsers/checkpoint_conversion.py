@@ -117,17 +117,17 @@ def _plain_model(parser: _SuparParser) -> DependencyModel:
     vocabulary = _vocabulary(parser)
     tensors, word_embedding = _with_one_word_table(parser)
     scale = args["n_arc_mlp"] ** args["scale"]
-    given = {ours: args[theirs] for ours, theirs in SUPAR_SIZES.items()}
-    sizes = NetworkSizes(**{**given, "word_embedding": word_embedding})
+    theirs = {name: args[argument] for name, argument in SUPAR_SIZES.items()}
+    sizes = NetworkSizes(**theirs).changed(word_embedding=word_embedding)
     network = build_network(sizes, vocabulary)
     tensors["arc_attn.weight"] = tensors["arc_attn.weight"] / scale
     load_strictly(network, tensors, what="the network of supar's arguments")
     return DependencyModel(network.eval(), sizes, vocabulary)
 
 
-def _convert_with_transformer(parser: _SuparParser, folder: Path, given: str) -> str:
+def _convert_with_transformer(parser: _SuparParser, folder: Path, transformer: str) -> str:
     args, alone = parser.args, parser.args["encoder"] == "bert"
-    config, tokenizer = find_transformer(given, str(args["bert"]))
+    config, tokenizer = find_transformer(transformer, str(args["bert"]))
     field = parser.fields["words" if alone else "bert"]
     if differing := len(tokenizer.get_vocab().items() ^ dict(field.vocab).items()):
         raise ValueError(

@@ -128,7 +128,7 @@ class _StorageKind(_Sealed):
 class _SealedTensor(_Sealed, Tensor):
     """A tensor or a storage; what torch computes of it is a plain tensor."""
 
-    __torch_function__ = torch._C._disabled_torch_function_impl
+    __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]
 
 
 def read_torch_file(path: Path) -> Any:
@@ -190,15 +190,16 @@ class _Archive:
             unpickler.persistent_load = self.storage  # type: ignore[method-assign]
             return unpickler.load()
 
-    def storage(self, given: Any) -> Tensor:
+    def storage(self, persistent_id: Any) -> Tensor:
         """Returns the numbers that a persistent id names, in one dimension.
 
         Raises:
             ValueError: it names anything else, or more numbers than its record has.
         """
-        if not isinstance(given, tuple) or len(given) != 5 or given[0] != "storage":
+        named = isinstance(persistent_id, tuple) and persistent_id[:1] == ("storage",)
+        if not named or len(persistent_id) != 5:
             raise ValueError("it names something of the file that is no storage")
-        _, kind, key, _, count = given
+        _, kind, key, _, count = persistent_id
         if not isinstance(kind, _StorageKind) or not isinstance(count, int):
             raise ValueError("it names a storage of an unknown kind")
         name = f"{self._folder}/data/{key}"
@@ -295,9 +296,9 @@ def open_checkpoint(path: Path, scratch: Path) -> OpenedCheckpoint:
         return OpenedCheckpoint("supar", {"pretrained": None, **content}, "")
     if _has(content, {"config": dict, "state_dict": dict}) and "hparams" in content["config"]:
         return OpenedCheckpoint("benepar", content, "")
-    found = shortened(list(content)) if isinstance(content, dict) else type(content).__name__
+    holds = shortened(list(content)) if isinstance(content, dict) else type(content).__name__
     raise ValueError(
-        f"{path.name}: neither a parser of supar nor one of benepar, but {found}; name a file that "
+        f"{path.name}: neither a parser of supar nor one of benepar, but {holds}; name a file that "
         f"one of them saved"
     )
 

@@ -279,18 +279,17 @@ class SubwordReader:
 
     def ids(self, token: str) -> list[int]:
         """Returns at least one id, and at most as many as supar reads of a token."""
-        found = self._known.get(token)
-        if found is None:
-            rules = self._rules
-            text = " " + token if rules.space_before else token
-            pieces = self._tokenizer.tokenize(text)
-            ids = [self._vocabulary.get(piece, rules.unknown_id) for piece in pieces]
-            ids = [rules.unknown_id if i == rules.pad_id else i for i in ids]
-            found = (ids or [rules.unknown_id])[: rules.max_per_token]
-            if len(self._known) >= _CACHED_WORDS:
-                self._known.clear()
-            self._known[token] = found
-        return found
+        if token in self._known:
+            return self._known[token]
+        rules = self._rules
+        pieces = self._tokenizer.tokenize(" " + token if rules.space_before else token)
+        ids = [self._vocabulary.get(piece, rules.unknown_id) for piece in pieces]
+        ids = [rules.unknown_id if i == rules.pad_id else i for i in ids]
+        ids = (ids or [rules.unknown_id])[: rules.max_per_token]
+        if len(self._known) >= _CACHED_WORDS:
+            self._known.clear()
+        self._known[token] = ids
+        return ids
 
 
 def padded(rows: Sequence[Sequence[Sequence[int]]], pad_id: int) -> Tensor:

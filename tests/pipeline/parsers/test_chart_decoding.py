@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from pipeline.parser_training.constituency.chart_scores import encode_sentences, encode_words
 from pipeline.parsers import chart_decoding as decoding
 from pipeline.parsers.chart_adapter import (
-    MAX_WORD_CHARACTERS,
     PackedTransformer,
     WordVectors,
     equal_runs,
@@ -73,12 +72,6 @@ def test_what_was_read_before_changes_no_bit_of_a_word_s_vector(module: ChartPar
     fresh, used = WordVectors(module, capacity=500), WordVectors(module, capacity=500)
     used.remember([["dogs", "x" * n] for n in range(1, 300)])
     assert torch.equal(fresh.content(SENTENCES), used.content(SENTENCES))
-
-
-def test_a_giant_word_counts_by_its_beginning(module: ChartParser) -> None:
-    words = WordVectors(module, capacity=20)
-    giant, cut = "x" * 100_000, "x" * MAX_WORD_CHARACTERS
-    assert torch.equal(words.content([[giant]]), words.content([[cut]]))
 
 
 def test_states_and_charts_are_benepar_s(module: ChartParser) -> None:

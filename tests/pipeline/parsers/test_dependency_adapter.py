@@ -13,7 +13,6 @@ import torch
 
 from pipeline.base.bundled import BUNDLED_PARSERS
 from pipeline.base.refusal import Refusal
-from pipeline.parsers import dependency_adapter as supar_adapter
 from pipeline.parsers.dependency_adapter import SuparDependencyParser
 from pipeline.parsers.dependency_forward import encode_spellings, spelling_cache
 from pipeline.parsers.dependency_model import (
@@ -114,22 +113,6 @@ def test_any_surface_form_is_a_token(parser: SuparDependencyParser, token: str) 
     (parse,) = parser.parse([["The", token, "sleeps", "."]])
     assert isinstance(parse, DependencyParse)
     assert len(parse.heads) == 4
-
-
-def test_a_failing_sentence_does_not_cost_its_batch(
-    parser: SuparDependencyParser, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    expected = parser.parse([["She", "reads"], ["Go", "!"]])
-    real = supar_adapter.token_batch
-
-    def failing(sentences: Any, *args: Any, **kwargs: Any) -> Any:
-        if any("boom" in sentence for sentence in sentences):
-            raise IndexError("no room")
-        return real(sentences, *args, **kwargs)
-
-    monkeypatch.setattr(supar_adapter, "token_batch", failing)
-    answers = parser.parse([["She", "reads"], ["boom", "!"], ["Go", "!"]])
-    assert answers == [expected[0], Refusal("parser_error", "IndexError: no room"), expected[1]]
 
 
 @pytest.mark.parametrize("damaged", ["arc_mlp_d", "rel_mlp_d", "word_embed"])

@@ -118,23 +118,8 @@ def test_a_long_word_is_read_by_its_first_characters_and_kept_apart() -> None:
     assert len(cache) == 2
 
 
-def test_of_long_words_fewer_are_read_at_once() -> None:
-    assert words_at_once(64) < words_at_once(12)
-    reader = _Reader()
-    cache = WordCache(reader, table=torch.empty(100, 2), widths=(2, 64))
-    words = [f"{number:030d}" for number in range(words_at_once(64) + 1)]
-    assert cache.vectors(words).shape == (len(words), 2)
-    assert [len(asked) for asked, _ in reader.asked] == [words_at_once(64), 1]
-
-
 def test_a_full_cache_is_emptied_and_keeps_to_its_capacity() -> None:
     cache = _cache(_Reader(), capacity=3)
     cache.vectors(["a", "b"])
     assert cache.vectors(["c", "a", "dddd"]).tolist() == [[1, 2], [1, 2], [4, 4]]
-    assert len(cache) == 3
-
-
-def test_words_are_read_ahead_as_far_as_there_is_room() -> None:
-    cache = _cache(_Reader(), capacity=3)
-    cache.remember(["a", "b", "c", "d"])
     assert len(cache) == 3

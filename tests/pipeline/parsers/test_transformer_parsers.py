@@ -12,7 +12,6 @@ from safetensors.torch import load_file
 from transformers import AutoModel
 
 from pipeline.base.refusal import Refusal
-from pipeline.parsers import devices as device
 from pipeline.parsers.checkpoint_conversion import (
     convert_benepar_checkpoint,
     convert_supar_checkpoint,
@@ -174,19 +173,6 @@ def test_the_checksum_covers_every_file_and_none_may_be_missing(tmp_path: Path) 
     assert load_parser(folder, "constituents").name == "parser"
     with pytest.raises(ValueError, match="gives constituents, but one for dependencies is needed"):
         load_parser(folder, "dependencies")
-
-
-def test_fast_arithmetic_is_named_in_the_checksum(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(device, "fast_dtype", lambda device: torch.bfloat16)
-    checksum = convert_benepar(benepar_file(tmp_path, tiny_bert(tmp_path / "hub")), tmp_path / "p")
-    fast = load_parser(tmp_path / "p", "constituents", precision="fast", batch_tokens=30)
-    exact = load_parser(tmp_path / "p", "constituents")
-    assert (exact.checksum, fast.checksum) == (checksum, f"{checksum}-bfloat16")
-    for sentence, parse in zip(SENTENCES, fast.parse(SENTENCES), strict=True):
-        assert isinstance(parse, ConstituencyParse)
-        assert len(parse.tags) == len(sentence)
 
 
 def test_weights_keep_their_precision_where_the_configuration_has_less(tmp_path: Path) -> None:

@@ -142,20 +142,6 @@ def test_the_inverse_is_exact_whatever_the_order(
     assert unbinarize(binarize(tree[1], order=order)) == tree[1]
 
 
-@given(trees())
-@settings(max_examples=80, deadline=None)
-def test_every_token_and_inner_node_but_the_root_is_a_child_exactly_once(
-    tree: tuple[list[str], ConstituencyParse],
-) -> None:
-    tokens, parse = tree
-    binary = binarize(parse)
-    children = sorted(binary.left + binary.right)
-    n = len(tokens)
-    assert len(binary.left) == len(binary.right) == n - 1
-    expected = [*range(-n, 0), *range(1, n - 1)] if n > 1 else []
-    assert children == expected
-
-
 @pytest.mark.parametrize(
     "text", ["(NP " + "(NN a) " * 510 + ")", "(X (NN a) " * 509 + "(X (NN a))" + ")" * 509]
 )
