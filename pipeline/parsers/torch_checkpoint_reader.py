@@ -22,9 +22,8 @@ import zipfile
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from io import BufferedIOBase
 from pathlib import Path, PurePosixPath
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -173,13 +172,13 @@ class _Archive:
         if len(pickles) != 1:
             raise ValueError(f"{len(pickles)} records data.pkl instead of one")
         self._pickle, self._folder = pickles[0], str(PurePosixPath(pickles[0]).parent)
-        inside = {name.removeprefix(f"{self._folder}/") for name in self._records}
-        if "constants.pkl" in inside or any(name.startswith("code/") for name in inside):
+        names = {name.removeprefix(f"{self._folder}/") for name in self._records}
+        if "constants.pkl" in names or any(name.startswith("code/") for name in names):
             raise ValueError("a program of TorchScript, which would be run by being read")
         if sum(record.file_size for record in self._records.values()) > num_bytes:
             raise ValueError("records larger than the file")
         order = self._records.get(f"{self._folder}/byteorder")
-        if order is not None and self._bytes(order) != b"little":
+        if order is not None and archive.read(order) != b"little":
             raise ValueError("saved on a machine whose numbers begin at the other end")
         self._storages: dict[str, Tensor] = {}
 
@@ -206,22 +205,12 @@ class _Archive:
         if name not in self._records:
             raise ValueError(f"record {name!r:.80} is missing")
         if name not in self._storages:
-            raw = self._bytes(self._records[name])
+            raw = bytearray(self._archive.read(name))
             self._storages[name] = _numbers(raw, kind.dtype)
         numbers = self._storages[name]
         if numbers.dtype != kind.dtype or not 0 <= count <= len(numbers):
             raise ValueError(f"record {name!r:.80} has {len(numbers)} numbers instead of {count}")
         return numbers
-
-    def _bytes(self, record: zipfile.ZipInfo) -> bytearray:
-        raw = bytearray(record.file_size)
-        with cast(BufferedIOBase, self._archive.open(record)) as stream:
-            view, done = memoryview(raw), 0
-            while done < len(raw) and (count := stream.readinto(view[done:])):
-                done += count
-        if done < len(raw):
-            raise ValueError(f"record {record.filename!r:.80} is cut short")
-        return raw
 
 
 def _numbers(raw: bytearray, dtype: torch.dtype) -> Tensor:
