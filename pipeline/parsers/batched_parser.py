@@ -259,7 +259,12 @@ class BatchedParser(ABC, Generic[ModelT, ParseT]):
             ValueError: a file is missing, damaged, or of another kind; names the file and the
                 remedy.
         """
-        model, checksum = cls._load_model(path, expected_checksum=expected_checksum)
+        model, checksum = cls._load_model(path)
+        if expected_checksum not in {None, checksum}:
+            raise ValueError(
+                f"{path}: checksum {checksum} differs from the expected {expected_checksum}; "
+                f"restore the parser's files or correct the expected checksum"
+            )
         model.network.to(device)
         return cls(
             model,
@@ -325,7 +330,7 @@ class BatchedParser(ABC, Generic[ModelT, ParseT]):
 
     @staticmethod
     @abstractmethod
-    def _load_model(path: Path, /, *, expected_checksum: str | None = None) -> tuple[Any, str]:
+    def _load_model(path: Path, /) -> tuple[Any, str]:
         """Returns the model of a parser folder and its checksum."""
 
     @abstractmethod

@@ -177,24 +177,19 @@ def save_constituency_model(path: Path, model: ConstituencyModel, *, halved: boo
     )
 
 
-def load_constituency_model(
-    path: Path, *, expected_checksum: str | None = None, bare: bool = False
-) -> tuple[ConstituencyModel, str]:
+def load_constituency_model(path: Path, *, bare: bool = False) -> tuple[ConstituencyModel, str]:
     """Returns a model from its folder, ready for prediction, and its checksum.
 
     Leaves torch's global generator as it was.
 
     Args:
         path: the folder.
-        expected_checksum: where given, the folder must have exactly this checksum.
         bare: whether the network is for prediction alone, see `BareChartNetwork`.
 
     Raises:
         ValueError: a file is missing, damaged, or not of this kind; names the file.
     """
-    description, tensors, checksum = read_parser_folder(
-        path, PLAIN_CONSTITUENCY, expected_checksum=expected_checksum
-    )
+    description, tensors, checksum = read_parser_folder(path, PLAIN_CONSTITUENCY)
     try:
         described = _Description.from_dict(description)
         config, vocabularies = described.model, described.vocabularies

@@ -201,23 +201,18 @@ def save_dependency_model(model: DependencyModel, folder: Path, *, halved: bool 
     )
 
 
-def load_dependency_model(
-    folder: Path, *, expected_checksum: str | None = None, bare: bool = False
-) -> tuple[DependencyModel, str]:
+def load_dependency_model(folder: Path, *, bare: bool = False) -> tuple[DependencyModel, str]:
     """Returns the model of a parser folder, its weights as float32, and its checksum.
 
     Args:
         folder: one that ``save_dependency_model`` wrote.
-        expected_checksum: where given, the folder must have exactly this checksum.
         bare: whether the network is for prediction alone, see `BareDependencyNetwork`.
 
     Raises:
         ValueError: a file is missing or damaged, holds another kind of parser, or weights and
             description do not fit together; names the file and the remedy.
     """
-    config, tensors, checksum = read_parser_folder(
-        folder, PLAIN_DEPENDENCY, expected_checksum=expected_checksum
-    )
+    config, tensors, checksum = read_parser_folder(folder, PLAIN_DEPENDENCY)
     try:
         description = _Description.from_dict(config)
         sizes, vocabulary = description.sizes, description.vocabulary

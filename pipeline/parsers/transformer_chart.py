@@ -60,16 +60,9 @@ class TransformerChartModel:
     network: ChartParser
 
 
-def load_transformer_chart_model(
-    folder: Path, *, expected_checksum: str | None = None
-) -> tuple[TransformerChartModel, str]:
+def load_transformer_chart_model(folder: Path) -> tuple[TransformerChartModel, str]:
     """Returns the model of a parser folder and its checksum; see `read_transformer_parser`."""
-    return read_transformer_parser(
-        folder,
-        TRANSFORMER_CONSTITUENCY,
-        _build,
-        expected_checksum=expected_checksum,
-    )
+    return read_transformer_parser(folder, TRANSFORMER_CONSTITUENCY, _build)
 
 
 def _build(

@@ -106,16 +106,9 @@ class TransformerDependencyDescription(Settings):
     vocabulary: DependencyVocabulary | None
 
 
-def load_transformer_dependency_model(
-    folder: Path, *, expected_checksum: str | None = None
-) -> tuple[TransformerDependencyModel, str]:
+def load_transformer_dependency_model(folder: Path) -> tuple[TransformerDependencyModel, str]:
     """Returns the model of a parser folder and its checksum; see `read_transformer_parser`."""
-    return read_transformer_parser(
-        folder,
-        TRANSFORMER_DEPENDENCY,
-        _build,
-        expected_checksum=expected_checksum,
-    )
+    return read_transformer_parser(folder, TRANSFORMER_DEPENDENCY, _build)
 
 
 def _build(

@@ -106,8 +106,6 @@ def read_transformer_parser(
     folder: Path,
     kind: str,
     build: Callable[[dict[str, Any], Mapping[str, Tensor], Path], ModelT],
-    *,
-    expected_checksum: str | None,
 ) -> tuple[ModelT, str]:
     """Returns the model of a parser with a transformer inside, and its checksum.
 
@@ -118,15 +116,12 @@ def read_transformer_parser(
         build: gives, of a description, the weights that are to be given to it and the
             transformer's folder, a model whose transformer has its weights; the others may be
             random. No size of the description may be larger than those weights.
-        expected_checksum: where given, the folder must have exactly this checksum.
 
     Raises:
         ValueError: a file is missing or damaged, holds another kind of parser, or weights and
             description do not fit together; names the file and the remedy.
     """
-    config, tensors, checksum = read_parser_folder(
-        folder, kind, expected_checksum=expected_checksum
-    )
+    config, tensors, checksum = read_parser_folder(folder, kind)
     check_transformer(folder / TRANSFORMER_FOLDER)
     try:
         with torch.random.fork_rng(devices=[]):

@@ -169,6 +169,8 @@ def test_a_saved_parser_answers_the_same_up_to_half_precision(
     checksum = save_dependency_model(model, tmp_path / "tiny")
     loaded = SuparDependencyParser.load(tmp_path / "tiny", expected_checksum=checksum)
     assert (loaded.name, loaded.checksum) == ("tiny", checksum)
+    with pytest.raises(ValueError, match="differs from the expected 0123"):
+        SuparDependencyParser.load(tmp_path / "tiny", expected_checksum="0123")
     half = build_network(SIZES, model.vocabulary)
     half.load_state_dict({k: v.half().float() for k, v in model.network.state_dict().items()})
     rounded = DependencyModel(half, SIZES, model.vocabulary)

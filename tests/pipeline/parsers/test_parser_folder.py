@@ -85,11 +85,6 @@ def test_a_folder_that_is_none_is_refused(
         read_parser_folder(folder, "toy")
 
 
-def test_another_parser_than_the_expected_one_is_refused(folder: Path) -> None:
-    with pytest.raises(ValueError, match="differs from the expected 0123"):
-        read_parser_folder(folder, "toy", expected_checksum="0123")
-
-
 @pytest.mark.parametrize("name", ["dependency", "constituency", "constituency-large"])
 def test_a_bundled_parser_is_what_its_checksums_say(name: str, tmp_path: Path) -> None:
     bundled = REPOSITORY / "data" / "parsers" / name
