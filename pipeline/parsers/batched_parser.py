@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import torch
 
@@ -236,44 +236,6 @@ class BatchedParser(ABC, Generic[ModelT, ParseT]):
         self._failures = Failures()
         self._take(model)
 
-    @classmethod
-    def load(
-        cls,
-        path: Path,
-        *,
-        device: str = "cpu",
-        precision: str = "exact",
-        batch_tokens: int = 0,
-        expected_checksum: str | None = None,
-    ) -> Self:
-        """Returns the parser of a folder; executes nothing from it and asks no hub.
-
-        Args:
-            path: a folder that a training or a conversion wrote; its name becomes the parser's.
-            device: torch's name of where to parse.
-            precision: ``exact``, or ``fast`` for arithmetic that may change a few answers.
-            batch_tokens: bound of a batch's size; 0: the parser's own.
-            expected_checksum: where given, the folder must have exactly this checksum.
-
-        Raises:
-            ValueError: a file is missing, damaged, or of another kind; names the file and the
-                remedy.
-        """
-        model, checksum = cls._load_model(path)
-        if expected_checksum not in {None, checksum}:
-            raise ValueError(
-                f"{path}: checksum {checksum} differs from the expected {expected_checksum}; "
-                f"restore the parser's files or correct the expected checksum"
-            )
-        model.network.to(device)
-        return cls(
-            model,
-            name=path.resolve().name,
-            checksum=checksum,
-            precision=precision,
-            batch_tokens=batch_tokens,
-        )
-
     @torch.inference_mode()
     def parse(self, sentences: Sequence[Sentence]) -> list[ParseT | Refusal]:
         """Returns one tree or rejection per sentence, in input order; never raises for input.
@@ -330,8 +292,8 @@ class BatchedParser(ABC, Generic[ModelT, ParseT]):
 
     @staticmethod
     @abstractmethod
-    def _load_model(path: Path, /) -> tuple[Any, str]:
-        """Returns the model of a parser folder and its checksum."""
+    def load_model(path: Path, /) -> tuple[Any, str]:
+        """Returns the model of a parser folder and its checksum; executes nothing from it."""
 
     @abstractmethod
     def _take(self, model: ModelT) -> None:

@@ -85,7 +85,7 @@ class BeneparConstituencyParser(BatchedParser[ConstituencyModel, ConstituencyPar
     """Sentence marks included: enough for full speed, few enough for a core's cache."""
 
     cut_batches = staticmethod(unpadded_batches)
-    _load_model = staticmethod(partial(load_constituency_model, bare=True))
+    load_model = staticmethod(partial(load_constituency_model, bare=True))
 
     def _position_limit(self, model: ConstituencyModel) -> int:
         return model.config.max_length - _SENTENCE_MARKS

@@ -288,7 +288,7 @@ class SuparDependencyParser(BatchedParser[DependencyModel, DependencyParse]):
     """Padded size, the artificial root of each sentence included: enough for full speed, few enough
     for a core's cache."""
 
-    _load_model = staticmethod(partial(load_dependency_model, bare=True))
+    load_model = staticmethod(partial(load_dependency_model, bare=True))
 
     checked: CheckedPass | None
     """Answers what reduced precision is certain of; None: all is computed in one arithmetic."""

@@ -96,7 +96,9 @@ def load_parser(
     batch_tokens: int = 0,
     expected_checksum: str | None = None,
 ) -> SentenceParser[Parse]:
-    """Returns the parser of a folder, of whatever kind it is.
+    """Returns the parser of a folder, of whatever kind it is; its name is the folder's.
+
+    Executes nothing from the folder and asks no hub.
 
     Args:
         stage: ``dependencies`` or ``constituents``, what the parser must give.
@@ -119,12 +121,20 @@ def load_parser(
             f"{path / DESCRIPTION_NAME}: a parser of kind {shortened(kind)}, {gives}, but one for "
             f"{stage} is needed here; give one of {kinds}"
         )
-    return _adapter_of(kind).load(
-        path,
-        device=device,
+    adapter = _adapter_of(kind)
+    model, checksum = adapter.load_model(path)
+    if expected_checksum not in {None, checksum}:
+        raise ValueError(
+            f"{path}: checksum {checksum} differs from the expected {expected_checksum}; restore "
+            f"the parser's files or correct the expected checksum"
+        )
+    model.network.to(device)
+    return adapter(
+        model,
+        name=path.resolve().name,
+        checksum=checksum,
         precision=precision,
         batch_tokens=batch_tokens,
-        expected_checksum=expected_checksum,
     )
 
 

@@ -96,7 +96,7 @@ class TransformerConstituencyParser(BatchedParser[TransformerChartModel, Constit
     default_batch_tokens = 4000
     """Padded size in subwords."""
 
-    _load_model = staticmethod(load_transformer_chart_model)
+    load_model = staticmethod(load_transformer_chart_model)
 
     def _position_limit(self, model: TransformerChartModel) -> int | None:
         if model.network.encoder is None:

@@ -308,7 +308,7 @@ class TransformerDependencyParser(BatchedParser[TransformerDependencyModel, Depe
     default_batch_tokens = 4000
     """Padded size in subwords."""
 
-    _load_model = staticmethod(load_transformer_dependency_model)
+    load_model = staticmethod(load_transformer_dependency_model)
 
     def _take(self, model: TransformerDependencyModel) -> None:
         self._model, self.network = model, model.network

@@ -16,7 +16,6 @@ from pipeline.parser_training.dependency.word_embedding import (
     read_pretrained_vectors,
     with_plain_embedding,
 )
-from pipeline.parsers.dependency_adapter import SuparDependencyParser
 from pipeline.parsers.dependency_model import (
     DependencyModel,
     DependencyVocabulary,
@@ -24,6 +23,7 @@ from pipeline.parsers.dependency_model import (
     NetworkSizes,
     build_network,
 )
+from pipeline.parsers.sentence_parser import load_parser
 from tests.support.dependency_examples import treebank, write_conllu
 
 SIZES = NetworkSizes(
@@ -170,7 +170,7 @@ def test_a_training_with_vectors_knows_their_words(
     assert main(["dependency", out, "--vectors", str(folder), *arguments]) == 0
     description = json.loads((tmp_path / "out/parser.json").read_text())
     assert "zebra" in description["config"]["vocabulary"]["words"]
-    SuparDependencyParser.load(tmp_path / "out")
+    load_parser(tmp_path / "out", "dependencies")
     capsys.readouterr()
     (folder / "words.json").write_text(json.dumps(["dog"]))
     assert main(["dependency", str(tmp_path / "other"), "--vectors", str(folder), *arguments]) == 2

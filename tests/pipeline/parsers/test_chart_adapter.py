@@ -25,6 +25,7 @@ from pipeline.parsers.chart_model import (
     build_chart_parser,
     save_constituency_model,
 )
+from pipeline.parsers.sentence_parser import load_parser
 from pipeline.trees.flat_trees import ConstituencyParse, validate_constituents
 from pipeline.trees.treebanks import to_brackets
 from tests.support.constituency_trees import tiny_model, toy_treebank
@@ -157,7 +158,7 @@ def test_settings_that_mean_nothing_are_refused(
 def test_a_saved_parser_gives_the_same_answers(trained: ConstituencyModel, tmp_path: Path) -> None:
     checksum = save_constituency_model(tmp_path / "tiny", trained)
     (tmp_path / "elsewhere").symlink_to(tmp_path / "tiny")
-    parser = BeneparConstituencyParser.load(tmp_path / "elsewhere", expected_checksum=checksum)
+    parser = load_parser(tmp_path / "elsewhere", "constituents", expected_checksum=checksum)
     assert (parser.name, parser.checksum) == ("tiny", checksum)
     toys = [sentence.tokens for sentence in toy_treebank(30, seed=2)]
     assert parser.parse(toys) == _parser(trained).parse(toys)
@@ -171,7 +172,7 @@ def test_a_folder_whose_files_do_not_belong_together_is_refused(
     (tmp_path / "checksums.json").unlink()  # changed on purpose, not damaged
     description.write_text(description.read_text().replace('"d_model": 32', '"d_model": 64'))
     with pytest.raises(ValueError, match=r"parser\.json: does not describe the weights beside it"):
-        BeneparConstituencyParser.load(tmp_path)
+        load_parser(tmp_path, "constituents")
 
 
 def shapes(network: torch.nn.Module) -> dict[str, tuple[int, ...]]:
@@ -194,7 +195,7 @@ def test_a_chart_network_has_the_weights_of_benepar_s() -> None:
 
 def test_the_bundled_parser_reads_a_plain_sentence() -> None:
     words = ["She", "lives", "in", "a", "small", "house", "."]
-    (answer,) = BeneparConstituencyParser.load(BUNDLED_PARSERS["constituents"]).parse([words])
+    (answer,) = load_parser(BUNDLED_PARSERS["constituents"], "constituents").parse([words])
     assert isinstance(answer, ConstituencyParse)
     assert to_brackets(words, answer) == (
         "(S (NP (PRP She)) (VP (VBZ lives) (PP (IN in) (NP (DT a) (JJ small) (NN house)))) (. .))"

@@ -24,6 +24,7 @@ from pipeline.parsers.dependency_model import (
     build_network,
     save_dependency_model,
 )
+from pipeline.parsers.sentence_parser import load_parser
 from pipeline.trees.flat_trees import DependencyParse, validate_heads
 from tests.support.dependency_examples import treebank
 from tests.support.library_parsers import from_supar, supar_parser
@@ -167,10 +168,10 @@ def test_a_saved_parser_answers_the_same_up_to_half_precision(
     model: DependencyModel, tmp_path: Path
 ) -> None:
     checksum = save_dependency_model(model, tmp_path / "tiny")
-    loaded = SuparDependencyParser.load(tmp_path / "tiny", expected_checksum=checksum)
+    loaded = load_parser(tmp_path / "tiny", "dependencies", expected_checksum=checksum)
     assert (loaded.name, loaded.checksum) == ("tiny", checksum)
     with pytest.raises(ValueError, match="differs from the expected 0123"):
-        SuparDependencyParser.load(tmp_path / "tiny", expected_checksum="0123")
+        load_parser(tmp_path / "tiny", "dependencies", expected_checksum="0123")
     half = build_network(SIZES, model.vocabulary)
     half.load_state_dict({k: v.half().float() for k, v in model.network.state_dict().items()})
     rounded = DependencyModel(half, SIZES, model.vocabulary)
@@ -183,11 +184,11 @@ def test_a_description_of_other_weights_is_refused(model: DependencyModel, tmp_p
     description = tmp_path / "parser.json"
     description.write_text(description.read_text().replace('"arc_mlp": 7', '"arc_mlp": 8'))
     with pytest.raises(ValueError, match=r"parser\.json: does not describe the weights beside it"):
-        SuparDependencyParser.load(tmp_path)
+        load_parser(tmp_path, "dependencies")
 
 
 def test_the_bundled_parser_reads_a_plain_sentence() -> None:
-    parser = SuparDependencyParser.load(BUNDLED)
+    parser = load_parser(BUNDLED, "dependencies")
     tokens = ["The", "old", "gardener", "watered", "the", "red", "roses", "."]
     (parse,) = parser.parse([tokens])
     assert isinstance(parse, DependencyParse)
@@ -198,7 +199,7 @@ def test_the_bundled_parser_reads_a_plain_sentence() -> None:
 def test_the_bundled_parser_is_small_and_its_card_names_its_checksum() -> None:
     assert sum(path.stat().st_size for path in BUNDLED.iterdir()) <= 15_000_000
     card = (BUNDLED / "card.md").read_text(encoding="utf-8")
-    assert SuparDependencyParser.load(BUNDLED).checksum in card
+    assert load_parser(BUNDLED, "dependencies").checksum in card
     assert "CC BY-SA 4.0" in card
 
 

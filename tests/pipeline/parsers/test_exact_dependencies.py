@@ -26,7 +26,7 @@ from pipeline.parsers.dependency_adapter import (
     sample_of,
 )
 from pipeline.parsers.dependency_decoding import best_heads
-from pipeline.parsers.sentence_parser import Sentence
+from pipeline.parsers.sentence_parser import Sentence, load_parser
 from pipeline.trees.flat_trees import DependencyParse
 
 BUNDLED = BUNDLED_PARSERS["dependencies"]
@@ -56,7 +56,7 @@ class Counted(CheckedPass):
 
 @pytest.fixture(scope="module")
 def exact() -> list[DependencyParse]:
-    parser = SuparDependencyParser.load(BUNDLED)
+    parser = load_parser(BUNDLED, "dependencies")
     parser.checked = None
     return [one for one in parser.parse(SENTENCES) if isinstance(one, DependencyParse)]
 
@@ -64,7 +64,7 @@ def exact() -> list[DependencyParse]:
 @pytest.fixture
 def parser() -> Iterator[SuparDependencyParser]:
     """One whose first pass is by weights of which each is off by about a five-hundredth."""
-    parser = SuparDependencyParser.load(BUNDLED)
+    parser = load_parser(BUNDLED, "dependencies")
     network = parser.network
     noisy = copy.copy(network)
     noisy._modules = dict(network._modules)
@@ -164,7 +164,7 @@ def test_it_is_done_for_exact_trees_where_the_processor_has_bfloat16(
 ) -> None:
     monkeypatch.setattr(devices, "fast_dtype", lambda _: fast)
     monkeypatch.setattr(dependency_adapter, "fast_dtype", lambda _: fast)
-    parser = SuparDependencyParser.load(BUNDLED, precision=precision)
+    parser = load_parser(BUNDLED, "dependencies", precision=precision)
     assert (parser.checked is not None) == is_checked
 
 

@@ -18,8 +18,6 @@ from pipeline.parsers.checkpoint_conversion import (
 )
 from pipeline.parsers.sentence_parser import load_parser
 from pipeline.parsers.torch_checkpoint_reader import read_torch_file
-from pipeline.parsers.transformer_chart import TransformerConstituencyParser
-from pipeline.parsers.transformer_dependency import TransformerDependencyParser
 from pipeline.parsers.transformer_folder import find_transformer, save_transformer
 from pipeline.trees.flat_trees import ConstituencyParse, DependencyParse
 from pipeline.trees.treebanks import to_brackets
@@ -89,7 +87,7 @@ def test_a_space_stands_before_a_token_where_supar_had_put_it(tmp_path: Path) ->
     parser.transform.FORM[0].fn = lambda token: " " + token  # as supar's for GPT-2
     theirs = parser.predict([list(s) for s in SENTENCES], tree=True, proj=False, verbose=False)
     convert_supar(parser, tmp_path)
-    ours = TransformerDependencyParser.load(tmp_path / "parser").parse(SENTENCES)
+    ours = load_parser(tmp_path / "parser", "dependencies").parse(SENTENCES)
     assert [parse.heads for parse in ours] == list(theirs.arcs)
 
 
@@ -97,7 +95,7 @@ def test_any_surface_form_is_a_token_of_a_dependency_tree(tmp_path: Path) -> Non
     convert_supar(
         supar_parser(tmp_path, encoder="bert", bert=tiny_bert(tmp_path / "hub")), tmp_path
     )
-    parser = TransformerDependencyParser.load(tmp_path / "parser", precision="fast")
+    parser = load_parser(tmp_path / "parser", "dependencies", precision="fast")
     forms = ["[PAD]", "[CLS]", "\u200b", " ", "a\tb", "🦜", "x" * 5000]
     for parse in parser.parse([["The", form, "sleeps"] for form in forms]):
         assert isinstance(parse, DependencyParse)
@@ -139,7 +137,7 @@ def test_constituents_are_those_of_benepars_own_prediction(
 def test_a_sentence_with_too_many_subwords_is_rejected_alone(tmp_path: Path) -> None:
     files = tiny_bert(tmp_path / "hub", max_positions=50)
     convert_benepar(benepar_file(tmp_path, files), tmp_path / "parser")
-    parser = TransformerConstituencyParser.load(tmp_path / "parser", precision="fast")
+    parser = load_parser(tmp_path / "parser", "constituents", precision="fast")
     most = ["x" * 47, "!"]  # 48 subwords and the two marks
     answers = parser.parse([["Go", "!"], ["x" * 48, "!"], most, ["a"] * 39])
     assert isinstance(answers[0], ConstituencyParse)
@@ -151,7 +149,7 @@ def test_a_sentence_with_too_many_subwords_is_rejected_alone(tmp_path: Path) -> 
 def test_a_token_that_leaves_no_subword_is_rejected_alone(tmp_path: Path) -> None:
     checkpoint = benepar_file(tmp_path, tiny_bert(tmp_path / "hub"))
     convert_benepar(checkpoint, tmp_path / "parser")
-    parser = TransformerConstituencyParser.load(tmp_path / "parser")
+    parser = load_parser(tmp_path / "parser", "constituents")
     answers = parser.parse([["a", "\u200b"], ["Go", "!"]])
     assert isinstance(answers[0], Refusal)
     assert answers[0].reason == "no_subword"
