@@ -18,8 +18,7 @@ from models.encoding.parse_cache import ParseCache
 from models.encoding.reading_encoder import EncoderSettings, WordsEncoder
 from models.encoding.sentence_reader import ReadSentences, SentenceReader
 from models.encoding.text_encoder import TextEncoder
-from models.words.vector_files import load_word_vectors
-from models.words.word_vectors import WordVectors
+from models.words.word_vectors import WordVectors, load_word_vectors
 from pipeline.base.refusal import Refusal
 from pipeline.parsers.sentence_parser import Sentence, SentenceParser
 from pipeline.trees.flat_trees import ConstituencyParse, DependencyParse, Parse
