@@ -121,13 +121,14 @@ def load_parser(
             f"{path / DESCRIPTION_NAME}: a parser of kind {shortened(kind)}, {gives}, but one for "
             f"{stage} is needed here; give one of {kinds}"
         )
-    adapter = _adapter_of(kind)
-    model, checksum = adapter.load_model(path)
+    checksum = checksum_of_parser_folder(path)
     if expected_checksum not in {None, checksum}:
         raise ValueError(
             f"{path}: checksum {checksum} differs from the expected {expected_checksum}; restore "
             f"the parser's files or correct the expected checksum"
         )
+    adapter = _adapter_of(kind)
+    model, checksum = adapter.load_model(path)
     model.network.to(device)
     return adapter(
         model,
