@@ -202,7 +202,8 @@ class SplitSentences(CorpusParameters, ShardStage):
         for name, sources in _SOURCES_WITH.items():
             value = getattr(self, name)
             is_read = self.source in sources and (name != "sha256" or self.url)
-            if value != getattr(CorpusParameters, name)._default and not is_read:
+            usual = getattr(CorpusParameters, name).task_value("SplitSentences", name)
+            if value != usual and not is_read:
                 raise ValueError(
                     f"{name} is {told(value)!r}, and source is {self.source!r}"
                     f"{' with --paths' if self.paths else ''}: leave "
