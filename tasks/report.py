@@ -25,7 +25,7 @@ from models.report.run_report import (
 from models.report.score_text import number_of
 from models.report.table_columns import published_columns
 from pipeline.base.json_files import read_json
-from pipeline.parsers.adapters.folder_files import read_scores
+from pipeline.parsers.parser_files import read_scores
 from pipeline.shards.manifests import read_dataset_manifest
 from tasks.artefact import Artefact
 from tasks.checks import Check
