@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 
-from pipeline.parser_training.constituency.examples import build_vocabularies
+from pipeline.parser_training.constituency_training import build_vocabularies
 from pipeline.parsers.constituency.model import (
     ChartModelConfig,
     ConstituencyModel,

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from pipeline.parser_training.__main__ import main
-from pipeline.parser_training.constituency.examples import ExampleSet, build_vocabularies
-from pipeline.parser_training.dependency.loss import GoldTreebank
-from pipeline.parser_training.epochs.alterations import (
+from pipeline.parser_training.constituency_training import ExampleSet, build_vocabularies
+from pipeline.parser_training.dependency_training import GoldTreebank
+from pipeline.parser_training.train_parser import (
     constituents_without_final_mark,
     dependencies_without_final_mark,
 )

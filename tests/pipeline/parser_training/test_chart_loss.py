@@ -5,12 +5,12 @@ import nltk
 import pytest
 import torch
 
-from pipeline.parser_training.constituency.chart_scores import (
+from pipeline.parser_training.chart_loss import (
     chart_losses,
     encode_words,
     read_words,
 )
-from pipeline.parser_training.constituency.examples import ExampleSet
+from pipeline.parser_training.constituency_training import ExampleSet
 from pipeline.parsers.constituency.model import word_table
 from pipeline.trees.flat import to_brackets
 from pipeline.trees.treebanks import BracketedSentence

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from pipeline.parser_training.__main__ import main
-from pipeline.parser_training.constituency.training import (
+from pipeline.parser_training.constituency_training import (
     DEFAULT_OPTIMIZER,
     ConstituencyTraining,
     ConstituencyTrainingConfig,
 )
-from pipeline.parser_training.epochs.training import train_parser
+from pipeline.parser_training.train_parser import train_parser
 from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
 from pipeline.parsers.constituency.evaluate import main as evaluate_main
 from pipeline.parsers.constituency.model import ChartModelConfig

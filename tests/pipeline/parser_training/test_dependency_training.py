@@ -8,14 +8,14 @@ import pytest
 import torch
 
 from pipeline.parser_training.__main__ import main
-from pipeline.parser_training.dependency.training import (
+from pipeline.parser_training.dependency_training import (
     DependencyTraining,
     DependencyTrainingConfig,
 )
-from pipeline.parser_training.dependency.word_embedding import vector_files
-from pipeline.parser_training.epochs import optimizer as optimizer_module
-from pipeline.parser_training.epochs.optimizer import OptimizerConfig
-from pipeline.parser_training.epochs.training import train_parser
+from pipeline.parser_training.pretrained_words import vector_files
+from pipeline.parser_training import training_state as optimizer_module
+from pipeline.parser_training.training_state import OptimizerConfig
+from pipeline.parser_training.train_parser import train_parser
 from pipeline.parsers.dependency.evaluate import main as evaluate_main
 from pipeline.parsers.dependency.model import Dropouts, NetworkSizes
 from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser

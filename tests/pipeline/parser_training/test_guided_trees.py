@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from pipeline.parser_training.__main__ import main
-from pipeline.parser_training.recipes.guided_trees import guided_trees, heads_outside
+from pipeline.parser_training.teacher_trees import guided_trees, heads_outside
 from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
 from pipeline.parsers.constituency.model import from_benepar_label, save_constituency_model
 from pipeline.trees.flat import TOP_LABEL

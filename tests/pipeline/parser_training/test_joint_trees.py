@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from pipeline.parser_training.__main__ import main
-from pipeline.parser_training.recipes.joint_trees import joint_trees, sample_sentences
+from pipeline.parser_training.teacher_trees import joint_trees, sample_sentences
 from pipeline.parsers.dependency.model import (
     DependencyModel,
     build_network,

@@ -8,8 +8,8 @@ import torch
 from safetensors.numpy import save_file
 
 from pipeline.parser_training.__main__ import main
-from pipeline.parser_training.dependency.loss import GoldTreebank
-from pipeline.parser_training.dependency.word_embedding import (
+from pipeline.parser_training.dependency_training import GoldTreebank
+from pipeline.parser_training.pretrained_words import (
     PretrainedVectors,
     VectorWordEmbedding,
     add_pretrained_vectors,

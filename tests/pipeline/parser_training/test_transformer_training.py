@@ -12,9 +12,9 @@ import torch
 from transformers import AutoModel, GPT2Config, GPT2Model
 
 from pipeline.parser_training.__main__ import main
-from pipeline.parser_training.epochs.optimizer import OptimizerConfig
-from pipeline.parser_training.epochs.training import train_parser
-from pipeline.parser_training.recipes.transformer_training import (
+from pipeline.parser_training.training_state import OptimizerConfig
+from pipeline.parser_training.train_parser import train_parser
+from pipeline.parser_training.transformer_training import (
     ScorerDropouts,
     ScorerSizes,
     TransformerTraining,

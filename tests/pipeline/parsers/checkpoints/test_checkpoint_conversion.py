@@ -17,7 +17,7 @@ import torch
 from pipeline.base.digest import sha256_of_file
 from pipeline.base.refusal import Refusal
 from pipeline.downloads.download import DownloadConfig, DownloadError
-from pipeline.parser_training.constituency.examples import build_vocabularies
+from pipeline.parser_training.constituency_training import build_vocabularies
 from pipeline.parsers import convert as convert_module
 from pipeline.parsers.adapters.folder_files import CHECKSUMS_NAME, PARSER_FILES
 from pipeline.parsers.checkpoints.opened import OpenedCheckpoint, open_checkpoint

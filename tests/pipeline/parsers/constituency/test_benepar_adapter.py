@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from pipeline.base.refusal import Refusal
-from pipeline.parser_training.constituency.chart_scores import chart_losses
-from pipeline.parser_training.constituency.examples import ExampleSet
+from pipeline.parser_training.chart_loss import chart_losses
+from pipeline.parser_training.constituency_training import ExampleSet
 from pipeline.parsers.adapters import device
 from pipeline.parsers.constituency import decoding, forward
 from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser

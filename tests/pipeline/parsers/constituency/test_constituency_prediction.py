@@ -6,7 +6,7 @@ import pytest
 import torch
 from benepar.parse_chart import ChartParser
 
-from pipeline.parser_training.constituency.chart_scores import encode_sentences, encode_words
+from pipeline.parser_training.chart_loss import encode_sentences, encode_words
 from pipeline.parsers.constituency import decoding
 from pipeline.parsers.constituency.decoding import SpanScorer
 from pipeline.parsers.constituency.forward import (

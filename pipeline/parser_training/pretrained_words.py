@@ -18,14 +18,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from pipeline.parsers.dependency.model import (
-    DependencyModel,
-    Dropouts,
-    Network,
-    build_network,
-)
+from pipeline.parsers.dependency.model import DependencyModel, Dropouts, Network, build_network
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
-from pipeline.vectors.folder import files_of, open_folder
+from pipeline.vectors.folder import open_folder
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,11 +43,6 @@ class PretrainedVectors:
             rows.setdefault(word.lower(), row)
         rows |= {word: row for row, word in enumerate(self.words) if word in rows}
         return PretrainedVectors(list(rows), self.matrix[torch.tensor(list(rows.values()))])
-
-
-def vector_files(folder: Path) -> tuple[Path, ...]:
-    """Returns the files of a folder of word vectors that determine what is read from it."""
-    return tuple(folder / name for name in files_of(folder))
 
 
 def read_pretrained_vectors(folder: Path, max_words: int = 0) -> PretrainedVectors:
