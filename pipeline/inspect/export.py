@@ -20,8 +20,13 @@ from pipeline.inspect.check import read_refusals
 from pipeline.inspect.dataset import Selection, StageFolder
 from pipeline.inspect.row_checks import row_faults
 from pipeline.inspect.rows import NEEDED_COLUMNS, check_same_rows, constituency_of, read_rows
-from pipeline.parsing.formats import format_of, write_parses
-from pipeline.parsing.parsed_sentence import InDocument, ParsedSentence, Trees
+from pipeline.parsing.parsed_sentence import (
+    InDocument,
+    ParsedSentence,
+    Trees,
+    format_of,
+    write_parses,
+)
 from pipeline.shards.manifests import quarantine_path
 from pipeline.text.aligned import AlignedSentence
 from pipeline.text.source_text import SourceText
@@ -64,7 +69,7 @@ def export_format(out: Path) -> ExportFormat:
     Raises:
         ValueError: it stands for none; says which ends do.
     """
-    from pipeline.parsing.doc_bins import SUFFIX
+    from pipeline.inspect.spacy_files import SUFFIX
 
     if out.suffix.lower() == SUFFIX:
         return "spacy"
@@ -94,7 +99,7 @@ def export(
             more sentences than the file can hold, or a row is no tree over its sentence. The source
             is gone, has changed, or knows no places.
     """
-    from pipeline.parsing import doc_bins
+    from pipeline.inspect import spacy_files as doc_bins
 
     started = time.monotonic()
     if out.is_file():

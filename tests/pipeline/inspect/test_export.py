@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from pipeline.inspect import spacy_files as doc_bins
 from pipeline.inspect.dataset import select
 from pipeline.inspect.export import export, export_format
-from pipeline.parsing import doc_bins
 from pipeline.shards.shards import read_shard
 from pipeline.sources.files import TextFiles
 from pipeline.text.source_text import SourceText

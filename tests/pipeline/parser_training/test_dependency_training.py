@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 import torch
 
+from pipeline.parser_training import training_state as optimizer_module
 from pipeline.parser_training.__main__ import main
 from pipeline.parser_training.dependency_training import (
     DependencyTraining,
     DependencyTrainingConfig,
 )
 from pipeline.parser_training.pretrained_words import vector_files
-from pipeline.parser_training import training_state as optimizer_module
-from pipeline.parser_training.training_state import OptimizerConfig
 from pipeline.parser_training.train_parser import train_parser
+from pipeline.parser_training.training_state import OptimizerConfig
 from pipeline.parsers.dependency.evaluate import main as evaluate_main
 from pipeline.parsers.dependency.model import Dropouts, NetworkSizes
 from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser

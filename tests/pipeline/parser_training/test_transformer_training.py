@@ -12,8 +12,8 @@ import torch
 from transformers import AutoModel, GPT2Config, GPT2Model
 
 from pipeline.parser_training.__main__ import main
-from pipeline.parser_training.training_state import OptimizerConfig
 from pipeline.parser_training.train_parser import train_parser
+from pipeline.parser_training.training_state import OptimizerConfig
 from pipeline.parser_training.transformer_training import (
     ScorerDropouts,
     ScorerSizes,

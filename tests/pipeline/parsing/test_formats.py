@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.base.refusal import Refusal
-from pipeline.parsing.formats import write_parses
-from pipeline.parsing.parse_lines import parse_lines
-from pipeline.parsing.parsed_sentence import ParsedSentence, Trees
+from pipeline.parsing.parse_text import parse_lines
+from pipeline.parsing.parsed_sentence import ParsedSentence, Trees, write_parses
 from pipeline.text.aligned import whole_texts
 from pipeline.text.tokenization import EnglishTokenizer
 from pipeline.trees.parses import ConstituencyParse, DependencyParse
