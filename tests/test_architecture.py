@@ -26,7 +26,7 @@ HOMES = {
     "rich": ("tasks/display.py",),
     "spacy": (
         *("pipeline/text/tokenization.py", "pipeline/parsing/", "treeviews/spacy_component.py"),
-        "pipeline/inspect/page.py",
+        "pipeline/inspect/show.py",
     ),
     "supar": ("pipeline/parsers/",),
     "benepar": (
@@ -42,7 +42,7 @@ HOMES = {
     ),
     "zstandard": ("pipeline/sources/file_list.py",),
     "py3langid": ("pipeline/cleaning/language.py",),
-    "duckdb": ("pipeline/inspect/query.py",),
+    "duckdb": ("pipeline/inspect/aligned_rows.py",),
     "tqdm": ("models/",),
     "triton": ("models/encoders/kernels/fused",),
     "ray": ("tasks/ray_engine.py",),

@@ -254,6 +254,6 @@ def read_shards(folder: str | Path, columns: Sequence[str] | None = None) -> Ite
     """
     from pathlib import Path as Place
 
-    from pipeline.inspect.rows import read_tables
+    from pipeline.inspect.aligned_rows import read_tables
 
     return read_tables(Place(folder), columns)

@@ -13,8 +13,13 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from pipeline.base.foreign_text import printable
+from pipeline.inspect.aligned_rows import (
+    ROWS_AT_ONCE,
+    aligned_table,
+    check_same_rows,
+    constituency_of,
+)
 from pipeline.inspect.dataset import Selection, StageFolder
-from pipeline.inspect.rows import ROWS_AT_ONCE, aligned_table, check_same_rows, constituency_of
 from pipeline.shards.schema import COLUMNS
 from pipeline.trees.parses import DependencyParse
 from pipeline.trees.tree_scores import AttachmentCounts, BracketCounts

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.inspect import spacy_files as doc_bins
+from pipeline.inspect import export as doc_bins
 from pipeline.inspect.dataset import select
 from pipeline.inspect.export import export, export_format
 from pipeline.shards.shards import read_shard

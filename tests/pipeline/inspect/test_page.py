@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.inspect.page import arcs, phrases
-from pipeline.inspect.rows import constituency_of
+from pipeline.inspect.aligned_rows import constituency_of
+from pipeline.inspect.show import arcs, phrases
 from pipeline.trees.parses import ConstituencyParse
 from tests.support.command import subcommand
 from tests.support.looked_at_corpus import BRACKETS, constituent_row, write_looked_at

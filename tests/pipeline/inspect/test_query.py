@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from pipeline.inspect.aligned_rows import ask
 from pipeline.inspect.dataset import select
-from pipeline.inspect.query import ask
 from pipeline.shards.schema import Vectors
 from pipeline.shards.shards import ShardWriter
 from tests.support.command import subcommand
