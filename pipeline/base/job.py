@@ -27,13 +27,13 @@ from pathlib import Path
 from typing import IO, Any, ClassVar, TypeVar
 
 from pipeline.base.atomic_files import held_locks, write_json_atomically
-from pipeline.base.config_fields import Config
 from pipeline.base.foreign_text import printable, told
 from pipeline.base.machine import free_memory
 from pipeline.base.mistakes import MISTAKE, code_of
+from pipeline.base.settings import Settings
 from pipeline.base.watched import watched
 
-J = TypeVar("J", bound=Config)
+J = TypeVar("J", bound=Settings)
 
 Progress = Callable[[float, str], None]
 """Takes the fraction done (0 to 1) and a sentence for a person."""
@@ -127,7 +127,7 @@ def run_from_command_line(
 def run_job_from_command_line(
     kind: type[J], execute: Callable[[J, Progress], None], *, part: str = ""
 ) -> int:
-    """Does the same for jobs that are a configuration of their own, see `Config.from_dict`.
+    """Does the same for jobs that are a configuration of their own, see `Settings.from_dict`.
 
     What is wrong with the job's file is told like whatever else ends a job.
     """

@@ -13,13 +13,16 @@ import json
 import logging
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from copy import copy
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NoReturn
+from typing import Any, ClassVar, Literal, NoReturn, get_origin
+
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
 
 from pipeline.base.bundled import parser_folder
-from pipeline.base.config_fields import Config, Count
+from pipeline.base.settings import Count, Settings
 from pipeline.base.foreign_text import guard_logs, told
 from pipeline.base.job import Progress, run_from_command_line
 from pipeline.base.mistakes import did_you_mean
@@ -44,27 +47,9 @@ _OPTION_OF_FIELD = {
     "word_vectors": "vectors",
 }
 """Fields whose option has another name."""
-_HELP = {
-    "train": "treebank files: CoNLL-U, or bracketed trees for a constituency parser",
-    "dev": "treebank files, whose score chooses the epoch",
-    "exclude": "leave out documents whose id begins so",
-    "initial": "a parser to go on from, by its folder or the name of one that ships; its "
-    "vocabularies and sizes are kept, so --min-word-frequency and --min-character-count have no "
-    "effect",
-    "vectors": "folder of word vectors that are added to the learned ones",
-    "transformer": "folder of a transformer, as transformers' save_pretrained writes it",
-    "train-documents": "a CoNLL-U file for each --train file, which tells its documents",
-    "dev-documents": "the same for --dev",
-    "precision": "of matrix products: bfloat16 or float32",
-    "parsers": "parsers' folders, or names of those that ship",
-    "sentences": "folder of sentence shards",
-    "without": "CoNLL-U files, whose sentences are not to be taken",
-    "dependencies": "CoNLL-U files",
-}
 
 
-@dataclass(frozen=True, slots=True)
-class ParserTrainingJob(Config):
+class ParserTrainingJob(Settings):
     """Which kind of parser to train, into which folder, and how."""
 
     called: ClassVar[str] = "parser training job field"
@@ -147,8 +132,8 @@ def settings_of(kind: str, options: Mapping[str, Any]) -> Any:
         ValueError: an unknown option or a value that is not possible.
     """
     settings, known = _settings_class(kind), _options_of(kind)
-    defaults, values = _defaults(settings), dict[str, Any]()
     given = {name.replace("_", "-"): value for name, value in options.items()}
+    values: dict[str, Any] = {}
     if given.get("initial"):
         given["initial"] = parser_folder(given["initial"])
         values[settings.sizes_name] = settings.sizes_of(given["initial"])
@@ -159,35 +144,30 @@ def settings_of(kind: str, options: Mapping[str, Any]) -> Any:
                 f"`python -m pipeline.parser_training {kind} --help` lists the options"
             )
         field, inner, _ = known[name]
-        part = values.get(field, defaults[field])
-        values[field] = part.changed({inner: value}) if inner else value
+        part = values.get(field, settings.model_fields[field].default)
+        values[field] = part.changed(**{inner: value}) if inner else value
     return settings.from_dict(values)
 
 
-def _settings_class(kind: str) -> Any:
+def _settings_class(kind: str) -> type[Settings]:
     module, _, name = SETTINGS[kind].partition(".")
-    return getattr(import_module(f"pipeline.parser_training.{module}"), name)
+    settings: type[Settings] = getattr(import_module(f"pipeline.parser_training.{module}"), name)
+    return settings
 
 
-def _defaults(settings: Any) -> dict[str, Any]:
-    """Returns the default of each field; `MISSING` where it must be given."""
-    return {
-        field.name: field.default if field.default_factory is MISSING else field.default_factory()
-        for field in fields(settings)
-    }
-
-
-def _options_of(kind: str) -> dict[str, tuple[str, str, Any]]:
-    """Returns option -> field, the field inside that one if any, and the default."""
-    options: dict[str, tuple[str, str, Any]] = {}
-    for field, default in _defaults(_settings_class(kind)).items():
-        if not isinstance(default, Config):
-            options[_OPTION_OF_FIELD.get(field, field).replace("_", "-")] = field, "", default
+def _options_of(kind: str) -> dict[str, tuple[str, str, FieldInfo]]:
+    """Returns option -> field of the settings, the field inside that one if any, and its facts."""
+    options: dict[str, tuple[str, str, FieldInfo]] = {}
+    for field, facts in _settings_class(kind).model_fields.items():
+        if not isinstance(facts.default, Settings):
+            options[_OPTION_OF_FIELD.get(field, field).replace("_", "-")] = field, "", facts
             continue
-        for inner, value in default.to_dict().items():
+        for inner, value in facts.default.values().items():
             name = f"{inner}_dropout" if field == "dropouts" else inner
-            if not isinstance(value, list):
-                options[name.replace("_", "-")] = field, inner, value
+            if not isinstance(value, tuple):
+                of_inner = copy(type(facts.default).model_fields[inner])
+                of_inner.default = value
+                options[name.replace("_", "-")] = field, inner, of_inner
     return options
 
 
@@ -215,16 +195,15 @@ def _argument_parser(kind: str) -> argparse.ArgumentParser:
     )
     parser.add_argument("out", type=Path, help="folder of the parser, or file of the trees")
     parser.add_argument("--threads", type=int, default=1, help="CPU threads, by default 1")
-    for name, (_, _, default) in _options_of(kind).items():
-        is_number = isinstance(default, int | float)
-        is_several = default == () or (default is MISSING and name != "sentences")
-        shown = "" if default in (MISSING, None, ()) else f"default {default}"
+    for name, (_, _, facts) in _options_of(kind).items():
+        default = "" if facts.default in (PydanticUndefined, None, ()) else facts.default
+        about = " ".join((facts.description or "").split())
         parser.add_argument(
             *dict.fromkeys((f"--{name}", f"--{name.replace('-', '_')}")),
-            type=type(default) if is_number else str,
-            nargs="*" if is_several else None,
-            required=default is MISSING,
-            help="; ".join(filter(None, (_HELP.get(name), shown))),
+            type=type(default) if isinstance(default, int | float) else str,
+            nargs="*" if get_origin(facts.annotation) is tuple else None,
+            required=facts.is_required(),
+            help=f"{about} default {default}" if default != "" else about,
         )
     return parser
 

@@ -21,7 +21,7 @@ import torch
 from numpy.typing import DTypeLike
 from torch import Tensor
 
-from pipeline.base.config_fields import Count
+from pipeline.base.settings import Count
 from pipeline.parser_training.chart_loss import (
     IGNORED_TAG,
     ChartBatch,
@@ -75,7 +75,6 @@ DEFAULT_OPTIMIZER = OptimizerConfig(
 """Of the bundled parser."""
 
 
-@dataclass(frozen=True)
 class ConstituencyTrainingConfig(ParserTrainingConfig):
     """What determines a trained constituency parser; the best epoch has the best bracket F1."""
 
@@ -84,7 +83,8 @@ class ConstituencyTrainingConfig(ParserTrainingConfig):
     train_documents: tuple[Path, ...] = ()
     """A CoNLL-U file for each train file, which tells its sentences' documents; or none at all."""
     dev_documents: tuple[Path, ...] = ()
-    model: ChartModelConfig = field(default_factory=ChartModelConfig)
+    """The same for the dev files."""
+    model: ChartModelConfig = ChartModelConfig()
     optimizer: OptimizerConfig = DEFAULT_OPTIMIZER
     min_character_count: Count = 3
     """Rarer characters count as unknown. Without effect on an initial parser, whose are kept."""
@@ -193,7 +193,7 @@ def _start_model(
 
 
 def _with_dropouts_of(training: ChartModelConfig, sizes: ChartModelConfig) -> ChartModelConfig:
-    return replace(sizes, dropout=training.dropout, char_dropout=training.char_dropout)
+    return sizes.changed(dropout=training.dropout, char_dropout=training.char_dropout)
 
 
 @dataclass(frozen=True, slots=True)

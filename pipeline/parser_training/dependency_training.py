@@ -22,7 +22,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
-from pipeline.base.config_fields import Count, Natural
+from pipeline.base.settings import Count, Natural
 from pipeline.parser_training.pretrained_words import (
     PretrainedVectors,
     add_pretrained_vectors,
@@ -177,7 +177,6 @@ def loss_of_states(network: Network, states_BTD: Tensor, trees: GoldTrees) -> Te
     return arc_loss + F.cross_entropy(relations, trees.relations[real_BT])
 
 
-@dataclass(frozen=True)
 class DependencyTrainingConfig(ParserTrainingConfig):
     """What determines a trained dependency parser; the best epoch has the best LAS."""
 
@@ -185,8 +184,8 @@ class DependencyTrainingConfig(ParserTrainingConfig):
     """Folder of pretrained vectors that are added to the learned ones, or none."""
     num_word_vectors: Natural = 0
     """How many of them, most frequent words first; 0 for all. A parser's file holds each."""
-    sizes: NetworkSizes = field(default_factory=NetworkSizes)
-    dropouts: Dropouts = field(default_factory=Dropouts)
+    sizes: NetworkSizes = NetworkSizes()
+    dropouts: Dropouts = Dropouts()
     min_word_frequency: Count = 2
     """Rarer words share the unknown word's vector; their spelling is still read. Without effect on
     an initial parser, whose words are kept."""

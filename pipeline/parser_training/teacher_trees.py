@@ -24,11 +24,12 @@ from typing import Annotated, Any, ClassVar, TypeVar
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from pydantic import ConfigDict
 from torch import Tensor
 
 from pipeline.base.atomic_files import write_text_atomically
 from pipeline.base.bundled import parser_folder
-from pipeline.base.config_fields import Config, Count, Natural, at_least
+from pipeline.base.settings import Settings, Count, Natural, at_least
 from pipeline.parser_training.chart_loss import (
     SpanIndex,
     all_spans,
@@ -60,6 +61,7 @@ from pipeline.trees.treebanks import TreebankSentence, read_treebank
 Teacher = Any
 """A dependency parser whose scores can be read: an adapter with ``network``, ``relations`` and
 ``states``."""
+DEFAULT_PENALTY = 1.5
 _JOINT_TOKENS, _GUIDED_TOKENS = 3000, 600
 """Of a batch, padding included."""
 _LENGTHS = range(4, 61)
@@ -68,13 +70,14 @@ SentenceT = TypeVar("SentenceT")
 ParseT = TypeVar("ParseT")
 
 
-@dataclass(frozen=True)
-class JointTrees(Config):
+class JointTrees(Settings):
     """What determines a file of joint trees."""
 
+    model_config = ConfigDict(use_attribute_docstrings=True)
     called: ClassVar[str] = "joint tree setting"
 
     parsers: tuple[Path, ...]
+    """Folders of parsers, or names of those that ship."""
     sentences: Path
     """Folder of sentence shards, of which some sentences are drawn."""
     num_sentences: Count = 40_000
@@ -103,18 +106,19 @@ class JointTrees(Config):
         return f"{len(sentences)} trees"
 
 
-@dataclass(frozen=True)
-class GuidedTrees(Config):
+class GuidedTrees(Settings):
     """What determines a file of guided trees."""
 
+    model_config = ConfigDict(use_attribute_docstrings=True)
     called: ClassVar[str] = "guided tree setting"
 
     parsers: tuple[Path, ...]
+    """Folders of parsers, or names of those that ship."""
     dependencies: tuple[Path, ...]
     """CoNLL-U files."""
     exclude: tuple[str, ...] = ()
     """Documents left out, by the beginning of their id."""
-    penalty: Annotated[float, at_least(0)] = 1.5
+    penalty: Annotated[float, at_least(0)] = DEFAULT_PENALTY
     """Of the score of a span, for each head outside beyond the first."""
 
     def run(self, out: Path, on_progress: object = None) -> str:
@@ -264,7 +268,7 @@ def guided_trees(
     models: Sequence[ConstituencyModel],
     sentences: Sequence[TreebankSentence],
     *,
-    penalty: float = GuidedTrees.penalty,
+    penalty: float = DEFAULT_PENALTY,
 ) -> list[ConstituencyParse]:
     """Returns trees that agree with the sentences' dependencies as far as the parsers let them.
 

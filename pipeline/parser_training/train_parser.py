@@ -18,9 +18,10 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 import torch
 from numpy.typing import DTypeLike
+from pydantic import ConfigDict
 from torch import Tensor, nn
 
-from pipeline.base.config_fields import Config, Count, Natural, Share
+from pipeline.base.settings import Settings, Count, Natural, Share
 from pipeline.base.digest import digest_of, sha256_of_file
 from pipeline.parser_training.training_state import (
     OptimizerConfig,
@@ -39,10 +40,10 @@ MOST_NAMES = 5
 FINAL_MARKS = frozenset(".!?;:")
 
 
-@dataclass(frozen=True)
-class ParserTrainingConfig(Config):
+class ParserTrainingConfig(Settings):
     """What determines a trained parser of either kind, beside the content of its files."""
 
+    model_config = ConfigDict(use_attribute_docstrings=True)
     called: ClassVar[str] = "parser training setting"
     sizes_name: ClassVar[str] = "sizes"
     """Of the field that has the network's sizes."""
@@ -53,13 +54,15 @@ class ParserTrainingConfig(Config):
     """Fields of either kind that say where files lie, which does not matter."""
 
     train_files: tuple[Path, ...]
+    """CoNLL-U, or bracketed trees for a constituency parser."""
     dev_files: tuple[Path, ...]
     """The epoch with the best score on these together is kept."""
     exclude_document_prefixes: tuple[str, ...] = ()
     """Documents left out of both, by the beginning of their id."""
     initial_parser: Path | None = None
-    """Folder of a parser to go on from, or none; its sizes and vocabularies are kept."""
-    optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
+    """A parser to go on from, by its folder or the name of one that ships; its sizes and
+    vocabularies are kept, whatever the least counts of words or characters say."""
+    optimizer: OptimizerConfig = OptimizerConfig()
     batch_tokens: Count = 1500
     """Bound of a batch's padded size."""
     max_sentence_tokens: Count = 150
@@ -84,7 +87,7 @@ class ParserTrainingConfig(Config):
         return train_parser(self.training(), out, on_progress)
 
     @classmethod
-    def sizes_of(cls, parser: Path) -> Config:
+    def sizes_of(cls, parser: Path) -> Settings:
         """Returns what a training that goes on from this parser folder needs as its sizes.
 
         Loads the parser.
@@ -277,7 +280,7 @@ def train_parser(
     return summary | {"seconds": round(time.monotonic() - started, 1)}
 
 
-def check_sizes_given(parser: Path, of_parser: Config, of_training: Config) -> None:
+def check_sizes_given(parser: Path, of_parser: Settings, of_training: Settings) -> None:
     """Checks that a training has the sizes of the parser that it goes on from.
 
     Args:

@@ -19,7 +19,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from pipeline.base.atomic_files import write_by_library, write_text_atomically
-from pipeline.base.config_fields import Config, Count, Positive, ShareBelow1
+from pipeline.base.settings import Settings, Count, Positive, ShareBelow1
 from pipeline.base.json_files import sealed, unsealed
 from pipeline.parsers.adapters.device import products_in, takes_bfloat16
 from pipeline.parsers.adapters.folder_files import (
@@ -72,8 +72,7 @@ class TrainingState:
     """Of the averaged weights on the development sentences, percent."""
 
 
-@dataclass(frozen=True)
-class OptimizerConfig(Config):
+class OptimizerConfig(Settings):
     """How weights are updated: Adam (Kingma & Ba 2015) under a cosine, with a moving average."""
 
     called: ClassVar[str] = "optimizer setting"

@@ -116,7 +116,15 @@ def test_two_processes_learn_what_one_learns(
     settings = RunSettings(gemm="default")
     torch.set_num_threads(1)  # so small products are the slower for a second thread
     out = training.folder / "one"
-    train(TrainingJob(CONFIG, training.folders, training.vectors, out, settings=settings))
+    train(
+        TrainingJob(
+            config=CONFIG,
+            corpus=training.folders,
+            vectors=training.vectors,
+            out=out,
+            settings=settings,
+        )
+    )
 
     expected = training.losses("one")
     assert len(expected) > 60
