@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -22,10 +23,10 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from pipeline.base.bundled import parser_folder
-from pipeline.base.settings import Count, Settings
 from pipeline.base.foreign_text import guard_logs, told
 from pipeline.base.job import Progress, run_from_command_line
 from pipeline.base.mistakes import did_you_mean
+from pipeline.base.settings import Count, Settings
 from pipeline.base.watched import keep_memory
 
 TrainedKind = Literal["dependency", "dependency-transformer", "constituency"]
@@ -79,7 +80,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     guard_logs()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stderr)
     try:
-        options = vars(_argument_parser(kind).parse_args(rest))
+        # Fields are spelt with underscores, and so may options be.
+        spelt = [re.sub("^--[^=]+", lambda name: name[0].replace("_", "-"), one) for one in rest]
+        options = vars(_argument_parser(kind).parse_args(spelt))
         outcome = run(kind, options.pop("out"), options, threads=options.pop("threads"))
     except (FileNotFoundError, FloatingPointError, ValueError) as error:
         print(f"error: {told(error, keep_lines=True)}", file=sys.stderr)
@@ -199,7 +202,7 @@ def _argument_parser(kind: str) -> argparse.ArgumentParser:
         default = "" if facts.default in (PydanticUndefined, None, ()) else facts.default
         about = " ".join((facts.description or "").split())
         parser.add_argument(
-            *dict.fromkeys((f"--{name}", f"--{name.replace('-', '_')}")),
+            f"--{name}",
             type=type(default) if isinstance(default, int | float) else str,
             nargs="*" if get_origin(facts.annotation) is tuple else None,
             required=facts.is_required(),

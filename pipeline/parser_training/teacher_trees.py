@@ -16,7 +16,6 @@ Legend: B sentences, n tokens of the longest one, S spans.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeVar
@@ -29,7 +28,7 @@ from torch import Tensor
 
 from pipeline.base.atomic_files import write_text_atomically
 from pipeline.base.bundled import parser_folder
-from pipeline.base.settings import Settings, Count, Natural, at_least
+from pipeline.base.settings import Count, Natural, Settings, at_least
 from pipeline.parser_training.chart_loss import (
     SpanIndex,
     all_spans,

@@ -11,7 +11,7 @@ import logging
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -21,8 +21,8 @@ from numpy.typing import DTypeLike
 from pydantic import ConfigDict
 from torch import Tensor, nn
 
-from pipeline.base.settings import Settings, Count, Natural, Share
 from pipeline.base.digest import digest_of, sha256_of_file
+from pipeline.base.settings import Count, Natural, Settings, Share
 from pipeline.parser_training.training_state import (
     OptimizerConfig,
     ParameterGroup,

@@ -19,8 +19,8 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from pipeline.base.atomic_files import write_by_library, write_text_atomically
-from pipeline.base.settings import Settings, Count, Positive, ShareBelow1
 from pipeline.base.json_files import sealed, unsealed
+from pipeline.base.settings import Count, Positive, Settings, ShareBelow1
 from pipeline.parsers.adapters.device import products_in, takes_bfloat16
 from pipeline.parsers.adapters.folder_files import (
     CHECKSUMS_NAME,

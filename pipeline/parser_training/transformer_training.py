@@ -8,14 +8,14 @@ one over words and characters, and better: a teacher for one (`teacher_trees`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 from torch import Tensor
 
-from pipeline.base.settings import Settings, Count, Positive, ShareBelow1
+from pipeline.base.settings import Count, Positive, Settings, ShareBelow1
 from pipeline.parser_training.dependency_training import TreebankTraining
 from pipeline.parser_training.train_parser import (
     ParserTrainingConfig,

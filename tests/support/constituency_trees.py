@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -11,6 +12,7 @@ from pipeline.parser_training.constituency_training import build_vocabularies
 from pipeline.parsers.constituency.model import (
     ChartModelConfig,
     ConstituencyModel,
+    WordTable,
     new_constituency_model,
 )
 from pipeline.trees.flat import to_brackets
@@ -56,6 +58,15 @@ def tiny_model(sentences: list[BracketedSentence], *, seed: int = 0) -> Constitu
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         return new_constituency_model(TINY, build_vocabularies(sentences, min_character_count=1))
+
+
+def benepar_word_vectors(model: Any, table: WordTable) -> torch.Tensor:
+    """What benepar's own character LSTM, which reads packed sequences, makes of words."""
+    packed = torch.nn.utils.rnn.pack_padded_sequence(
+        table.char_ids, table.lengths, batch_first=True, enforce_sorted=False
+    )
+    vectors: torch.Tensor = model.char_encoder(packed, torch.ones(1, len(table.lengths)) > 0)
+    return vectors[0]
 
 
 def _toy_tree(draw: random.Random) -> str:
