@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -24,6 +24,9 @@ from pipeline.shards.schema import DESCRIBED, SCHEMA_VERSION
 from pipeline.shards.shards import shard_metadata
 from pipeline.trees.flat import to_brackets
 from pipeline.trees.parses import ConstituencyParse
+
+if TYPE_CHECKING:
+    from nltk.tree import Tree
 
 Facts = dict[str, Any]
 """What is known of a stage, as JSON has it; counts of several things are by name."""
@@ -117,10 +120,10 @@ def _line(name: str, value: str) -> str:
 def schema_of(selection: Selection) -> Iterator[dict[str, Any]]:
     """Yields the columns of every stage of a selection; reads the files' footers alone."""
     for folder in selection.folders:
-        yield _stage_facts(folder, selection.numbers_in(folder))
+        yield _stage_columns(folder, selection.numbers_in(folder))
 
 
-def _stage_facts(folder: StageFolder, numbers: list[int]) -> dict[str, Any]:
+def _stage_columns(folder: StageFolder, numbers: list[int]) -> dict[str, Any]:
     shards = [shard_metadata(folder.path, folder.stage, number) for number in numbers]
     types = {field.name: _type_in_words(field.type) for schema, _ in shards for field in schema}
     return {
@@ -174,10 +177,10 @@ def schema_lines(selection: Selection) -> Iterator[str]:
 
 def sentence_line(row: dict[str, Any]) -> str:
     """Returns where a row stands, its document and its text."""
-    row = _printable(row)
     text = " ".join(row.get("tokens") or ["(no sentences beside this stage)"])
     place = f"{row['shard']}:{row['row']}"
-    return f"{place:>7}  {row.get('document_id', '?')} {row.get('sentence_index', '?')}  {text}"
+    document = f"{row.get('document_id', '?')} {row.get('sentence_index', '?')}"
+    return printable(f"{place:>7}  {document}  {text}")
 
 
 def show_lines(row: dict[str, Any]) -> Iterator[str]:
@@ -186,24 +189,37 @@ def show_lines(row: dict[str, Any]) -> Iterator[str]:
     Args:
         row: with its place, as `row_of` gives it.
     """
+    yield sentence_line(row)
+    for stage in _stages_drawn(row):
+        yield f"\n{stage}"
+        if reason := _no_tree(stage, row):
+            yield f"({printable(reason)})"
+        elif stage == "dependencies":
+            yield from _dependency_lines(row["tokens"], row["heads"], row["deprels"])
+        else:
+            tree = _phrase_tree(list(map(printable, row["tokens"])), constituency_of(row))
+            yield tree.pformat(margin=LINE_WIDTH)
+
+
+def _stages_drawn(row: dict[str, Any]) -> list[str]:
+    return [stage for stage, columns in DRAWN.items() if columns[0] in row]
+
+
+def _no_tree(stage: str, row: dict[str, Any]) -> str:
+    """Returns why a row has no tree of a stage, if it has none."""
+    parse = {name: row[name] for name in DRAWN[stage]}
+    if all(column is None for column in parse.values()):
+        return "rejected by the parser"
+    faults = row_faults(stage, parse, len(row["tokens"]))
+    return next((f"no tree ({fault}); `inspect check` says more" for _, fault in faults), "")
+
+
+def _phrase_tree(leaves: Sequence[Any], parse: ConstituencyParse) -> Tree:
+    """Returns a constituency tree as nltk has it, over any leaves."""
     from nltk.tree import Tree
 
-    values = _printable(row)
-    tokens = values["tokens"]
-    yield sentence_line(row)
-    if "heads" in values:
-        yield "\ndependencies"
-        if values["heads"] is None:
-            yield "(rejected by the parser)"
-        else:
-            yield from _dependency_lines(tokens, values["heads"], values["deprels"])
-    if "span_starts" in values:
-        yield "\nconstituents"
-        if values["span_starts"] is None:
-            yield "(rejected by the parser)"
-        else:
-            tree = Tree.fromstring(to_brackets(tokens, constituency_of(values)))
-            yield tree.pformat(margin=LINE_WIDTH)
+    numbers = list(map(str, range(len(leaves))))
+    return Tree.fromstring(to_brackets(numbers, parse), read_leaf=lambda n: leaves[int(n)])
 
 
 def _dependency_lines(
@@ -218,15 +234,6 @@ def _dependency_lines(
         )
     ]
     return table_lines(("token", "word", "relation", "head"), rows)
-
-
-def _printable(value: Any) -> Any:
-    """Returns a row or a column's value whose words and names forge no line, move no cursor."""
-    if isinstance(value, dict):
-        return {name: _printable(inner) for name, inner in value.items()}
-    if isinstance(value, list):
-        return [_printable(inner) for inner in value]
-    return printable(value) if isinstance(value, str) else value
 
 
 def write_page(path: Path, title: str, rows: Iterable[dict[str, Any]]) -> None:
@@ -257,9 +264,7 @@ def _section(row: dict[str, Any]) -> str:
     tokens, place = row["tokens"], f"{row['shard']}:{row['row']}"
     about = f"{row['document_id']}, sentence {row['sentence_index']}, {len(tokens)} tokens"
     drawings = [
-        f'<div class="scroll">{_drawing(stage, row, place)}</div>'
-        for stage, columns in DRAWN.items()
-        if columns[0] in row
+        f'<div class="scroll">{_drawing(stage, row, place)}</div>' for stage in _stages_drawn(row)
     ]
     return (
         f'<section><h2>{place}</h2><p class="about">{_text(about)}</p>'
@@ -269,11 +274,8 @@ def _section(row: dict[str, Any]) -> str:
 
 def _drawing(stage: str, row: dict[str, Any], place: str) -> str:
     """Returns a tree of a sentence, or why there is none."""
-    parse = {name: row[name] for name in DRAWN[stage]}
-    if all(column is None for column in parse.values()):
-        return f"<p>{stage}: rejected by the parser</p>"
-    for _, problem in row_faults(stage, parse, len(row["tokens"])):
-        return f"<p>{stage}: no tree ({_text(problem)}); `inspect check` says more</p>"
+    if reason := _no_tree(stage, row):
+        return f"<p>{stage}: {_text(reason)}</p>"
     if stage == "dependencies":
         return arcs(row["tokens"], row["heads"], row["deprels"], place)
     return f"<pre>{phrases(row['tokens'], constituency_of(row))}</pre>"
@@ -321,11 +323,8 @@ def arcs(tokens: Sequence[str], heads: Sequence[int], deprels: Sequence[str], pl
 
 def phrases(tokens: Sequence[str], parse: ConstituencyParse) -> str:
     """Returns a constituency tree over its words, drawn in lines of text and escaped."""
-    from nltk.tree import Tree
     from nltk.tree.prettyprinter import TreePrettyPrinter
 
-    numbers = list(map(str, range(len(tokens))))
-    tree = Tree.fromstring(to_brackets(numbers, parse), read_leaf=int)
-    words = [printable(token) for token in tokens]
-    drawn = TreePrettyPrinter(tree, words).text(unicodelines=True)
+    words = list(map(printable, tokens))
+    drawn = TreePrettyPrinter(_phrase_tree(range(len(words)), parse), words).text(unicodelines=True)
     return escape(printable(drawn, keep_lines=True))
