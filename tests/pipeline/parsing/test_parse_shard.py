@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -14,23 +15,28 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.base.bundled import BUNDLED_PARSERS
+from pipeline.base.job import run_from_command_line
+from pipeline.base.machine import MAXRSS_BYTES
 from pipeline.base.refusal import Refusal
 from pipeline.parsers.adapters.base import MAX_TOKENS, ParserFailedError
 from pipeline.parsers.adapters.folder_files import (
     PLAIN_DEPENDENCY,
     TRANSFORMER_DEPENDENCY,
 )
-from pipeline.parsers.dependency import supar_adapter
-from pipeline.parsers.dependency.model import DependencyModel, NetworkSizes, build_network
-from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
 from pipeline.parsing import parse_shard as parsing
-from pipeline.parsing.parse_shard import ParseJob, describe_parsing, parse_shard
+from pipeline.parsing.parse_shard import (
+    MEMORY_BOUND_MIB,
+    ParseJob,
+    ParseShardJob,
+    describe_parsing,
+    execute,
+    parse_shard,
+)
 from pipeline.shards import shards
 from pipeline.shards.manifests import quarantine_path, read_shard_manifest, shard_path
 from pipeline.shards.shards import read_shard
 from pipeline.text.tokenization import SentenceConfig
 from pipeline.trees.parses import ConstituencyParse, DependencyParse
-from tests.support.dependency_examples import treebank
 from tests.support.memory_source import Memory
 from tests.support.repository import REPOSITORY
 from tests.support.shard_files import sentence_rows, write_rows, write_stage
@@ -131,11 +137,12 @@ def test_dependency_rows_stay_aligned_and_rejections_are_null(sentences):
     assert table["deprels"].to_pylist()[2] == ["dep", "root"]
     assert table["deprels"].to_pylist()[1] is None
     assert (manifest.rows, manifest.drops) == (4, {"odd_word": 1})
-
-
-def test_a_rejection_is_quarantined_with_row_and_document(sentences):
-    parse_shard(job(sentences), RightChain())
-    text = (sentences.parent / "parsed" / "00000.quarantine.jsonl").read_text()
+    source = read_shard_manifest(sentences, 0)
+    assert source is not None
+    assert manifest.extra["parser"] == "right-chain"
+    assert manifest.extra["parser_checksum"] == "abc"
+    assert manifest.extra["sentences_sha256"] == source.sha256
+    text = quarantine_path(sentences.parent / "parsed", 0).read_text()
     assert json.loads(text) == {
         "row": 1,
         "document_id": "a",
@@ -160,29 +167,19 @@ def test_constituents_are_stored_with_their_binarization(sentences):
 
 
 @pytest.mark.parametrize(
-    "answer",
+    ("stage", "answer"),
     [
-        DependencyParse([0, 0], ["root", "root"]),
-        DependencyParse([0, 9], ["root", "dep"]),
+        ("dependencies", DependencyParse([0, 0], ["root", "root"])),
+        ("dependencies", DependencyParse([0, 9], ["root", "dep"])),
+        ("constituents", ConstituencyParse([0], [1], ["S"], ["NN", "NN"])),
+        ("constituents", ConstituencyParse([0, 0, 1], [3, 2, 3], ["S", "NP", "VP"], ["NN"] * 3)),
+        ("constituents", ConstituencyParse([0], [4], ["NP|"], ["NN"] * 4)),
     ],
 )
-def test_what_is_no_dependency_tree_is_quarantined(sentences, answer):
-    manifest = parse_shard(job(sentences), Fixed(answer))
+def test_what_is_no_tree_is_quarantined(sentences, stage, answer):
+    manifest = parse_shard(job(sentences, stage), Fixed(answer))
     assert manifest.drops == {"invalid_tree": 4}
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        ConstituencyParse([0], [1], ["S"], ["NN", "NN"]),
-        ConstituencyParse([0, 0, 1], [3, 2, 3], ["S", "NP", "VP"], ["NN"] * 3),
-        ConstituencyParse([0], [4], ["NP|"], ["NN"] * 4),
-    ],
-)
-def test_what_is_no_constituency_tree_is_quarantined(sentences, answer):
-    manifest = parse_shard(job(sentences, "constituents"), Fixed(answer))
-    assert manifest.drops == {"invalid_tree": 4}
-    table = read_shard(sentences.parent / "parsed", "constituents", 0)
+    table = read_shard(sentences.parent / "parsed", stage, 0)
     assert all(table[name].null_count == 4 for name in table.column_names)
 
 
@@ -258,29 +255,6 @@ def test_a_few_failures_of_the_parser_are_nulls(tmp_path, num_rows, num_bad):
     assert manifest.rows == num_rows
 
 
-def test_a_broken_device_leaves_no_shard(sentences, monkeypatch):
-    """The adapters' own parse, around a network that fails."""
-    parser = tiny_dependency_parser()
-
-    def broken(*arguments, **options):
-        raise RuntimeError("CUDA error: device-side assert triggered")
-
-    monkeypatch.setattr(type(parser), "_parse_batch", broken)
-    with pytest.raises(RuntimeError, match="CUDA error"):
-        parse_shard(job(sentences), parser)
-    assert read_shard_manifest(sentences.parent / "parsed", 0) is None
-
-
-def tiny_dependency_parser() -> supar_adapter.SuparDependencyParser:
-    sizes = NetworkSizes(
-        word_embedding=2, character_embedding=2, character_hidden=2, character_features=2,
-        lstm_hidden=2, lstm_layers=1, arc_mlp=2, relation_mlp=2,
-    )  # fmt: skip
-    vocabulary = DependencyVocabulary.build(treebank(), min_word_frequency=1)
-    model = DependencyModel(build_network(sizes, vocabulary), sizes, vocabulary)
-    return supar_adapter.SuparDependencyParser(model, name="tiny")
-
-
 @pytest.mark.parametrize(
     ("stage", "library"), [("dependencies", "supar"), ("constituents", "benepar")]
 )
@@ -313,56 +287,34 @@ def test_a_standing_shard_is_not_parsed_again(sentences):
     assert parser.calls == []
 
 
-def test_a_shard_by_another_parser_is_an_error(sentences):
+def test_what_is_not_there_damaged_or_by_another_parser_is_an_error(sentences, tmp_path):
+    with pytest.raises(FileNotFoundError, match="shard 0 is not complete; run the sentence stage"):
+        parse_shard(job(tmp_path / "nowhere"), RightChain())
     parse_shard(job(sentences), RightChain())
     other = RightChain()
     other.checksum = "other"
     with pytest.raises(ValueError, match="parser_checksum 'abc', not 'other'; delete"):
         parse_shard(job(sentences), other)
-
-
-def test_the_manifest_names_parser_and_sentences(sentences):
-    manifest = parse_shard(job(sentences), RightChain())
-    source = read_shard_manifest(sentences, 0)
-    assert source is not None
-    assert manifest.extra["parser"] == "right-chain"
-    assert manifest.extra["parser_checksum"] == "abc"
-    assert manifest.extra["sentences_sha256"] == source.sha256
-
-
-def test_a_missing_sentence_shard_is_an_error(tmp_path):
-    with pytest.raises(FileNotFoundError, match="shard 0 is not complete; run the sentence stage"):
-        parse_shard(job(tmp_path / "nowhere"), RightChain())
-
-
-def test_a_broken_sentence_shard_is_an_error(sentences):
     path = shard_path(sentences, 0)
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(ValueError, match=r"sha256 differs from its manifest's; delete 00000.parq"):
         parse_shard(job(sentences), RightChain())
 
 
-def test_jobs_that_make_no_sense_are_errors(tmp_path):
-    with pytest.raises(
-        ValueError, match="stage must be 'dependencies' or 'constituents', got 'tags'"
-    ):
-        ParseJob(stage="tags", sentences=tmp_path, output=tmp_path, number=0)
-    with pytest.raises(ValueError, match="number must be at least 0, got -1"):
-        ParseJob(stage="dependencies", sentences=tmp_path, output=tmp_path, number=-1)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"stage": None}, "missing parse job fields ['stage']"),
         ({"speed": 3}, "unknown parse job fields ['speed']"),
+        ({"number": -1}, "number must be at least 0, got -1"),
         ({}, "parser"),
         ({"device": "cuda:99"}, "device 'cuda:99': torch "),
         ({"precision": "half"}, "precision must be 'exact' or 'fast', got 'half'"),
     ],
 )
-def test_the_command_line_fails_with_a_clear_message(sentences, changes, message):
+def test_a_job_that_makes_no_sense_ends_with_a_clear_message(
+    sentences, capsys, monkeypatch, changes, message
+):
     fields = {
         "stage": "dependencies",
         "parser": str(sentences.parent / "no-parser"),
@@ -372,11 +324,14 @@ def test_the_command_line_fails_with_a_clear_message(sentences, changes, message
     } | changes
     path = sentences.parent / "job.json"
     path.write_text(json.dumps({k: v for k, v in fields.items() if v is not None}))
-    command = [sys.executable, "-m", "pipeline.parsing.parse_shard", str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert "Traceback" not in done.stderr
+    monkeypatch.setattr(os, "environ", os.environ.copy())  # in which threads are set
+
+    def run(values, progress):
+        execute(ParseShardJob.from_dict(values), progress)
+
+    assert run_from_command_line(run, [str(path)]) == 2
+    error = capsys.readouterr().err
+    assert message in error and "Traceback" not in error
 
 
 def test_flat_lists_hold_empty_rows_and_nulls():
@@ -447,3 +402,33 @@ def test_a_job_under_a_limit_of_memory_says_so_at_once(tmp_path):
     assert "may have" in ended.stderr
     assert ended.stderr.count("was rejected") <= 2
     assert "Traceback" not in ended.stderr
+
+
+def peak_mib(stage: str, folder: Path, sentences: Sequence[Sequence[str]]) -> float:
+    """Returns the most memory of a job that parses these sentences, all of which it must parse."""
+    job = {
+        "stage": stage,
+        "parser": str(BUNDLED_PARSERS[stage]),
+        "sentences": str(write_stage(folder / "sentences", "sentences", sentence_rows(sentences))),
+        "output": str(folder / stage),
+        "number": 0,
+    }
+    (folder / "job.json").write_text(json.dumps(job))
+    command = [sys.executable, "-m", "pipeline.parsing.parse_shard", str(folder / "job.json")]
+    process = subprocess.Popen(command, cwd=REPOSITORY)
+    _, status, usage = os.wait4(process.pid, 0)
+    assert status == 0
+    assert read_shard(folder / stage, stage, 0).column(0).null_count == 0
+    return usage.ru_maxrss * MAXRSS_BYTES / (1 << 20)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stage", BUNDLED_PARSERS)
+def test_a_shard_of_the_longest_sentences_stays_within_its_memory(
+    stage: str, tmp_path: Path
+) -> None:
+    words = np.array(["the", "owl", "saw", "a", "small", "house", ",", "and", "left", "."])
+    random = np.random.default_rng(0)
+    longest = [random.choice(words, 510).tolist() for _ in range(40)]
+    loaded = peak_mib(stage, tmp_path / "short", [["Rain", "fell"]])
+    assert peak_mib(stage, tmp_path / "long", longest) - loaded < MEMORY_BOUND_MIB
