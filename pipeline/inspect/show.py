@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -134,13 +135,7 @@ def _stage_columns(folder: StageFolder, numbers: list[int]) -> dict[str, Any]:
         "rows": sum(metadata.num_rows for _, metadata in shards),
         "row_groups": sum(metadata.num_row_groups for _, metadata in shards),
         "columns": [
-            {
-                "name": column.name,
-                "type": types.get(column.name, ""),
-                "meaning": column.meaning,
-                "values": column.values,
-                "is_nullable": column.is_nullable,
-            }
+            asdict(column) | {"type": types.get(column.name, "")}
             for column in DESCRIBED[folder.stage]
         ],
     }

@@ -12,7 +12,8 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -196,15 +197,6 @@ def _with_dropouts_of(training: ChartModelConfig, sizes: ChartModelConfig) -> Ch
     return sizes.changed(dropout=training.dropout, char_dropout=training.char_dropout)
 
 
-@dataclass(frozen=True, slots=True)
-class _Example:
-    rows: list[int]
-    starts: list[int]
-    ends: list[int]
-    labels: list[int]
-    tags: list[int]
-
-
 def build_vocabularies(
     sentences: Sequence[BracketedSentence], *, min_character_count: int
 ) -> ChartVocabularies:
@@ -252,13 +244,11 @@ class ExampleSet:
         self._label_ids = {label: i for i, label in enumerate(vocabularies.labels)}
         self._tag_ids = {tag: i for i, tag in enumerate(vocabularies.tags)}
         self._sentences = sentences
-        self._labels = {from_benepar_label(label) for label in vocabularies.labels[1:]}
+        self._without_mark = partial(
+            constituents_without_final_mark,
+            labels={from_benepar_label(label) for label in vocabularies.labels[1:]},
+        )
         self._altered_share = altered_share
-        self._examples = [self._encode(sentence) for sentence in sentences]
-
-    def __len__(self) -> int:
-        """Returns the number of sentences."""
-        return len(self._examples)
 
     def batches(self, batch_tokens: int, *, seed: int) -> Iterator[ChartBatch]:
         """Yields every sentence once, in batches of like length and about ``batch_tokens`` tokens.
@@ -268,8 +258,8 @@ class ExampleSet:
             seed: determines which sentences meet, the order of the batches and what is altered.
         """
         generator = torch.Generator().manual_seed(seed)
-        shuffled = torch.randperm(len(self._examples), generator=generator).tolist()
-        sizes = [len(example.tags) for example in self._examples]
+        sizes = [len(sentence.tokens) for sentence in self._sentences]
+        shuffled = torch.randperm(len(sizes), generator=generator).tolist()
         shuffled.sort(key=sizes.__getitem__)
         groups: list[list[int]] = []
         for index in shuffled:
@@ -279,53 +269,35 @@ class ExampleSet:
             groups[-1].append(index)
         random = np.random.default_rng(seed)
         for which in torch.randperm(len(groups), generator=generator).tolist():
-            yield self._collate([self._drawn(index, random) for index in groups[which]])
+            drawn = (self._sentences[index] for index in groups[which])
+            yield self._collate(
+                [alter(s, self._altered_share, random, self._without_mark) for s in drawn]
+            )
 
-    def _drawn(self, index: int, random: np.random.Generator) -> _Example:
-        sentence = self._sentences[index]
-        drawn = alter(
-            sentence,
-            self._altered_share,
-            random,
-            lambda whole: constituents_without_final_mark(whole, self._labels),
-        )
-        return self._examples[index] if drawn is sentence else self._encode(drawn)
-
-    def _encode(self, sentence: BracketedSentence) -> _Example:
-        parse = sentence.parse
-        return _Example(
-            rows=[START_ROW, *(self._row_of[token] for token in sentence.tokens), STOP_ROW],
-            starts=parse.starts,
-            ends=parse.ends,
-            labels=[self._label_ids[to_benepar_label(label)] for label in parse.labels],
-            tags=[self._tag_ids[tag] for tag in parse.tags],
-        )
-
-    def _collate(self, examples: Sequence[_Example]) -> ChartBatch:
-        num_positions = max(len(example.rows) for example in examples)
-        rows = torch.zeros(len(examples), num_positions, dtype=torch.int64)
-        mask = torch.zeros(len(examples), num_positions, dtype=torch.bool)
-        tags = torch.full((len(examples), num_positions), IGNORED_TAG)
-        for b, example in enumerate(examples):
-            rows[b, : len(example.rows)] = torch.tensor(example.rows)
-            mask[b, : len(example.rows)] = True
-            tags[b, 1 : len(example.tags) + 1] = torch.tensor(example.tags)
+    def _collate(self, sentences: Sequence[BracketedSentence]) -> ChartBatch:
+        num_positions = max(len(sentence.tokens) for sentence in sentences) + 2
+        rows = torch.zeros(len(sentences), num_positions, dtype=torch.int64)
+        mask = torch.zeros(len(sentences), num_positions, dtype=torch.bool)
+        tags = torch.full((len(sentences), num_positions), IGNORED_TAG)
+        spans: list[tuple[int, int, int, int]] = []
+        for b, sentence in enumerate(sentences):
+            own = [START_ROW, *(self._row_of[token] for token in sentence.tokens), STOP_ROW]
+            rows[b, : len(own)] = torch.tensor(own)
+            mask[b, : len(own)] = True
+            parse = sentence.parse
+            tags[b, 1 : len(own) - 1] = torch.tensor([self._tag_ids[tag] for tag in parse.tags])
+            labels = [self._label_ids[to_benepar_label(label)] for label in parse.labels]
+            spans += zip([b] * len(labels), parse.starts, parse.ends, labels, strict=True)
         used, local_rows = rows.unique(return_inverse=True)
         lengths = self._table.lengths[used]
-        spans = torch.tensor(
-            [
-                (b, *span)
-                for b, example in enumerate(examples)
-                for span in zip(example.starts, example.ends, example.labels, strict=True)
-            ]
-        )
+        *gold, gold_labels = torch.tensor(spans).unbind(1)
         return ChartBatch(
             words=WordTable(self._table.char_ids[used, : int(lengths.max())], lengths),
             rows=local_rows,
             mask=mask,
             lengths=mask.sum(1) - 2,
-            gold=SpanIndex(spans[:, 0], spans[:, 1], spans[:, 2]),
-            gold_labels=spans[:, 3],
+            gold=SpanIndex(*gold),
+            gold_labels=gold_labels,
             tags=tags,
         )
 

@@ -286,7 +286,6 @@ def _start_network(
     vectors = None
     if config.word_vectors is not None:
         vectors = read_pretrained_vectors(config.word_vectors, config.num_word_vectors)
-        vectors = vectors.lower_cased()
     if config.initial_parser is not None:
         return _go_on_from(config.initial_parser, config, vectors, sentences)
     learned = DependencyVocabulary.build(sentences, min_word_frequency=config.min_word_frequency)

@@ -252,7 +252,7 @@ class ParserTrainingFolder:
         try:
             with safe_open(path, framework="pt") as stored:
                 progress = unsealed(stored.metadata()[_METADATA_KEY].encode())
-                tensors_sha256 = progress.pop(_TENSORS_SHA256, None)
+                tensors_sha256 = progress.pop(_TENSORS_SHA256)
                 is_own = progress.pop("digest") == self._digest
                 if is_own:
                     self._fill(stored.get_tensor, tensors_sha256)
@@ -267,11 +267,11 @@ class ParserTrainingFolder:
         for name, value in progress.items():
             setattr(self._state, name, value)
 
-    def _fill(self, stored: Callable[[str], Tensor], sha256: str | None) -> None:
+    def _fill(self, stored: Callable[[str], Tensor], sha256: str) -> None:
         """Fills the state with stored tensors.
 
         Args:
-            sha256: of them all; an earlier release noted none.
+            sha256: of them all.
 
         Raises:
             ValueError: they are not those that were written.
@@ -279,7 +279,7 @@ class ParserTrainingFolder:
         with torch.no_grad():
             for name, tensor in _tensors(self._state):
                 tensor.copy_(stored(name))
-        if sha256 not in (None, _sha256_of(dict(_tensors(self._state)))):
+        if sha256 != _sha256_of(dict(_tensors(self._state))):
             raise ValueError("its tensors have changed since they were written")
 
 

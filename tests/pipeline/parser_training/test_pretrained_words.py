@@ -1,5 +1,4 @@
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -156,29 +155,15 @@ def test_a_share_of_words_is_hidden_and_mostly_keeps_its_vector(tmp_path: Path) 
         assert 0.15 < gone.float().mean() < 0.35
 
 
-def test_a_lower_cased_word_takes_its_own_vector_or_its_most_frequent_spelling_s() -> None:
-    rows = torch.arange(5.0)[:, None]
-    vectors = PretrainedVectors(["The", "Paris", "the", "PARIS", "dog"], rows).lower_cased()
-    found = dict(zip(vectors.words, vectors.matrix[:, 0].tolist(), strict=True))
-    assert found == {"the": 2.0, "paris": 1.0, "dog": 4.0}
+def test_the_most_frequent_words_are_read_in_their_own_or_most_frequent_spelling(
+    tmp_path: Path,
+) -> None:
+    words = ["The", "Paris", "the", "PARIS", "dog"]
+    folder = write_vectors(tmp_path / "vectors", words, [[float(row)] for row in range(5)])
 
+    def read(most: int) -> dict[str, float]:
+        vectors = read_pretrained_vectors(folder, most)
+        return dict(zip(vectors.words, vectors.matrix[:, 0].tolist(), strict=True))
 
-def test_extending_a_vocabulary_leaves_its_ids_as_they_are() -> None:
-    words = vocabulary()
-    extended = words.extended(["zebra", words.words[-1], "<unk>"])
-    assert extended.words == [*words.words, "zebra"]
-    assert extended == replace(words, words=extended.words)
-
-
-def test_the_most_frequent_words_alone_may_be_read(tmp_path: Path) -> None:
-    folder = write_vectors(tmp_path / "vectors", ["the", "owl", "sang"], [[1.0], [2.0], [3.0]])
-    vectors = read_pretrained_vectors(folder, 2)
-    assert (vectors.words, vectors.matrix.tolist()) == (["the", "owl"], [[1.0], [2.0]])
-    assert read_pretrained_vectors(folder).words == ["the", "owl", "sang"]
-
-
-def test_a_folder_without_vectors_is_named(tmp_path: Path) -> None:
-    with pytest.raises(
-        ValueError, match=r"vectors\.safetensors: missing; not a folder of word vectors"
-    ):
-        read_pretrained_vectors(tmp_path)
+    assert read(0) == {"the": 2.0, "paris": 1.0, "dog": 4.0}
+    assert read(2) == {"the": 0.0, "paris": 1.0}

@@ -88,13 +88,6 @@ def test_tags_of_the_file_are_kept_where_the_parser_knows_them() -> None:
     assert set(tree.tags) <= set(model.vocabularies.tags)
 
 
-def test_a_parser_together_with_itself_gives_its_own_trees() -> None:
-    toys = toy_treebank(12)
-    model = tiny_model(toys)
-    sentences = [chain(toy.tokens) for toy in toys]
-    assert guided_trees([model, model], sentences) == guided_trees([model], sentences)
-
-
 def test_parsers_of_other_vocabularies_agree_on_what_all_of_them_know() -> None:
     toys = toy_treebank(12)
     model, other = tiny_model(toys), tiny_model(toys[:1], seed=1)
@@ -137,11 +130,6 @@ def random_parser(seed: int, *, min_word_frequency: int = 1) -> SuparDependencyP
 SENTENCES = [sentence.tokens for sentence in treebank()]
 
 
-def test_one_parser_alone_gives_its_own_trees() -> None:
-    parser = random_parser(1)
-    assert joint_trees([parser], SENTENCES) == parser.parse(SENTENCES)
-
-
 def test_a_sure_parser_outvotes_an_unsure_one() -> None:
     sure, hesitant = random_parser(1), random_model(2, min_word_frequency=2)
     with torch.no_grad():
@@ -153,13 +141,6 @@ def test_a_sure_parser_outvotes_an_unsure_one() -> None:
 
     assert trees == joint_trees([sure], SENTENCES)
     assert all(validate_heads(tree.heads) is None for tree in trees)
-
-
-def test_the_order_of_parsers_has_no_meaning() -> None:
-    first, second = random_parser(1), random_parser(2)
-    trees = joint_trees([first, second], SENTENCES)
-    assert trees == joint_trees([second, first], SENTENCES)
-    assert trees not in (joint_trees([first], SENTENCES), joint_trees([second], SENTENCES))
 
 
 def test_the_order_of_relations_has_no_meaning() -> None:

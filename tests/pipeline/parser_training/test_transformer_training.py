@@ -19,14 +19,10 @@ from pipeline.parser_training.transformer_training import (
     TransformerTraining,
     TransformerTrainingConfig,
 )
-from pipeline.parsers.checkpoints.torch_file import read_torch_file
 from pipeline.parsers.dependency.evaluate import evaluate_dependency_parser
 from pipeline.parsers.dependency.evaluate import main as evaluate_main
-from pipeline.parsers.dependency.transformer_model import load_transformer_dependency_model
 from pipeline.parsers.load import load_parser
-from pipeline.parsers.supar_conversion import convert_supar_checkpoint
 from tests.support.dependency_examples import treebank, write_conllu
-from tests.support.library_parsers import supar_parser
 from tests.support.tiny_transformers import TINY_TRANSFORMERS, tiny_bert, tiny_t5
 
 THREADS = ["--threads", str(torch.get_num_threads())]
@@ -129,35 +125,6 @@ def test_a_training_without_or_with_two_transformers_is_refused(
         config.changed(transformer=None)
     with pytest.raises(ValueError, match="--transformer and --initial are both given"):
         config.changed(initial_parser=tmp_path)
-
-
-def test_a_parser_of_supars_own_goes_on_as_the_function_that_it_is(
-    config: TransformerTrainingConfig, tmp_path: Path
-) -> None:
-    for name, options in {"whole": {"encoder": "bert"}, "beside": {"feat": ["bert"]}}.items():
-        (tmp_path / name).mkdir()
-        files = tiny_bert(tmp_path / name / "hub")
-        supar = supar_parser(tmp_path / name, bert=files, scale=1, bert_pooling="first", **options)
-        supar.save(str(tmp_path / name / "supar.pt"))
-        content = read_torch_file(tmp_path / name / "supar.pt")
-        convert_supar_checkpoint(content, tmp_path / name / "parser", transformer="")
-    whole = tmp_path / "whole" / "parser"
-    args = load_transformer_dependency_model(whole)[0].network.args
-    no_step = config.optimizer.changed(learning_rate=1e-12, num_epochs=1)
-    further = config.changed(
-        transformer=None,
-        initial_parser=whole,
-        optimizer=no_step,
-        sizes=ScorerSizes(
-            arc_mlp=args.n_arc_mlp, relation_mlp=args.n_rel_mlp, mixed_layers=args.n_bert_layers
-        ),
-    )
-    before = evaluate_dependency_parser(load_parser(whole, "dependencies"), treebank())
-
-    assert train(further, tmp_path / "out")["dev"]["las"] == pytest.approx(before.las)
-
-    with pytest.raises(ValueError, match="a feature beside words, which is not trained here"):
-        train(further.changed(initial_parser=tmp_path / "beside" / "parser"), tmp_path / "other")
 
 
 def test_what_lies_in_the_transformers_folder_is_part_of_what_a_training_is(
