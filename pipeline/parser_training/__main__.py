@@ -134,7 +134,8 @@ def settings_of(kind: str, options: Mapping[str, Any]) -> Any:
     Raises:
         ValueError: an unknown option or a value that is not possible.
     """
-    settings, known = _settings_class(kind), _options_of(kind)
+    settings: Any = _settings_class(kind)
+    known = _options_of(kind)
     given = {name.replace("_", "-"): value for name, value in options.items()}
     values: dict[str, Any] = {}
     if given.get("initial"):

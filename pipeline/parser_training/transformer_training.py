@@ -125,7 +125,8 @@ class TransformerTraining(TreebankTraining[TransformerTrainingConfig]):
         return self._reader.batch(sentences)
 
     def _states(self, inputs: Tensor) -> Tensor:
-        states: Tensor = self.state.network.encode(inputs)
+        network: Network = self.state.network
+        states: Tensor = network.encode(inputs)
         return states
 
     def _averaged_model(self) -> TransformerDependencyModel:
