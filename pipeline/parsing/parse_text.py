@@ -17,7 +17,7 @@ from pipeline.base.mistakes import did_you_mean
 from pipeline.base.refusal import Refusal, RefusedSentence, named, shortened
 from pipeline.parsers.adapters.base import MAX_TOKENS, reject_input
 from pipeline.parsers.lazy_parser import LazyParser
-from pipeline.parsing.parsed_sentence import Format, ParsedSentence, Trees, written
+from pipeline.parsing.parsed_sentence import Format, ParsedSentence, Trees, format_sentences
 
 if TYPE_CHECKING:
     from pipeline.text.aligned import AlignedSentence
@@ -32,7 +32,7 @@ CHARACTERS_AT_ONCE = 1 << 20
 """Of a stream's texts, read ahead."""
 TOKENS_AT_ONCE = 100_000
 _TOKENS = "; Parser.parse_tokens takes tokens"
-_KEPT_PARSERS = 4
+MOST_LOADED = 4
 """Parsers that `parse` keeps loaded; the first ones take tens of megabytes."""
 
 _REMEDY = "mend or remove it, or give --on-refusal skip, which goes on without its trees"
@@ -248,23 +248,23 @@ def parse(
         RuntimeError: memory, the device or a parser failed.
     """
     texts = texts if isinstance(texts, str) else listed_strings(texts, _TOKENS)
-    parser = _kept(Parser(**parsers))
+    parser = _loaded(Parser(**parsers))
     return parser.parse(texts, split=split, on_refusal=on_refusal, on_progress=on_progress)
 
 
-_KEPT: dict[Hashable, Parser] = {}
+_LOADED: dict[Hashable, Parser] = {}
 """What parsers are -> the loaded ones, the last used one last."""
-_KEPT_LOCK = Lock()
+_LOADED_LOCK = Lock()
 
 
-def _kept(parser: Parser) -> Parser:
+def _loaded(parser: Parser) -> Parser:
     """Returns an earlier parser of the same folders, while they hold the same, or this one."""
     made_of = [(stage, one.path, one.checksum) for stage, one in parser.parsers.items()]
     key = (parser.device, *made_of)
-    with _KEPT_LOCK:
-        _KEPT[key] = kept = _KEPT.pop(key, parser)
-        for old in list(_KEPT)[:-_KEPT_PARSERS]:
-            del _KEPT[old]
+    with _LOADED_LOCK:
+        _LOADED[key] = kept = _LOADED.pop(key, parser)
+        for old in list(_LOADED)[:-MOST_LOADED]:
+            del _LOADED[old]
     return kept
 
 
@@ -363,7 +363,7 @@ def parse_lines(
     Args:
         stream: UTF-8 text, a sentence a line.
         parser: has the parsers that the format needs.
-        form: ``conllu``, ``brackets`` or ``json``; `written` says what
+        form: ``conllu``, ``brackets`` or ``json``; `format_sentences` says what
             becomes of a refused sentence.
         name: of the stream, for messages.
         split: the stream is a text instead, whose sentences are found; it is read whole.
@@ -392,7 +392,7 @@ def parse_lines(
         if sentence is None:
             raise ValueError(f"{name}: no sentences; give {'a text' if split else 'one a line'}")
 
-    return written(sentences(), form)
+    return format_sentences(sentences(), form)
 
 
 def _refused(sentence: ParsedSentence, name: str, split: bool) -> str:

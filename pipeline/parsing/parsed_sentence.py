@@ -314,7 +314,7 @@ def format_of(path: Path) -> Format:
     return form
 
 
-def written(sentences: Iterable[ParsedSentence], form: Format) -> Iterator[str]:
+def format_sentences(sentences: Iterable[ParsedSentence], form: Format) -> Iterator[str]:
     """Yields the text of each sentence, line ends included, in their order.
 
     A refused sentence is an object that says why in JSON, an empty line in brackets, and nothing
@@ -351,7 +351,7 @@ def write_parses(
 ) -> int:
     """Writes a file that appears whole or not at all; returns how many sentences were refused.
 
-    What becomes of these, `written` says.
+    What becomes of these, `format_sentences` says.
 
     Args:
         form: ``conllu``, ``brackets`` or ``json`` (lines); by default what the name ends in.
@@ -371,7 +371,7 @@ def write_parses(
 
     def write(temporary: Path) -> None:
         with temporary.open("w", encoding="utf-8", newline="\n") as stream:
-            stream.writelines(written(counted(), form))
+            stream.writelines(format_sentences(counted(), form))
 
     write_by_library(path, write)
     return num_refused

@@ -16,7 +16,7 @@ from pipeline.inspect.dataset import select
 from pipeline.shards.schema import Vectors
 from pipeline.shards.shards import ShardWriter
 from tests.support.command import subcommand
-from tests.support.looked_at_corpus import write_looked_at, write_parse
+from tests.support.looked_at_corpus import write_looked_at
 from tests.support.shard_files import sentence_rows, stage_table, write_rows
 
 pytest.importorskip("duckdb")
@@ -148,10 +148,3 @@ def test_stages_that_differ_in_rows_are_refused(corpus: Path, printed: Any) -> N
     write_rows(corpus / "dependencies-x", "dependencies", 0, [{"heads": [0], "deprels": ["root"]}])
     code, _, error = printed("SELECT 1 FROM corpus")
     assert code == 2 and "has 1 rows, " in error and "parse this shard again" in error
-
-
-def test_of_two_parses_one_is_named(corpus: Path, printed: Any) -> None:
-    write_parse(corpus / "dependencies-y", "dependencies", [{"heads": None, "deprels": None}] * 4)
-    sql = "SELECT count(heads) AS parsed FROM corpus"
-    assert "choose it with --stage dependencies-x" in printed(sql)[2]
-    assert printed(sql, "--stage", "dependencies-y")[1].split() == ["parsed", "0"]

@@ -135,15 +135,6 @@ def test_tokens_are_the_docs(nlp: Any) -> None:
     assert doc[0:3]._.labels == ("NP",)
 
 
-def test_trees_are_those_of_parse(nlp: Any) -> None:
-    doc = nlp(TEXTS[1])
-
-    (sentence,) = bundled_parser().parse([TEXTS[1]])
-    assert trees(doc) == trees(sentence.to_doc())
-    assert doc._.treeviews_constituents == sentence.to_doc()._.treeviews_constituents
-    assert doc._.treeviews_constituents == [list(span) for span in sentence.spans or ()]
-
-
 def test_docs_in_batches_of_several_processes_are_docs_one_by_one(nlp: Any) -> None:
     one_by_one = [nlp(text) for text in TEXTS]
     for options in ({"batch_size": 3}, {"batch_size": 1, "n_process": 2}):
@@ -153,6 +144,9 @@ def test_docs_in_batches_of_several_processes_are_docs_one_by_one(nlp: Any) -> N
         constituents = [doc._.treeviews_constituents for doc in together]
         assert constituents == [doc._.treeviews_constituents for doc in one_by_one]
     assert next(together[1].sents)._.parse_string.startswith("(S (NP (DT The) (NN cat))")
+    (sentence,) = bundled_parser().parse([TEXTS[1]])
+    assert trees(together[1]) == trees(sentence.to_doc())
+    assert constituents[1] == [list(span) for span in sentence.spans or ()]
 
 
 def test_a_sentence_that_is_too_long_costs_no_other(
