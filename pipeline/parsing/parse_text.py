@@ -90,8 +90,12 @@ class Parser:
             ValueError: nothing is wanted, a parser is given for what is not, a folder lacks a file,
                 or this machine has no such device.
         """
-        folders = folders_of(dependencies, constituents, dependency_parser, constituency_parser)
-        self.device = device_called(device)
+        folders = _folders(dependencies, constituents, dependency_parser, constituency_parser)
+        if device != "cpu":  # torch need not be asked
+            from pipeline.parsers.adapters.device import resolve_device
+
+            device = resolve_device(device)
+        self.device = device
         self._turn = Lock()
         self.parsers: dict[str, LazyParser] = {
             stage: LazyParser(stage, folder, device=self.device)
@@ -140,7 +144,8 @@ class Parser:
             [texts] if isinstance(texts, str) else listed_strings(texts, _TOKENS), split=split
         )
         if on_refusal == "error":
-            _fail_if_any(_refused_unparsed(cut, split=split))
+            unparsed = ((one, reject_input(one.words, MAX_TOKENS)) for one in cut)
+            _fail_if_any([_sentence(one, why, split=split) for one, why in unparsed if why])
         parsed: list[ParsedSentence] = []
         for pool in _pools(cut):
             parsed += self._parsed(pool, on_refusal, split=split)
@@ -201,7 +206,7 @@ class Parser:
         trees = self.parse_tokens([sentence.words for sentence in pool])
         parsed = [_sentence(*pair, split=split) for pair in zip(pool, trees, strict=True)]
         if on_refusal == "error":
-            _fail_if_any([sentence for sentence in parsed if sentence.refusal is not None])
+            _fail_if_any(parsed)
         return parsed
 
 
@@ -313,12 +318,6 @@ def _cut(texts: Sequence[str], *, split: bool, first: int = 0) -> list[AlignedSe
     return (split_texts if split else whole_texts)(texts, _tokenizer(), first=first)
 
 
-def _refused_unparsed(cut: Sequence[AlignedSentence], *, split: bool) -> list[ParsedSentence]:
-    """Returns those of the sentences that are refused for being empty or too long."""
-    rejections = ((one, reject_input(one.words, MAX_TOKENS)) for one in cut)
-    return [_sentence(one, why, split=split) for one, why in rejections if why is not None]
-
-
 def _sentence(cut: AlignedSentence, found: Trees | Refusal, *, split: bool) -> ParsedSentence:
     return ParsedSentence(
         text=cut.text,
@@ -333,19 +332,18 @@ def _sentence(cut: AlignedSentence, found: Trees | Refusal, *, split: bool) -> P
 
 
 def _fail_if_any(refused: Sequence[ParsedSentence]) -> None:
-    if not refused:
-        return
-    told_of = named([_told(sentence) for sentence in refused])
-    raise ValueError(
-        f"{told_of}; leave out what cannot be parsed, or have it skipped (on_refusal='skip', "
-        "--on-refusal skip): a sentence without trees then stands in its place"
-    )
-
-
-def _told(sentence: ParsedSentence) -> str:
-    assert sentence.refusal is not None
-    why = RefusedSentence(sentence.source, sentence.refusal.reason, sentence.refusal.detail)
-    return f"{why}" if sentence.start == 0 else f"{why}, at character {sentence.start}"
+    reasons = []
+    for sentence in refused:
+        if sentence.refusal is not None:
+            reason, detail = sentence.refusal.reason, sentence.refusal.detail
+            place = f", at character {sentence.start}" if sentence.start else ""
+            reasons.append(f"{RefusedSentence(sentence.source, reason, detail)}{place}")
+    if reasons:
+        raise ValueError(
+            f"{named(reasons)}; leave out what cannot be parsed, or have it skipped "
+            "(on_refusal='skip', --on-refusal skip): a sentence without trees then stands in its "
+            "place"
+        )
 
 
 def parse_lines(
@@ -404,60 +402,30 @@ def _refused(sentence: ParsedSentence, name: str, split: bool) -> str:
     return f"{place}: {sentence.refusal.reason}{detail}"
 
 
-def folders_of(
+def _folders(
     dependencies: bool,
     constituents: bool,
     dependency_parser: str | Path | None,
     constituency_parser: str | Path | None,
 ) -> dict[str, Path]:
-    """Returns stage -> folder of the parser, for what is wanted.
-
-    Args:
-        dependencies: see `Parser`, as for what follows.
-
-    Raises:
-        FileNotFoundError: no such parser; names those that ship.
-        ValueError: nothing is wanted, or a parser is given for what is not.
-    """
+    """Returns stage -> folder of the parser, for what is wanted; see `Parser`."""
     if not (dependencies or constituents):
         raise ValueError("nothing to parse: ask for dependencies, for constituents or for both")
-    asked = {
-        "dependencies": (dependencies, dependency_parser, "dependency_parser"),
-        "constituents": (constituents, constituency_parser, "constituency_parser"),
-    }
     folders: dict[str, Path] = {}
-    for stage, (is_wanted, given, option) in asked.items():
-        if is_wanted:
-            folders[stage] = _folder_of(stage, given)
-        elif given is not None:
+    for stage, is_wanted, parser, option in (
+        ("dependencies", dependencies, dependency_parser, "dependency_parser"),
+        ("constituents", constituents, constituency_parser, "constituency_parser"),
+    ):
+        if not is_wanted and parser is not None:
             raise ValueError(
                 f"{option} is given, but no {stage} are asked for; leave it out or ask for them"
             )
+        if is_wanted:
+            folders[stage] = BUNDLED_PARSERS[stage] if parser is None else parser_folder(parser)
+            if not folders[stage].is_dir():
+                names = shipped_parsers(stage)
+                raise FileNotFoundError(
+                    f"{shortened(str(parser))}: no parser folder and no parser that ships "
+                    f"({', '.join(names)}){did_you_mean(str(parser), known=names)}"
+                )
     return folders
-
-
-def device_called(name: str) -> str:
-    """Returns torch's name of a device, which is not asked of torch where it is the CPU.
-
-    Raises:
-        ValueError: this machine has no such device.
-    """
-    if name == "cpu":
-        return name
-    from pipeline.parsers.adapters.device import resolve_device
-
-    return resolve_device(name)
-
-
-def _folder_of(stage: str, given: str | Path | None) -> Path:
-    """Returns the folder of a parser that is given by name or folder."""
-    if given is None:
-        return BUNDLED_PARSERS[stage]
-    path = parser_folder(given)
-    if not path.is_dir():
-        names = shipped_parsers(stage)
-        raise FileNotFoundError(
-            f"{shortened(str(given))}: no parser folder and no parser that ships "
-            f"({', '.join(names)}){did_you_mean(str(given), known=names)}"
-        )
-    return path
