@@ -16,7 +16,7 @@ from models.corpus.parsed_corpus import CorpusFolders
 from models.training.job import RunSettings, TrainingJob
 from models.training.launching import LaunchSettings
 from models.training.logs import finished_summary
-from pipeline.base.job import available_cores
+from pipeline.base.machine import available_cores
 from pipeline.parsing.parse_shard import library_versions
 from tasks.artefact import Artefact, run_job
 from tasks.checks import Check, check_device

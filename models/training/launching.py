@@ -14,7 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from pipeline.base.job import THREAD_VARIABLES, available_cores, end_in_words
+from pipeline.base.job import end_in_words
+from pipeline.base.job_server import THREAD_VARIABLES
+from pipeline.base.machine import available_cores
 from pipeline.base.settings import Count, Natural, Settings, at_least
 from pipeline.base.watched import watched
 

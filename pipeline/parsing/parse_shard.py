@@ -26,13 +26,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.base.job import (
-    THREAD_VARIABLES,
-    Progress,
-    Rated,
-    in_part,
-    run_job_from_command_line,
-)
+from pipeline.base.job import Progress, Rated, in_part, run_job_from_command_line
+from pipeline.base.job_server import THREAD_VARIABLES
 from pipeline.base.refusal import Refusal, excerpt_of
 from pipeline.base.settings import Count, Natural, Settings
 from pipeline.parsers.adapters.base import (

@@ -21,7 +21,7 @@ from models.training.job import RunSettings, TrainingJob
 from models.training.launching import Place, device_of, set_threads
 from models.training.logs import read_metrics
 from models.training.train_views import train
-from pipeline.base.job import THREAD_VARIABLES
+from pipeline.base.job_server import THREAD_VARIABLES
 from tests.support.parsed_corpora import stories, write_corpus, write_vectors
 from tests.support.repository import REPOSITORY
 from tests.support.waiting import wait_until
