@@ -358,6 +358,6 @@ def test_a_shard_of_the_longest_sentences_stays_within_its_memory(
 ) -> None:
     words = np.array(["the", "owl", "saw", "a", "small", "house", ",", "and", "left", "."])
     random = np.random.default_rng(0)
-    longest = [random.choice(words, 510).tolist() for _ in range(40)]
+    longest = [random.choice(words, 510).tolist() for _ in range(16)]
     loaded = peak_mib(stage, tmp_path / "short", [["Rain", "fell"]])
     assert peak_mib(stage, tmp_path / "long", longest) - loaded < MEMORY_BOUND_MIB
