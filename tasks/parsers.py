@@ -13,7 +13,7 @@ from models.model.model_description import OPTION_OF_STAGE
 from pipeline.base.bundled import parser_folder, shipped_parsers
 from pipeline.base.digest import remembered_sha256
 from pipeline.base.mistakes import did_you_mean
-from pipeline.parser_training.__main__ import ParserTrainingJob, TrainedKind
+from pipeline.parser_training.__main__ import ParserTrainingJob, TrainingKind
 from pipeline.parsers.adapters.folder_files import (
     DESCRIPTION_NAME,
     PARSER_FILES,
@@ -79,7 +79,7 @@ class TrainParser(Artefact):
             "training_version": TRAINING_VERSION,
         }
 
-    def training(self) -> tuple[TrainedKind, dict[str, str]]:
+    def training(self) -> tuple[TrainingKind, dict[str, str]]:
         """Returns what is trained, and further options of it."""
         return self.kind, {}
 
@@ -130,7 +130,7 @@ class TrainDependencyParser(TrainParser):
             )
         return super().content() | {"transformer": files}
 
-    def training(self) -> tuple[TrainedKind, dict[str, str]]:
+    def training(self) -> tuple[TrainingKind, dict[str, str]]:
         """Returns what is trained, and further options of it."""
         if not self.transformer:
             return super().training()

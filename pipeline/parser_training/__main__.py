@@ -29,10 +29,10 @@ from pipeline.base.mistakes import did_you_mean
 from pipeline.base.settings import Count, Settings
 from pipeline.base.watched import keep_memory
 
-TrainedKind = Literal["dependency", "dependency-transformer", "constituency"]
-"""What the command line calls a parser that it trains."""
-
-SETTINGS = {
+TrainingKind = Literal[
+    "dependency", "dependency-transformer", "constituency", "joint-trees", "guided-trees"
+]
+SETTINGS: dict[str, str] = {
     "dependency": "dependency_training.DependencyTrainingConfig",
     "dependency-transformer": "transformer_training.TransformerTrainingConfig",
     "constituency": "constituency_training.ConstituencyTrainingConfig",
@@ -51,14 +51,14 @@ _OPTION_OF_FIELD = {
 
 
 class ParserTrainingJob(Settings):
-    """Which kind of parser to train, into which folder, and how."""
+    """What to train or write, where to, and how."""
 
     called: ClassVar[str] = "parser training job field"
 
-    kind: TrainedKind
+    kind: TrainingKind
     out: Path
     options: Mapping[str, Any]
-    """Those of the command line, without their two hyphens."""
+    """See `settings_of`."""
     threads: Count = 1
 
 
@@ -67,9 +67,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     kind, rest = "".join(given[:1]), given[1:]
     if kind.endswith(".json"):
-        return run_from_command_line(
-            lambda values, progress: execute(ParserTrainingJob.from_dict(values), progress), given
-        )
+
+        def run(values: Mapping[str, Any], progress: Progress) -> None:
+            execute(ParserTrainingJob.from_dict(values), progress)
+
+        return run_from_command_line(run, given)
     if kind not in SETTINGS:
         is_help = kind in {"-h", "--help"}
         meant = did_you_mean(kind, known=SETTINGS)
@@ -83,7 +85,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Fields are spelt with underscores, and so may options be.
         spelt = [re.sub("^--[^=]+", lambda name: name[0].replace("_", "-"), one) for one in rest]
         options = vars(_argument_parser(kind).parse_args(spelt))
-        outcome = run(kind, options.pop("out"), options, threads=options.pop("threads"))
+        own = {name: options.pop(name) for name in ("out", "threads")}
+        job = ParserTrainingJob.from_dict({"kind": kind, "options": options, **own})
+        outcome = execute(job)
     except (FileNotFoundError, FloatingPointError, ValueError) as error:
         print(f"error: {told(error, keep_lines=True)}", file=sys.stderr)
         return 2
@@ -91,27 +95,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def execute(job: ParserTrainingJob, progress: Progress) -> None:
-    """Trains as a job says; resumes what the output folder holds.
-
-    Raises:
-        ValueError: what the training refuses.
-    """
-    run(job.kind, job.out, job.options, threads=job.threads, on_progress=progress)
-
-
-def run(
-    kind: str,
-    out: Path,
-    options: Mapping[str, Any],
-    *,
-    threads: int,
-    on_progress: Progress | None = None,
-) -> dict[str, Any] | str:
-    """Trains a parser, or writes trees; returns a summary.
+def execute(job: ParserTrainingJob, on_progress: Progress | None = None) -> dict[str, Any] | str:
+    """Trains a parser, resuming what the output folder holds, or writes trees; returns a summary.
 
     Args:
-        options: see `settings_of`.
         on_progress: called after each epoch with the finished share (0 to 1) and a message.
 
     Raises:
@@ -119,8 +106,8 @@ def run(
     """
     import torch
 
-    torch.set_num_threads(threads)
-    outcome: dict[str, Any] | str = settings_of(kind, options).run(out, on_progress)
+    torch.set_num_threads(job.threads)
+    outcome: dict[str, Any] | str = settings_of(job.kind, job.options).run(job.out, on_progress)
     return outcome
 
 
@@ -201,7 +188,7 @@ def _argument_parser(kind: str) -> argparse.ArgumentParser:
     parser.add_argument("--threads", type=int, default=1, help="CPU threads, by default 1")
     for name, (_, _, facts) in _options_of(kind).items():
         default = "" if facts.default in (PydanticUndefined, None, ()) else facts.default
-        about = " ".join((facts.description or "").split())
+        about = " ".join((facts.description or "").split()).replace("%", "%%")
         parser.add_argument(
             f"--{name}",
             type=type(default) if isinstance(default, int | float) else str,

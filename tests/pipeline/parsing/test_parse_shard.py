@@ -40,65 +40,34 @@ from tests.support.shard_files import sentence_rows, write_rows, write_stage
 from tests.support.splitting import split_sentences
 
 
-class RightChain:
-    """Parses a sentence into a chain of heads to the right; rejects the word ``odd``."""
+def chain(words: Sequence[str]) -> DependencyParse | Refusal:
+    """A chain of heads to the right; the word ``odd`` is rejected."""
+    if "odd" in words:
+        return Refusal("odd_word", "odd")
+    n = len(words)
+    return DependencyParse([*range(2, n + 1), 0], ["dep"] * (n - 1) + ["root"])
 
-    name = "right-chain"
-    checksum = "abc"
 
-    def __init__(self) -> None:
+def flat(words: Sequence[str]) -> ConstituencyParse:
+    return ConstituencyParse([0], [len(words)], ["S"], ["NN"] * len(words))
+
+
+def failing(word: str, reason: str = "parser_error"):
+    return lambda w: Refusal(reason, "IndexError: no luck") if word in w else chain(w)
+
+
+class Scripted:
+    """A parser that answers each sentence by a function."""
+
+    name, checksum = "right-chain", "abc"
+
+    def __init__(self, answer=chain) -> None:
+        self._answer = answer
         self.calls: list[int] = []
 
-    def parse(self, sentences: Sequence[Sequence[str]]) -> list[DependencyParse | Refusal]:
-        self.calls.append(len(sentences))
-        return [
-            Refusal("odd_word", "odd")
-            if "odd" in words
-            else DependencyParse(
-                heads=[*range(2, len(words) + 1), 0],
-                deprels=["dep"] * (len(words) - 1) + ["root"],
-            )
-            for words in sentences
-        ]
-
-
-class FlatBrackets:
-    """Parses a sentence into one flat constituent."""
-
-    name = "flat"
-    checksum = "def"
-
-    def parse(self, sentences: Sequence[Sequence[str]]) -> list[ConstituencyParse | Refusal]:
-        return [
-            ConstituencyParse([0], [len(words)], ["S"], ["NN"] * len(words)) for words in sentences
-        ]
-
-
-class Fixed:
-    """Gives the same answer for every sentence."""
-
-    name = "fixed"
-    checksum = "0"
-
-    def __init__(self, answer) -> None:
-        self._answer = answer
-
     def parse(self, sentences: Sequence[Sequence[str]]) -> list:
-        return [self._answer for _ in sentences]
-
-
-class Failing(RightChain):
-    """Fails on every sentence that holds a word."""
-
-    def __init__(self, word: str, reason: str = "parser_error") -> None:
-        super().__init__()
-        self._word, self._reason = word, reason
-
-    def parse(self, sentences: Sequence[Sequence[str]]) -> list[DependencyParse | Refusal]:
-        return [
-            Refusal(self._reason, "IndexError: no luck") if self._word in words else answer
-            for words, answer in zip(sentences, super().parse(sentences), strict=True)
-        ]
+        self.calls.append(len(sentences))
+        return [self._answer(words) for words in sentences]
 
 
 def numbered(folder: Path, num_rows: int, num_bad: int) -> ParseJob:
@@ -123,7 +92,7 @@ def job(sentences: Path, stage: str = "dependencies", name: str = "parsed") -> P
 
 
 def test_dependency_rows_stay_aligned_and_rejections_are_null(sentences):
-    manifest = parse_shard(job(sentences), RightChain())
+    manifest = parse_shard(job(sentences), Scripted())
     table = read_shard(sentences.parent / "parsed", "dependencies", 0)
     assert table["heads"].to_pylist() == [
         [2, 3, 4, 0],
@@ -151,7 +120,7 @@ def test_dependency_rows_stay_aligned_and_rejections_are_null(sentences):
 
 
 def test_constituents_are_stored_with_their_binarization(sentences):
-    parse_shard(job(sentences, "constituents"), FlatBrackets())
+    parse_shard(job(sentences, "constituents"), Scripted(flat))
     rows = read_shard(sentences.parent / "parsed", "constituents", 0).to_pylist()
     assert rows[0] == {
         "span_starts": [0],
@@ -174,7 +143,7 @@ def test_constituents_are_stored_with_their_binarization(sentences):
     ],
 )
 def test_what_is_no_tree_is_quarantined(sentences, stage, answer):
-    manifest = parse_shard(job(sentences, stage), Fixed(answer))
+    manifest = parse_shard(job(sentences, stage), Scripted(lambda words: answer))
     assert manifest.drops == {"invalid_tree": 4}
     table = read_shard(sentences.parent / "parsed", stage, 0)
     assert all(table[name].null_count == 4 for name in table.column_names)
@@ -188,9 +157,9 @@ def test_what_is_no_tree_is_quarantined(sentences, stage, answer):
     ],
 )
 def test_bytes_do_not_depend_on_pools(sentences, monkeypatch, bound, value, pools):
-    whole = parse_shard(job(sentences), RightChain())
+    whole = parse_shard(job(sentences), Scripted())
     monkeypatch.setattr(parsing, bound, value)
-    parser = RightChain()
+    parser = Scripted()
     pooled = parse_shard(job(sentences, name="pooled"), parser)
     assert parser.calls == pools
     assert pooled.sha256 == whole.sha256
@@ -199,7 +168,7 @@ def test_bytes_do_not_depend_on_pools(sentences, monkeypatch, bound, value, pool
 def test_row_groups_of_the_sentences_are_row_groups_of_the_parses(tmp_path, monkeypatch):
     monkeypatch.setattr(shards, "ROW_GROUP_ROWS", 3)
     parse_job = numbered(tmp_path, 8, 1)
-    manifest = parse_shard(parse_job, Failing("bad", "too_long"))
+    manifest = parse_shard(parse_job, Scripted(failing("bad", "too_long")))
     file = pq.ParquetFile(shard_path(parse_job.output, 0))
     assert [file.metadata.row_group(i).num_rows for i in range(3)] == [3, 3, 2]
     assert manifest.rows == 8
@@ -213,25 +182,25 @@ def test_a_parser_that_fails_in_a_later_row_group_leaves_no_file(tmp_path, monke
     monkeypatch.setattr(shards, "ROW_GROUP_ROWS", 10)
     parse_job = numbered(tmp_path, 40, 15)
     with pytest.raises(RuntimeError, match="nothing was written"):
-        parse_shard(parse_job, Failing("bad"))
+        parse_shard(parse_job, Scripted(failing("bad")))
     assert list(parse_job.output.iterdir()) == []
 
 
 def test_a_killed_job_leaves_no_shard_and_its_successor_the_same_bytes(sentences, monkeypatch):
-    whole = parse_shard(job(sentences), RightChain())
+    whole = parse_shard(job(sentences), Scripted())
     monkeypatch.setattr(parsing, "POOL_ROWS", 2)
 
     def killed(self, words):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(RightChain, "parse", killed)
+        patch.setattr(Scripted, "parse", killed)
         with pytest.raises(KeyboardInterrupt):
-            parse_shard(job(sentences, name="killed"), RightChain())
+            parse_shard(job(sentences, name="killed"), Scripted())
     assert read_shard_manifest(sentences.parent / "killed", 0) is None
-    again = parse_shard(job(sentences, name="killed"), RightChain())
+    again = parse_shard(job(sentences, name="killed"), Scripted())
     assert again.sha256 == whole.sha256
-    parser = RightChain()
+    parser = Scripted()
     assert parse_shard(job(sentences, name="killed"), parser) == again
     assert parser.calls == []  # it stands
 
@@ -241,13 +210,15 @@ def test_a_killed_job_leaves_no_shard_and_its_successor_the_same_bytes(sentences
 def test_a_parser_that_fails_again_and_again_ends_the_job(tmp_path, num_rows, num_bad, reason):
     parse_job = numbered(tmp_path, num_rows, num_bad)
     with pytest.raises(RuntimeError) as caught:
-        parse_shard(parse_job, Failing("bad", reason))
+        parse_shard(parse_job, Scripted(failing("bad", reason)))
     message = str(caught.value)
     assert "the parser right-chain failed on" in message
     assert f"first, at row {num_rows - num_bad}: {reason} (IndexError: no luck)" in message
     assert "nothing was written: check the parser, its libraries and the device" in message
     assert not parse_job.output.exists()
-    manifest = parse_shard(numbered(tmp_path / "fewer", num_rows, num_bad - 1), Failing("bad"))
+    manifest = parse_shard(
+        numbered(tmp_path / "fewer", num_rows, num_bad - 1), Scripted(failing("bad"))
+    )
     assert (manifest.rows, manifest.drops) == (num_rows, {"parser_error": num_bad - 1})
 
 
@@ -271,16 +242,16 @@ def test_the_description_names_what_determines_the_rows(monkeypatch, stage, libr
 
 def test_what_is_not_there_damaged_or_by_another_parser_is_an_error(sentences, tmp_path):
     with pytest.raises(FileNotFoundError, match="shard 0 is not complete; run the sentence stage"):
-        parse_shard(job(tmp_path / "nowhere"), RightChain())
-    parse_shard(job(sentences), RightChain())
-    other = RightChain()
+        parse_shard(job(tmp_path / "nowhere"), Scripted())
+    parse_shard(job(sentences), Scripted())
+    other = Scripted()
     other.checksum = "other"
     with pytest.raises(ValueError, match="parser_checksum 'abc', not 'other'; delete"):
         parse_shard(job(sentences), other)
     path = shard_path(sentences, 0)
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(ValueError, match=r"sha256 differs from its manifest's; delete 00000.parq"):
-        parse_shard(job(sentences), RightChain())
+        parse_shard(job(sentences), Scripted())
 
 
 @pytest.mark.parametrize(
@@ -317,16 +288,14 @@ def test_a_job_that_makes_no_sense_ends_with_a_clear_message(
 
 
 def test_a_parser_without_memory_ends_the_job_and_names_the_row(tmp_path):
-    class OutOfMemory(RightChain):
-        def parse(self, sentences):
-            bad = [words for words in sentences if "bad" in words]
-            if bad:
-                raise ParserFailedError("no memory to parse a sentence: let fewer run", bad[0])
-            return super().parse(sentences)
+    def answer(words):
+        if "bad" in words:
+            raise ParserFailedError("no memory to parse a sentence: let fewer run", words)
+        return chain(words)
 
     parse_job = numbered(tmp_path, 40, 11)
     with pytest.raises(RuntimeError) as caught:
-        parse_shard(parse_job, OutOfMemory())
+        parse_shard(parse_job, Scripted(answer))
     message = str(caught.value)
     assert message.startswith(f"{parse_job.sentences}/00000.parquet, row 29: no memory to parse")
     assert "complete ones are kept" in message
