@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
@@ -167,8 +166,7 @@ def _check_one_encoder(folders: Sequence[StageFolder], path: Path) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """What a query gives, read while it is asked for."""
 
     columns: list[str]
@@ -187,7 +185,13 @@ def ask(selection: Selection, sql: str) -> Answer:
         ValueError: DuckDB refuses the SQL, in its own words; or the stages differ in rows, or there
             are several folders of a kind.
     """
-    connection = _connected()
+    try:
+        import duckdb
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f"SQL over a corpus is read by DuckDB: {how_to_install('query')}"
+        ) from error
+    connection = duckdb.connect()
     with _named_mistakes():
         connection.execute(_view_of(selection))
         kinds = [statement.type.name for statement in connection.extract_statements(sql)]
@@ -197,16 +201,6 @@ def ask(selection: Selection, sql: str) -> Answer:
             )
         found = connection.execute(sql)
     return Answer([str(column[0]) for column in found.description], _fetched(found))
-
-
-def _connected() -> duckdb.DuckDBPyConnection:
-    try:
-        import duckdb
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            f"SQL over a corpus is read by DuckDB: {how_to_install('query')}"
-        ) from error
-    return duckdb.connect()
 
 
 @contextmanager
@@ -235,7 +229,9 @@ def _view_of(selection: Selection) -> str:
     `POSITIONAL JOIN` of files pairs their rows in order and pads what is shorter, so that shards
     must agree in rows one by one.
     """
-    folders = _folders(selection)
+    selection.check_one_of_each()
+    has_one_encoder = len(selection.folders_of(EMBEDDINGS)) == 1
+    folders = [f for f in selection.folders if f.stage != EMBEDDINGS or has_one_encoder]
     numbers = set.intersection(*(set(selection.numbers_in(folder)) for folder in folders))
     if not numbers:
         names = ", ".join(str(folder.path) for folder in folders)
@@ -249,13 +245,6 @@ def _view_of(selection: Selection) -> str:
         f"CREATE VIEW {TABLE} AS SELECT CAST(parse_filename({first}.filename, true) AS INTEGER) "
         f"AS shard, {first}.file_row_number AS row, {columns} FROM {files}"
     )
-
-
-def _folders(selection: Selection) -> list[StageFolder]:
-    """Returns one folder of each kind; embeddings only where they are of one encoder."""
-    selection.check_one_of_each()
-    found = selection.folders_of(EMBEDDINGS)
-    return [f for f in selection.folders if f.stage != EMBEDDINGS or len(found) == 1]
 
 
 def _files_of(folder: StageFolder, numbers: Sequence[int]) -> str:

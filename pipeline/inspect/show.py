@@ -19,8 +19,8 @@ from pipeline.base.atomic_files import write_text_atomically
 from pipeline.base.foreign_text import printable
 from pipeline.inspect.aligned_rows import NEEDED_COLUMNS, constituency_of, table_lines
 from pipeline.inspect.check import parser_failures, row_faults
-from pipeline.inspect.dataset import Selection, StageFolder
-from pipeline.shards.manifests import CLEANED, ENCODER_DIGEST, ShardManifest, manifest_beside
+from pipeline.inspect.dataset import Selection
+from pipeline.shards.manifests import CLEANED, ENCODER_DIGEST, manifest_beside
 from pipeline.shards.schema import DESCRIBED, SCHEMA_VERSION
 from pipeline.shards.shards import shard_metadata
 from pipeline.trees.flat import to_brackets
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 Facts = dict[str, Any]
 """What is known of a stage, as JSON has it; counts of several things are by name."""
-MAKERS = {"parser": "parser_checksum", "encoder": ENCODER_DIGEST}
-"""What a manifest calls who made its shard, and the checksum of that."""
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 STYLE = """
 body{margin:1rem 2rem;font:16px/1.5 system-ui,sans-serif;color:#1b1f24;background:#fff}
@@ -72,7 +70,17 @@ def stage_facts(selection: Selection) -> Iterator[Facts]:
             "refused": _total(manifest.drops for manifest in manifests),
             "failed": parser_failures(folder, manifests),
             "cleaned": _total(manifest.extra.get(CLEANED, {}) for manifest in manifests),
-            "made_by": sorted({maker for m in manifests for maker in _makers(m)}),
+            "made_by": sorted(
+                {
+                    f"{m.extra[name]} {m.extra.get(checksum, '')}"
+                    for name, checksum in (
+                        ("parser", "parser_checksum"),
+                        ("encoder", ENCODER_DIGEST),
+                    )
+                    for m in manifests
+                    if name in m.extra
+                }
+            ),
         }
 
 
@@ -81,12 +89,6 @@ def _total(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
     for some in counts:
         total.update(some)
     return dict(total.most_common())
-
-
-def _makers(manifest: ShardManifest) -> Iterator[str]:
-    for name, checksum in MAKERS.items():
-        if name in manifest.extra:
-            yield f"{manifest.extra[name]} {manifest.extra.get(checksum, '')}"
 
 
 def overview_lines(selection: Selection) -> Iterator[str]:
@@ -121,24 +123,23 @@ def _line(name: str, value: str) -> str:
 def schema_of(selection: Selection) -> Iterator[dict[str, Any]]:
     """Yields the columns of every stage of a selection; reads the files' footers alone."""
     for folder in selection.folders:
-        yield _stage_columns(folder, selection.numbers_in(folder))
-
-
-def _stage_columns(folder: StageFolder, numbers: list[int]) -> dict[str, Any]:
-    shards = [shard_metadata(folder.path, folder.stage, number) for number in numbers]
-    types = {field.name: _type_in_words(field.type) for schema, _ in shards for field in schema}
-    return {
-        "stage": folder.stage,
-        "path": str(folder.path),
-        "version": SCHEMA_VERSION,
-        "shards": len(numbers),
-        "rows": sum(metadata.num_rows for _, metadata in shards),
-        "row_groups": sum(metadata.num_row_groups for _, metadata in shards),
-        "columns": [
-            asdict(column) | {"type": types.get(column.name, "")}
-            for column in DESCRIBED[folder.stage]
-        ],
-    }
+        numbers = selection.numbers_in(folder)
+        shards = [shard_metadata(folder.path, folder.stage, number) for number in numbers]
+        types = {
+            column.name: _type_in_words(column.type) for schema, _ in shards for column in schema
+        }
+        yield {
+            "stage": folder.stage,
+            "path": str(folder.path),
+            "version": SCHEMA_VERSION,
+            "shards": len(numbers),
+            "rows": sum(metadata.num_rows for _, metadata in shards),
+            "row_groups": sum(metadata.num_row_groups for _, metadata in shards),
+            "columns": [
+                asdict(column) | {"type": types.get(column.name, "")}
+                for column in DESCRIBED[folder.stage]
+            ],
+        }
 
 
 def _type_in_words(type_: Any) -> str:

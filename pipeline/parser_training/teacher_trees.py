@@ -190,15 +190,12 @@ def _parse_jointly(
     positions = torch.arange(heads.shape[1], device=heads.device)
     chosen = (positions > 0) & (positions < lengths[:, None])
     relations = [
-        relation_scores(parser.network, of_parser, heads, chosen)[:, _order(parser, names)]
+        relation_scores(parser.network, of_parser, heads, chosen)[
+            :, [parser.relations.index(name) for name in names]
+        ]
         for parser, (of_parser, _) in zip(parsers, states, strict=True)
     ]
     return labelled_trees(heads, lengths, _mean_log_probability(relations), names)
-
-
-def _order(parser: Teacher, names: Sequence[str]) -> list[int]:
-    places = {name: place for place, name in enumerate(parser.relations)}
-    return [places[name] for name in names]
 
 
 def _mean_log_probability(scores: Sequence[Tensor]) -> Tensor:
@@ -302,8 +299,11 @@ def _parse_guided(
     tag_ids = tag_scores.argmax(-1).tolist()
     names = [TOP_LABEL, *(from_benepar_label(label) for label in labels)]
     predicted = [
-        _tags(sentence, [tags[tag] for tag in ids[1 : len(sentence.tokens) + 1]], tags)
-        for sentence, ids in zip(sentences, tag_ids, strict=True)
+        [
+            gold if gold in tags else tags[guess]
+            for gold, guess in zip(s.xpos or [""] * len(s.tokens), ids[1:], strict=False)
+        ]
+        for s, ids in zip(sentences, tag_ids, strict=True)
     ]
     return labelled_constituents(
         best_spans(scores, lengths.tolist()), label_charts, predicted, names
@@ -369,12 +369,3 @@ def _charts(
         is_whole[b, 0, length - 1] = True
     null = (scores <= 0) & ~is_whole
     return np.where(null, np.float32(0), scores), np.where(null, 0, labels)
-
-
-def _tags(sentence: TreebankSentence, predicted: list[str], known: Sequence[str]) -> list[str]:
-    if not sentence.xpos:
-        return predicted
-    return [
-        gold if gold in known else guess
-        for gold, guess in zip(sentence.xpos, predicted, strict=True)
-    ]

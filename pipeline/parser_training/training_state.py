@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NotRequired, TypedDict
+from typing import Any, ClassVar, Literal
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -41,16 +41,11 @@ _TENSORS_SHA256 = "tensors_sha256"
 _PROGRESS = ("step", "epoch", "best_epoch", "best_score")
 
 
+ParameterGroup = dict[str, Any]
+"""``params``: weights that learn at one rate, and ``share_of_rate``, what the training's is
+multiplied by, where that is not 1."""
 ProductType = Literal["bfloat16", "float32"]
 """Of matrix products in training; those of parsing are in `pipeline.parsers.adapters.base`."""
-
-
-class ParameterGroup(TypedDict):
-    """Weights that learn at one rate."""
-
-    params: list[nn.Parameter]
-    share_of_rate: NotRequired[float]
-    """What the training's learning rate is multiplied by; 1 if not given."""
 
 
 @dataclass
@@ -91,8 +86,7 @@ class OptimizerConfig(Settings):
 
     def new_optimizer(self, groups: list[ParameterGroup]) -> torch.optim.Adam:
         """Returns Adam over a network's weights."""
-        given: list[Any] = list(groups)
-        return torch.optim.Adam(given, lr=self.learning_rate, betas=self.adam_betas, fused=True)
+        return torch.optim.Adam(groups, lr=self.learning_rate, betas=self.adam_betas, fused=True)
 
     def rate_after(self, epochs: float) -> float:
         """Returns the rate after some (fractional) epochs: a linear rise times a falling cosine."""
