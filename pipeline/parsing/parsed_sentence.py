@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 from pipeline.base.atomic_files import write_by_library
 from pipeline.base.foreign_text import printable
 from pipeline.base.refusal import Refusal
-from pipeline.parsing.spacy_docs import DocSentence, new_doc
 from pipeline.text.cleaning import clean_text, separates
 from pipeline.trees.binarize import BinaryTree, binarize
 from pipeline.trees.flat import to_brackets
@@ -266,6 +265,8 @@ class ParsedSentence:
 
 def doc_of(sentences: Sequence[ParsedSentence], vocab: Vocab | None = None) -> Doc:
     """Returns sentences as one doc, a space between two; see `ParsedSentence.to_doc`."""
+    from pipeline.parsing.spacy_docs import DocSentence, new_doc  # imports numpy
+
     words: list[str] = []
     spaces: list[bool] = []
     parts: list[DocSentence] = []

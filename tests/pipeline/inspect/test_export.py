@@ -41,8 +41,13 @@ def exported(corpus: Path, name: str, *options: str) -> Path:
     return out
 
 
-def test_conllu_has_places_and_offsets_and_is_read_back(corpus: Path) -> None:
-    out = exported(corpus, "trees.conllu")
+def test_conllu_has_places_and_offsets_and_is_read_back(
+    corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = exported(corpus, "trees.conllu", "--json")
+    told = json.loads(capsys.readouterr().out)
+    assert (told["sentences"], told["refused"], told["tokens"]) == (3, 1, 14)
+    assert (told["format"], told["bytes"]) == ("conllu", out.stat().st_size)
     text = out.read_text("utf-8")
     first = (
         "# newdoc id = first\n# sent_id = 0:0\n# sentence_index = 0\n"
@@ -79,16 +84,6 @@ def test_a_row_says_why_it_has_no_tree(tmp_path: Path) -> None:
     assert refusals[0]["reason"] == "rejected"
     assert refusals[1] == {"reason": "too_long", "detail": "shorten it"}
     assert refusals[2] is None
-
-
-def test_the_summary_counts(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = exported(corpus, "trees.conllu", "--json")
-    told = json.loads(capsys.readouterr().out)
-    assert (told["sentences"], told["refused"], told["tokens"]) == (3, 1, 14)
-    assert (told["format"], told["bytes"]) == ("conllu", out.stat().st_size)
-    assert [Path(stage).name for stage in told["stages"]] == [
-        *("sentences", "dependencies-x", "constituents-x"),
-    ]
 
 
 def test_line_ends_in_words_and_names_break_no_format(tmp_path: Path) -> None:
@@ -196,20 +191,6 @@ def test_what_has_no_place_says_so(
     assert "3 without a place in the source" in capsys.readouterr().out
     (first, *_) = exported(split, "trees.jsonl", "--from-source").read_text("utf-8").splitlines()
     assert json.loads(first)["in_source"] is False
-
-
-def test_half_a_character_costs_its_sentence_the_place_alone(tmp_path: Path) -> None:
-    text = r'{"text": "A dog sat\ud800 down. It left."}'
-    (tmp_path / "a.jsonl").write_text(text, encoding="utf-8")
-    folder = tmp_path / "corpus" / "sentences"
-    split_sentences(TextFiles([tmp_path / "a.jsonl"]), SentenceConfig(), folder)
-    arcs = [
-        {"heads": [0] + [1] * 4, "deprels": ["root"] + ["dep"] * 4},
-        {"heads": [0, 1, 1], "deprels": ["root", "dep", "dep"]},
-    ]
-    write_stage(tmp_path / "corpus" / "dependencies", "dependencies", arcs)
-    (doc,) = docs_of(exported(tmp_path / "corpus", "trees.spacy", "--from-source"))
-    assert doc.user_data["treeviews"]["starts"] == (None, 17)
 
 
 def test_another_text_is_refused_and_nothing_written(
