@@ -47,11 +47,9 @@ from models.evaluation.statistics.resampling import (
 )
 from pipeline.base.bundled import parser_folder
 from pipeline.base.refusal import Refusal
-from pipeline.parser_training.epochs.alterations import (
-    constituents_without_final_mark,
-    dependencies_without_final_mark,
-    in_lower_case,
-)
+from pipeline.parser_training.constituency_training import constituents_without_final_mark
+from pipeline.parser_training.dependency_training import dependencies_without_final_mark
+from pipeline.parser_training.train_parser import in_lower_case
 from pipeline.parsers.evaluate_parser import scored_constituents, scored_dependencies
 from pipeline.parsers.parser_files import STAGE_OF_KIND, read_description
 from pipeline.parsers.sentence_parser import SentenceParser, load_parser

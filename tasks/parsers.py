@@ -13,7 +13,7 @@ from models.model.model_description import OPTION_OF_STAGE
 from pipeline.base.bundled import parser_folder, shipped_parsers
 from pipeline.base.digest import remembered_sha256
 from pipeline.base.mistakes import did_you_mean
-from pipeline.parser_training.job import ParserTrainingJob, TrainedKind
+from pipeline.parser_training.__main__ import ParserTrainingJob, TrainingKind
 from pipeline.parsers.convert import CONVERSION_VERSION, OFFICIAL_PARSERS, convert_checkpoint
 from pipeline.parsers.parser_files import (
     DESCRIPTION_NAME,
@@ -79,9 +79,9 @@ class TrainParser(Artefact):
             "training_version": TRAINING_VERSION,
         }
 
-    def training(self) -> tuple[TrainedKind, list[str]]:
-        """Returns what is trained, and what its command line is told beside the options."""
-        return self.kind, []
+    def training(self) -> tuple[TrainingKind, dict[str, str]]:
+        """Returns what is trained, and further options of it."""
+        return self.kind, {}
 
     def place(self) -> Path:
         """Returns the parser's folder."""
@@ -90,15 +90,15 @@ class TrainParser(Artefact):
     def fill(self) -> None:
         """Runs the training, which resumes at its last epoch."""
         self.write_config()
-        arguments = [str(self.folder), "--threads", str(self.threads)]
-        for option, files in self.treebanks().items():
-            arguments += [f"--{option}", *map(str, files)] if files else []
         excluded = [part.strip() for part in self.exclude.split(",") if part.strip()]
-        arguments += ["--exclude", *excluded] if excluded else []
-        for option, value in self.options.items():
-            arguments += [f"--{option}", str(value)]
         kind, further = self.training()
-        job = ParserTrainingJob(kind=kind, arguments=(*arguments, *further))
+        options = {
+            **{option: list(map(str, files)) for option, files in self.treebanks().items()},
+            "exclude": excluded,
+            **self.options,
+            **further,
+        }
+        job = ParserTrainingJob(kind=kind, out=self.folder, options=options, threads=self.threads)
         path = self.folder / "job.json"
         run_job(self, "pipeline.parser_training", job.to_dict(), path, threads=self.threads)
 
@@ -130,11 +130,11 @@ class TrainDependencyParser(TrainParser):
             )
         return super().content() | {"transformer": files}
 
-    def training(self) -> tuple[TrainedKind, list[str]]:
-        """Returns what is trained, and what its command line is told beside the options."""
+    def training(self) -> tuple[TrainingKind, dict[str, str]]:
+        """Returns what is trained, and further options of it."""
         if not self.transformer:
             return super().training()
-        return "dependency-transformer", ["--transformer", self.transformer]
+        return "dependency-transformer", {"transformer": self.transformer}
 
 
 class TrainConstituencyParser(TrainParser):

@@ -26,7 +26,7 @@ HOMES = {
     "rich": ("tasks/run.py",),
     "spacy": (
         *("pipeline/text/tokenization.py", "pipeline/parsing/", "treeviews/spacy_component.py"),
-        "pipeline/inspect/page.py",
+        *("pipeline/inspect/show.py", "pipeline/inspect/export.py"),
     ),
     "supar": ("pipeline/parsers/",),
     "benepar": (
@@ -35,7 +35,7 @@ HOMES = {
         "pipeline/parsing/spacy_docs.py",
     ),
     "nltk": ("pipeline/",),
-    "pydantic": ("pipeline/base/settings.py", "models/report/result_table.py"),
+    "pydantic": ("pipeline/", "models/report/result_table.py"),
     "requests": ("pipeline/downloads/",),
     "gensim": ("pipeline/vectors/",),
     "torch": (
@@ -44,7 +44,7 @@ HOMES = {
     ),
     "zstandard": ("pipeline/sources/file_list.py",),
     "py3langid": ("pipeline/cleaning/language.py",),
-    "duckdb": ("pipeline/inspect/query.py",),
+    "duckdb": ("pipeline/inspect/aligned_rows.py",),
     "tqdm": ("models/",),
     "triton": ("models/encoders/kernels/fused",),
     "matplotlib": ("models/report/training_section.py",),

@@ -20,8 +20,8 @@ from treeviews.own_floors import check_floors
 check_floors()
 
 from models import load  # noqa: E402 - only now is it surely ours
-from pipeline.parsing.formats import write_parses  # noqa: E402
 from pipeline.parsing.parse_text import Parser, parse  # noqa: E402
+from pipeline.parsing.parsed_sentence import write_parses  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -254,6 +254,6 @@ def read_shards(folder: str | Path, columns: Sequence[str] | None = None) -> Ite
     """
     from pathlib import Path as Place
 
-    from pipeline.inspect.rows import read_tables
+    from pipeline.inspect.aligned_rows import read_tables
 
     return read_tables(Place(folder), columns)

@@ -16,7 +16,7 @@ from models.config.training_config import Shuffled
 from models.config.views import Pooling
 from models.corpus.hashes import hashes
 from models.words.word_vectors import WordVectors
-from pipeline.shards.ranges import gather_ranges
+from pipeline.shards.arrow import gather_ranges
 
 MAX_TOKENS = 32_767
 """Of a sentence; as many as shards can number, too, whose heads have 16 bits."""

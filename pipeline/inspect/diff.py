@@ -10,11 +10,16 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from pipeline.base.foreign_text import printable
+from pipeline.inspect.aligned_rows import (
+    ROWS_AT_ONCE,
+    aligned_table,
+    check_same_rows,
+    constituency_of,
+)
 from pipeline.inspect.dataset import Selection, StageFolder
-from pipeline.inspect.rows import ROWS_AT_ONCE, aligned_table, check_same_rows, constituency_of
 from pipeline.shards.schema import COLUMNS
 from pipeline.trees.flat_trees import DependencyParse
 from pipeline.trees.tree_scores import AttachmentCounts, BracketCounts
@@ -28,8 +33,10 @@ SCORES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class TwoParses:
+_Row = dict[str, Any]
+
+
+class TwoParses(NamedTuple):
     """Two stages of one kind, and the sentences that both are parses of."""
 
     stage: str
@@ -100,17 +107,14 @@ def _pair(
         raise ValueError(f"no shard that both {a.path} and {b.path} have")
     if first.sentences.path.resolve() != second.sentences.path.resolve():
         for number in numbers:
-            _check_same_words(first.sentences, second.sentences, number)
+            folders = (first.sentences, second.sentences)
+            tables = [aligned_table([folder], number, ["tokens"]) for folder in folders]
+            if not tables[0].equals(tables[1]):
+                raise ValueError(
+                    f"{first.sentences.path}, {second.sentences.path}: the sentences of shard "
+                    f"{number} differ; give two parses of one text"
+                )
     return TwoParses(a.stage, first.sentences, a, b, numbers)
-
-
-def _check_same_words(first: StageFolder, second: StageFolder, number: int) -> None:
-    one, other = (aligned_table([folder], number, ["tokens"]) for folder in (first, second))
-    if not one.equals(other):
-        raise ValueError(
-            f"{first.path}, {second.path}: the sentences of shard {number} differ; give two parses "
-            "of one text"
-        )
 
 
 def compare(parses: TwoParses, *, most: int) -> Agreement:
@@ -133,7 +137,11 @@ def compare(parses: TwoParses, *, most: int) -> Agreement:
             continue
         if not len(tokens) == len(first[column]) == len(second[column]):
             raise ValueError(f"{place}: trees of other tokens than the sentence's; see `check`")
-        wrong = _add(counts, tokens, first, second)
+        if isinstance(counts, BracketCounts):
+            wrong = counts.add(constituency_of(first), constituency_of(second))
+        else:
+            gold = TreebankSentence("", tokens, first["heads"], first["deprels"])
+            wrong = counts.add(gold, DependencyParse(second["heads"], second["deprels"]))
         found.identical += first == second
         told = {**place, "differences": wrong, "tokens": tokens}
         heapq.heappush(worst, (wrong, -found.sentences, told))
@@ -146,33 +154,17 @@ def compare(parses: TwoParses, *, most: int) -> Agreement:
     return found
 
 
-_Row = dict[str, Any]
-
-
 def _rows(parses: TwoParses) -> Iterator[tuple[dict[str, int], list[str], _Row, _Row]]:
     """Yields where a sentence stands, its tokens, and its columns in either parse."""
     columns = list(COLUMNS[parses.stage])
     for number in parses.numbers:
         check_same_rows((parses.sentences, parses.first, parses.second), number)
-        tables = [
-            aligned_table([parses.sentences], number, ["tokens"]),
-            aligned_table([parses.first], number, columns),
-            aligned_table([parses.second], number, columns),
-        ]
+        tables = [aligned_table([parses.sentences], number, ["tokens"])]
+        tables += [aligned_table([f], number, columns) for f in (parses.first, parses.second)]
         for start in range(0, tables[0].num_rows, ROWS_AT_ONCE):
             some = [table.slice(start, ROWS_AT_ONCE).to_pylist() for table in tables]
             for row, (sentence, first, second) in enumerate(zip(*some, strict=True), start):
                 yield {"shard": number, "row": row}, sentence["tokens"], first, second
-
-
-def _add(
-    counts: AttachmentCounts | BracketCounts, tokens: list[str], first: _Row, second: _Row
-) -> int:
-    """Counts a sentence; returns in how many tokens or brackets its trees differ."""
-    if isinstance(counts, BracketCounts):
-        return counts.add(constituency_of(first), constituency_of(second))
-    gold = TreebankSentence("", tokens, first["heads"], first["deprels"])
-    return counts.add(gold, DependencyParse(second["heads"], second["deprels"]))
 
 
 def agreement_lines(found: Agreement) -> Iterator[str]:

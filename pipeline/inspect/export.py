@@ -3,29 +3,59 @@
 The formats are those of `pipeline.parsing`, where a sentence is a `ParsedSentence`. Shards keep no
 white space and no place in the source: a sentence's text is its tokens with one space between, and
 offsets are places in that text. Where the source is read again, text and offsets are the source's.
+
+A ``DocBin`` of spaCy is packed as a whole, so one file holds what fits in memory; a corpus of any
+size is a folder of them, which spaCy's ``Corpus`` reads like one file. Constituents are the span
+group ``doc.spans["constituents"]``, too, which needs none of our code to be read.
+``doc.user_data["treeviews"]`` has the document's ``document_id``, and ``sent_ids`` and
+``sentence_indices`` of the doc's sentences; where the source was read again, ``starts``, too: where
+each begins in its document, or None. A doc is cut after `SENTENCES_A_DOC`, and between sentences
+with dependencies and without: spaCy reads where sentences begin from the heads of a doc that has
+any, so a sentence without heads keeps its start in a doc without heads alone.
 """
 
 from __future__ import annotations
 
 import re
+import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, zip_longest
+from itertools import accumulate, groupby, islice, zip_longest
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from pipeline.base.atomic_files import (
+    TEMPORARY_SUFFIX,
+    rename_durably,
+    synchronise,
+    write_by_library,
+    writer_name,
+)
 from pipeline.base.refusal import Refusal
-from pipeline.inspect.check import read_refusals
+from pipeline.inspect.aligned_rows import (
+    NEEDED_COLUMNS,
+    check_same_rows,
+    constituency_of,
+    read_rows,
+)
+from pipeline.inspect.check import read_refusals, row_faults
 from pipeline.inspect.dataset import Selection, StageFolder
-from pipeline.inspect.row_checks import row_faults
-from pipeline.inspect.rows import NEEDED_COLUMNS, check_same_rows, constituency_of, read_rows
-from pipeline.parsing.formats import format_of, write_parses
-from pipeline.parsing.parsed_sentence import InDocument, ParsedSentence, Trees
+from pipeline.parsing.parsed_sentence import (
+    InDocument,
+    ParsedSentence,
+    Trees,
+    doc_of,
+    format_of,
+    write_parses,
+)
 from pipeline.shards.manifests import quarantine_path
 from pipeline.text.aligned import AlignedSentence
 from pipeline.text.source_text import SourceText
 from pipeline.trees.flat_trees import DependencyParse
+
+if TYPE_CHECKING:
+    from spacy.tokens import Doc, DocBin
 
 ExportFormat = Literal["conllu", "brackets", "json", "spacy"]
 NEEDED: dict[ExportFormat, tuple[str, ...]] = {
@@ -37,6 +67,14 @@ NEEDED: dict[ExportFormat, tuple[str, ...]] = {
 """Stages without which a format has nothing to write; others are written where they are."""
 KINDS = ("dependencies", "constituents")
 _HALF = re.compile("[\\ud800-\\udfff]")
+SUFFIX = ".spacy"
+MOST_IN_ONE_FILE = 100_000
+"""Sentences; some 300 MB of memory while they are packed."""
+SENTENCES_A_FILE = 10_000
+"""Of a folder of files."""
+SENTENCES_A_DOC = 500
+"""At most. What spaCy writes once a doc takes it some milliseconds."""
+SPAN_GROUP = "constituents"
 
 
 @dataclass(slots=True)
@@ -64,8 +102,6 @@ def export_format(out: Path) -> ExportFormat:
     Raises:
         ValueError: it stands for none; says which ends do.
     """
-    from pipeline.parsing.doc_bins import SUFFIX
-
     if out.suffix.lower() == SUFFIX:
         return "spacy"
     try:
@@ -94,7 +130,6 @@ def export(
             more sentences than the file can hold, or a row is no tree over its sentence. The source
             is gone, has changed, or knows no places.
     """
-    from pipeline.parsing import doc_bins
 
     started = time.monotonic()
     if out.is_file():
@@ -109,13 +144,17 @@ def export(
     sentences = _counted(rows, done)
     if form != "spacy":
         write_parses(out, sentences, form)
-    elif out.suffix.lower() == doc_bins.SUFFIX:
+    elif out.suffix.lower() == SUFFIX:
         numbers = chosen.shared_numbers()
-        if sum(check_same_rows(folders, n) for n in numbers) > doc_bins.MOST_IN_ONE_FILE:
-            raise ValueError(doc_bins.too_many(out))
-        doc_bins.write_doc_bin(out, sentences)
+        if sum(check_same_rows(folders, n) for n in numbers) > MOST_IN_ONE_FILE:
+            raise ValueError(
+                f"{out}: more than {MOST_IN_ONE_FILE:,} sentences, which one {SUFFIX} file cannot "
+                f"hold; leave {SUFFIX} out of the name for a folder of files, or export shard by "
+                "shard"
+            )
+        write_by_library(out, lambda path: path.write_bytes(_packed(sentences).to_bytes()))
     else:
-        doc_bins.write_doc_bins(out, sentences)
+        write_doc_bins(out, sentences)
     files = out.iterdir() if out.is_dir() else [out]
     done.bytes = sum(path.stat().st_size for path in files)
     done.seconds = round(time.monotonic() - started, 3)
@@ -266,3 +305,70 @@ def _refusals(parses: list[StageFolder], number: int) -> dict[int, Refusal]:
                 f"{path}: cannot be read ({error}); `inspect check` says what is damaged"
             ) from error
     return found
+
+
+def write_doc_bins(folder: Path, sentences: Iterable[ParsedSentence]) -> None:
+    """Writes a folder of files, which appears whole or not at all.
+
+    Raises:
+        FileExistsError: the folder is there already and holds something.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise FileExistsError(f"{folder} is there already; delete it or choose another name")
+    temporary = folder.with_name(f"{folder.name}.{writer_name()}{TEMPORARY_SUFFIX}")
+    temporary.mkdir()
+    rest = iter(sentences)
+    try:
+        files = iter(lambda: list(islice(rest, SENTENCES_A_FILE)), [])
+        for number, of_file in enumerate(files):
+            path = temporary / f"{number:05d}{SUFFIX}"
+            path.write_bytes(_packed(of_file).to_bytes())
+            synchronise(path)
+    except BaseException:  # an interruption, too
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+    rename_durably(temporary, folder)
+
+
+def _packed(sentences: Iterable[ParsedSentence]) -> DocBin:
+    from spacy.tokens import DocBin
+
+    return DocBin(
+        attrs=["ORTH", "SPACY", "TAG", "HEAD", "DEP", "SENT_START"],
+        store_user_data=True,
+        docs=map(_doc, _documents(sentences)),
+    )
+
+
+def _documents(sentences: Iterable[ParsedSentence]) -> Iterator[list[ParsedSentence]]:
+    """Yields the sentences of each document, in the parts that docs are of."""
+
+    def belongs(sentence: ParsedSentence) -> tuple[str | None, bool]:
+        document = sentence.place and sentence.place.document_id
+        return document, sentence.trees.dependencies is not None
+
+    for _, together in groupby(sentences, belongs):
+        while part := list(islice(together, SENTENCES_A_DOC)):
+            yield part
+
+
+def _doc(sentences: Sequence[ParsedSentence]) -> Doc:
+    from spacy.tokens import Span
+
+    doc = doc_of(sentences, None)
+    places = [sentence.place for sentence in sentences if sentence.place]
+    doc.user_data["treeviews"] = {
+        "document_id": places[0].document_id if places else "",
+        "sent_ids": [sentence.sent_id for sentence in sentences],
+        "sentence_indices": [place.sentence_index for place in places],
+    }
+    if any(place.in_source is not None for place in places):
+        doc.user_data["treeviews"]["starts"] = [
+            sentence.start if sentence.place and sentence.place.in_source else None
+            for sentence in sentences
+        ]
+    if any(sentence.trees.constituents for sentence in sentences):
+        doc.spans[SPAN_GROUP] = [
+            Span(doc, start, end, label=label) for start, end, label in doc._.treeviews_constituents
+        ]
+    return doc

@@ -5,18 +5,18 @@ The parsers are those of the shard job, and what one of them refuses is refused 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, lru_cache
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args, overload
+from typing import IO, TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args, overload
 
-from pipeline.base.foreign_text import checked_string, listed_strings
+from pipeline.base.bundled import BUNDLED_PARSERS, parser_folder, shipped_parsers
+from pipeline.base.foreign_text import checked_string, decoded_lines, listed_strings, told
+from pipeline.base.mistakes import did_you_mean
 from pipeline.base.refusal import Refusal, RefusedSentence, named, shortened
-from pipeline.parsers.parser_files import checksum_of_parser_folder
 from pipeline.parsers.sentence_parser import MAX_TOKENS, LazyParser, reject_input
-from pipeline.parsing.chosen_parsers import device_called, folders_of
-from pipeline.parsing.parsed_sentence import ParsedSentence, Trees
+from pipeline.parsing.parsed_sentence import Format, ParsedSentence, Trees, format_sentences
 
 if TYPE_CHECKING:
     from pipeline.text.aligned import AlignedSentence
@@ -31,8 +31,12 @@ CHARACTERS_AT_ONCE = 1 << 20
 """Of a stream's texts, read ahead."""
 TOKENS_AT_ONCE = 100_000
 _TOKENS = "; Parser.parse_tokens takes tokens"
-_KEPT_PARSERS = 4
+MOST_LOADED = 4
 """Parsers that `parse` keeps loaded; the first ones take tens of megabytes."""
+
+_REMEDY = "mend or remove it, or give --on-refusal skip, which goes on without its trees"
+
+_HINT = "; --split finds the sentences where a line is a text"
 
 
 class _Asked(TypedDict, total=False):
@@ -40,12 +44,18 @@ class _Asked(TypedDict, total=False):
     on_progress: Callable[[float], None] | None
 
 
-class _AskedOfParsers(_Asked, total=False):
+class ParserSettings(TypedDict, total=False):
+    """What a `Parser` is made of; see there."""
+
     dependencies: bool
     constituents: bool
     dependency_parser: str | Path | None
     constituency_parser: str | Path | None
     device: str
+
+
+class _AskedOfParsers(_Asked, ParserSettings, total=False):
+    pass
 
 
 class Parser:
@@ -79,11 +89,16 @@ class Parser:
             ValueError: nothing is wanted, a parser is given for what is not, a folder lacks a file,
                 or this machine has no such device.
         """
-        folders = folders_of(dependencies, constituents, dependency_parser, constituency_parser)
-        device = device_called(device)
+        folders = _folders(dependencies, constituents, dependency_parser, constituency_parser)
+        if device != "cpu":  # torch need not be asked
+            from pipeline.parsers.devices import resolve_device
+
+            device = resolve_device(device)
+        self.device = device
         self._turn = Lock()
         self.parsers: dict[str, LazyParser] = {
-            stage: LazyParser(stage, folder, device=device) for stage, folder in folders.items()
+            stage: LazyParser(stage, folder, device=self.device)
+            for stage, folder in folders.items()
         }
         """Stage (``dependencies``, ``constituents``) -> its parser."""
 
@@ -128,7 +143,8 @@ class Parser:
             [texts] if isinstance(texts, str) else listed_strings(texts, _TOKENS), split=split
         )
         if on_refusal == "error":
-            _fail_if_any(_refused_unparsed(cut, split=split))
+            unparsed = ((one, reject_input(one.words, MAX_TOKENS)) for one in cut)
+            _fail_if_any([_sentence(one, why, split=split) for one, why in unparsed if why])
         parsed: list[ParsedSentence] = []
         for pool in _pools(cut):
             parsed += self._parsed(pool, on_refusal, split=split)
@@ -189,7 +205,7 @@ class Parser:
         trees = self.parse_tokens([sentence.words for sentence in pool])
         parsed = [_sentence(*pair, split=split) for pair in zip(pool, trees, strict=True)]
         if on_refusal == "error":
-            _fail_if_any([sentence for sentence in parsed if sentence.refusal is not None])
+            _fail_if_any(parsed)
         return parsed
 
 
@@ -209,13 +225,9 @@ def parse(
     texts: Sequence[str],
     *,
     split: bool = False,
-    dependencies: bool = True,
-    constituents: bool = True,
-    dependency_parser: str | Path | None = None,
-    constituency_parser: str | Path | None = None,
-    device: str = "cpu",
     on_refusal: OnRefusal = "error",
     on_progress: Callable[[float], None] | None = None,
+    **parsers: Unpack[ParserSettings],
 ) -> ParsedSentence | list[ParsedSentence]:
     """Returns sentences with their trees, of one string one sentence::
 
@@ -230,7 +242,8 @@ def parse(
 
     Args:
         texts: see `Parser.parse`, as for ``split``, ``on_refusal`` and ``on_progress``.
-        dependencies: see `Parser`, as for what follows.
+        parsers: ``dependencies``, ``constituents``, ``dependency_parser``, ``constituency_parser``
+            and ``device``; see `Parser`.
 
     Raises:
         FileNotFoundError: no such parser; names those that ship.
@@ -239,25 +252,24 @@ def parse(
         RuntimeError: memory, the device or a parser failed.
     """
     texts = texts if isinstance(texts, str) else listed_strings(texts, _TOKENS)
-    folders = folders_of(dependencies, constituents, dependency_parser, constituency_parser)
-    checksums = tuple(checksum_of_parser_folder(folder) for folder in folders.values())
-    parser = _kept_parser(tuple(folders.items()), checksums, device_called(device))
+    parser = _loaded(Parser(**parsers))
     return parser.parse(texts, split=split, on_refusal=on_refusal, on_progress=on_progress)
 
 
-@lru_cache(maxsize=_KEPT_PARSERS)
-def _kept_parser(
-    folders: tuple[tuple[str, Path], ...], checksums: tuple[str, ...], device: str
-) -> Parser:
-    """Returns a parser of these folders, the same one while they hold the same."""
-    given = dict(folders)
-    return Parser(
-        dependencies="dependencies" in given,
-        constituents="constituents" in given,
-        dependency_parser=given.get("dependencies"),
-        constituency_parser=given.get("constituents"),
-        device=device,
-    )
+_LOADED: dict[Hashable, Parser] = {}
+"""What parsers are -> the loaded ones, the last used one last."""
+_LOADED_LOCK = Lock()
+
+
+def _loaded(parser: Parser) -> Parser:
+    """Returns an earlier parser of the same folders, while they hold the same, or this one."""
+    made_of = [(stage, one.path, one.checksum) for stage, one in parser.parsers.items()]
+    key = (parser.device, *made_of)
+    with _LOADED_LOCK:
+        _LOADED[key] = kept = _LOADED.pop(key, parser)
+        for old in list(_LOADED)[:-MOST_LOADED]:
+            del _LOADED[old]
+    return kept
 
 
 def _check_on_refusal(value: str) -> None:
@@ -305,12 +317,6 @@ def _cut(texts: Sequence[str], *, split: bool, first: int = 0) -> list[AlignedSe
     return (split_texts if split else whole_texts)(texts, _tokenizer(), first=first)
 
 
-def _refused_unparsed(cut: Sequence[AlignedSentence], *, split: bool) -> list[ParsedSentence]:
-    """Returns those of the sentences that are refused for being empty or too long."""
-    rejections = ((one, reject_input(one.words, MAX_TOKENS)) for one in cut)
-    return [_sentence(one, why, split=split) for one, why in rejections if why is not None]
-
-
 def _sentence(cut: AlignedSentence, found: Trees | Refusal, *, split: bool) -> ParsedSentence:
     return ParsedSentence(
         text=cut.text,
@@ -325,16 +331,100 @@ def _sentence(cut: AlignedSentence, found: Trees | Refusal, *, split: bool) -> P
 
 
 def _fail_if_any(refused: Sequence[ParsedSentence]) -> None:
-    if not refused:
-        return
-    told_of = named([_told(sentence) for sentence in refused])
-    raise ValueError(
-        f"{told_of}; leave out what cannot be parsed, or have it skipped (on_refusal='skip', "
-        "--on-refusal skip): a sentence without trees then stands in its place"
-    )
+    reasons = []
+    for sentence in refused:
+        if sentence.refusal is not None:
+            reason, detail = sentence.refusal.reason, sentence.refusal.detail
+            place = f", at character {sentence.start}" if sentence.start else ""
+            reasons.append(f"{RefusedSentence(sentence.source, reason, detail)}{place}")
+    if reasons:
+        raise ValueError(
+            f"{named(reasons)}; leave out what cannot be parsed, or have it skipped "
+            "(on_refusal='skip', --on-refusal skip): a sentence without trees then stands in its "
+            "place"
+        )
 
 
-def _told(sentence: ParsedSentence) -> str:
+def parse_lines(
+    stream: IO[bytes],
+    parser: Parser,
+    form: Format,
+    *,
+    name: str,
+    split: bool = False,
+    on_refusal: OnRefusal = "error",
+    on_sentence: Callable[[ParsedSentence], None] | None = None,
+) -> Iterator[str]:
+    """Yields the text of each sentence's trees, line ends included; memory does not grow.
+
+    Args:
+        stream: UTF-8 text, a sentence a line.
+        parser: has the parsers that the format needs.
+        form: ``conllu``, ``brackets`` or ``json``; `format_sentences` says what
+            becomes of a refused sentence.
+        name: of the stream, for messages.
+        split: the stream is a text instead, whose sentences are found; it is read whole.
+        on_refusal: ``error`` ends it at the first sentence that cannot be parsed, ``skip`` goes on
+            with one that has no trees.
+        on_sentence: is told each sentence, a refused one, too.
+
+    Raises:
+        ValueError: a line is not UTF-8, there are no sentences, or one is refused and
+            ``on_refusal`` is ``error``; names the stream and the line or sentence.
+        RuntimeError: memory, the device or a parser failed.
+    """
+    lines = decoded_lines(stream, name)
+    texts = ["\n".join(lines)] if split else lines
+
+    def sentences() -> Iterator[ParsedSentence]:
+        sentence = None
+        # Refused here rather than by the stream, which knows neither its name nor its lines.
+        for sentence in parser.stream(texts, split=split, on_refusal="skip"):
+            if on_refusal == "error" and (refusal := sentence.refusal) is not None:
+                hint = "" if split or refusal.reason != "too_long" else _HINT
+                raise ValueError(f"{_refused(sentence, name, split)}; {_REMEDY}{hint}")
+            if on_sentence is not None:
+                on_sentence(sentence)
+            yield sentence
+        if sentence is None:
+            raise ValueError(f"{name}: no sentences; give {'a text' if split else 'one a line'}")
+
+    return format_sentences(sentences(), form)
+
+
+def _refused(sentence: ParsedSentence, name: str, split: bool) -> str:
+    """Returns where a sentence stands and why it has no trees, in words."""
     assert sentence.refusal is not None
-    why = RefusedSentence(sentence.source, sentence.refusal.reason, sentence.refusal.detail)
-    return f"{why}" if sentence.start == 0 else f"{why}, at character {sentence.start}"
+    number = sentence.sent_id.rpartition("-")[2]
+    detail = f" ({told(sentence.refusal.detail)})" if sentence.refusal.detail else ""
+    place = f"{name}, {'sentence' if split else 'line'} {number}"
+    return f"{place}: {sentence.refusal.reason}{detail}"
+
+
+def _folders(
+    dependencies: bool,
+    constituents: bool,
+    dependency_parser: str | Path | None,
+    constituency_parser: str | Path | None,
+) -> dict[str, Path]:
+    """Returns stage -> folder of the parser, for what is wanted; see `Parser`."""
+    if not (dependencies or constituents):
+        raise ValueError("nothing to parse: ask for dependencies, for constituents or for both")
+    folders: dict[str, Path] = {}
+    for stage, is_wanted, parser, option in (
+        ("dependencies", dependencies, dependency_parser, "dependency_parser"),
+        ("constituents", constituents, constituency_parser, "constituency_parser"),
+    ):
+        if not is_wanted and parser is not None:
+            raise ValueError(
+                f"{option} is given, but no {stage} are asked for; leave it out or ask for them"
+            )
+        if is_wanted:
+            folders[stage] = BUNDLED_PARSERS[stage] if parser is None else parser_folder(parser)
+            if not folders[stage].is_dir():
+                names = shipped_parsers(stage)
+                raise FileNotFoundError(
+                    f"{shortened(str(parser))}: no parser folder and no parser that ships "
+                    f"({', '.join(names)}){did_you_mean(str(parser), known=names)}"
+                )
+    return folders

@@ -1,20 +1,46 @@
-"""A sentence with its trees, as whoever asked for them holds it."""
+r"""A sentence with its trees as a program holds it, and its text: CoNLL-U, brackets, JSON.
+
+CoNLL-U as universaldependencies.org/format.html has it. What stands around tokens follows UDPipe's
+keys of the last column: ``SpaceAfter=No`` for nothing, nothing for one space, else ``SpacesAfter``
+(and ``SpacesBefore`` a first token) with ``\s``, ``\t``, ``\n``, ``\r``, ``\p`` for a bar, ``\\``
+for a backslash. Differs from UDPipe in ``\uXXXX`` for what cannot be printed.
+"""
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
+from pipeline.base.atomic_files import write_by_library
+from pipeline.base.foreign_text import printable
 from pipeline.base.refusal import Refusal
-from pipeline.trees.flat_trees import ConstituencyParse, DependencyParse
+from pipeline.text.cleaning import clean_text, separates
+from pipeline.trees.flat_trees import BinaryTree, ConstituencyParse, DependencyParse, binarize
+from pipeline.trees.treebanks import to_brackets
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
     from spacy.vocab import Vocab
 
     from pipeline.text.aligned import Offsets
-    from pipeline.trees.flat_trees import BinaryTree
+
+Format = Literal["conllu", "brackets", "json"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+_FORMAT_OF_SUFFIX: dict[str, Format] = {
+    ".conllu": "conllu",
+    ".mrg": "brackets",
+    ".brackets": "brackets",
+    ".jsonl": "json",
+}
+
+_ESCAPES = {" ": r"\s", "\t": r"\t", "\n": r"\n", "\r": r"\r", "|": r"\p", "\\": r"\\"}
+_ESCAPED = re.compile(r"[\s|\\]|[^ -~]")
+_BREAKS = re.compile(r"[\t\n\r]")
+"""In a token, as only shards made elsewhere have it; a cell would end there."""
 
 
 class Span(NamedTuple):
@@ -73,9 +99,14 @@ class ParsedSentence:
     @property
     def words(self) -> list[str]:
         """Length n; the tokens without soft hyphens and zero-width spaces."""
-        from pipeline.text.cleaning import clean_text
-
         return [clean_text(token)[0] for token in self.tokens]
+
+    @property
+    def gaps(self) -> list[str]:
+        """What stands in the text before, between and after the tokens; length n + 1."""
+        ends = [0, *(end - self.start for _, end in self.offsets)]
+        starts = [*(start - self.start for start, _ in self.offsets), len(self.text)]
+        return [self.text[end:start] for end, start in zip(ends, starts, strict=True)]
 
     @property
     def heads(self) -> list[int] | None:
@@ -107,8 +138,6 @@ class ParsedSentence:
         Raises:
             ValueError: the sentence has no constituents.
         """
-        from pipeline.trees.flat_trees import binarize
-
         return binarize(self.constituents("be binarized"), order=order)
 
     def constituents(self, purpose: str) -> ConstituencyParse:
@@ -146,9 +175,31 @@ class ParsedSentence:
         Raises:
             ValueError: the sentence has no dependencies.
         """
-        from pipeline.parsing.formats import conllu_of
-
-        return conllu_of(self)
+        tree = self.dependencies("be written in CoNLL-U")
+        tags = self.tags or ["_"] * len(self.tokens)
+        gaps = self.gaps
+        text, rows = "", []
+        is_unplaced = self.place is not None and self.place.in_source is False
+        columns = zip(self.tokens, tags, tree.heads, tree.deprels, gaps[1:], strict=True)
+        for number, (token, tag, head, deprel, after) in enumerate(columns, start=1):
+            is_last = number == len(self.tokens)
+            form = _BREAKS.sub("␣", token)
+            text += form + (" " if separates(after) and not is_last else "")
+            place = []
+            if not is_unplaced:
+                place.append(f"TokenRange={':'.join(map(str, self.offsets[number - 1]))}")
+            if number == 1 and gaps[0]:
+                place.append(f"SpacesBefore={_escaped(gaps[0])}")
+            if not (separates(after) or is_last):
+                place.append("SpaceAfter=No")
+            if after not in ("", "" if is_last else " "):
+                place.append(f"SpacesAfter={_escaped(after)}")
+            row = (number, form, "_", "_", tag, "_", head, deprel, "_", "|".join(place) or "_")
+            rows.append("\t".join(map(str, row)))
+        comments = [f"# sent_id = {self.sent_id}"]
+        if self.place is not None:
+            comments.append(f"# sentence_index = {self.place.sentence_index}")
+        return "\n".join((*comments, f"# text = {text}", *rows)) + "\n\n"
 
     def to_brackets(self) -> str:
         """Returns the constituents on one line: ``(S (NP (PRP It)) (VP (VBZ rains)) (. .))``.
@@ -158,8 +209,6 @@ class ParsedSentence:
         Raises:
             ValueError: the sentence has no constituents.
         """
-        from pipeline.trees.treebanks import to_brackets
-
         return to_brackets(self.tokens, self.constituents("be written in brackets"))
 
     def to_dict(self) -> dict[str, Any]:
@@ -204,8 +253,6 @@ class ParsedSentence:
         Raises:
             ValueError: the text holds half a character, which spaCy cannot take.
         """
-        from pipeline.parsing.spacy_docs import doc_of
-
         return doc_of([self], vocab)
 
     def _lacks(self, what: str, purpose: str) -> str:
@@ -213,3 +260,127 @@ class ParsedSentence:
         if self.refusal is not None:
             return f"{place} was refused ({self.refusal.reason}), so it cannot {purpose}"
         return f"{place} has no {what}, so it cannot {purpose}; parse with {what}=True"
+
+
+def doc_of(sentences: Sequence[ParsedSentence], vocab: Vocab | None = None) -> Doc:
+    """Returns sentences as one doc, a space between two; see `ParsedSentence.to_doc`."""
+    from pipeline.parsing.spacy_docs import DocSentence, new_doc  # imports numpy
+
+    words: list[str] = []
+    spaces: list[bool] = []
+    parts: list[DocSentence] = []
+    for sentence in sentences:
+        start, places = len(words), list[int]()
+        if words:
+            spaces[-1] = True
+        for number, gap in enumerate(sentence.gaps):
+            if number:
+                places.append(len(words))
+                words.append(sentence.tokens[number - 1])
+                spaces.append(gap.startswith(" "))
+            if rest := gap.removeprefix(" ") if number else gap:  # is a word of the doc, too
+                words.append(rest)
+                spaces.append(False)
+        trees = sentence.trees
+        parts.append(
+            DocSentence(
+                start, len(words), places, trees.dependencies, trees.constituents, sentence.refusal
+            )
+        )
+    try:
+        return new_doc(words, spaces, parts, vocab)
+    except UnicodeEncodeError as error:
+        halves = (s.sent_id for s in sentences if _has_half(s.text + "".join(s.tokens)))
+        raise ValueError(
+            f"sentence {next(halves, '?')} holds half a character (a lone surrogate), which spaCy "
+            "cannot take; clean the text first"
+        ) from error
+
+
+def _has_half(text: str) -> bool:
+    return any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def format_of(path: Path) -> Format:
+    """Returns the format that a file's name stands for.
+
+    Raises:
+        ValueError: it stands for none; says which ends do.
+    """
+    form = _FORMAT_OF_SUFFIX.get(path.suffix.lower())
+    if form is None:
+        known = ", ".join(f"{suffix} ({of})" for suffix, of in _FORMAT_OF_SUFFIX.items())
+        raise ValueError(f"{path}: its name tells no format; let it end in one of {known}")
+    return form
+
+
+def format_sentences(sentences: Iterable[ParsedSentence], form: Format) -> Iterator[str]:
+    """Yields the text of each sentence, line ends included, in their order.
+
+    A refused sentence is an object that says why in JSON, an empty line in brackets, and nothing
+    in CoNLL-U, which has no place for it; there its ``sent_id`` is missing. Texts that were split
+    are documents of CoNLL-U (``# newdoc id``), and so are a corpus' own.
+
+    Raises:
+        ValueError: no such format, or a sentence without the trees that it writes.
+    """
+    if form not in FORMATS:
+        raise ValueError(f"unknown format {form!r}; known: {', '.join(FORMATS)}")
+    document: object = None
+    for sentence in sentences:
+        if form == "json":
+            yield sentence.to_json() + "\n"
+        elif form == "brackets":
+            yield ("" if sentence.refusal else sentence.to_brackets()) + "\n"
+        elif sentence.refusal is None:
+            before, document = document, _document_of(sentence)
+            is_new = document not in (None, before)
+            yield (f"# newdoc id = {document}\n" if is_new else "") + sentence.to_conllu()
+
+
+def _document_of(sentence: ParsedSentence) -> str | None:
+    """Returns the name of a sentence's document in CoNLL-U; None of a lone sentence."""
+    if sentence.place is not None:
+        return printable(sentence.place.document_id)
+    text, _, number = sentence.sent_id.partition("-")
+    return text if number else None
+
+
+def write_parses(
+    path: str | Path, sentences: Iterable[ParsedSentence], form: Format | None = None
+) -> int:
+    """Writes a file that appears whole or not at all; returns how many sentences were refused.
+
+    What becomes of these, `format_sentences` says.
+
+    Args:
+        form: ``conllu``, ``brackets`` or ``json`` (lines); by default what the name ends in.
+
+    Raises:
+        ValueError: the name tells no format, or a sentence lacks the trees that it writes.
+    """
+    path = Path(path)
+    form = form or format_of(path)
+    num_refused = 0
+
+    def counted() -> Iterator[ParsedSentence]:
+        nonlocal num_refused
+        for sentence in sentences:
+            num_refused += sentence.refusal is not None
+            yield sentence
+
+    def write(temporary: Path) -> None:
+        with temporary.open("w", encoding="utf-8", newline="\n") as stream:
+            stream.writelines(format_sentences(counted(), form))
+
+    write_by_library(path, write)
+    return num_refused
+
+
+def _escaped(gap: str) -> str:
+    return _ESCAPED.sub(lambda found: _ESCAPES.get(found[0]) or _numbered(found[0]), gap)
+
+
+def _numbered(character: str) -> str:
+    code = ord(character)
+    return f"\\u{code:04x}" if code < 1 << 16 else f"\\U{code:08x}"

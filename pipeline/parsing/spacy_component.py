@@ -5,14 +5,15 @@ from __future__ import annotations
 import logging
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from pipeline.base.refusal import Refusal, RefusedSentence
 from pipeline.parsers.parser_files import CHECKSUMS_NAME, parser_file_names
-from pipeline.parsing.parse_text import OnRefusal, Parser
+from pipeline.parsing.parse_text import OnRefusal, Parser, ParserSettings
 from pipeline.parsing.parsed_sentence import Trees
 from pipeline.parsing.spacy_docs import DocSentence, annotate, register_extensions
 from pipeline.text.boundaries import sentence_ranges
@@ -38,34 +39,21 @@ class SpacyParser:
     """
 
     def __init__(
-        self,
-        *,
-        dependencies: bool = True,
-        constituents: bool = True,
-        dependency_parser: str | Path | None = None,
-        constituency_parser: str | Path | None = None,
-        device: str = "cpu",
-        on_refusal: OnRefusal = "skip",
+        self, *, on_refusal: OnRefusal = "skip", **parsers: Unpack[ParserSettings]
     ) -> None:
         """Takes settings; the parsers are looked for when the first doc comes.
 
         A pipeline that was saved brings them along, and they stand elsewhere than they did.
 
         Args:
-            dependencies: see `pipeline.parsing.parse_text.Parser`, as for what follows.
             on_refusal: ``skip`` leaves a sentence that cannot be parsed (more than 510 tokens, or
                 refused by a parser) without trees, logs it and lists it in
                 ``doc._.treeviews_refusals``; ``error`` ends the doc.
+            parsers: see `pipeline.parsing.parse_text.Parser`.
         """
-        self._settings: dict[str, Any] = {
-            "dependencies": dependencies,
-            "constituents": constituents,
-            "dependency_parser": dependency_parser,
-            "constituency_parser": constituency_parser,
-            "device": device,
-        }
+        self._settings: dict[str, Any] = dict(parsers)
         self._on_refusal = on_refusal
-        register_extensions(constituents=constituents)
+        register_extensions(constituents=parsers.get("constituents", True))
 
     def __getstate__(self) -> dict[str, Any]:
         """Returns what another process needs, which loads the parsers by itself."""
@@ -73,7 +61,7 @@ class SpacyParser:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        register_extensions(constituents=self._settings["constituents"])
+        register_extensions(constituents=self._settings.get("constituents", True))
 
     @cached_property
     def _parser(self) -> Parser:
@@ -109,15 +97,15 @@ class SpacyParser:
         ]
         found = iter(self._parser.parse_tokens(tokens))
         for doc, own in zip(docs, sentences, strict=True):
-            trees = [next(found) if sentence.places else Trees() for sentence in own]
-            self._report(own, trees)
-            annotate(doc, own, trees)
+            parsed = [_with_trees(part, next(found)) if part.places else part for part in own]
+            self._report(parsed)
+            annotate(doc, parsed)
 
-    def _report(self, sentences: list[DocSentence], trees: list[Trees | Refusal]) -> None:
+    def _report(self, sentences: list[DocSentence]) -> None:
         refused = [
-            RefusedSentence(number, tree.reason, tree.detail)
-            for number, tree in enumerate(trees)
-            if isinstance(tree, Refusal)
+            RefusedSentence(number, sentence.refusal.reason, sentence.refusal.detail)
+            for number, sentence in enumerate(sentences)
+            if sentence.refusal is not None
         ]
         if not refused:
             return
@@ -148,6 +136,12 @@ class SpacyParser:
                 self._settings[option] = folder
         self.__dict__.pop("_parser", None)
         return self
+
+
+def _with_trees(sentence: DocSentence, trees: Trees | Refusal) -> DocSentence:
+    if isinstance(trees, Refusal):
+        return replace(sentence, refusal=trees)
+    return replace(sentence, dependencies=trees.dependencies, constituents=trees.constituents)
 
 
 def _sentences(doc: Doc, words: Sequence[str]) -> Iterator[DocSentence]:

@@ -21,9 +21,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from pipeline.base.refusal import Refusal
-from pipeline.parsing.formats import gaps_of
-from pipeline.parsing.parsed_sentence import ParsedSentence, Trees
-from pipeline.trees.flat_trees import CHAIN_MARK
+from pipeline.trees.flat_trees import CHAIN_MARK, ConstituencyParse, DependencyParse
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span
@@ -42,40 +40,31 @@ class DocSentence:
     """One past its last token."""
     places: Sequence[int]
     """Length n; which tokens of the doc its words are."""
+    dependencies: DependencyParse | None = None
+    constituents: ConstituencyParse | None = None
+    refusal: Refusal | None = None
+    """Why it has no tree."""
 
 
-def doc_of(sentences: Sequence[ParsedSentence], vocab: Vocab | None) -> Doc:
-    """Returns sentences as one doc, a space between two; see `ParsedSentence.to_doc`."""
+def new_doc(
+    words: Sequence[str],
+    spaces: Sequence[bool],
+    sentences: Sequence[DocSentence],
+    vocab: Vocab | None,
+) -> Doc:
+    """Returns a doc of these words, a space after some, with the trees of its sentences.
+
+    Raises:
+        UnicodeEncodeError: a word holds half a character.
+    """
     from spacy.tokens import Doc
 
-    words: list[str] = []
-    spaces: list[bool] = []
-    parts: list[DocSentence] = []
-    for sentence in sentences:
-        start = len(words)
-        own, own_spaces, places = _with_white_space(sentence)
-        if words:
-            spaces[-1] = True
-        words += own
-        spaces += own_spaces
-        parts.append(DocSentence(start, len(words), [start + place for place in places]))
-    try:
-        doc = Doc(vocab or _english_vocab(), words=words, spaces=spaces)
-    except UnicodeEncodeError as error:
-        halves = (s.sent_id for s in sentences if any(map(_has_half, (s.text, *s.tokens))))
-        raise ValueError(
-            f"sentence {next(halves, '?')} holds half a character (a lone surrogate), which spaCy "
-            "cannot take; clean the text first"
-        ) from error
-    annotate(doc, parts, [sentence.refusal or sentence.trees for sentence in sentences])
+    doc = Doc(vocab or _english_vocab(), words=words, spaces=spaces)
+    annotate(doc, sentences)
     return doc
 
 
-def _has_half(text: str) -> bool:
-    return any("\ud800" <= character <= "\udfff" for character in text)
-
-
-def annotate(doc: Doc, sentences: Sequence[DocSentence], found: Sequence[Trees | Refusal]) -> None:
+def annotate(doc: Doc, sentences: Sequence[DocSentence]) -> None:
     """Writes the trees of all sentences of a doc into it.
 
     Tags are written where the doc has none. A sentence that was refused has heads that are not
@@ -83,39 +72,33 @@ def annotate(doc: Doc, sentences: Sequence[DocSentence], found: Sequence[Trees |
 
     Args:
         sentences: cover the doc's tokens, in their order.
-        found: of each sentence its trees, or why it has none.
     """
-    trees = [one for one in found if isinstance(one, Trees)]
-    has_heads = any(one.dependencies for one in trees)
-    has_spans = any(one.constituents for one in trees)
+    has_heads = any(sentence.dependencies for sentence in sentences)
+    has_spans = any(sentence.constituents for sentence in sentences)
     register_extensions(constituents=has_spans)
-    pairs = list(zip(sentences, found, strict=True))
     if has_heads:
-        _write_heads(doc, pairs)
+        _write_heads(doc, sentences)
     if has_heads or not doc.has_annotation("SENT_START"):
         _write_starts(doc, sentences)
     if has_spans:
         if not doc.has_annotation("TAG"):
-            _write_tags(doc, pairs)
-        doc._.treeviews_constituents = [span for pair in pairs for span in _constituents(*pair)]
+            _write_tags(doc, sentences)
+        doc._.treeviews_constituents = [span for s in sentences for span in _constituents(s)]
         _LENT.pop(doc, None)
-    refused = [(s, r) for s, r in pairs if isinstance(r, Refusal)]
-    doc._.treeviews_refusals = [[s.start, s.end, r.reason, r.detail] for s, r in refused]
+    doc._.treeviews_refusals = [
+        [s.start, s.end, s.refusal.reason, s.refusal.detail] for s in sentences if s.refusal
+    ]
 
 
-_Pairs = Sequence[tuple[DocSentence, Trees | Refusal]]
-
-
-def _write_heads(doc: Doc, pairs: _Pairs) -> None:
+def _write_heads(doc: Doc, sentences: Sequence[DocSentence]) -> None:
     from spacy.attrs import DEP, HEAD
 
     heads, labels = np.zeros(len(doc), dtype=np.int64), [""] * len(doc)
-    for sentence, trees in pairs:
-        if isinstance(trees, Refusal) or trees.dependencies is None:
+    for sentence in sentences:
+        if sentence.dependencies is None:
             continue
-        places = sentence.places
-        columns = zip(places, trees.dependencies.heads, trees.dependencies.deprels, strict=True)
-        for place, head, deprel in columns:
+        places, tree = sentence.places, sentence.dependencies
+        for place, head, deprel in zip(places, tree.heads, tree.deprels, strict=True):
             heads[place] = places[head - 1] - place if head else 0
             labels[place] = deprel if head else "ROOT"
         for place, word in _white_space(sentence):
@@ -135,10 +118,10 @@ def _write_starts(doc: Doc, sentences: Sequence[DocSentence]) -> None:
     doc.from_array([SENT_START], starts.astype(np.uint64)[:, None])
 
 
-def _write_tags(doc: Doc, pairs: _Pairs) -> None:
-    for sentence, trees in pairs:
-        if isinstance(trees, Trees) and trees.constituents is not None:
-            for place, tag in zip(sentence.places, trees.constituents.tags, strict=True):
+def _write_tags(doc: Doc, sentences: Sequence[DocSentence]) -> None:
+    for sentence in sentences:
+        if sentence.constituents is not None:
+            for place, tag in zip(sentence.places, sentence.constituents.tags, strict=True):
                 doc[place].tag_ = tag
             for place, _ in _white_space(sentence):
                 doc[place].tag_ = _SPACE_TAG
@@ -154,33 +137,14 @@ def _white_space(sentence: DocSentence) -> Iterator[tuple[int, int]]:
             yield place, word
 
 
-def _constituents(sentence: DocSentence, trees: Trees | Refusal) -> Iterator[list[int | str]]:
+def _constituents(sentence: DocSentence) -> Iterator[list[int | str]]:
     """Yields a sentence's constituents over the doc's tokens; the first one is all of it."""
-    if isinstance(trees, Refusal) or trees.constituents is None:
+    if sentence.constituents is None:
         return
-    tree, places = trees.constituents, sentence.places
+    tree, places = sentence.constituents, sentence.places
     yield [sentence.start, sentence.end, tree.labels[0]]
     for start, end, label in list(zip(tree.starts, tree.ends, tree.labels, strict=True))[1:]:
         yield [places[start], places[end - 1] + 1, label]
-
-
-def _with_white_space(sentence: ParsedSentence) -> tuple[list[str], list[bool], list[int]]:
-    """Returns a doc's words, whether a space follows each, and which of them are our tokens.
-
-    What stands between two tokens beside one space is a word of the doc, too.
-    """
-    words: list[str] = []
-    spaces: list[bool] = []
-    places: list[int] = []
-    for number, gap in enumerate(gaps_of(sentence)):
-        if number:
-            places.append(len(words))
-            words.append(sentence.tokens[number - 1])
-            spaces.append(gap.startswith(" "))
-        if rest := gap.removeprefix(" ") if number else gap:
-            words.append(rest)
-            spaces.append(False)
-    return words, spaces, places
 
 
 @cache

@@ -80,3 +80,13 @@ def vectors_of(column: pa.ChunkedArray) -> tuple[NDArray[Any], NDArray[np.bool_]
         row += len(chunk)
     matrix[is_null] = 0
     return matrix, is_null
+
+
+def gather_ranges(
+    offsets: NDArray[np.int64], order: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Returns the flat positions of the chosen ranges one after the other, and their offsets."""
+    lengths = offsets[order + 1] - offsets[order]
+    chosen = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    shifts = np.repeat(offsets[order] - chosen[:-1], lengths)
+    return shifts + np.arange(chosen[-1]), chosen

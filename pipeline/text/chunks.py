@@ -28,8 +28,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from pipeline.shards.arrow import strings, values_of
-from pipeline.shards.ranges import gather_ranges
+from pipeline.shards.arrow import gather_ranges, strings, values_of
 
 MAX_CHARACTERS = 1 << 20
 """Of all forms that are remembered: those of `MAX_KNOWN` ordinary ones, or of fewer long ones."""

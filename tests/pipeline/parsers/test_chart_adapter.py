@@ -13,8 +13,8 @@ import torch
 
 from pipeline.base.bundled import BUNDLED_PARSERS
 from pipeline.base.refusal import Refusal
-from pipeline.parser_training.constituency.chart_scores import chart_losses
-from pipeline.parser_training.constituency.examples import ExampleSet
+from pipeline.parser_training.chart_loss import chart_losses
+from pipeline.parser_training.constituency_training import ExampleSet
 from pipeline.parsers import devices as device
 from pipeline.parsers.chart_adapter import BeneparConstituencyParser
 from pipeline.parsers.chart_model import (
@@ -49,8 +49,7 @@ def trained() -> ConstituencyModel:
     for epoch in range(30):
         for batch in ExampleSet(toys, model.vocabularies).batches(200, seed=epoch):
             optimizer.zero_grad()
-            losses = chart_losses(model.network, batch)
-            (losses.brackets + losses.tags).backward()
+            sum(chart_losses(model.network, batch)).backward()  # type: ignore[union-attr]
             optimizer.step()
     return model
 

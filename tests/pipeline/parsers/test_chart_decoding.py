@@ -10,7 +10,7 @@ import torch
 from benepar.parse_chart import ChartParser
 from numpy.typing import NDArray
 
-from pipeline.parser_training.constituency.chart_scores import encode_sentences, encode_words
+from pipeline.parser_training.chart_loss import encode_sentences
 from pipeline.parsers import chart_decoding as decoding
 from pipeline.parsers.chart_adapter import (
     PackedTransformer,
@@ -25,6 +25,7 @@ from pipeline.parsers.chart_model import (
     build_chart_parser,
     word_table,
 )
+from tests.support.constituency_trees import benepar_word_vectors
 
 CONFIG = ChartModelConfig(
     d_model=24, num_layers=2, num_heads=3, d_kv=8, d_ff=20, d_char=6, d_label_hidden=14,
@@ -63,7 +64,7 @@ def test_words_have_the_vectors_of_benepar_s_character_lstm(module: ChartParser)
     content = words.content(SENTENCES)
     rows = [row for sentence in SENTENCES for row in ("\1", *sentence, "\4")]
     distinct = sorted({row for row in rows if row.isalpha()})
-    expected = encode_words(module, word_table(distinct, module.char_vocab))
+    expected = benepar_word_vectors(module, word_table(distinct, module.char_vocab))
     place = {"\1": 0, "\4": 1, **{word: row for row, word in enumerate(distinct, start=2)}}
     torch.testing.assert_close(content, expected[[place[row] for row in rows]])
 
@@ -82,10 +83,10 @@ def test_states_and_charts_are_benepar_s(module: ChartParser) -> None:
     for run in runs:
         of_run = content[run.positions]
         rows = torch.arange(len(of_run)).view(run.num_sentences, -1)
-        expected = encode_sentences(module, of_run, rows, torch.ones_like(rows) > 0)
+        expected, _ = encode_sentences(module, of_run, rows, torch.ones_like(rows) > 0)
         states = packed[run.positions].unflatten(0, rows.shape)
         fenceposts = torch.cat([states[:, :-1, :half], states[:, 1:, half:]], -1)
-        torch.testing.assert_close(fenceposts, expected.fenceposts)
+        torch.testing.assert_close(fenceposts, expected)
         _assert_chart_is_benepar_s(module, scorer, fenceposts)
 
 

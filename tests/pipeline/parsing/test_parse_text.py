@@ -14,11 +14,10 @@ from pipeline.base.refusal import Refusal
 from pipeline.parsing import parse_text
 from pipeline.parsing.parse_shard import ParseJob, parse_shard
 from pipeline.parsing.parse_text import Parser, parse
-from pipeline.parsing.parsed_sentence import ParsedSentence, Span
+from pipeline.parsing.parsed_sentence import Span
 from pipeline.shards.shards import read_shard
 from pipeline.sources.files import TextFiles
 from pipeline.text.tokenization import SentenceConfig
-from pipeline.trees.flat_trees import binarize
 from tests.support.bundled_parsers import bundled_parser
 from tests.support.splitting import split_sentences
 
@@ -220,42 +219,27 @@ def test_threads_take_turns() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("texts", "settings", "message"),
     [
-        ({"dependency_parser": "dependency-larg"}, "did you mean dependency-large"),
-        ({"constituency_parser": "/no/such"}, r"ships \(constituency, constituency-large\)"),
-        ({"dependencies": False, "constituents": False}, "nothing to parse"),
+        (["It rains."], {"dependency_parser": "dependency-larg"}, "did you mean dependency-large"),
         (
+            ["It rains."],
+            {"constituency_parser": "/no/such"},
+            r"\(constituency, constituency-large\)",
+        ),
+        (["It rains."], {"dependencies": False, "constituents": False}, "nothing to parse"),
+        (
+            ["It rains."],
             {"constituents": False, "constituency_parser": "constituency"},
             "no constituents are asked for",
         ),
-        ({"device": "gpu"}, "unknown device 'gpu'"),
-        ({"on_refusal": "zero"}, "on_refusal must be error or skip, got 'zero'"),
+        (["It rains."], {"device": "gpu"}, "unknown device 'gpu'"),
+        (["It rains."], {"on_refusal": "zero"}, "on_refusal must be error or skip, got 'zero'"),
+        (b"It rains.", {}, "not bytes"),
+        (["It rains.", None], {}, r"sentence 1 \(from 0\) is NoneType"),
+        ([["It", "rains"]], {}, "parse_tokens takes tokens"),
     ],
 )
-def test_a_setting_that_makes_no_sense_is_said(settings: dict[str, Any], message: str) -> None:
+def test_what_makes_no_sense_is_refused(texts: Any, settings: dict[str, Any], message: str) -> None:
     with pytest.raises((ValueError, FileNotFoundError), match=message):
-        parse(["It rains."], **settings)
-
-
-@pytest.mark.parametrize(
-    ("texts", "message"),
-    [
-        (b"It rains.", "not bytes"),
-        (["It rains.", None], r"sentence 1 \(from 0\) is NoneType"),
-        ([["It", "rains"]], "parse_tokens takes tokens"),
-    ],
-)
-def test_what_is_no_list_of_strings_is_said(texts: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        parse(texts)
-
-
-def test_a_sentence_compares_and_pickles_by_value() -> None:
-    import pickle
-
-    (sentence,) = bundled_parser().parse(["It rains."])
-
-    assert pickle.loads(pickle.dumps(sentence)) == sentence
-    assert isinstance(sentence, ParsedSentence)
-    assert binarize(sentence.trees.constituents) == sentence.binarized()  # type: ignore[arg-type]
+        parse(texts, **settings)

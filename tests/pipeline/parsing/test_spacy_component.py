@@ -13,10 +13,10 @@ import pytest
 import spacy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import Doc
 
 import treeviews.spacy_component
-from tests.pipeline.parsing.test_formats import ODD, flat_tree
+from tests.pipeline.parsing.test_parsed_sentence import ODD, flat_tree
 from tests.support.bundled_parsers import bundled_parser
 from tests.support.repository import REPOSITORY
 
@@ -135,33 +135,18 @@ def test_tokens_are_the_docs(nlp: Any) -> None:
     assert doc[0:3]._.labels == ("NP",)
 
 
-def test_trees_are_those_of_parse(nlp: Any) -> None:
-    doc = nlp(TEXTS[1])
-
-    (sentence,) = bundled_parser().parse([TEXTS[1]])
-    assert trees(doc) == trees(sentence.to_doc())
-    assert doc._.treeviews_constituents == sentence.to_doc()._.treeviews_constituents
-    assert doc._.treeviews_constituents == [list(span) for span in sentence.spans or ()]
-
-
-def test_docs_in_batches_are_docs_one_by_one(nlp: Any) -> None:
+def test_docs_in_batches_of_several_processes_are_docs_one_by_one(nlp: Any) -> None:
     one_by_one = [nlp(text) for text in TEXTS]
-
-    together = list(nlp.pipe(TEXTS, batch_size=3))
-
-    assert [doc.text for doc in together] == TEXTS
-    assert [trees(doc) for doc in together] == [trees(doc) for doc in one_by_one]
-    constituents = [doc._.treeviews_constituents for doc in together]
-    assert constituents == [doc._.treeviews_constituents for doc in one_by_one]
-
-
-def test_several_processes_give_the_same(nlp: Any) -> None:
-    here = [trees(doc) for doc in nlp.pipe(TEXTS)]
-
-    docs = list(nlp.pipe(TEXTS, n_process=2, batch_size=1))
-
-    assert [trees(doc) for doc in docs] == here
-    assert next(docs[1].sents)._.parse_string.startswith("(S (NP (DT The) (NN cat))")
+    for options in ({"batch_size": 3}, {"batch_size": 1, "n_process": 2}):
+        together = list(nlp.pipe(TEXTS, **options))
+        assert [doc.text for doc in together] == TEXTS
+        assert [trees(doc) for doc in together] == [trees(doc) for doc in one_by_one]
+        constituents = [doc._.treeviews_constituents for doc in together]
+        assert constituents == [doc._.treeviews_constituents for doc in one_by_one]
+    assert next(together[1].sents)._.parse_string.startswith("(S (NP (DT The) (NN cat))")
+    (sentence,) = bundled_parser().parse([TEXTS[1]])
+    assert trees(together[1]) == trees(sentence.to_doc())
+    assert constituents[1] == [list(span) for span in sentence.spans or ()]
 
 
 def test_a_sentence_that_is_too_long_costs_no_other(
@@ -177,7 +162,10 @@ def test_a_sentence_that_is_too_long_costs_no_other(
     assert [token.dep_ for token in doc[601:]] == ["nsubj", "ROOT", "punct"]
 
 
-def test_a_refusal_may_be_an_error() -> None:
+def test_a_refusal_may_be_an_error_and_an_unknown_parser_is() -> None:
+    nlp = pipeline(dependency_parser="dependency-larg")
+    with pytest.raises(FileNotFoundError, match="did you mean dependency-large"):
+        nlp("It rains.")
     nlp = pipeline(on_refusal="error", constituents=False)
 
     with pytest.raises(ValueError, match=r"sentence 0 \(from 0\): too_long.*on_refusal='skip'"):
@@ -199,16 +187,6 @@ def test_one_kind_of_tree_leaves_the_other_alone() -> None:
     assert next(doc.sents)._.parse_string == "(S (NP (A It)) (VP (B rains)))"
 
 
-def test_a_doc_is_written_and_read_with_its_constituents(nlp: Any) -> None:
-    doc = nlp(TEXTS[0])
-
-    (read,) = DocBin(docs=[doc], store_user_data=True).get_docs(nlp.vocab)
-
-    strings = [sent._.parse_string for sent in doc.sents]
-    assert [sent._.parse_string for sent in read.sents] == strings
-    assert len(strings) == 2
-
-
 def test_a_saved_pipeline_brings_its_parsers(nlp: Any, tmp_path: Path) -> None:
     first, moved = tmp_path / "first", tmp_path / "moved"
     nlp.to_disk(first)
@@ -222,14 +200,6 @@ def test_a_saved_pipeline_brings_its_parsers(nlp: Any, tmp_path: Path) -> None:
     assert all((folder / "card.md").is_file() for folder in folders)
     loaded.to_disk(moved)  # over what it reads
     assert trees(spacy.load(moved)(TEXTS[0])) == trees(nlp(TEXTS[0]))
-
-
-def test_an_unknown_parser_is_said() -> None:
-    nlp = spacy.blank("en")
-    nlp.add_pipe("treeviews_parser", config={"dependency_parser": "dependency-larg"})
-
-    with pytest.raises(FileNotFoundError, match="did you mean dependency-large"):
-        nlp("It rains.")
 
 
 @pytest.mark.slow

@@ -20,32 +20,53 @@ marks), S spans, K labels without the null label, D d_model, H d_label_hidden.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-from benepar.parse_chart import ChartParser
 from torch import Tensor
 
-from pipeline.parser_training.constituency.examples import IGNORED_TAG, ChartBatch, SpanIndex
 from pipeline.parsers.chart_adapter import read_table
 from pipeline.parsers.chart_decoding import best_spans
 from pipeline.parsers.chart_model import WordTable
 from pipeline.parsers.fast_layers import read_by_length
 
+if TYPE_CHECKING:
+    from benepar.parse_chart import ChartParser
+
+IGNORED_TAG = -100
+"""What cross entropy leaves out: sentence marks and padding."""
+
 _WIDTHS = (6, 9, 13, 24)
 """Words of up to so many characters, marks included, are read together."""
 
 
-@dataclass(frozen=True, slots=True)
-class EncodedSentences:
-    """What the label scorer needs of a batch."""
+class SpanIndex(NamedTuple):
+    """S spans of a batch, sorted by sentence; each ``[S]`` int64."""
 
-    fenceposts: Tensor
-    """``[B, T - 1, D]`` float: vectors of the places between tokens."""
-    tag_scores: Tensor
-    """``[B, T, number of tags]`` float: token i stands at position i + 1."""
+    sentences: Tensor
+    starts: Tensor
+    ends: Tensor
+    """Exclusive."""
+
+
+class ChartBatch(NamedTuple):
+    """B sentences of like length; T positions with the sentence marks, S gold spans."""
+
+    words: WordTable
+    """The batch's distinct words."""
+    rows: Tensor
+    """``[B, T]`` int64: each position's row in ``words``."""
+    mask: Tensor
+    """``[B, T]`` bool: False where a position is padding."""
+    lengths: Tensor
+    """``[B]`` int64, numbers of tokens."""
+    gold: SpanIndex
+    gold_labels: Tensor
+    """``[S]`` int64, at least 1."""
+    tags: Tensor
+    """``[B, T]`` int64, ``IGNORED_TAG`` where there is none."""
 
 
 def read_words(model: ChartParser, table: WordTable) -> Tensor:
@@ -64,21 +85,13 @@ def read_words(model: ChartParser, table: WordTable) -> Tensor:
     return read_by_length(table.lengths, (*_WIDTHS, int(table.lengths.max())), read)
 
 
-def encode_words(model: ChartParser, table: WordTable) -> Tensor:
-    """Returns the character LSTM's vectors ``[W, D / 2]`` of a table's words."""
-    device = model.device
-    packed = torch.nn.utils.rnn.pack_padded_sequence(
-        table.char_ids.to(device), table.lengths, batch_first=True, enforce_sorted=False
-    )
-    all_valid = torch.ones(1, len(table.lengths), dtype=torch.bool, device=device)
-    vectors: Tensor = model.char_encoder(packed, all_valid)
-    return vectors[0]
-
-
 def encode_sentences(
     model: ChartParser, word_vectors: Tensor, rows: Tensor, mask: Tensor
-) -> EncodedSentences:
+) -> tuple[Tensor, Tensor]:
     """Runs the transformer over sentences of words that are already vectors.
+
+    Returns the vectors of the places between tokens, ``[B, T - 1, D]``, and the scores of tags,
+    ``[B, T, number of tags]``; token i stands at position i + 1.
 
     Args:
         model: with a character LSTM and a tag scorer.
@@ -92,7 +105,7 @@ def encode_sentences(
     states = torch.cat([states[..., 0::2], states[..., 1::2]], -1)
     half = states.shape[-1] // 2
     fenceposts = torch.cat([states[:, :-1, :half], states[:, 1:, half:]], -1)
-    return EncodedSentences(fenceposts=fenceposts, tag_scores=model.f_tag(states))
+    return fenceposts, model.f_tag(states)
 
 
 def fencepost_projection(model: ChartParser, fenceposts: Tensor) -> Tensor:
@@ -131,26 +144,14 @@ def all_spans(lengths: Tensor) -> SpanIndex:
     return SpanIndex(sentences, starts[which], lasts[which] + 1)
 
 
-@dataclass(frozen=True, slots=True)
-class ChartLosses:
-    """Both training losses of a batch, means over its tokens."""
-
-    brackets: Tensor
-    tags: Tensor
-
-
-def chart_losses(model: ChartParser, batch: ChartBatch) -> ChartLosses:
-    """Returns the margin loss of the trees and the cross entropy of the tags."""
+def chart_losses(model: ChartParser, batch: ChartBatch) -> tuple[Tensor, Tensor]:
+    """Returns the margin loss of the trees and the cross entropy of the tags, means over tokens."""
     vectors = read_words(model, batch.words)
-    encoded = encode_sentences(model, vectors, batch.rows, batch.mask)
-    violations = margin_loss(
-        model, encoded.fenceposts, batch.lengths, batch.gold, batch.gold_labels
-    )
-    tag_scores = encoded.tag_scores.float().flatten(0, 1)
-    return ChartLosses(
-        brackets=violations.sum() / batch.lengths.sum(),
-        tags=F.cross_entropy(tag_scores, batch.tags.flatten(), ignore_index=IGNORED_TAG),
-    )
+    fenceposts, tag_scores = encode_sentences(model, vectors, batch.rows, batch.mask)
+    violations = margin_loss(model, fenceposts, batch.lengths, batch.gold, batch.gold_labels)
+    tag_scores = tag_scores.float().flatten(0, 1)
+    tag_loss = F.cross_entropy(tag_scores, batch.tags.flatten(), ignore_index=IGNORED_TAG)
+    return violations.sum() / batch.lengths.sum(), tag_loss
 
 
 def margin_loss(
@@ -173,7 +174,7 @@ def margin_loss(
     violation = torch.zeros(len(lengths)).index_add(0, worst.sentences, differs.float())
     for spans, labels, sign in ((worst, worst_labels, 1.0), (gold, gold_labels, -1.0)):
         real = labels > 0  # the null label scores 0 everywhere
-        kept = SpanIndex(spans.sentences[real], spans.starts[real], spans.ends[real])
+        kept = SpanIndex(*(part[real] for part in spans))
         scores = label_scores(model, projection, kept)
         chosen = scores.gather(1, labels[real][:, None] - 1)[:, 0].float()
         violation = violation.index_add(0, kept.sentences, chosen * sign)

@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.base.refusal import Refusal
-from pipeline.parsing.formats import write_parses
-from pipeline.parsing.parse_lines import parse_lines
-from pipeline.parsing.parsed_sentence import ParsedSentence, Trees
+from pipeline.parsing.parse_text import parse_lines
+from pipeline.parsing.parsed_sentence import ParsedSentence, Trees, write_parses
 from pipeline.text.aligned import whole_texts
 from pipeline.text.tokenization import EnglishTokenizer
 from pipeline.trees.flat_trees import ConstituencyParse, DependencyParse
@@ -116,13 +115,8 @@ def test_brackets_read_back(tmp_path: Path) -> None:
     write_parses(file, parsed)
 
     assert "(-LRB- -LRB-)" in file.read_text()
-    read = read_brackets(file)
-    assert [tokens for tokens, _ in read] == [one.tokens for one in parsed]
-    assert [tree for _, tree in read] == [one.trees.constituents for one in parsed]
-
-
-def read_brackets(file: Path) -> list[tuple[list[str], ConstituencyParse]]:
-    return [(one.tokens, one.parse) for one in read_bracketed(file)]
+    read = [(one.tokens, one.parse) for one in read_bracketed(file)]
+    assert read == [(one.tokens, one.trees.constituents) for one in parsed]
 
 
 def test_json_has_all_in_plain_types() -> None:
@@ -141,11 +135,7 @@ def test_json_has_all_in_plain_types() -> None:
         "tags": ["PRP", "VBZ", "."],
         "refusal": None,
     }
-
-
-def test_json_of_half_a_character_can_be_written() -> None:
     line = ParsedSentence("a\ud800é", ["a", "é"], [(0, 1), (2, 3)]).to_json()
-
     assert json.loads(line.encode())["text"] == "a\ud800é"
     assert "é" in ParsedSentence("é", ["é"], [(0, 1)]).to_json()
 
@@ -208,10 +198,6 @@ def test_lines_become_lines() -> None:
         "(S (NP (PRP It)) (VP (VBZ pours)) (. .))\n",
     ]
     assert seen == [None, "empty", None]
-
-
-def test_a_line_that_is_no_text_is_named() -> None:
-    lines = parse_lines(io.BytesIO(b"It rains.\n\xff\n"), bundled_parser(), "json", name="a.txt")
-
+    bad = parse_lines(io.BytesIO(b"It rains.\n\xff\n"), bundled_parser(), "json", name="a.txt")
     with pytest.raises(ValueError, match=r"a\.txt:2: not UTF-8"):
-        list(lines)
+        list(bad)

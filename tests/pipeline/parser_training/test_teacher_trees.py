@@ -1,16 +1,23 @@
-"""Trees that several dependency parsers give together."""
+"""Trees that several parsers give together, and trees that dependencies guide."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 import torch
 
 from pipeline.parser_training.__main__ import main
-from pipeline.parser_training.recipes.joint_trees import joint_trees, sample_sentences
+from pipeline.parser_training.teacher_trees import (
+    guided_trees,
+    heads_outside,
+    joint_trees,
+    sample_sentences,
+)
+from pipeline.parsers.chart_adapter import BeneparConstituencyParser
+from pipeline.parsers.chart_model import from_benepar_label, save_constituency_model
 from pipeline.parsers.dependency_adapter import SuparDependencyParser
 from pipeline.parsers.dependency_model import (
     DependencyModel,
@@ -22,14 +29,99 @@ from pipeline.parsers.transformer_dependency import (
     TransformerDependencyParser,
     new_transformer_dependency_model,
 )
-from pipeline.shards.manifests import write_dataset_manifest
-from pipeline.shards.schema import SENTENCES as SENTENCE_SCHEMA
-from pipeline.shards.shards import write_shard
-from pipeline.trees.flat_trees import validate_heads
-from pipeline.trees.treebanks import read_conllu
+from pipeline.trees.flat_trees import TOP_LABEL, validate_heads
+from pipeline.trees.treebanks import TreebankSentence, read_bracketed, read_conllu, read_treebank
+from tests.support.constituency_trees import tiny_model, toy_treebank, write_documents
 from tests.support.dependency_examples import treebank, write_conllu
 from tests.support.random_dependency_parsers import SIZES, random_model
+from tests.support.shard_files import sentence_rows, write_stage
 from tests.support.tiny_transformers import random_weights, tiny_bert
+
+THREADS = f"--threads={torch.get_num_threads()}"
+
+
+def sentence(
+    tokens: list[str], heads: list[int], xpos: list[str] | None = None
+) -> TreebankSentence:
+    return TreebankSentence("doc", tokens, heads, ["dep"] * len(tokens), xpos or [])
+
+
+def chain(tokens: list[str], xpos: list[str] | None = None) -> TreebankSentence:
+    """Every token depends on the next: only the whole and what begins it has one head."""
+    return sentence(tokens, [*range(2, len(tokens) + 1), 0], xpos)
+
+
+def test_heads_outside_a_span_are_counted() -> None:
+    heads = [2, 3, 0, 6, 6, 3, 3]
+    counts = heads_outside(heads)
+    for start, end in combinations(range(len(heads) + 1), 2):
+        inside = range(start + 1, end + 1)
+        expected = sum(heads[token - 1] not in inside for token in inside)
+        assert counts[start, end - 1] == expected, (start, end)
+
+
+def test_without_a_penalty_the_trees_are_the_parser_s_own() -> None:
+    toys = toy_treebank(12)
+    model = tiny_model(toys)
+    parser = BeneparConstituencyParser(model, name="toy", checksum="")
+    own = parser.parse([toy.tokens for toy in toys])
+    assert guided_trees([model], [chain(toy.tokens) for toy in toys], penalty=0.0) == own
+
+
+def test_a_high_penalty_leaves_only_phrases_with_one_head() -> None:
+    toys = toy_treebank(12)
+    model = tiny_model(toys)
+    heads = [[0, *[1] * (len(toy.tokens) - 1)] for toy in toys]  # the first token heads all others
+    sentences = [sentence(toy.tokens, h) for toy, h in zip(toys, heads, strict=True)]
+    trees = guided_trees([model], sentences, penalty=1e6)
+    for tree, h in zip(trees, heads, strict=True):
+        counts = heads_outside(h)
+        spans = list(zip(tree.starts, tree.ends, strict=True))
+        assert spans[0] == (0, len(h))
+        assert all(counts[start, end - 1] == 1 for start, end in spans)
+
+
+def test_tags_of_the_file_are_kept_where_the_parser_knows_them() -> None:
+    toys = toy_treebank(12)
+    model = tiny_model(toys)
+    tokens, known = toys[0].tokens, model.vocabularies.tags[0]
+    (tree,) = guided_trees([model], [chain(tokens, [known, *["?"] * (len(tokens) - 1)])])
+    assert tree.tags[0] == known
+    assert set(tree.tags) <= set(model.vocabularies.tags)
+
+
+def test_parsers_of_other_vocabularies_agree_on_what_all_of_them_know() -> None:
+    toys = toy_treebank(12)
+    model, other = tiny_model(toys), tiny_model(toys[:1], seed=1)
+    known = set(model.vocabularies.labels) & set(other.vocabularies.labels)
+    assert known < set(model.vocabularies.labels)
+    sentences = [chain(toy.tokens) for toy in toys]
+
+    trees = guided_trees([model, other], sentences)
+
+    labels = {label for tree in trees for label in tree.labels}
+    assert labels <= {from_benepar_label(label) for label in known} | {TOP_LABEL}
+    assert {tag for tree in trees for tag in tree.tags} <= set(other.vocabularies.tags)
+    assert trees != guided_trees([model], sentences)
+
+
+def test_the_guided_command_writes_trees_in_the_order_of_their_sentences(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    toys = toy_treebank(12)
+    parser, out = tmp_path / "parser", tmp_path / "trees.mrg"
+    save_constituency_model(parser, tiny_model(toys))
+    file = write_documents(tmp_path / "toys.conllu", toys)
+    command = ["guided-trees", str(out), "--dependencies", str(file), THREADS, "--parsers"]
+
+    assert main([*command, str(parser)]) == 0
+
+    limit = tiny_model(toys).config.max_length - 2
+    assert capsys.readouterr().out == f"12 trees, 0 longer than {limit} tokens left out\n"
+    written = read_bracketed(out, documents=file)
+    assert [s.tokens for s in written] == [s.tokens for s in read_treebank((file,))]
+    assert main([*command, str(tmp_path)]) == 2
+    assert "parser.json: no such file" in capsys.readouterr().err
 
 
 def random_parser(seed: int, *, min_word_frequency: int = 1) -> SuparDependencyParser:
@@ -38,11 +130,6 @@ def random_parser(seed: int, *, min_word_frequency: int = 1) -> SuparDependencyP
 
 
 SENTENCES = [sentence.tokens for sentence in treebank()]
-
-
-def test_one_parser_alone_gives_its_own_trees() -> None:
-    parser = random_parser(1)
-    assert joint_trees([parser], SENTENCES) == parser.parse(SENTENCES)
 
 
 def test_a_sure_parser_outvotes_an_unsure_one() -> None:
@@ -56,13 +143,6 @@ def test_a_sure_parser_outvotes_an_unsure_one() -> None:
 
     assert trees == joint_trees([sure], SENTENCES)
     assert all(validate_heads(tree.heads) is None for tree in trees)
-
-
-def test_the_order_of_parsers_has_no_meaning() -> None:
-    first, second = random_parser(1), random_parser(2)
-    trees = joint_trees([first, second], SENTENCES)
-    assert trees == joint_trees([second, first], SENTENCES)
-    assert trees not in (joint_trees([first], SENTENCES), joint_trees([second], SENTENCES))
 
 
 def test_the_order_of_relations_has_no_meaning() -> None:
@@ -112,15 +192,7 @@ def sentence_stage(folder: Path) -> Path:
     """Writes two shards of 20 sentences of 1 to 7 tokens, the second of which repeats the first."""
     words = ["the", "old", "keeper", "of", "bees", "sang", "softly"]
     lines = [words[: 1 + row % 7] + [f"n{row}"] * (row % 7 > 0) for row in range(20)]
-    records = [
-        {"document_id": "story", "sentence_index": row, "tokens": tokens}
-        for row, tokens in enumerate(lines)
-    ]
-    table = pa.Table.from_pylist(records, schema=SENTENCE_SCHEMA)
-    for number in range(2):
-        write_shard(folder, "sentences", number, table, drops={}, quarantine=[])
-    write_dataset_manifest(folder, "sentences", config={})
-    return folder
+    return write_stage(folder, "sentences", sentence_rows(lines), sentence_rows(lines))
 
 
 def test_sentences_are_drawn_once_each_and_not_from_what_is_left_out(tmp_path: Path) -> None:
@@ -136,7 +208,9 @@ def test_sentences_are_drawn_once_each_and_not_from_what_is_left_out(tmp_path: P
     assert left == every[1:]
 
 
-def test_the_command_writes_a_treebank(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_joint_command_writes_a_treebank(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = sentence_stage(tmp_path / "sentences")
     parsers = [tmp_path / "one", tmp_path / "two"]
     for seed, parser in enumerate(parsers):
@@ -152,6 +226,6 @@ def test_the_command_writes_a_treebank(tmp_path: Path, capsys: pytest.CaptureFix
     assert [s.tokens for s in written] == sample_sentences(folder, 5, seed=1)
     assert capsys.readouterr().out == f"{len(written)} trees\n"
     assert main(["joint-trees", *arguments, str(parsers[0]), "--num-sentences", "-3"]) == 2
-    assert "the number of sentences is -3" in capsys.readouterr().err
+    assert "num_sentences must be at least 1, got -3" in capsys.readouterr().err
     assert main(["joint-trees", *arguments, str(tmp_path / "none")]) == 2
     assert "none/parser.json: no such file" in capsys.readouterr().err

@@ -25,7 +25,7 @@ from pipeline.parsers.dependency_model import (
     Network,
     build_network,
 )
-from pipeline.vectors.vector_folder import files_of, open_folder
+from pipeline.vectors.vector_folder import open_folder
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,30 +33,16 @@ class PretrainedVectors:
     """V words and their vectors, most frequent words first."""
 
     words: list[str]
-    """Cased as they stand in text."""
+    """In lower case."""
     matrix: Tensor
     """``[V, E]`` float32."""
 
-    def lower_cased(self) -> PretrainedVectors:
-        """Returns one vector for each lower-cased word.
-
-        It is the vector of the word as it is written in lower case or, where the vectors do not
-        know that, of its most frequent spelling.
-        """
-        rows: dict[str, int] = {}
-        for row, word in enumerate(self.words):
-            rows.setdefault(word.lower(), row)
-        rows |= {word: row for row, word in enumerate(self.words) if word in rows}
-        return PretrainedVectors(list(rows), self.matrix[torch.tensor(list(rows.values()))])
-
-
-def vector_files(folder: Path) -> tuple[Path, ...]:
-    """Returns the files of a folder of word vectors that determine what is read from it."""
-    return tuple(folder / name for name in files_of(folder))
-
 
 def read_pretrained_vectors(folder: Path, max_words: int = 0) -> PretrainedVectors:
-    """Returns the vectors of a folder, see `pipeline.vectors.vector_folder`.
+    """Returns the vectors of a `pipeline.vectors.vector_folder`, one for each lower-cased word.
+
+    It is the vector of the word as it is written in lower case or, where the vectors do not know
+    that, of its most frequent spelling.
 
     Args:
         folder: whose words are ordered by frequency.
@@ -69,9 +55,13 @@ def read_pretrained_vectors(folder: Path, max_words: int = 0) -> PretrainedVecto
         table = open_folder(folder, whole=True)
     except FileNotFoundError as error:
         raise ValueError(str(error)) from error
-    count = max_words or len(table.words)
-    rows = table.rows[1 : count + 1].astype(np.float32)
-    return PretrainedVectors(table.words.slice(0, count).to_pylist(), torch.from_numpy(rows))
+    words = table.words.slice(0, max_words or len(table.words)).to_pylist()
+    rows: dict[str, int] = {}
+    for row, word in enumerate(words):
+        rows.setdefault(word.lower(), row)
+    rows |= {word: row for row, word in enumerate(words) if word in rows}
+    matrix = torch.from_numpy(table.rows[1 : len(words) + 1].astype(np.float32))
+    return PretrainedVectors(list(rows), matrix[torch.tensor(list(rows.values()))])
 
 
 _RIDGE = 0.05

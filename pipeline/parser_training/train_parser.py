@@ -1,7 +1,7 @@
-"""The training of a parser of either kind, resumable at every epoch.
+"""The training of a parser of any kind, resumable at every epoch.
 
 A kind says what it is made of as a `ParserTraining`; the loop, the moving average, the choice of
-the epoch and what stays on disk are the same for both.
+the epoch and what stays on disk are the same for all.
 """
 
 from __future__ import annotations
@@ -11,35 +11,42 @@ import logging
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import DTypeLike
+from pydantic import ConfigDict
 from torch import Tensor, nn
 
 from pipeline.base.digest import digest_of, sha256_of_file
 from pipeline.base.settings import Count, Natural, Settings, Share
-from pipeline.parser_training.epochs.alterations import SentenceT
-from pipeline.parser_training.epochs.optimizer import (
+from pipeline.parser_training.training_state import (
     OptimizerConfig,
     ParameterGroup,
+    ParserTrainingFolder,
     TrainingState,
     update_weights,
 )
-from pipeline.parser_training.epochs.training_folder import ParserTrainingFolder
 from pipeline.parsers.parser_files import PARSER_FILES
+from pipeline.trees.treebanks import BracketedSentence, TreebankSentence
 
 logger = logging.getLogger(__name__)
 
-_NUM_SHOWN = 5
+MOST_NAMES = 5
+"""Of what a parser lacks, as messages name them."""
+FINAL_MARKS = frozenset(".!?;:")
 
 
 class ParserTrainingConfig(Settings):
     """What determines a trained parser of either kind, beside the content of its files."""
 
+    model_config = ConfigDict(use_attribute_docstrings=True)
     called: ClassVar[str] = "parser training setting"
+    sizes_name: ClassVar[str] = "sizes"
+    """Of the field that has the network's sizes."""
     naming_files: ClassVar[tuple[str, ...]] = (
         *("train_files", "dev_files", "train_documents", "dev_documents"),
         *("word_vectors", "transformer", "initial_parser"),
@@ -47,12 +54,14 @@ class ParserTrainingConfig(Settings):
     """Fields of either kind that say where files lie, which does not matter."""
 
     train_files: tuple[Path, ...]
+    """CoNLL-U, or bracketed trees for a constituency parser."""
     dev_files: tuple[Path, ...]
     """The epoch with the best score on these together is kept."""
     exclude_document_prefixes: tuple[str, ...] = ()
     """Documents left out of both, by the beginning of their id."""
     initial_parser: Path | None = None
-    """Folder of a parser to go on from, or none; its sizes and vocabularies are kept."""
+    """A parser to go on from, by its folder or the name of one that ships; its sizes and
+    vocabularies are kept, whatever the least counts of words or characters say."""
     optimizer: OptimizerConfig = OptimizerConfig()
     batch_tokens: Count = 1500
     """Bound of a batch's padded size."""
@@ -66,6 +75,24 @@ class ParserTrainingConfig(Settings):
     def _check_together(self) -> None:
         if not self.train_files or not self.dev_files:
             raise ValueError("a training needs at least one train file and one dev file")
+
+    def training(self) -> ParserTraining[Any, Any]:
+        """Returns the training of these settings before its first step."""
+        raise NotImplementedError
+
+    def run(
+        self, out: Path, on_progress: Callable[[float, str], None] | None = None
+    ) -> dict[str, Any]:
+        """Trains a parser into a folder; see `train_parser`."""
+        return train_parser(self.training(), out, on_progress)
+
+    @classmethod
+    def sizes_of(cls, parser: Path) -> Settings:
+        """Returns what a training that goes on from this parser folder needs as its sizes.
+
+        Loads the parser.
+        """
+        raise NotImplementedError
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -102,18 +129,16 @@ class ParserTrainingConfig(Settings):
 
 
 ConfigT = TypeVar("ConfigT", bound=ParserTrainingConfig)
-BatchT = TypeVar("BatchT")
+SentenceT = TypeVar("SentenceT", bound=TreebankSentence | BracketedSentence)
 
 
-class ParserTraining(ABC, Generic[ConfigT, SentenceT, BatchT]):
+class ParserTraining(ABC, Generic[ConfigT, SentenceT]):
     """The weights in training, the sentences they learn from, and what one kind does with them."""
 
     loss_names: ClassVar[tuple[str, ...]]
     """Of the losses whose means stand in ``metrics.jsonl``."""
     metrics_dtype: ClassVar[DTypeLike] = np.float64
     """What these means are taken in."""
-    sizes_name: ClassVar[str] = "sizes"
-    """Of the configuration's field that has the network's sizes."""
 
     def __init__(self, config: ConfigT) -> None:
         """Reads the treebanks and builds the network before the first step.
@@ -141,14 +166,6 @@ class ParserTraining(ABC, Generic[ConfigT, SentenceT, BatchT]):
             network, averaged, config.optimizer.new_optimizer(self._groups(network))
         )
 
-    @staticmethod
-    @abstractmethod
-    def sizes_of(parser: Path) -> Settings:
-        """Returns what a training that goes on from this parser folder needs as its sizes.
-
-        Loads the parser.
-        """
-
     @abstractmethod
     def _read(self, part: str) -> list[SentenceT]:
         """Returns the sentences of ``train`` or ``dev``, at least one."""
@@ -162,11 +179,11 @@ class ParserTraining(ABC, Generic[ConfigT, SentenceT, BatchT]):
         return [{"params": list(network.parameters())}]
 
     @abstractmethod
-    def _batches(self, seed: int) -> Sequence[BatchT]:
+    def _batches(self, seed: int) -> Sequence[Any]:
         """Returns the training sentences in the batches of the next epoch."""
 
     @abstractmethod
-    def _losses(self, batch: BatchT) -> tuple[Tensor, Sequence[Tensor]]:
+    def _losses(self, batch: Any) -> tuple[Tensor, Sequence[Tensor]]:
         """Returns what is to fall, and the losses of `loss_names`."""
 
     @abstractmethod
@@ -214,7 +231,7 @@ class ParserTraining(ABC, Generic[ConfigT, SentenceT, BatchT]):
 
 
 def train_parser(
-    training: ParserTraining[Any, Any, Any],
+    training: ParserTraining[Any, Any],
     out_dir: Path,
     on_progress: Callable[[float, str], None] | None = None,
 ) -> dict[str, Any]:
@@ -300,8 +317,39 @@ def check_known(parser: Path, kind: str, needed: Iterable[str], known: Collectio
     """
     unknown = sorted(set(needed) - set(known))
     if unknown:
-        shown = ", ".join(unknown[:_NUM_SHOWN]) + (", …" if len(unknown) > _NUM_SHOWN else "")
+        names = ", ".join(unknown[:MOST_NAMES]) + (", …" if len(unknown) > MOST_NAMES else "")
         raise ValueError(
             f"{parser}: knows {len(known)} {kind}, not these {len(unknown)} of the training files: "
-            f"{shown}; rename them in the files, leave their sentences out, or train from the start"
+            f"{names}; rename them in the files, leave their sentences out, or train from the start"
         )
+
+
+def alter(
+    sentence: SentenceT,
+    share: float,
+    random: np.random.Generator,
+    without_final_mark: Callable[[SentenceT], SentenceT],
+) -> SentenceT:
+    """Returns the sentence, or in a share of the cases altered.
+
+    It loses its final mark and its capitals, each in half of these cases.
+
+    Args:
+        sentence: with its tree.
+        share: of the sentences, see `ParserTrainingConfig.altered_share`.
+        random: draws; nothing is drawn where the share is 0.
+        without_final_mark: returns the sentence so, or as it is where its tree does not allow it.
+    """
+    if not share or random.random() >= share:
+        return sentence
+    loses_mark, loses_capitals = random.random(2) < 0.5
+    if loses_mark:
+        sentence = without_final_mark(sentence)
+    if loses_capitals:
+        sentence = in_lower_case(sentence)
+    return sentence
+
+
+def in_lower_case(sentence: SentenceT) -> SentenceT:
+    """Returns the sentence without capitals."""
+    return replace(sentence, tokens=[token.lower() for token in sentence.tokens])

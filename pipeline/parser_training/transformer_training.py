@@ -2,13 +2,13 @@
 
 The transformer goes on learning from where its folder's weights end (Devlin et al. 2019, "BERT",
 section 3.2); the scorers above it are new and learn faster. Such a parser is large and slow beside
-one over words and characters, and better: a teacher for one (`joint_trees`).
+one over words and characters, and better: a teacher for one (`teacher_trees`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -16,14 +16,13 @@ import numpy as np
 from torch import Tensor
 
 from pipeline.base.settings import Count, Positive, Settings, ShareBelow1
-from pipeline.parser_training.dependency.loss import GoldSentences, GoldTrees, loss_of_states
-from pipeline.parser_training.dependency.treebank_training import TreebankTraining
-from pipeline.parser_training.epochs.optimizer import OptimizerConfig, ParameterGroup
-from pipeline.parser_training.epochs.training import (
+from pipeline.parser_training.dependency_training import TreebankTraining
+from pipeline.parser_training.train_parser import (
     ParserTrainingConfig,
     check_known,
     check_sizes_given,
 )
+from pipeline.parser_training.training_state import OptimizerConfig, ParameterGroup
 from pipeline.parsers.dependency_model import DependencyVocabulary, Network
 from pipeline.parsers.parser_files import TRANSFORMER_FOLDER
 from pipeline.parsers.transformer_dependency import (
@@ -92,31 +91,24 @@ class TransformerTrainingConfig(ParserTrainingConfig):
             return ()
         return tuple(sorted(path for path in self.transformer.iterdir() if path.is_file()))
 
-
-@dataclass(frozen=True)
-class SubwordBatch:
-    """B sentences as subwords, with their trees."""
-
-    subwords: Tensor
-    """``[B, T, F]``, see `SubwordReader`."""
-    trees: GoldTrees
-
-
-class TransformerTraining(TreebankTraining[TransformerTrainingConfig, SubwordBatch]):
-    """A biaffine dependency model over a transformer in training."""
-
-    @staticmethod
-    def sizes_of(parser: Path) -> ScorerSizes:
+    @classmethod
+    def sizes_of(cls, parser: Path) -> ScorerSizes:
         """Returns the parser's."""
         return _sizes_of(load_transformer_dependency_model(parser)[0])
+
+    def training(self) -> TransformerTraining:
+        """Returns the training of these settings before its first step."""
+        return TransformerTraining(self)
+
+
+class TransformerTraining(TreebankTraining[TransformerTrainingConfig]):
+    """A biaffine dependency model over a transformer in training."""
 
     def _start(self, sentences: list[TreebankSentence]) -> Network:
         self._model = _first_model(self.config, sentences)
         self._reader = SubwordReader(self._model.tokenizer, self._model.subwords)
-        self._gold = GoldSentences(
-            sentences, self._model.relations, altered_share=self.config.altered_share
-        )
-        self._sizes = [self._reader.num_subwords(s.tokens) for s in sentences]
+        sizes = [self._reader.num_subwords(s.tokens) for s in sentences]
+        self._take(sentences, sizes, self._model.relations)
         return self._model.network
 
     def _groups(self, network: Network) -> list[ParameterGroup]:
@@ -128,17 +120,13 @@ class TransformerTraining(TreebankTraining[TransformerTrainingConfig, SubwordBat
             {"params": above, "share_of_rate": self.config.scorer_rate},
         ]
 
-    def _lengths(self) -> Sequence[int]:
-        return self._sizes
+    def _inputs(self, sentences: Sequence[Sequence[str]], random: np.random.Generator) -> Tensor:
+        return self._reader.batch(sentences)
 
-    def _batch(self, members: Sequence[int], random: np.random.Generator) -> SubwordBatch:
-        sentences, trees = self._gold.drawn(members, random)
-        return SubwordBatch(self._reader.batch(sentences), trees)
-
-    def _losses(self, batch: SubwordBatch) -> tuple[Tensor, Sequence[Tensor]]:
+    def _states(self, inputs: Tensor) -> Tensor:
         network: Network = self.state.network
-        loss = loss_of_states(network, network.encode(batch.subwords), batch.trees)
-        return loss, [loss]
+        states: Tensor = network.encode(inputs)
+        return states
 
     def _averaged_model(self) -> TransformerDependencyModel:
         return replace(self._model, network=self.state.averaged)

@@ -1,1 +1,0 @@
-"""Training of benepar's chart model: files of bracketed trees to what the loop of epochs trains."""

@@ -1,0 +1,330 @@
+"""Trains benepar's chart model from bracketed treebanks.
+
+benepar's distribution has the model alone; the reading of treebanks, examples, loss, optimiser
+and schedule are ours. Differs from the training of Kitaev & Klein 2018 in that batches hold
+sentences of like length, that both losses are means over tokens (so that every sentence weighs
+the same whatever its batch), that the learning rate falls along a cosine, and that the weights
+kept are a moving average.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import DTypeLike
+from torch import Tensor
+
+from pipeline.base.settings import Count
+from pipeline.parser_training.chart_loss import (
+    IGNORED_TAG,
+    ChartBatch,
+    SpanIndex,
+    chart_losses,
+)
+from pipeline.parser_training.train_parser import (
+    FINAL_MARKS,
+    ParserTraining,
+    ParserTrainingConfig,
+    alter,
+    check_known,
+    check_sizes_given,
+)
+from pipeline.parser_training.training_state import OptimizerConfig
+from pipeline.parsers.chart_adapter import BeneparConstituencyParser
+from pipeline.parsers.chart_model import (
+    RESERVED_CHARACTERS,
+    START_ROW,
+    STOP_ROW,
+    ChartModelConfig,
+    ChartVocabularies,
+    ConstituencyModel,
+    WordTable,
+    from_benepar_label,
+    load_constituency_model,
+    new_constituency_model,
+    save_constituency_model,
+    to_benepar_label,
+    word_table,
+)
+from pipeline.parsers.evaluate_parser import evaluate_constituency_parser
+from pipeline.trees.flat_trees import CHAIN_MARK, TOP_LABEL, ConstituencyParse
+from pipeline.trees.treebanks import BracketedSentence, no_sentence_in, read_bracketed
+
+if TYPE_CHECKING:
+    from benepar.parse_chart import ChartParser
+
+logger = logging.getLogger(__name__)
+
+DEFAULT_OPTIMIZER = OptimizerConfig(
+    num_epochs=36,
+    learning_rate=1.5e-3,
+    warmup_epochs=1.5,
+    adam_betas=(0.9, 0.98),
+    clip_norm=1.0,
+    averaging=0.998,
+    precision="float32",
+)
+"""Of the bundled parser."""
+
+
+class ConstituencyTrainingConfig(ParserTrainingConfig):
+    """What determines a trained constituency parser; the best epoch has the best bracket F1."""
+
+    sizes_name: ClassVar[str] = "model"
+
+    train_documents: tuple[Path, ...] = ()
+    """A CoNLL-U file for each train file, which tells its sentences' documents; or none at all."""
+    dev_documents: tuple[Path, ...] = ()
+    """The same for the dev files."""
+    model: ChartModelConfig = ChartModelConfig()
+    optimizer: OptimizerConfig = DEFAULT_OPTIMIZER
+    min_character_count: Count = 3
+    """Rarer characters count as unknown. Without effect on an initial parser, whose are kept."""
+    batch_tokens: Count = 500
+    """Bound of a batch's padded size."""
+    tag_loss_scale: float = 0.3
+    """Weight of the tagging loss beside the bracket loss, both per token."""
+
+    def _check_together(self) -> None:
+        super()._check_together()
+        for name in ("train", "dev"):
+            files, documents = getattr(self, f"{name}_files"), getattr(self, f"{name}_documents")
+            if documents and len(files) != len(documents):
+                raise ValueError(f"{len(documents)} {name}_documents for {len(files)} {name}_files")
+        limit = self.model.max_length - 2
+        if self.max_sentence_tokens > limit:
+            raise ValueError(
+                f"max_sentence_tokens={self.max_sentence_tokens}, but the model takes {limit}"
+            )
+
+    @property
+    def further_files(self) -> tuple[Path, ...]:
+        """Returns those that tell the documents."""
+        return self.train_documents + self.dev_documents
+
+    @classmethod
+    def sizes_of(cls, parser: Path) -> ChartModelConfig:
+        """Returns the parser's sizes; dropouts as they are by default."""
+        return _with_dropouts_of(ChartModelConfig(), load_constituency_model(parser)[0].config)
+
+    def training(self) -> ConstituencyTraining:
+        """Returns the training of these settings before its first step."""
+        return ConstituencyTraining(self)
+
+
+class ConstituencyTraining(ParserTraining[ConstituencyTrainingConfig, BracketedSentence]):
+    """A chart model in training."""
+
+    loss_names = ("bracket_loss", "tag_loss")
+    metrics_dtype: ClassVar[DTypeLike] = np.float32
+
+    def _read(self, part: str) -> list[BracketedSentence]:
+        files: tuple[Path, ...] = getattr(self.config, f"{part}_files")
+        documents: tuple[Path, ...] = getattr(self.config, f"{part}_documents")
+        excluded = self.config.exclude_document_prefixes
+        sentences: list[BracketedSentence] = []
+        for file, of_file in zip(files, documents or [None] * len(files), strict=True):
+            sentences += read_bracketed(file, documents=of_file, exclude_document_prefixes=excluded)
+        if not sentences:
+            raise ValueError(no_sentence_in(files, excluded))
+        return sentences
+
+    def _start(self, sentences: list[BracketedSentence]) -> ChartParser:
+        model = _start_model(self.config, sentences)
+        self._vocabularies = model.vocabularies
+        self._examples = ExampleSet(
+            sentences, model.vocabularies, altered_share=self.config.altered_share
+        )
+        logger.info("%d labels", len(model.vocabularies.labels))
+        return model.network
+
+    def _batches(self, seed: int) -> Sequence[ChartBatch]:
+        return list(self._examples.batches(self.config.batch_tokens, seed=seed))
+
+    def _losses(self, batch: ChartBatch) -> tuple[Tensor, Sequence[Tensor]]:
+        brackets, tags = chart_losses(self.state.network, batch)
+        return brackets + self.config.tag_loss_scale * tags, [brackets, tags]
+
+    def _averaged_model(self) -> ConstituencyModel:
+        return ConstituencyModel(self.config.model, self._vocabularies, self.state.averaged)
+
+    def dev_scores(self) -> tuple[Mapping[str, Any], float, str]:
+        """Returns the scores, the one that chooses the epoch, and that one in words."""
+        parser = BeneparConstituencyParser(self._averaged_model(), name="dev")
+        scores = evaluate_constituency_parser(parser, self.dev)
+        return scores.as_json(), scores.evalb.f1, f"F1 {scores.evalb.f1:.2f}"
+
+    def save(self, folder: Path) -> str:
+        """Writes the averaged weights as a parser folder and returns its checksum."""
+        return save_constituency_model(folder, self._averaged_model())
+
+    @staticmethod
+    def headline(dev: Mapping[str, Any]) -> dict[str, float]:
+        """Returns F1 and tag accuracy in the conventions of EVALB."""
+        evalb = dev["evalb"]
+        return {"bracket F1 dev": evalb["f1"], "tag accuracy dev": evalb["tag_accuracy"]}
+
+
+def _start_model(
+    config: ConstituencyTrainingConfig, sentences: list[BracketedSentence]
+) -> ConstituencyModel:
+    """Returns the model before the first step."""
+    if config.initial_parser is not None:
+        model, _ = load_constituency_model(config.initial_parser)
+        labels = (to_benepar_label(label) for s in sentences for label in s.parse.labels)
+        check_known(config.initial_parser, "labels", labels, model.vocabularies.labels)
+        tags = (tag for s in sentences for tag in s.parse.tags)
+        check_known(config.initial_parser, "tags", tags, model.vocabularies.tags)
+        own = _with_dropouts_of(config.model, model.config)
+        check_sizes_given(config.initial_parser, own, config.model)
+        fresh = new_constituency_model(config.model, model.vocabularies)
+        fresh.network.load_state_dict(model.network.state_dict())
+        return fresh
+    vocabularies = build_vocabularies(sentences, min_character_count=config.min_character_count)
+    return new_constituency_model(config.model, vocabularies)
+
+
+def _with_dropouts_of(training: ChartModelConfig, sizes: ChartModelConfig) -> ChartModelConfig:
+    return sizes.changed(dropout=training.dropout, char_dropout=training.char_dropout)
+
+
+def build_vocabularies(
+    sentences: Sequence[BracketedSentence], *, min_character_count: int
+) -> ChartVocabularies:
+    """Returns the vocabularies of a training set, sorted so that they do not depend on order.
+
+    Args:
+        sentences: the training set.
+        min_character_count: rarer characters count as unknown, which trains the unknown one.
+
+    Differs from benepar, which takes every character of the training set and so leaves the
+    unknown character's embedding at its random start.
+    """
+    counts = Counter(character for s in sentences for token in s.tokens for character in token)
+    frequent = {c for c, count in counts.items() if count >= min_character_count}
+    labels = {to_benepar_label(label) for s in sentences for label in s.parse.labels}
+    return ChartVocabularies(
+        characters=(*RESERVED_CHARACTERS, *sorted(frequent - set(RESERVED_CHARACTERS))),
+        labels=("", *sorted(labels)),
+        tags=tuple(sorted({tag for s in sentences for tag in s.parse.tags})),
+    )
+
+
+class ExampleSet:
+    """A training set whose words are spelled once; batches are drawn from it by seed."""
+
+    def __init__(
+        self,
+        sentences: Sequence[BracketedSentence],
+        vocabularies: ChartVocabularies,
+        *,
+        altered_share: float = 0.0,
+    ) -> None:
+        """Takes the sentences.
+
+        Args:
+            altered_share: see `ParserTrainingConfig`.
+        """
+        known = {token for sentence in sentences for token in sentence.tokens}
+        if altered_share:
+            known |= {token.lower() for token in known}
+        words = sorted(known)
+        characters = {c: i for i, c in enumerate(vocabularies.characters)}
+        self._table = word_table(words, characters)
+        self._row_of = {word: row for row, word in enumerate(words, start=2)}
+        self._label_ids = {label: i for i, label in enumerate(vocabularies.labels)}
+        self._tag_ids = {tag: i for i, tag in enumerate(vocabularies.tags)}
+        self._sentences = sentences
+        self._without_mark = partial(
+            constituents_without_final_mark,
+            labels={from_benepar_label(label) for label in vocabularies.labels[1:]},
+        )
+        self._altered_share = altered_share
+
+    def batches(self, batch_tokens: int, *, seed: int) -> Iterator[ChartBatch]:
+        """Yields every sentence once, in batches of like length and about ``batch_tokens`` tokens.
+
+        Args:
+            batch_tokens: a batch's tokens, padding included; one longer sentence stands alone.
+            seed: determines which sentences meet, the order of the batches and what is altered.
+        """
+        generator = torch.Generator().manual_seed(seed)
+        sizes = [len(sentence.tokens) for sentence in self._sentences]
+        shuffled = torch.randperm(len(sizes), generator=generator).tolist()
+        shuffled.sort(key=sizes.__getitem__)
+        groups: list[list[int]] = []
+        for index in shuffled:
+            padded = sizes[index] * (len(groups[-1]) + 1 if groups else 1)
+            if not groups or padded > batch_tokens:
+                groups.append([])
+            groups[-1].append(index)
+        random = np.random.default_rng(seed)
+        for which in torch.randperm(len(groups), generator=generator).tolist():
+            drawn = (self._sentences[index] for index in groups[which])
+            yield self._collate(
+                [alter(s, self._altered_share, random, self._without_mark) for s in drawn]
+            )
+
+    def _collate(self, sentences: Sequence[BracketedSentence]) -> ChartBatch:
+        num_positions = max(len(sentence.tokens) for sentence in sentences) + 2
+        rows = torch.zeros(len(sentences), num_positions, dtype=torch.int64)
+        mask = torch.zeros(len(sentences), num_positions, dtype=torch.bool)
+        tags = torch.full((len(sentences), num_positions), IGNORED_TAG)
+        spans: list[tuple[int, int, int, int]] = []
+        for b, sentence in enumerate(sentences):
+            own = [START_ROW, *(self._row_of[token] for token in sentence.tokens), STOP_ROW]
+            rows[b, : len(own)] = torch.tensor(own)
+            mask[b, : len(own)] = True
+            parse = sentence.parse
+            tags[b, 1 : len(own) - 1] = torch.tensor([self._tag_ids[tag] for tag in parse.tags])
+            labels = [self._label_ids[to_benepar_label(label)] for label in parse.labels]
+            spans += zip([b] * len(labels), parse.starts, parse.ends, labels, strict=True)
+        used, local_rows = rows.unique(return_inverse=True)
+        lengths = self._table.lengths[used]
+        *gold, gold_labels = torch.tensor(spans).unbind(1)
+        return ChartBatch(
+            words=WordTable(self._table.char_ids[used, : int(lengths.max())], lengths),
+            rows=local_rows,
+            mask=mask,
+            lengths=mask.sum(1) - 2,
+            gold=SpanIndex(*gold),
+            gold_labels=gold_labels,
+            tags=tags,
+        )
+
+
+def constituents_without_final_mark(
+    sentence: BracketedSentence, labels: Collection[str] | None = None
+) -> BracketedSentence:
+    """Returns the sentence without its last token, where that is a mark that is no constituent.
+
+    A constituent that is left with one child joins it in a unary chain.
+
+    Args:
+        sentence: with its tree.
+        labels: that the parser knows, chains included; None for all. A sentence whose tree would
+            have another stays as it is.
+    """
+    parse, last = sentence.parse, len(sentence.tokens) - 1
+    if last < 1 or sentence.tokens[-1] not in FINAL_MARKS or last in parse.starts:
+        return sentence
+    spans: list[tuple[int, int, str]] = []
+    for start, end, label in zip(parse.starts, parse.ends, parse.labels, strict=True):
+        chain = label
+        if spans and spans[-1][:2] == (start, min(end, last)):
+            above = spans.pop()[2]
+            chain = label if above == TOP_LABEL else f"{above}{CHAIN_MARK}{label}"
+        spans.append((start, min(end, last), chain))
+    starts, ends, chains = map(list, zip(*spans, strict=True))
+    if labels is not None and not set(chains) <= set(labels):
+        return sentence
+    cut = ConstituencyParse(starts=starts, ends=ends, labels=chains, tags=parse.tags[:-1])
+    return replace(sentence, tokens=sentence.tokens[:-1], parse=cut)

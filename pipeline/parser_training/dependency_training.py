@@ -1,0 +1,327 @@
+"""Trains supar's biaffine dependency model from CoNLL-U treebanks.
+
+Differs from supar's own trainer, which breaks on current torch: the epoch loop is ours, the
+weights that are kept are a moving average, the learning rate falls to zero along a cosine, and
+rare words are replaced by the unknown word at random (Kiperwasser & Goldberg 2016, section 4).
+Legend as in `pipeline.parsers.dependency_forward`.
+"""
+
+from __future__ import annotations
+
+import logging
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor
+
+from pipeline.base.settings import Count, Natural
+from pipeline.parser_training.pretrained_words import (
+    PretrainedVectors,
+    add_pretrained_vectors,
+    extended_by_vectors,
+    read_pretrained_vectors,
+    with_plain_embedding,
+)
+from pipeline.parser_training.train_parser import (
+    FINAL_MARKS,
+    ConfigT,
+    ParserTraining,
+    ParserTrainingConfig,
+    alter,
+    check_known,
+    check_sizes_given,
+)
+from pipeline.parsers.dependency_adapter import SuparDependencyParser
+from pipeline.parsers.dependency_forward import (
+    arc_scores,
+    encode,
+    encode_spellings,
+    relation_scores,
+)
+from pipeline.parsers.dependency_model import (
+    ROOT_WORD,
+    DependencyModel,
+    DependencyVocabulary,
+    Dropouts,
+    Network,
+    NetworkSizes,
+    TokenBatch,
+    build_network,
+    load_dependency_model,
+    save_dependency_model,
+    token_batch,
+)
+from pipeline.parsers.evaluate_parser import evaluate_dependency_parser
+from pipeline.parsers.fast_layers import shuffled_length_batches
+from pipeline.parsers.sentence_parser import SentenceParser
+from pipeline.trees.flat_trees import DependencyParse
+from pipeline.trees.treebanks import TreebankSentence, read_treebank
+from pipeline.vectors.vector_folder import files_of
+
+logger = logging.getLogger(__name__)
+
+FULLY_HIDDEN_SHARE = 0.25
+"""Of the hidden words of a network with pretrained vectors; the others keep their vector."""
+
+
+class GoldTrees(NamedTuple):
+    """The trees of B sentences."""
+
+    lengths: Tensor
+    """``[B]`` int64: tokens + 1."""
+    heads: Tensor
+    """``[B, T]`` int64; 0 at the root and at padding."""
+    relations: Tensor
+    """``[B, T]`` int64; likewise."""
+
+    @classmethod
+    def of(
+        cls, sentences: Sequence[TreebankSentence], relation_ids: Mapping[str, int]
+    ) -> GoldTrees:
+        """Returns the sentences' trees as numbers."""
+        lengths = np.array([len(sentence.tokens) + 1 for sentence in sentences])
+        heads = np.zeros((len(sentences), int(lengths.max())), dtype=np.int64)
+        relations = np.zeros_like(heads)
+        for row, (sentence, length) in enumerate(zip(sentences, lengths, strict=True)):
+            heads[row, 1:length] = sentence.heads
+            relations[row, 1:length] = [relation_ids[name] for name in sentence.deprels]
+        return cls(*map(torch.from_numpy, (lengths, heads, relations)))
+
+
+class TreebankTraining(ParserTraining[ConfigT, TreebankSentence]):
+    """A dependency parser of any kind in training; the best epoch has the best LAS."""
+
+    loss_names = ("loss",)
+
+    def _read(self, part: str) -> list[TreebankSentence]:
+        return read_treebank(
+            getattr(self.config, f"{part}_files"),
+            exclude_document_prefixes=self.config.exclude_document_prefixes,
+        )
+
+    def _take(
+        self, sentences: list[TreebankSentence], sizes: Sequence[int], relations: Sequence[str]
+    ) -> None:
+        """Takes the training sentences, what each counts for in a batch, and their relations."""
+        self._sentences, self._sizes = sentences, sizes
+        self._relation_ids = {name: i for i, name in enumerate(relations)}
+
+    def _batches(self, seed: int) -> Sequence[tuple[Any, GoldTrees]]:
+        random = np.random.default_rng((self.config.seed, self.state.epoch + 1, 1))
+        batches = shuffled_length_batches(
+            self._sizes, max_tokens=self.config.batch_tokens, random=random
+        )
+        return [self.batch(members, random) for members in batches]
+
+    def batch(self, members: Sequence[int], random: np.random.Generator) -> tuple[Any, GoldTrees]:
+        """Returns the sentences of these positions, some of them altered, and their trees."""
+        share = self.config.altered_share
+        sentences = [
+            alter(self._sentences[position], share, random, dependencies_without_final_mark)
+            for position in members
+        ]
+        trees = GoldTrees.of(sentences, self._relation_ids)
+        return self._inputs([sentence.tokens for sentence in sentences], random), trees
+
+    @abstractmethod
+    def _inputs(self, sentences: Sequence[Sequence[str]], random: np.random.Generator) -> Any:
+        """Returns what the network reads of the sentences; ``random`` draws what is hidden."""
+
+    @abstractmethod
+    def _states(self, inputs: Any) -> Tensor:
+        """Returns contextual states ``[B, T, D]`` of what the network reads."""
+
+    def _losses(self, batch: tuple[Any, GoldTrees]) -> tuple[Tensor, Sequence[Tensor]]:
+        inputs, trees = batch
+        loss = loss_of_states(self.state.network, self._states(inputs), trees)
+        return loss, [loss]
+
+    @abstractmethod
+    def _averaged_parser(self) -> SentenceParser[DependencyParse]:
+        """Returns a parser with the averaged weights."""
+
+    def dev_scores(self) -> tuple[Mapping[str, Any], float, str]:
+        """Returns the scores, the one that chooses the epoch, and that one in words."""
+        scores = evaluate_dependency_parser(self._averaged_parser(), self.dev)
+        return asdict(scores), scores.las, f"LAS {scores.las:.2f}"
+
+    @staticmethod
+    def headline(dev: Mapping[str, Any]) -> dict[str, float]:
+        """Returns the attachment scores."""
+        return {"LAS dev": dev["las"], "UAS dev": dev["uas"]}
+
+
+def loss_of_states(network: Network, states_BTD: Tensor, trees: GoldTrees) -> Tensor:
+    """Returns the mean cross-entropy of the gold heads plus that of their gold relations.
+
+    Dozat & Manning 2017, section 2.3; relations are learnt on gold heads.
+
+    Args:
+        states_BTD: of the artificial root at position 0, then of each token.
+    """
+    positions = torch.arange(states_BTD.shape[1], device=states_BTD.device)
+    real_BT = (positions > 0) & (positions < trees.lengths[:, None])
+    arcs = arc_scores(network, states_BTD, trees.lengths)
+    relations = relation_scores(network, states_BTD, trees.heads, real_BT)
+    arc_loss = F.cross_entropy(arcs[real_BT], trees.heads[real_BT])
+    return arc_loss + F.cross_entropy(relations, trees.relations[real_BT])
+
+
+class DependencyTrainingConfig(ParserTrainingConfig):
+    """What determines a trained dependency parser; the best epoch has the best LAS."""
+
+    word_vectors: Path | None = None
+    """Folder of pretrained vectors that are added to the learned ones, or none."""
+    num_word_vectors: Natural = 0
+    """How many of them, most frequent words first; 0 for all. A parser's file holds each."""
+    sizes: NetworkSizes = NetworkSizes()
+    dropouts: Dropouts = Dropouts()
+    min_word_frequency: Count = 2
+    """Rarer words share the unknown word's vector; their spelling is still read. Without effect on
+    an initial parser, whose words are kept."""
+    unknown_word_alpha: float = 0.25
+    """A word seen f times becomes the unknown word with probability alpha / (alpha + f)."""
+
+    def _check_together(self) -> None:
+        super()._check_together()
+        if self.num_word_vectors and self.word_vectors is None:
+            raise ValueError("num_word_vectors bounds word vectors, of which none are given")
+
+    @property
+    def further_files(self) -> tuple[Path, ...]:
+        """Returns those of the word vectors."""
+        folder = self.word_vectors
+        return () if folder is None else tuple(folder / name for name in files_of(folder))
+
+    @classmethod
+    def sizes_of(cls, parser: Path) -> NetworkSizes:
+        """Returns the parser's."""
+        return load_dependency_model(parser)[0].sizes
+
+    def training(self) -> DependencyTraining:
+        """Returns the training of these settings before its first step."""
+        return DependencyTraining(self)
+
+
+class DependencyTraining(TreebankTraining[DependencyTrainingConfig]):
+    """A biaffine dependency model in training."""
+
+    def _start(self, sentences: list[TreebankSentence]) -> Network:
+        network, vocabulary = _start_network(self.config, sentences)
+        self._vocabulary = vocabulary
+        self._take(sentences, [len(s.tokens) for s in sentences], vocabulary.relations)
+        self._hidden = hiding_probability(sentences, vocabulary, self.config.unknown_word_alpha)
+        logger.info("%d words", len(vocabulary.words))
+        return network
+
+    def _inputs(
+        self, sentences: Sequence[Sequence[str]], random: np.random.Generator
+    ) -> TokenBatch:
+        inputs = token_batch(sentences, self._vocabulary)
+        words = self._hide_rare(inputs.words.numpy(), random)
+        return replace(inputs, words=torch.from_numpy(words))
+
+    def _hide_rare(
+        self, words: NDArray[np.int64], random: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """Returns the words, some of them the unknown word.
+
+        Where the network adds pretrained vectors, a hidden word mostly is one known from the
+        vectors alone, which is what a rare word of other text is.
+        """
+        hidden = random.random(words.shape) < self._hidden[words]
+        unknown = self._vocabulary.unknown_word_id
+        if self.config.word_vectors is None:
+            return np.where(hidden, unknown, words)
+        fully = random.random(words.shape) < FULLY_HIDDEN_SHARE
+        vector_only = words + len(self._vocabulary.words)
+        return np.where(hidden, np.where(fully, unknown, vector_only), words)
+
+    def _states(self, inputs: TokenBatch) -> Tensor:
+        network = self.state.network
+        return encode(
+            network,
+            inputs,
+            encode_spellings(network, inputs.distinct_words, self._vocabulary),
+            recurrent_weight_dropout=self.config.dropouts.recurrent_weight,
+        )
+
+    def _averaged_model(self) -> DependencyModel:
+        network = with_plain_embedding(self.state.averaged)
+        return DependencyModel(network, self.config.sizes, self._vocabulary)
+
+    def _averaged_parser(self) -> SuparDependencyParser:
+        return SuparDependencyParser(self._averaged_model(), name="dev")
+
+    def save(self, folder: Path) -> str:
+        """Writes the averaged weights as a parser folder and returns its checksum."""
+        return save_dependency_model(self._averaged_model(), folder)
+
+
+def hiding_probability(
+    sentences: Sequence[TreebankSentence], vocabulary: DependencyVocabulary, alpha: float
+) -> NDArray[np.float64]:
+    """Returns with which probability each word of the vocabulary becomes the unknown word."""
+    counts = Counter(vocabulary.word_id(token) for s in sentences for token in s.tokens)
+    frequencies = np.array([counts[row] for row in range(len(vocabulary.words))], np.float64)
+    frequencies[[vocabulary.word_pad_id, vocabulary.word_id(ROOT_WORD)]] = np.inf
+    probability: NDArray[np.float64] = alpha / (alpha + frequencies)
+    return probability
+
+
+def _start_network(
+    config: DependencyTrainingConfig, sentences: list[TreebankSentence]
+) -> tuple[Network, DependencyVocabulary]:
+    """Returns the network before the first step, and its vocabulary."""
+    vectors = None
+    if config.word_vectors is not None:
+        vectors = read_pretrained_vectors(config.word_vectors, config.num_word_vectors)
+    if config.initial_parser is not None:
+        return _go_on_from(config.initial_parser, config, vectors, sentences)
+    learned = DependencyVocabulary.build(sentences, min_word_frequency=config.min_word_frequency)
+    if vectors is None:
+        return build_network(config.sizes, learned, config.dropouts), learned
+    vocabulary = learned.extended(vectors.words)
+    network = build_network(config.sizes, vocabulary, config.dropouts)
+    add_pretrained_vectors(network, vocabulary, vectors, num_learned=len(learned.words))
+    return network, vocabulary
+
+
+def _go_on_from(
+    folder: Path,
+    config: DependencyTrainingConfig,
+    vectors: PretrainedVectors | None,
+    sentences: list[TreebankSentence],
+) -> tuple[Network, DependencyVocabulary]:
+    model, _ = load_dependency_model(folder)
+    check_sizes_given(folder, model.sizes, config.sizes)
+    relations = (name for sentence in sentences for name in sentence.deprels)
+    check_known(folder, "relations", relations, model.vocabulary.relations)
+    if vectors is not None:
+        return extended_by_vectors(model, vectors, config.dropouts)
+    network = build_network(model.sizes, model.vocabulary, config.dropouts)
+    network.load_state_dict(model.network.state_dict())
+    return network, model.vocabulary
+
+
+def dependencies_without_final_mark(sentence: TreebankSentence) -> TreebankSentence:
+    """Returns the sentence without its last token, where that is a mark on which nothing hangs."""
+    last = len(sentence.tokens)
+    is_mark = sentence.tokens[-1] in FINAL_MARKS and sentence.deprels[-1] == "punct"
+    if last < 2 or not is_mark or last in sentence.heads:
+        return sentence
+    return replace(
+        sentence,
+        tokens=sentence.tokens[:-1],
+        heads=sentence.heads[:-1],
+        deprels=sentence.deprels[:-1],
+        xpos=sentence.xpos[:-1],
+    )

@@ -1,0 +1,370 @@
+"""Trees that parsers make, written to train another parser on.
+
+Joint trees: arcs and relations are the best under the mean of several dependency parsers'
+probabilities. Those of differently trained parsers are better than those of each, and a parser that
+also learns from them, on text without annotation, comes near them (Kuncoro et al. 2016, "Distilling
+an ensemble of greedy dependency parsers into one MST parser").
+
+Guided trees: constituents of sentences whose dependencies are known. A phrase has one head, so of a
+phrase's tokens all but one depend on another of them. A span whose tokens have more heads outside
+loses score for each of them, and the best tree under what is left is taken. With gold dependencies
+the trees are far better than the parser's own.
+
+Legend: B sentences, n tokens of the longest one, S spans.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from pydantic import ConfigDict
+from torch import Tensor
+
+from pipeline.base.atomic_files import write_text_atomically
+from pipeline.base.bundled import parser_folder
+from pipeline.base.settings import Count, Natural, Settings, at_least
+from pipeline.parser_training.chart_loss import (
+    SpanIndex,
+    all_spans,
+    encode_sentences,
+    fencepost_projection,
+    label_scores,
+    read_words,
+)
+from pipeline.parsers.chart_decoding import best_spans
+from pipeline.parsers.chart_decoding import labelled_trees as labelled_constituents
+from pipeline.parsers.chart_model import (
+    START_ROW,
+    STOP_ROW,
+    ConstituencyModel,
+    from_benepar_label,
+    load_constituency_model,
+    word_table,
+)
+from pipeline.parsers.dependency_decoding import best_heads, labelled_trees
+from pipeline.parsers.dependency_forward import arc_scores, relation_scores
+from pipeline.parsers.fast_layers import length_batches
+from pipeline.parsers.sentence_parser import load_parser
+from pipeline.shards.manifests import read_dataset_manifest
+from pipeline.shards.shards import read_row_groups
+from pipeline.trees.flat_trees import TOP_LABEL, ConstituencyParse, DependencyParse
+from pipeline.trees.treebanks import TreebankSentence, read_treebank, to_brackets
+
+Teacher = Any
+"""A dependency parser whose scores can be read: an adapter with ``network``, ``relations`` and
+``states``."""
+DEFAULT_PENALTY = 1.5
+_JOINT_TOKENS, _GUIDED_TOKENS = 3000, 600
+"""Of a batch, padding included."""
+_LENGTHS = range(4, 61)
+"""Tokens of the sentences taken: shorter ones teach little, longer ones are often lists."""
+SentenceT = TypeVar("SentenceT")
+ParseT = TypeVar("ParseT")
+
+
+class JointTrees(Settings):
+    """What determines a file of joint trees."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+    called: ClassVar[str] = "joint tree setting"
+
+    parsers: tuple[Path, ...]
+    """Folders of parsers, or names of those that ship."""
+    sentences: Path
+    """Folder of sentence shards, of which some sentences are drawn."""
+    num_sentences: Count = 40_000
+    without: tuple[Path, ...] = ()
+    """CoNLL-U files, whose sentences are not to be taken."""
+    seed: Natural = 1
+
+    def run(self, out: Path, on_progress: object = None) -> str:
+        """Writes the trees as CoNLL-U; returns how many.
+
+        Raises:
+            FileNotFoundError: the sentence stage is not complete.
+            ValueError: a file or a parser is not what it should be.
+            FloatingPointError: see `joint_trees`.
+        """
+        parsers = [load_parser(parser_folder(folder), "dependencies") for folder in self.parsers]
+        without = read_treebank(self.without) if self.without else []
+        sentences = sample_sentences(
+            self.sentences,
+            self.num_sentences,
+            seed=self.seed,
+            without=[sentence.tokens for sentence in without],
+        )
+        text = "".join(map(to_conllu, sentences, joint_trees(parsers, sentences)))
+        write_text_atomically(out, text)
+        return f"{len(sentences)} trees"
+
+
+class GuidedTrees(Settings):
+    """What determines a file of guided trees."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+    called: ClassVar[str] = "guided tree setting"
+
+    parsers: tuple[Path, ...]
+    """Folders of parsers, or names of those that ship."""
+    dependencies: tuple[Path, ...]
+    """CoNLL-U files."""
+    exclude: tuple[str, ...] = ()
+    """Documents left out, by the beginning of their id."""
+    penalty: Annotated[float, at_least(0)] = DEFAULT_PENALTY
+    """Of the score of a span, for each head outside beyond the first."""
+
+    def run(self, out: Path, on_progress: object = None) -> str:
+        """Writes the trees in brackets, one a line; returns how many.
+
+        Raises:
+            ValueError: a file or folder is not what it should be.
+        """
+        models = [load_constituency_model(parser_folder(folder))[0] for folder in self.parsers]
+        treebank = read_treebank(self.dependencies, exclude_document_prefixes=self.exclude)
+        limit = min(model.config.max_length for model in models) - 2
+        taken = [sentence for sentence in treebank if len(sentence.tokens) <= limit]
+        lines = [
+            f"({TOP_LABEL} {to_brackets(sentence.tokens, parse)})\n"
+            for sentence, parse in zip(
+                taken, guided_trees(models, taken, penalty=self.penalty), strict=True
+            )
+        ]
+        write_text_atomically(out, "".join(lines))
+        return (
+            f"{len(lines)} trees, {len(treebank) - len(lines)} longer than {limit} tokens left out"
+        )
+
+
+def _in_batches(
+    parse: Callable[[list[SentenceT]], Iterable[ParseT]],
+    sentences: Sequence[SentenceT],
+    lengths: Sequence[int],
+    max_tokens: int,
+) -> list[ParseT]:
+    """Returns the parses of sentences, which are parsed in batches of like length."""
+    trees: dict[int, ParseT] = {}
+    for members in length_batches(lengths, max_tokens=max_tokens):
+        batch = [sentences[position] for position in members]
+        trees.update(zip(members, parse(batch), strict=True))
+    return [trees[position] for position in range(len(sentences))]
+
+
+def joint_trees(
+    parsers: Sequence[Teacher], sentences: Sequence[Sequence[str]]
+) -> list[DependencyParse]:
+    """Returns the trees that all parsers give together.
+
+    Args:
+        parsers: at least one, all of the same relations; of whichever kinds.
+        sentences: none empty, of any vocabulary.
+
+    Raises:
+        ValueError: parsers of different relations.
+        FloatingPointError: a score is not a number, of which any tree could be made.
+    """
+    relations = parsers[0].relations
+    if any(set(parser.relations) != set(relations) for parser in parsers):
+        raise ValueError("the parsers have different relations; train them on the same treebanks")
+    lengths = [len(sentence) for sentence in sentences]
+    return _in_batches(partial(_parse_jointly, parsers), sentences, lengths, _JOINT_TOKENS)
+
+
+@torch.inference_mode()
+def _parse_jointly(
+    parsers: Sequence[Teacher], sentences: Sequence[Sequence[str]]
+) -> list[DependencyParse]:
+    states = [parser.states(sentences) for parser in parsers]
+    lengths, names = states[0][1], parsers[0].relations
+    arcs = [
+        arc_scores(parser.network, of_parser, lengths)
+        for parser, (of_parser, _) in zip(parsers, states, strict=True)
+    ]
+    heads = best_heads(_mean_log_probability(arcs), lengths)
+    positions = torch.arange(heads.shape[1], device=heads.device)
+    chosen = (positions > 0) & (positions < lengths[:, None])
+    relations = [
+        relation_scores(parser.network, of_parser, heads, chosen)[
+            :, [parser.relations.index(name) for name in names]
+        ]
+        for parser, (of_parser, _) in zip(parsers, states, strict=True)
+    ]
+    return labelled_trees(heads, lengths, _mean_log_probability(relations), names)
+
+
+def _mean_log_probability(scores: Sequence[Tensor]) -> Tensor:
+    logs = torch.stack([of_model.log_softmax(-1) for of_model in scores])
+    return logs.logsumexp(0)
+
+
+def sample_sentences(
+    folder: Path, num_sentences: int, *, seed: int, without: Iterable[Sequence[str]] = ()
+) -> list[list[str]]:
+    """Returns sentences of a sentence stage, drawn without replacement, each text once.
+
+    Args:
+        folder: of the stage's shards.
+        num_sentences: how many; all that are fit where there are fewer.
+        without: tokens of sentences that are not to be taken, whatever their case.
+
+    Raises:
+        FileNotFoundError: the stage is not complete.
+    """
+    seen = {_key(tokens) for tokens in without}
+    fit = []
+    for shard in read_dataset_manifest(folder, "sentences").shards:
+        for group in read_row_groups(folder, "sentences", shard.number):
+            for tokens in group["tokens"].to_pylist():
+                if len(tokens) in _LENGTHS and (key := _key(tokens)) not in seen:
+                    seen.add(key)
+                    fit.append(tokens)
+    order = np.random.default_rng(seed).permutation(len(fit))[:num_sentences]
+    return [fit[position] for position in sorted(order)]
+
+
+def _key(tokens: Sequence[str]) -> str:
+    return "".join(tokens).lower()  # treebanks and tokenizers cut words differently
+
+
+def to_conllu(tokens: Sequence[str], parse: DependencyParse) -> str:
+    """Returns one sentence in CoNLL-U, the empty line after it included."""
+    rows = zip(tokens, parse.heads, parse.deprels, strict=True)
+    lines = [
+        f"{number}\t{token}\t_\t_\t_\t_\t{head}\t{relation}\t_\t_\n"
+        for number, (token, head, relation) in enumerate(rows, start=1)
+    ]
+    return "".join(lines) + "\n"
+
+
+def heads_outside(heads: Sequence[int]) -> NDArray[np.int64]:
+    """Returns ``[n, n]``: of tokens i to j inclusive, how many have their head outside.
+
+    Args:
+        heads: 1-based, 0 for the root. Entries below the diagonal have no meaning.
+    """
+    n = len(heads)
+    arcs = np.zeros((n + 1, n + 1), np.int64)
+    for dependent, head in enumerate(heads, start=1):
+        if head:
+            arcs[dependent, head] = 1
+    summed = arcs.cumsum(0).cumsum(1)
+    before, last = np.arange(n)[:, None], np.arange(1, n + 1)[None]
+    inside = summed[last, last] - summed[before, last] - summed[last, before]
+    result: NDArray[np.int64] = last - before - inside - summed[before, before]
+    return result
+
+
+def guided_trees(
+    models: Sequence[ConstituencyModel],
+    sentences: Sequence[TreebankSentence],
+    *,
+    penalty: float = DEFAULT_PENALTY,
+) -> list[ConstituencyParse]:
+    """Returns trees that agree with the sentences' dependencies as far as the parsers let them.
+
+    Args:
+        models: at least one parser, in evaluation mode; of several, the mean of the scores counts,
+            and labels and tags that not all of them know are left out.
+        sentences: none longer than a model takes. A token keeps its tag in the file where the
+            parsers know that tag.
+        penalty: 0 or more; 0 gives the parsers' own trees.
+
+    Raises:
+        ValueError: there is no label or no tag that all parsers know.
+    """
+    lengths = [len(sentence.tokens) for sentence in sentences]
+    parse = partial(_parse_guided, models, penalty)
+    return _in_batches(parse, sentences, lengths, _GUIDED_TOKENS)
+
+
+@torch.inference_mode()
+def _parse_guided(
+    models: Sequence[ConstituencyModel], penalty: float, sentences: Sequence[TreebankSentence]
+) -> list[ConstituencyParse]:
+    lengths = torch.tensor([len(sentence.tokens) for sentence in sentences])
+    spans = all_spans(lengths)
+    of_models = [_scores(model, sentences, lengths, spans) for model in models]
+    vocabularies = [model.vocabularies for model in models]
+    # The null label, the first, has no column.
+    label_scores, labels = _mean([s for s, _ in of_models], [v.labels[1:] for v in vocabularies])
+    tag_scores, tags = _mean([s for _, s in of_models], [v.tags for v in vocabularies])
+    best, label_ids = label_scores.max(1)
+    scores, label_charts = _charts(best, label_ids, spans, sentences, penalty)
+    tag_ids = tag_scores.argmax(-1).tolist()
+    names = [TOP_LABEL, *(from_benepar_label(label) for label in labels)]
+    predicted = [
+        [
+            gold if gold in tags else tags[guess]
+            for gold, guess in zip(s.xpos or [""] * len(s.tokens), ids[1:], strict=False)
+        ]
+        for s, ids in zip(sentences, tag_ids, strict=True)
+    ]
+    return labelled_constituents(
+        best_spans(scores, lengths.tolist()), label_charts, predicted, names
+    )
+
+
+def _scores(
+    model: ConstituencyModel,
+    sentences: Sequence[TreebankSentence],
+    lengths: Tensor,
+    spans: SpanIndex,
+) -> tuple[Tensor, Tensor]:
+    """Returns the scores of the spans' labels, ``[S, labels]``, and of tags, ``[B, T, tags]``."""
+    network = model.network
+    words = sorted({token for sentence in sentences for token in sentence.tokens})
+    row_of = {word: row for row, word in enumerate(words, start=2)}
+    vectors = read_words(network, word_table(words, network.char_vocab))
+    mask = torch.arange(int(lengths.max()) + 2) < lengths[:, None] + 2
+    rows = torch.full(mask.shape, START_ROW)
+    rows[mask] = torch.tensor(
+        [row for s in sentences for row in (START_ROW, *(row_of[t] for t in s.tokens), STOP_ROW)]
+    )
+    fenceposts, tag_scores = encode_sentences(network, vectors, rows, mask)
+    return label_scores(network, fencepost_projection(network, fenceposts), spans), tag_scores
+
+
+def _mean(scores: Sequence[Tensor], names: Sequence[Sequence[str]]) -> tuple[Tensor, list[str]]:
+    """Returns the mean over the models, with the names that all of them have, as its columns.
+
+    Raises:
+        ValueError: there is none.
+    """
+    shared = [name for name in names[0] if all(name in known for known in names)]
+    if not shared:
+        raise ValueError(
+            "the parsers have no label or no tag in common; train them on one treebank"
+        )
+    columns = [
+        of_model[..., [known.index(name) for name in shared]]
+        for of_model, known in zip(scores, names, strict=True)
+    ]
+    return torch.stack(columns).mean(0), shared
+
+
+def _charts(
+    best: Tensor,
+    label_ids: Tensor,
+    spans: SpanIndex,
+    sentences: Sequence[TreebankSentence],
+    penalty: float,
+) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Returns scores and label ids of the spans, ``[B, n, n]`` by first and last token."""
+    n = max(len(sentence.tokens) for sentence in sentences)
+    scores = np.zeros((len(sentences), n, n), np.float32)
+    labels = np.zeros(scores.shape, np.int64)
+    cells = (spans.sentences.numpy(), spans.starts.numpy(), spans.ends.numpy() - 1)
+    scores[cells], labels[cells] = best.numpy(), label_ids.numpy() + 1
+    is_whole = np.zeros(scores.shape, np.bool_)
+    for b, sentence in enumerate(sentences):
+        length = len(sentence.tokens)
+        surplus = np.maximum(heads_outside(sentence.heads) - 1, 0)
+        scores[b, :length, :length] -= penalty * surplus
+        is_whole[b, 0, length - 1] = True
+    null = (scores <= 0) & ~is_whole
+    return np.where(null, np.float32(0), scores), np.where(null, 0, labels)
