@@ -9,9 +9,9 @@ from typing import Any
 import luigi
 
 from pipeline.base.atomic_files import RUN_LOCK, sweep_unfinished
-from pipeline.cleaning.config import PROFILES, CleaningConfig, profile
-from pipeline.cleaning.decisions import MANIFEST_NAME
-from pipeline.cleaning.signatures import signature_path
+from pipeline.text.cleaning_steps import PROFILES, CleaningConfig, profile
+from pipeline.text.find_duplicates import MANIFEST_NAME
+from pipeline.text.sign_parts import signature_path
 from tasks.artefact import ReportingTask, run_job
 from tasks.shard_jobs import ShardJob, handed_out
 
@@ -28,7 +28,7 @@ class CleaningParameters:
     cleaning_changes = luigi.DictParameter(
         default={},
         description='Fields of the cleaning to change, as JSON: \'{"language": ""}\'. '
-        "pipeline/cleaning/config.py describes them all.",
+        "pipeline/text/cleaning_steps.py describes them all.",
     )
 
     def resolved_cleaning(self) -> CleaningConfig:
@@ -46,7 +46,7 @@ class SignParts(ShardJob):
     Input: the corpus's plan. Output: a file of signatures a part.
     """
 
-    job_module = "pipeline.cleaning.sign_parts"
+    job_module = "pipeline.text.sign_parts"
 
     plan = luigi.PathParameter(description="File with the corpus's plan.")
     cleaning = luigi.DictParameter(description="All fields of the cleaning.")
@@ -96,7 +96,7 @@ class FindDuplicates(ReportingTask):
         with self.held(self.destination / RUN_LOCK):
             if not self.complete():
                 path = self.destination / "jobs" / "duplicates.json"
-                run_job(self, "pipeline.cleaning.find_duplicates", _job_of(self), path, threads=1)
+                run_job(self, "pipeline.text.find_duplicates", _job_of(self), path, threads=1)
 
 
 def _job_of(task: SignParts | FindDuplicates) -> dict[str, Any]:

@@ -40,8 +40,8 @@ HOMES = {
         *("pipeline/parsers/", "pipeline/parser_training/", "models/"),
         "treeviews/__init__.py",  # for annotations alone
     ),
-    "zstandard": ("pipeline/sources/file_list.py",),
-    "py3langid": ("pipeline/cleaning/language.py",),
+    "zstandard": ("pipeline/text/text_files.py",),
+    "py3langid": ("pipeline/text/cleaning_steps.py",),
     "duckdb": ("pipeline/inspect/query.py",),
     "tqdm": ("models/",),
     "triton": ("models/encoders/kernels/fused",),

@@ -36,8 +36,7 @@ from pipeline.parsers.adapters.base import SentenceParser, reject_input
 from pipeline.parsing.parse_shard import Row, describe_parsing, row_of
 from pipeline.shards.arrow import values_of
 from pipeline.shards.ranges import gather_ranges
-from pipeline.text.cleaning import clean_text
-from pipeline.text.tokenization import EnglishTokenizer
+from pipeline.text.tokenization import EnglishTokenizer, clean_text
 from pipeline.trees.parses import Parse
 
 SENTENCES_AT_ONCE = 2_048

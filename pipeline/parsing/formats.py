@@ -110,7 +110,7 @@ def write_parses(
 
 def conllu_of(sentence: ParsedSentence) -> str:
     """Returns a sentence in CoNLL-U; see `ParsedSentence.to_conllu`."""
-    from pipeline.text.cleaning import separates
+    from pipeline.text.tokenization import separates
 
     tree = sentence.dependencies("be written in CoNLL-U")
     tags = sentence.tags or ["_"] * len(sentence.tokens)

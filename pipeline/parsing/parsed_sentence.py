@@ -73,7 +73,7 @@ class ParsedSentence:
     @property
     def words(self) -> list[str]:
         """Length n; the tokens without soft hyphens and zero-width spaces."""
-        from pipeline.text.cleaning import clean_text
+        from pipeline.text.tokenization import clean_text
 
         return [clean_text(token)[0] for token in self.tokens]
 

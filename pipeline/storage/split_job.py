@@ -11,15 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.base.machine import check_releases
-from pipeline.cleaning.config import CleaningConfig, describe_cleaning
-from pipeline.cleaning.decisions import MANIFEST_NAME, drops_path
 from pipeline.shards.manifests import read_shard_manifest
 from pipeline.storage.location import Storage
 from pipeline.storage.stage import ShardOrigin, StoredStage
 from pipeline.storage.stored_job import SentFiles, StoredJob
-from pipeline.text.split import describe_splitter
+from pipeline.text.cleaning_steps import CleaningConfig, describe_cleaning
+from pipeline.text.find_duplicates import MANIFEST_NAME, drops_path
 from pipeline.text.split_corpus import PLAN_NAME
-from pipeline.text.split_parts import DUPLICATES_FOLDER
+from pipeline.text.split_parts import DUPLICATES_FOLDER, describe_splitter
 from pipeline.text.tokenization import SentenceConfig
 
 

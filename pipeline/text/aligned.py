@@ -11,8 +11,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pipeline.text.boundaries import sentence_ranges
-from pipeline.text.cleaning import clean_text, kept_positions
-from pipeline.text.tokenization import EnglishTokenizer, TokenizedText
+from pipeline.text.tokenization import (
+    EnglishTokenizer,
+    TokenizedText,
+    clean_text,
+    kept_positions,
+)
 
 _BLANK_LINE = re.compile(r"\n\s*\n")
 """Ends a paragraph, and so a sentence, as in text files."""

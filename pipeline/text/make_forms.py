@@ -15,13 +15,11 @@ from pathlib import Path
 import pyarrow as pa
 
 from pipeline.base.bundled import BUNDLED_FORMS
-from pipeline.sources.paragraphs import Paragraph
-from pipeline.sources.python_docs import PythonDocs
-from pipeline.sources.streams import documents_of
-from pipeline.text.chunks import ChunkCutter, KnownForms
-from pipeline.text.cleaning import clean_text
-from pipeline.text.forms import forms_of_any_rules, write_forms
-from pipeline.text.tokenization import english_rules, rules_version
+from pipeline.base.json_files import read_object, write_sealed_json
+from pipeline.text.chunks import FORM_FIELDS, FORMS_REMEDY, ChunkCutter
+from pipeline.text.documents import Paragraph, documents_of
+from pipeline.text.text_sources import PythonDocs
+from pipeline.text.tokenization import clean_text, english_rules, rules_version
 
 LEAST_TIMES = 2
 """That a form must occur in the text; half of all occur once, and most of these never again."""
@@ -31,12 +29,14 @@ def main(texts: Sequence[str]) -> int:
     """Writes the file; returns the exit code."""
     cutter = ChunkCutter(english_rules)
     usual = _usual_chunks(chain(_default_text(), _lines(map(Path, texts))))
-    former = (form.replace(" ", "") for form in forms_of_any_rules(BUNDLED_FORMS))
-    kept = set(chain(usual, former))
+    kept = set(usual)
+    if BUNDLED_FORMS.exists():
+        former = read_object(BUNDLED_FORMS, FORM_FIELDS, remedy=FORMS_REMEDY)["forms"]
+        kept.update(form.replace(" ", "") for form in former)
     cutter.cut(pa.array(sorted(kept), pa.large_string()))
     forms = cutter.plain_forms()
-    known = KnownForms(english_rules().named(), forms)
-    write_forms(BUNDLED_FORMS, rules_version(), known)
+    values = [rules_version(), sorted(english_rules().named()), forms]
+    write_sealed_json(BUNDLED_FORMS, dict(zip(FORM_FIELDS, values, strict=True)))
     print(f"{len(forms)} forms, {BUNDLED_FORMS.stat().st_size} bytes: {BUNDLED_FORMS}")
     return 0
 

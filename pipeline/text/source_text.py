@@ -6,16 +6,15 @@ is cut once more, by the same rules, and each sentence is held against its row.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterator
 from pathlib import Path
 
 from pipeline.shards.manifests import manifest_path, read_dataset_manifest, read_shard_manifest
-from pipeline.sources.paragraphs import ChangedTextError
-from pipeline.sources.streams import Place
 from pipeline.text.aligned import AlignedSentence
-from pipeline.text.split import ALL, describe_splitter
+from pipeline.text.documents import START, ChangedTextError
 from pipeline.text.split_corpus import PLAN_NAME
-from pipeline.text.split_parts import planned_splitter
+from pipeline.text.split_parts import ALL, describe_splitter, planned_splitter
 
 
 class SourceText:
@@ -43,6 +42,12 @@ class SourceText:
                 "the folder of a corpus that a run has split"
             )
         self._splitter = planned_splitter(plan, folder)
+        if not self._splitter.plan.source.has_places:
+            raise ValueError(
+                f"{folder}: its text is taken out of other text, in which sentences have no "
+                "place; a corpus of --source files has places"
+            )
+        self._next = 0
         made_by = read_dataset_manifest(folder, "sentences").config.get("splitter")
         if made_by != describe_splitter(self._splitter.config):
             raise ValueError(
@@ -89,26 +94,13 @@ class SourceText:
 
         Raises:
             ChangedTextError: the text is not the one of the plan.
-            ValueError: the source does not know places, whatever is read of it.
         """
         plan = self._splitter.plan
-        for piece in plan.parts[number].pieces:
-            stream = plan.streams[piece.stream]
-            if stream.knows_characters(piece.begin):
-                continue
-            stream.check_unchanged()
-            for begin, end in self._places_before(number, piece.stream):
-                for document in stream.documents(begin, end):
-                    for _ in document.paragraphs:
-                        pass
-            if not stream.knows_characters(piece.begin):
-                raise ValueError(
-                    f"{stream.name}: its text is taken out of other text, in which sentences have "
-                    "no place; a corpus of --source files has places"
-                )
-
-    def _places_before(self, number: int, stream: int) -> Sequence[tuple[Place, Place | None]]:
-        """Returns where the pieces of a stream begin and end that belong to parts before one."""
-        parts = self._splitter.plan.parts[:number]
-        pieces = (piece for part in parts for piece in part.pieces)
-        return [(piece.begin, piece.end) for piece in pieces if piece.stream == stream]
+        is_next, self._next = number == self._next, number + 1
+        first = plan.parts[number].pieces[0]
+        if is_next or first.begin == START:
+            return
+        for before in range(number):
+            if any(piece.stream == first.stream for piece in plan.parts[before].pieces):
+                for document in plan.documents(before):
+                    deque(document.paragraphs, maxlen=0)

@@ -20,8 +20,6 @@ from typing import Any
 from pipeline.base.atomic_files import sweep_unfinished
 from pipeline.base.digest import digest_of
 from pipeline.base.json_files import read_object, write_sealed_json
-from pipeline.cleaning.config import CleaningConfig, describe_cleaning
-from pipeline.cleaning.language import check_language
 from pipeline.shards.manifests import (
     CLEANED,
     MANIFEST_NAME,
@@ -39,10 +37,16 @@ from pipeline.shards.manifests import (
     stands_whole,
     write_dataset_manifest,
 )
-from pipeline.sources.plan import BYTES_PER_ROW, Plan, plan_of
-from pipeline.sources.streams import Source
-from pipeline.text.split import PartSplitter, describe_splitter
-from pipeline.text.split_parts import DUPLICATES_FOLDER, REMEDY, split_run
+from pipeline.text.cleaning_steps import CleaningConfig, check_language, describe_cleaning
+from pipeline.text.documents import Source
+from pipeline.text.plan import BYTES_PER_ROW, Plan, plan_of
+from pipeline.text.split_parts import (
+    DUPLICATES_FOLDER,
+    REMEDY,
+    PartSplitter,
+    describe_splitter,
+    split_run,
+)
 from pipeline.text.tokenization import SentenceConfig
 
 PLAN_NAME = "plan.json"

@@ -8,9 +8,8 @@ import tarfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from pipeline.sources.files import FilesConfig, TextFiles
-from pipeline.sources.paragraphs import Document, Paragraph
-from pipeline.sources.streams import documents_of
+from pipeline.text.documents import Document, Paragraph, documents_of
+from pipeline.text.text_sources import FilesConfig, TextFiles
 
 Read = list[tuple[str, list[str]]]
 

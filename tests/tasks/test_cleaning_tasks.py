@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import json
 
-from pipeline.cleaning.config import CleaningConfig, profile
-from pipeline.cleaning.decisions import Duplicates
-from pipeline.sources.files import FilesConfig, TextFiles
-from pipeline.sources.plan import plan_of
+from pipeline.text.cleaning_steps import CleaningConfig, profile
+from pipeline.text.find_duplicates import Duplicates
+from pipeline.text.plan import plan_of
+from pipeline.text.text_sources import FilesConfig, TextFiles
 from tasks import FindDuplicates, SplitSentences
 from tests.support.luigi_builds import build
 
@@ -29,7 +29,7 @@ def task(folder):
 
 
 def test_duplicates_are_found_by_jobs_and_once(tmp_path, monkeypatch):
-    monkeypatch.setattr("pipeline.sources.plan.rows_in_shard", lambda number: 1)
+    monkeypatch.setattr("pipeline.text.plan.rows_in_shard", lambda number: 1)
     assert build(task(tmp_path))
     duplicates = Duplicates(tmp_path / "duplicates")
     found = [duplicates.of(number) for number in range(2)]

@@ -14,9 +14,8 @@ from pipeline.shards.manifests import (
     shard_numbers,
     shard_path,
 )
-from pipeline.sources import plan
-from pipeline.sources.streams import Source
-from pipeline.text import split_corpus
+from pipeline.text import plan, split_corpus
+from pipeline.text.documents import Source
 from tasks.sentences import SplitParts, SplitSentences
 from tests.support.luigi_builds import build
 from tests.support.ray_tests import on_ray

@@ -26,9 +26,8 @@ from pipeline.parsers.dependency.model import (
 )
 from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
 from pipeline.parsers.dependency.vocabulary import SPECIALS, DependencyVocabulary
-from pipeline.sources.paragraphs import Paragraph
-from pipeline.sources.python_docs import PythonDocs
-from pipeline.sources.streams import documents_of
+from pipeline.text.documents import Paragraph, documents_of
+from pipeline.text.text_sources import PythonDocs
 from pipeline.text.tokenization import EnglishTokenizer
 from tests.support.repository import REPOSITORY
 

@@ -13,14 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.sources.paragraphs import Paragraph
-from pipeline.sources.python_docs import PythonDocs
-from pipeline.sources.streams import documents_of
-from pipeline.text import cleaning, tokenization
+from pipeline.text import tokenization
 from pipeline.text.boundaries import sentence_ranges
 from pipeline.text.chunks import KnownForms
-from pipeline.text.cleaning import clean_text
-from pipeline.text.tokenization import EnglishTokenizer, english_rules
+from pipeline.text.documents import Paragraph, documents_of
+from pipeline.text.text_sources import PythonDocs
+from pipeline.text.tokenization import EnglishTokenizer, clean_text, english_rules
 
 
 @functools.cache
@@ -215,8 +213,8 @@ def test_threads_may_cut_side_by_side() -> None:
 @given(text=st.text() | st.text(alphabet=" a\t\u00a0\u00ad\u200b\ufffd\u2028\x00é\ud800"))
 @settings(max_examples=500, deadline=None)
 def test_cleaning_leaves_alone_only_what_is_clean(text: str) -> None:
-    joined, dropped = cleaning.WITHIN_WORDS.subn("", text)
-    repaired, replaced = cleaning.UNPRINTABLE.subn(" ", joined)
+    joined, dropped = tokenization.WITHIN_WORDS.subn("", text)
+    repaired, replaced = tokenization.UNPRINTABLE.subn(" ", joined)
     assert clean_text(text) == (" ".join(repaired.split()), dropped + replaced)
 
 
@@ -224,8 +222,8 @@ def test_every_character_is_cleaned_as_the_rules_say() -> None:
     for code in range(0x110000):
         text = f"a{chr(code)}b"
         if text.isprintable() and code != 0xFFFD:
-            assert not cleaning.UNPRINTABLE.search(text)
-            assert not cleaning.WITHIN_WORDS.search(text)
+            assert not tokenization.UNPRINTABLE.search(text)
+            assert not tokenization.WITHIN_WORDS.search(text)
             assert " ".join(text.split()) == text
 
 

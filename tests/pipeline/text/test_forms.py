@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from itertools import pairwise
@@ -11,8 +10,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from pipeline.text.chunks import ChunkCutter, KnownForms
-from pipeline.text.forms import forms_of_any_rules, read_forms, write_forms
+from pipeline.base.bundled import BUNDLED_FORMS
+from pipeline.text.chunks import (
+    ChunkCutter,
+    KnownForms,
+    read_forms,
+)
 from pipeline.text.tokenization import (
     english_rules,
     rules_version,
@@ -69,33 +72,12 @@ def test_ordinary_text_loads_no_spacy() -> None:
     assert loaded_by(f"{begin}T().tokenize(['An odd_ch{{unk}}~of/marks'])") == "True\n"
 
 
-def test_forms_are_read_as_they_were_written(tmp_path: Path) -> None:
-    known = KnownForms(frozenset({"don", "t"}), ["( qq )", "“ Qqq ,"])
-    write_forms(tmp_path / "forms.json", rules_version(), known)
-    found = read_forms(tmp_path / "forms.json", rules_version())
-    assert found is not None
-    assert (found.named, list(found.forms)) == (known.named, list(known.forms))
-
-
-def test_forms_of_another_spacy_are_passed_over(tmp_path: Path) -> None:
-    known = KnownForms(frozenset(), ["qq qq"])
-    write_forms(tmp_path / "forms.json", {**rules_version(), "spacy": "2.0"}, known)
-    assert read_forms(tmp_path / "forms.json", rules_version()) is None
-    assert read_forms(tmp_path / "absent.json", rules_version()) is None
-
-
-def test_a_damaged_file_is_said_and_passed_over(
+def test_forms_of_other_rules_and_damaged_ones_are_passed_over(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    path = tmp_path / "forms.json"
-    write_forms(path, rules_version(), KnownForms(frozenset(), ["( qq )"]))
-    path.write_text(path.read_text().replace("( qq )", "(q q )"))
-    assert json.loads(path.read_text())["forms"] == ["(q q )"]
-    assert read_forms(path, rules_version()) is None
+    path, rules = tmp_path / "forms.json", rules_version()
+    assert read_forms(tmp_path / "absent.json", rules) is None
+    assert read_forms(BUNDLED_FORMS, {**rules, "spacy": "2.0"}) is None
+    path.write_text(BUNDLED_FORMS.read_text("utf-8").replace("( qq", "(q q", 1), "utf-8")
+    assert read_forms(path, rules) is None
     assert "spaCy is asked about every form" in caplog.text
-
-
-def test_forms_of_other_rules_can_be_cut_anew(tmp_path: Path) -> None:
-    write_forms(tmp_path / "forms.json", {"spacy": "2.0"}, KnownForms(frozenset(), ["qq )."]))
-    assert forms_of_any_rules(tmp_path / "forms.json") == ["qq )."]
-    assert forms_of_any_rules(tmp_path / "absent.json") == []

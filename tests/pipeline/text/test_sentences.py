@@ -7,16 +7,15 @@ from pathlib import Path
 import pytest
 
 from pipeline.base.refusal import Refusal
-from pipeline.cleaning.config import CleaningConfig
 from pipeline.shards.manifests import read_dataset_manifest
 from pipeline.shards.shards import read_shard
-from pipeline.sources import plan, tar_file, text_file
-from pipeline.sources.files import TextFiles
-from pipeline.sources.opened_file import FilesConfig
-from pipeline.sources.paragraphs import ChangedTextError
-from pipeline.text import split, split_corpus
+from pipeline.text import documents, plan, split_corpus, split_parts, text_streams
+from pipeline.text.cleaning_steps import CleaningConfig
+from pipeline.text.documents import ChangedTextError
 from pipeline.text.split_corpus import CorpusSplit
 from pipeline.text.split_parts import SplitJob, execute
+from pipeline.text.text_files import FilesConfig
+from pipeline.text.text_sources import TextFiles
 from pipeline.text.tokenization import SentenceConfig
 from tests.support.memory_source import Memory
 from tests.support.splitting import split_sentences
@@ -28,7 +27,7 @@ ANIMALS = ("cat", "dog", "owl", "fox", "hen")
 def small_shards(monkeypatch):
     """Shards of two of the documents in memory, or some hundreds of bytes of a file."""
     monkeypatch.setattr(plan, "_target", lambda number: 8)
-    for module in (text_file, tar_file):
+    for module in (documents, text_streams):
         monkeypatch.setattr(module, "STEP_BYTES", 500)
 
 
@@ -299,7 +298,7 @@ def test_killed_between_two_plans_a_run_goes_on_byte_identically(
 ):
     config, source = SentenceConfig(limit=333), TextFiles([long_text(tmp_path)])
     split_sentences(source, config, tmp_path / "whole")
-    write = split.write_shard
+    write = split_parts.write_shard
 
     def killed(folder, stage, number, *arguments, **keywords):
         if number == num_written:
@@ -307,7 +306,7 @@ def test_killed_between_two_plans_a_run_goes_on_byte_identically(
         return write(folder, stage, number, *arguments, **keywords)
 
     with monkeypatch.context() as patch:
-        patch.setattr(split, "write_shard", killed)
+        patch.setattr(split_parts, "write_shard", killed)
         with pytest.raises(KeyboardInterrupt):
             split_sentences(source, config, tmp_path / "killed")
     path = tmp_path / "killed" / "plan.json"
@@ -359,7 +358,7 @@ def test_a_killed_run_goes_on_byte_identically(
 ):
     config = SentenceConfig(limit=limit)
     whole = split_sentences(many_documents(), config, tmp_path / "whole")
-    write = split.write_shard
+    write = split_parts.write_shard
 
     def killed(folder, stage, number, *arguments, **keywords):
         if number == num_written:
@@ -367,11 +366,11 @@ def test_a_killed_run_goes_on_byte_identically(
             raise KeyboardInterrupt
         return write(folder, stage, number, *arguments, **keywords)
 
-    monkeypatch.setattr(split, "write_shard", killed)
+    monkeypatch.setattr(split_parts, "write_shard", killed)
     if num_written < len(whole.shards):
         with pytest.raises(KeyboardInterrupt):
             split_sentences(many_documents(), config, tmp_path / "killed")
-    monkeypatch.setattr(split, "write_shard", write)
+    monkeypatch.setattr(split_parts, "write_shard", write)
     resumed = split_sentences(many_documents(), config, tmp_path / "killed")
     assert [shard.sha256 for shard in resumed.shards] == [shard.sha256 for shard in whole.shards]
     assert [shard.extra for shard in resumed.shards] == [shard.extra for shard in whole.shards]
@@ -383,7 +382,7 @@ def test_resuming_tokenizes_nothing_that_was_written(tmp_path, small_shards, mon
     split_sentences(many_documents(), SentenceConfig(), tmp_path)
     (tmp_path / "manifest.json").unlink()
     monkeypatch.setattr(
-        "pipeline.text.split.clean_text", lambda text: pytest.fail("tokenized again")
+        "pipeline.text.split_parts.clean_text", lambda text: pytest.fail("tokenized again")
     )
     assert split_sentences(many_documents(), SentenceConfig(), tmp_path).rows == 80
 
@@ -443,7 +442,7 @@ def test_of_a_text_that_changes_while_it_is_split_nothing_is_made(tmp_path, monk
             path.write_text(LINES.replace("4999", "5000"))
         return text, 0
 
-    monkeypatch.setattr("pipeline.text.split.clean_text", change)
+    monkeypatch.setattr("pipeline.text.split_parts.clean_text", change)
     with pytest.raises(ChangedTextError, match=r"a\.txt: changed since the run began"):
         split_sentences(TextFiles([path]), SentenceConfig(limit=limit), out)
     assert not list(out.glob("*.parquet"))

@@ -15,16 +15,14 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from pipeline.cleaning.config import CleaningConfig
 from pipeline.shards.manifests import manifest_path, read_dataset_manifest
 from pipeline.shards.shards import read_shard
-from pipeline.sources import plan, tar_file, text_file
-from pipeline.sources.files import TextFiles
-from pipeline.sources.opened_file import FilesConfig
-from pipeline.sources.python_docs import PythonDocs
-from pipeline.text import source_text
+from pipeline.text import documents, plan, source_text, text_streams
+from pipeline.text.cleaning_steps import CleaningConfig
 from pipeline.text.source_text import SourceText
 from pipeline.text.split_corpus import PLAN_NAME, CorpusSplit
+from pipeline.text.text_files import FilesConfig
+from pipeline.text.text_sources import PythonDocs, TextFiles
 from pipeline.text.tokenization import SentenceConfig
 from tests.support.splitting import split_sentences
 
@@ -39,7 +37,7 @@ TEXT = "".join(
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan, "_target", lambda number: 8)
-    for module in (text_file, tar_file):
+    for module in (documents, text_streams):
         monkeypatch.setattr(module, "STEP_BYTES", 300)
 
 
@@ -123,7 +121,7 @@ def test_places_in_csv_are_those_of_the_field(tmp_path: Path) -> None:
 def test_places_in_a_file_of_several_documents_are_in_all_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(text_file, "LONGEST_PIECES", 1_000)
+    monkeypatch.setattr(text_streams, "LONGEST_PIECES", 1_000)
     (tmp_path / "a.txt").write_text(TEXT)
     names = set()
 

@@ -36,14 +36,12 @@ def test_rows_of_csv_without_text_are_refused_one_by_one(tmp_path: Path) -> None
 def test_a_stray_quote_costs_the_lines_up_to_the_next_one(tmp_path: Path) -> None:
     path = written(tmp_path, "a.csv", b'id,text\n1,"Never closed.\n2,Lost.\n3,"Closed."\n4,Good.\n')
     assert [*read(path).values()] == [["!bad_row@a.csv:1"], ["Good."]]
-    assert refusals_in(path) == ["lines 2 to 4: no row (',' expected after '\"'); mend its quotes"]
+    assert refusals_in(path) == ["lines 2 to 4: ',' expected after '\"'; mend the quotes"]
 
 
 def test_a_quote_that_is_never_closed_is_told_with_its_lines(tmp_path: Path) -> None:
     path = written(tmp_path, "a.csv", b'text\nGood.\n"' + b"word \n" * 2_000)
-    assert refusals_in(path) == [
-        "lines 3 to 2,002: no row (unexpected end of data); mend its quotes"
-    ]
+    assert refusals_in(path) == ["lines 3 to 2,002: unexpected end of data; mend the quotes"]
 
 
 def test_a_damaged_line_within_a_quoted_field_is_refused_itself(tmp_path: Path) -> None:

@@ -11,10 +11,9 @@ import pytest
 import zstandard
 
 from pipeline.base.refusal import Refusal
-from pipeline.sources.files import TextFiles
-from pipeline.sources.opened_file import FilesConfig
-from pipeline.sources.paragraphs import ChangedTextError, Paragraph
-from pipeline.sources.streams import documents_of
+from pipeline.text.documents import ChangedTextError, Paragraph, documents_of
+from pipeline.text.text_files import FilesConfig
+from pipeline.text.text_sources import TextFiles
 
 STORY = "The boat left at dawn.\nIt came back\nin the evening.\n\nNobody had seen it.\n"
 PARAGRAPHS = ["The boat left at dawn. It came back in the evening.", "Nobody had seen it."]
@@ -166,10 +165,10 @@ def test_what_is_left_out_is_counted_by_reason(tmp_path):
     source = TextFiles([tmp_path])
     assert [document.document_id for document in documents_of(source)] == ["a.txt"]
     assert source.left_out() == {
-        "a pipe": 1,
         "hidden": 2,
         "link to a folder": 1,
         "link to nothing": 1,
+        "no regular file": 1,
         "not named like text (.\\x1bm)": 1,
         "not named like text (.png)": 2,
         "not named like text (no suffix)": 1,

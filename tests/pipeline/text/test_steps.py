@@ -6,9 +6,8 @@ from collections import Counter
 import pytest
 
 from pipeline.base.refusal import Refusal
-from pipeline.cleaning.config import CleaningConfig, describe_cleaning, profile
-from pipeline.cleaning.steps import clean_documents
-from pipeline.sources.paragraphs import Document, Paragraph
+from pipeline.text.cleaning_steps import CleaningConfig, clean_documents, describe_cleaning, profile
+from pipeline.text.documents import Document, Paragraph
 
 PROSE = [
     "The ferry crossed the bay twice a day, and nobody there remembered a year without it.",

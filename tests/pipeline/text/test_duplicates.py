@@ -6,16 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.cleaning import find_duplicates as finding
-from pipeline.cleaning.config import CleaningConfig
-from pipeline.cleaning.decisions import MANIFEST_NAME, Duplicates, drops_path
-from pipeline.cleaning.find_duplicates import DuplicatesJob, find_duplicates
-from pipeline.cleaning.sign_parts import SignJob, sign_parts
-from pipeline.cleaning.signatures import bare_words, signature_path
-from pipeline.sources import plan as planning
-from pipeline.sources.files import FilesConfig, TextFiles
-from pipeline.sources.paragraphs import Paragraph
-from pipeline.sources.plan import plan_of
+from pipeline.text import find_duplicates as finding
+from pipeline.text import plan as planning
+from pipeline.text.cleaning_steps import CleaningConfig
+from pipeline.text.documents import Paragraph
+from pipeline.text.find_duplicates import (
+    MANIFEST_NAME,
+    Duplicates,
+    DuplicatesJob,
+    drops_path,
+    find_duplicates,
+)
+from pipeline.text.plan import plan_of
+from pipeline.text.sign_parts import SignJob, bare_words, sign_parts, signature_path
+from pipeline.text.text_sources import FilesConfig, TextFiles
 
 EXACT = CleaningConfig(duplicates="exact", repeated_in=3)
 WORDS = (

@@ -15,9 +15,8 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from pipeline.shards.shards import rows_in_shard
-from pipeline.sources.opened import reopened
-from pipeline.sources.paragraphs import Document
-from pipeline.sources.streams import START, Place, Source, Stream
+from pipeline.text.documents import START, Document, Place, Source, Stream
+from pipeline.text.text_sources import reopen
 
 PLAN_VERSION = 1
 """Raised when the same text would be cut into other parts; part of every digest."""
@@ -102,7 +101,7 @@ class Plan:
                 f"a plan of version {values.get('version')}, this release has {PLAN_VERSION}; "
                 "delete the folder of the sentences and run the stage again"
             )
-        source = source or reopened(values["source"])
+        source = source or reopen(values["source"])
         parts = tuple(
             Part(tuple(map(_piece_of, pieces)), num_bytes) for num_bytes, *pieces in values["parts"]
         )

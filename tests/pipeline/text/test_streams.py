@@ -17,13 +17,11 @@ import pyarrow.parquet as pq
 import pytest
 import zstandard
 
-from pipeline.sources import opened_file, streams, table_file, tar_file, text_file
-from pipeline.sources.file_list import decompressed
-from pipeline.sources.files import FilesConfig, TextFiles
-from pipeline.sources.opened_file import Announced
-from pipeline.sources.paragraphs import ChangedTextError
-from pipeline.sources.plan import Plan, plan_of
-from pipeline.sources.streams import START, documents_of
+from pipeline.text import documents, table_streams, text_files, text_streams
+from pipeline.text.documents import START, ChangedTextError, documents_of
+from pipeline.text.plan import Plan, plan_of
+from pipeline.text.text_files import FilesConfig, FileVersion, decompressed
+from pipeline.text.text_sources import TextFiles
 from tests.support.source_files import (
     Read,
     csv_of,
@@ -42,7 +40,7 @@ TEXTS = [
 
 @pytest.fixture(autouse=True)
 def short_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (streams, table_file, tar_file, text_file):
+    for module in (documents, table_streams, text_streams):
         monkeypatch.setattr(module, "STEP_BYTES", 60)
 
 
@@ -134,7 +132,7 @@ def test_pieces_give_what_the_whole_gives(name: str, paragraphs: str, tmp_path: 
 def test_a_plan_that_ends_early_has_the_first_parts_of_the_whole(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.sources.plan._target", lambda number: 100 + 20 * number)
+    monkeypatch.setattr("pipeline.text.plan._target", lambda number: 100 + 20 * number)
     for number in range(3):
         written(tmp_path, f"{number}-{name}", FORMATS[name])
     source = TextFiles([tmp_path])
@@ -171,14 +169,11 @@ def test_the_first_places_are_found_by_reading_the_beginning(
         files.append(file)
         return decompressed(file, path)
 
-    for module in (opened_file, tar_file):
-        monkeypatch.setattr(module, "decompressed", kept)
+    monkeypatch.setattr(text_files, "decompressed", kept)
     places = stream.survey()
     next(places)
     (file,) = files
     assert file.tell() < 0.4 * len(content)
-    places.close()
-    assert file.closed
 
 
 @pytest.mark.parametrize("name", sorted(set(FORMATS) - OTHER_TEXTS))
@@ -286,6 +281,6 @@ def test_a_file_that_changes_is_noticed(name: str, tmp_path: Path) -> None:
     path = written(tmp_path, name, FORMATS[name])
     plan = Plan.from_dict(json.loads(json.dumps(plan_of(TextFiles([path])).to_dict())))
     written(tmp_path, name, FORMATS[name][:-20] + bytes(20))
-    assert Announced.of(path).sha256 != "unreadable"
+    assert FileVersion.of(path).sha256 != "unreadable"
     with pytest.raises(ChangedTextError, match="changed since the run began"):
         told(plan.documents(0))
