@@ -261,7 +261,8 @@ class TableStream(RowStream):
         share = math.ceil(group.num_rows * _BATCH_BYTES / max(group.num_bytes, 1))
         try:
             for array in group.arrays(min(share, _BATCH_ROWS)):
-                for row, value in enumerate(_values(array), start=row + 1):
+                for value in _values(array):
+                    row += 1
                     yield Row(row, self._text(value, self.position(row)))
         except _ERRORS as error:
             yield Row(row + 1, damaged(self.position(row + 1), error))
