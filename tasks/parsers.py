@@ -98,7 +98,7 @@ class TrainParser(Artefact):
         for option, value in self.options.items():
             arguments += [f"--{option}", str(value)]
         kind, further = self.training()
-        job = ParserTrainingJob(kind, (*arguments, *further))
+        job = ParserTrainingJob(kind=kind, arguments=(*arguments, *further))
         path = self.folder / "job.json"
         run_job(self, "pipeline.parser_training", job.to_dict(), path, threads=self.threads)
 

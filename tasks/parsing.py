@@ -45,7 +45,9 @@ class ParseShard(ShardJob):
 
     def job(self) -> dict[str, Any]:
         """Returns what to parse, by which parser, and how."""
-        described = ParseJob(self.stage, self.sentences, self.destination, self.number)
+        described = ParseJob(
+            stage=self.stage, sentences=self.sentences, output=self.destination, number=self.number
+        )
         return {**self.options, **described.to_dict(), "parser": str(self.parser)}
 
 

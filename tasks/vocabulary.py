@@ -37,7 +37,12 @@ class CountShard(ShardJob):
 
     def job(self) -> dict[str, Any]:
         """Returns what to count, where the counts go, and how."""
-        return CountJob(self.sentences, self.number, self.destination, self.lower_case).to_dict()
+        return CountJob(
+            sentences=self.sentences,
+            number=self.number,
+            counts=self.destination,
+            lower_case=self.lower_case,
+        ).to_dict()
 
 
 class CountVocabulary(CorpusParameters, Artefact):
@@ -62,7 +67,9 @@ class CountVocabulary(CorpusParameters, Artefact):
     @property
     def config(self) -> VocabularyConfig:
         """Which words are kept."""
-        return VocabularyConfig(self.lower_case, self.max_words, self.min_count)
+        return VocabularyConfig(
+            lower_case=self.lower_case, max_words=self.max_words, min_count=self.min_count
+        )
 
     def requires(self) -> SplitSentences:
         """Returns the sentences."""
@@ -112,6 +119,8 @@ class CountVocabulary(CorpusParameters, Artefact):
         """Merges the counts."""
         self.write_config()
         shards = read_dataset_manifest(self.requires().folder, "sentences").shards
-        job = MergeJob(self.counts_folder, len(shards), self.config, self.folder)
+        job = MergeJob(
+            counts=self.counts_folder, num_shards=len(shards), config=self.config, out=self.folder
+        )
         path = self.folder / "job.json"
         run_job(self, "pipeline.vocabulary.merge_counts", job.to_dict(), path, threads=1)

@@ -101,7 +101,12 @@ class TrainWordVectors(CorpusParameters, HeldOutParameters, VectorTrainingParame
     def fill(self) -> None:
         """Runs the training on one thread."""
         self.write_config()
-        job = WordVectorJob(self.requires().folder, self.hold_out, self.config, self.folder)
+        job = WordVectorJob(
+            sentences=self.requires().folder,
+            hold_out=self.hold_out,
+            config=self.config,
+            out=self.folder,
+        )
         path = self.folder / "job.json"
         run_job(self, "models.train_word_vectors", job.to_dict(), path, threads=1)
 

@@ -22,13 +22,13 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Annotated, Any, ClassVar, Literal
 
 from pipeline.base.bundled import how_to_install
-from pipeline.base.config_fields import Config, Natural, Share, at_least
 from pipeline.base.refusal import Refusal, excerpt_of
+from pipeline.base.settings import Natural, Settings, Share, at_least
 from pipeline.text.documents import Document, Paragraph
 
 CLEANER_VERSION = 1
@@ -36,8 +36,7 @@ CLEANER_VERSION = 1
 PROFILES = ("none", "clean")
 
 
-@dataclass(frozen=True, slots=True)
-class CleaningConfig(Config):
+class CleaningConfig(Settings):
     """The steps of cleaning. All are off by default: no paper whose corpus is rebuilt had them."""
 
     called: ClassVar[str] = "cleaning setting"
@@ -84,7 +83,7 @@ class CleaningConfig(Config):
     def is_on(self) -> bool:
         """Whether any step is on."""
         thresholds = {name: getattr(_OFF, name) for name in _THRESHOLDS}
-        return replace(self, **thresholds) != _OFF
+        return self.model_copy(update=thresholds) != _OFF
 
     @property
     def needs_corpus(self) -> bool:
@@ -121,7 +120,7 @@ def profile(name: str, changes: Mapping[str, Any] | None = None) -> CleaningConf
     """
     if name not in PROFILES:
         raise ValueError(f"cleaning must be one of {', '.join(PROFILES)}, got {name!r}")
-    return (_CLEAN if name == "clean" else _OFF).changed(changes or {})
+    return (_CLEAN if name == "clean" else _OFF).changed(**(changes or {}))
 
 
 def describe_cleaning(config: CleaningConfig) -> dict[str, Any]:

@@ -11,7 +11,6 @@ import io
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -20,10 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.base.atomic_files import write_bytes_atomically
-from pipeline.base.config_fields import Config
 from pipeline.base.job import Progress, run_job_from_command_line
 from pipeline.base.json_files import check_file, read_object, write_sealed_json
 from pipeline.base.refusal import Refusal
+from pipeline.base.settings import Settings
 from pipeline.text.cleaning_steps import CleaningConfig
 from pipeline.text.sign_parts import COMPARED, LINE, REMEDY, claim, read_plan, signature_path
 
@@ -43,8 +42,7 @@ the part's. The order of places is the corpus's."""
 Array = npt.NDArray[Any]
 
 
-@dataclass(frozen=True, slots=True)
-class DuplicatesJob(Config):
+class DuplicatesJob(Settings):
     """What was signed, and how."""
 
     called: ClassVar[str] = "duplicates job field"

@@ -11,7 +11,6 @@ import io
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, ClassVar
@@ -20,10 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.base.atomic_files import write_bytes_atomically, write_json_atomically
-from pipeline.base.config_fields import Config, Count, Natural
 from pipeline.base.digest import digest_of
 from pipeline.base.job import Progress, run_job_from_command_line
 from pipeline.base.json_files import read_object
+from pipeline.base.settings import Count, Natural, Settings
 from pipeline.text.cleaning_steps import (
     CleaningConfig,
     clean_alone,
@@ -45,8 +44,7 @@ _WORD = re.compile(r"\w+")
 Array = npt.NDArray[Any]
 
 
-@dataclass(frozen=True, slots=True)
-class SignJob(Config):
+class SignJob(Settings):
     """Which parts to sign, and where their signatures go."""
 
     called: ClassVar[str] = "sign job field"

@@ -21,10 +21,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from pipeline.base.config_fields import Config, Count, Natural
 from pipeline.base.job import Progress, Rated, run_job_from_command_line
 from pipeline.base.json_files import read_object
 from pipeline.base.refusal import Refusal, excerpt_of
+from pipeline.base.settings import Count, Natural, Settings
 from pipeline.shards.manifests import (
     CLEANED,
     ShardManifest,
@@ -60,8 +60,7 @@ ALL = 0
 """The limit of a shard that takes all of its part."""
 
 
-@dataclass(frozen=True, slots=True)
-class SplitJob(Config):
+class SplitJob(Settings):
     """Which parts to split, and where their shards go."""
 
     called: ClassVar[str] = "split job field"

@@ -20,10 +20,10 @@ from typing import Any, BinaryIO, ClassVar, Literal, TypeVar, cast
 
 import pyarrow as pa
 
-from pipeline.base.config_fields import Config, Count
 from pipeline.base.digest import remembered_sha256
 from pipeline.base.foreign_text import printable, told
 from pipeline.base.refusal import Refusal
+from pipeline.base.settings import Count, Settings
 from pipeline.text.documents import ChangedTextError, ParagraphMode
 
 P = TypeVar("P", bound=PurePath)
@@ -228,8 +228,7 @@ def _refuse(error: OSError) -> None:
     raise error
 
 
-@dataclass(frozen=True, slots=True)
-class FilesConfig(Config):
+class FilesConfig(Settings):
     """How files are read."""
 
     called: ClassVar[str] = "text setting"
