@@ -40,7 +40,6 @@ HOMES = {
         *("pipeline/parsers/", "pipeline/parser_training/", "models/"),
         "treeviews/__init__.py",  # for annotations alone
     ),
-    "zstandard": ("pipeline/text/text_files.py",),
     "py3langid": ("pipeline/text/cleaning_steps.py",),
     "duckdb": ("pipeline/inspect/query.py",),
     "tqdm": ("models/",),

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import io
 import sys
-from collections import Counter
-from collections.abc import Iterator
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -26,7 +25,7 @@ from pipeline.base.settings import Settings
 from pipeline.text.cleaning_steps import CleaningConfig
 from pipeline.text.sign_parts import COMPARED, LINE, REMEDY, claim, read_plan, signature_path
 
-HASHES = 1 << 64
+_HASHES = 1 << 64
 AT_ONCE = 1_000_000
 """Paragraphs whose hashes are in memory at once, with some 160 bytes each: 160 MB. All copies of
 one text are, however many there are."""
@@ -65,7 +64,7 @@ def find_duplicates(job: DuplicatesJob, on_progress: Progress | None = None) -> 
     """
     if (job.output / MANIFEST_NAME).exists():
         return
-    told: Progress = on_progress or (lambda *_: None)
+    report: Progress = on_progress or (lambda *_: None)
     described = claim(job.output, read_plan(job.plan), job.config)
     num_parts = described["parts"]
     if missing := [n for n in range(num_parts) if not signature_path(job.output, n).exists()]:
@@ -73,12 +72,16 @@ def find_duplicates(job: DuplicatesJob, on_progress: Progress | None = None) -> 
             f"{signature_path(job.output, missing[0])}: not signed yet; run the stage again"
         )
     drops = find_drops(job.output, num_parts, job.config)
-    told(0.9, "found the paragraphs with the same words")
-    counts = Counter[str]()
-    for number in range(num_parts):
-        counts += write_drops(job.output, number, of_part(drops, number))
+    report(0.9, "found the paragraphs with the same words")
+    ends = np.searchsorted(drops["where"], [np.uint64(n << ITEM_BITS) for n in range(1, num_parts)])
     files = [drops_path(job.output, number) for number in range(num_parts)]
-    write_sealed_json(job.output / MANIFEST_NAME, described | {"drops": dict(counts)}, files)
+    for path, rows in zip(files, np.split(drops, ends), strict=True):
+        stream = io.BytesIO()
+        np.save(stream, rows, allow_pickle=False)
+        write_bytes_atomically(path, stream.getvalue())
+    numbers = np.bincount(drops["reason"], minlength=len(REASONS)).tolist()
+    counts = {reason: n for reason, n in zip(REASONS, numbers, strict=True) if n}
+    write_sealed_json(job.output / MANIFEST_NAME, described | {"drops": counts}, files)
 
 
 def find_drops(folder: Path, num_parts: int, config: CleaningConfig) -> Array:
@@ -88,23 +91,24 @@ def find_drops(folder: Path, num_parts: int, config: CleaningConfig) -> Array:
         folder: of the signatures.
         num_parts: that were signed.
     """
-    found = [np.empty(0, DROP)]
+    drops = [np.empty(0, DROP)]
     total = sum(len(_signatures_of(folder, number)) for number in range(num_parts))
-    for low, high in hash_ranges(total, AT_ONCE):
-        rows, where = _rows_between(folder, num_parts, low, high)
+    num_ranges = max(-(-total // AT_ONCE), 1)
+    bounds = [number * _HASHES // num_ranges for number in range(num_ranges + 1)]
+    for low, high in pairwise(bounds):
+        rows, where = _rows_between(folder, num_parts, low, high - 1)
         if not len(rows):
             continue
         begins = np.flatnonzero(np.diff(rows["hash"], prepend=~rows["hash"][:1]))
         group = np.repeat(np.arange(len(begins)), np.diff(begins, append=len(rows)))
         repeated = _repeated(rows, group, len(begins), config.repeated_in)
-        found.append(drops_at(where[repeated], "repeated_line", where[repeated]))
+        drops.append(_drops_at(where[repeated], "repeated_line", where[repeated]))
         compared = np.flatnonzero(((rows["kind"] & COMPARED) != 0) & ~repeated)
         first_of, firsts = np.unique(group[compared], return_index=True)
         stays = where[compared[firsts]][np.searchsorted(first_of, group[compared])]
         goes = where[compared] != stays
-        found.append(drops_at(where[compared][goes], "exact_duplicate", stays[goes]))
-    drops = np.concatenate(found)
-    return drops[np.argsort(drops["where"])]
+        drops.append(_drops_at(where[compared][goes], "exact_duplicate", stays[goes]))
+    return np.sort(np.concatenate(drops), order="where")
 
 
 def _repeated(rows: Array, group: Array, num_groups: int, least: int) -> npt.NDArray[np.bool_]:
@@ -112,38 +116,43 @@ def _repeated(rows: Array, group: Array, num_groups: int, least: int) -> npt.NDA
     lines = (rows["kind"] & LINE) != 0
     if not least:
         return np.zeros(len(rows), np.bool_)
-    in_documents = np.unique(
-        np.stack([group[lines], rows["document"][lines].astype(np.int64)], axis=1), axis=0
-    )
-    num_documents = np.bincount(in_documents[:, 0], minlength=num_groups)
-    found: npt.NDArray[np.bool_] = lines & (num_documents[group] >= least)
-    return found
+    pairs = np.stack([group[lines], rows["document"][lines].astype(np.int64)], axis=1)
+    num_documents = np.bincount(np.unique(pairs, axis=0)[:, 0], minlength=num_groups)
+    repeated: npt.NDArray[np.bool_] = lines & (num_documents[group] >= least)
+    return repeated
 
 
-def _signatures_of(folder: Path, number: int) -> Array:
-    return read_signatures(signature_path(folder, number))
+def _drops_at(where: Array, reason: str, first: Array) -> Array:
+    rows = np.empty(len(where), DROP)
+    rows["where"], rows["reason"], rows["first"] = where, REASONS.index(reason), first
+    return rows
 
 
 def _rows_between(folder: Path, num_parts: int, low: int, high: int) -> tuple[Array, Array]:
-    """Returns the rows of a range of hashes, and their places; sorted by hash, then place."""
+    """Returns the signatures with a hash from ``low`` to ``high``, and their places in the corpus.
+
+    Sorted by hash, then place.
+    """
     rows, where = [], []
     for number in range(num_parts):
         signed = _signatures_of(folder, number)
-        found = np.array(signed[between(signed["hash"], low, high)])
-        rows.append(found)
-        where.append(places(number, found["item"]))
+        first = np.searchsorted(signed["hash"], np.uint64(low))
+        end = np.searchsorted(signed["hash"], np.uint64(high), side="right")
+        rows.append(np.array(signed[first:end]))
+        where.append(np.uint64(number << ITEM_BITS) | rows[-1]["item"].astype(np.uint64))
     all_rows = np.concatenate(rows)
     order = np.argsort(all_rows["hash"], kind="stable")
     return all_rows[order], np.concatenate(where)[order]
 
 
-def read_signatures(path: Path) -> Array:
+def _signatures_of(folder: Path, number: int) -> Array:
     """Returns a part's signatures, mapped: only what is looked at is read.
 
     Raises:
         FileNotFoundError: no such file.
         ValueError: the file is damaged.
     """
+    path = signature_path(folder, number)
     try:
         rows: Array = np.lib.format.open_memmap(path, mode="r")
     except ValueError as error:
@@ -151,51 +160,9 @@ def read_signatures(path: Path) -> Array:
     return rows
 
 
-def hash_ranges(total: int, at_once: int) -> Iterator[tuple[int, int]]:
-    """Yields ranges of hashes, half-open, that have about so many of all each."""
-    count = max(-(-total // at_once), 1)
-    for number in range(count):
-        yield number * HASHES // count, (number + 1) * HASHES // count
-
-
-def between(sorted_hashes: Array, low: int, high: int) -> slice:
-    """Returns where the hashes of a half-open range stand."""
-    begin = int(np.searchsorted(sorted_hashes, np.uint64(low)))
-    if high == HASHES:
-        return slice(begin, len(sorted_hashes))
-    return slice(begin, int(np.searchsorted(sorted_hashes, np.uint64(high))))
-
-
-def places(part: int, items: Array) -> Array:
-    """Returns the places in the corpus of some paragraphs of a part."""
-    return (np.uint64(part) << np.uint64(ITEM_BITS)) | items.astype(np.uint64)
-
-
-def drops_at(where: Array, reason: str, first: Array) -> Array:
-    """Returns paragraphs that go for one reason, of `DROP`."""
-    rows = np.empty(len(where), DROP)
-    rows["where"], rows["reason"], rows["first"] = where, REASONS.index(reason), first
-    return rows
-
-
-def of_part(drops: Array, number: int) -> Array:
-    """Returns what goes of one part; all are in order."""
-    bounds = [np.uint64(part << ITEM_BITS) for part in (number, number + 1)]
-    return drops[slice(*np.searchsorted(drops["where"], bounds))]
-
-
 def drops_path(folder: Path, number: int) -> Path:
     """Returns the file that says which paragraphs of a part go."""
     return folder / f"{number:05d}.duplicates.npy"
-
-
-def write_drops(folder: Path, number: int, rows: Array) -> Counter[str]:
-    """Writes which paragraphs of a part go; returns how many, by reason."""
-    stream = io.BytesIO()
-    np.save(stream, rows, allow_pickle=False)
-    write_bytes_atomically(drops_path(folder, number), stream.getvalue())
-    counts = np.bincount(rows["reason"], minlength=len(REASONS))
-    return Counter({reason: int(n) for reason, n in zip(REASONS, counts, strict=True) if n})
 
 
 class Duplicates:
@@ -222,18 +189,14 @@ class Duplicates:
         path = drops_path(self._folder, number)
         check_file(path, self._manifest, REMEDY)
         rows = np.load(path, allow_pickle=False)
-        return {_part_and_item(row["where"])[1]: _refusal(number, row) for row in rows}
-
-
-def _part_and_item(place: Any) -> tuple[int, int]:
-    return divmod(int(place), 1 << ITEM_BITS)
+        return {int(row["where"]) % (1 << ITEM_BITS): _refusal(number, row) for row in rows}
 
 
 def _refusal(part: int, row: Any) -> Refusal:
     reason = REASONS[int(row["reason"])]
     if reason == "repeated_line":
         return Refusal(reason, "a line without an end mark that many documents have (repeated_in)")
-    first_part, item = _part_and_item(row["first"])
+    first_part, item = divmod(int(row["first"]), 1 << ITEM_BITS)
     where = "this part" if first_part == part else f"part {first_part}"
     detail = f"the words of paragraph {item} of {where}, counted from 0 (duplicates)"
     return Refusal(reason, detail)

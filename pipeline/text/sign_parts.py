@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from pipeline.base.atomic_files import write_bytes_atomically, write_json_atomically
 from pipeline.base.digest import digest_of
@@ -40,8 +39,6 @@ SIGNATURE = np.dtype([("hash", "<u8"), ("item", "<u4"), ("document", "<u4"), ("k
 """Hash of the words, number in the part, hash of the document's name, kind."""
 
 _WORD = re.compile(r"\w+")
-
-Array = npt.NDArray[Any]
 
 
 class SignJob(Settings):
@@ -103,7 +100,10 @@ def sign_parts(job: SignJob, on_progress: Progress | None = None) -> None:
     for done, number in enumerate(range(job.number, job.number + job.count), start=1):
         path = signature_path(job.output, number)
         if not path.exists():
-            write_signatures(path, plan.documents(number), job.config)
+            rows = np.fromiter(_signatures(plan.documents(number), job.config), SIGNATURE)
+            stream = io.BytesIO()
+            np.save(stream, rows[np.lexsort((rows["item"], rows["hash"]))], allow_pickle=False)
+            write_bytes_atomically(path, stream.getvalue())
         if on_progress is not None:
             on_progress(done / job.count, f"signed part {number + 1:,} of {len(plan.parts):,}")
 
@@ -113,19 +113,7 @@ def signature_path(folder: Path, number: int) -> Path:
     return folder / f"{number:05d}.signatures"
 
 
-def write_signatures(path: Path, documents: Iterable[Document], config: CleaningConfig) -> None:
-    """Writes the signatures of one part, sorted by hash, then number; whole or not at all.
-
-    Args:
-        documents: of the part, not cleaned.
-    """
-    rows = np.fromiter(_signed(documents, config), SIGNATURE)
-    stream = io.BytesIO()
-    np.save(stream, rows[np.lexsort((rows["item"], rows["hash"]))], allow_pickle=False)
-    write_bytes_atomically(path, stream.getvalue())
-
-
-def _signed(
+def _signatures(
     documents: Iterable[Document], config: CleaningConfig
 ) -> Iterator[tuple[int, int, int, int]]:
     """Yields the signature of each paragraph that a step will look for elsewhere."""

@@ -204,31 +204,21 @@ class CorpusSplit:
     def _runs_between(self, first: int, end: int, most: int | None = None) -> Iterator[ShardRange]:
         """Yields runs of the parts between two; their bounds are the same whatever is done."""
         parts, start, num_bytes = self.plan.parts, 0, 0
-        unsought = self._unsought_bytes(most)
-        usual = max(JOB_BYTES, sum(part.num_bytes for part in parts) // (most or MOST_RANGES))
-        least = usual
+        sizes: Counter[int] = Counter()
+        for part in parts:
+            sizes[part.pieces[-1].stream] += part.num_bytes
+        # Where a cluster asks for more runs than usual, it has the cores for that.
+        readers = max(UNSOUGHT_RUNS, (most or 0) // _RUNS_PER_READER)
+        usual = least = max(JOB_BYTES, sizes.total() // (most or MOST_RANGES))
         for number, part in enumerate(parts[:end]):
             num_bytes += part.num_bytes
-            least = max(least, unsought[part.pieces[-1].stream])
+            stream = part.pieces[-1].stream
+            if not self.plan.streams[stream].is_sought:
+                least = max(least, sizes[stream] // readers)
             if num_bytes >= least or number + 1 == end:
                 if number >= first:
                     yield ShardRange(start, number + 1 - start)
                 start, num_bytes, least = number + 1, 0, usual
-
-    def _unsought_bytes(self, most: int | None) -> dict[int, int]:
-        """Returns how long a run in each stream is to be, so that few read what is before it.
-
-        Where a cluster asks for more runs than usual, it has the cores for that.
-        """
-        runs = max(UNSOUGHT_RUNS, (most or 0) // _RUNS_PER_READER)
-        sizes: Counter[int] = Counter()
-        for part in self.plan.parts:
-            if len({piece.stream for piece in part.pieces}) == 1:
-                sizes[part.pieces[0].stream] += part.num_bytes
-        return {
-            number: 0 if stream.is_sought else sizes[number] // runs
-            for number, stream in enumerate(self.plan.streams)
-        }
 
     def _shards_made(self) -> list[ShardManifest]:
         """Returns the manifests of the plan's shards from the first on, up to a missing one."""

@@ -187,29 +187,16 @@ class SentenceShard:
 
 
 class _Item(NamedTuple):
-    """One paragraph or refusal and the document that it is of."""
+    """One paragraph or refusal of a part, and its tokens; of a refusal none."""
 
     document: Document
     content: Paragraph | Refusal
     changes: tuple[str, ...]
     """What cleaning has done to the paragraph."""
-
-
-class _Tokenized(NamedTuple):
-    """One item's tokens; of a refusal none."""
-
-    item: _Item
     text: str
     """That was cut, on one line with single spaces."""
     repaired_characters: int
     tokens: TokenizedText
-
-
-class TokenRange(NamedTuple):
-    """A sentence's tokens among its paragraph's: those in ``[start, end)``."""
-
-    start: int
-    end: int
 
 
 def describe_splitter(config: SentenceConfig) -> dict[str, Any]:
@@ -272,8 +259,8 @@ class PartSplitter:
             return standing
         manifest_path(self._folder, number).unlink(missing_ok=True)
         shard = SentenceShard(number)
-        for one in self._tokenized(number, lambda: not _is_full(shard, limit)):
-            self._take(shard, one, limit)
+        for item in self._tokenized(number, lambda: not _is_full(shard, limit)):
+            self._take(shard, item, limit)
         origin = {"fingerprint": self.fingerprint} | ({"limit": limit} if limit else {})
         return shard.write(self._folder, origin)
 
@@ -290,11 +277,13 @@ class PartSplitter:
             ChangedTextError: the text is not the one of the plan.
         """
         shard = SentenceShard(number)
-        for one in self._tokenized(number, lambda: not _is_full(shard, limit)):
-            if kept := self._take(shard, one, limit):
-                yield from _aligned(one, kept, first_row=len(shard.lengths) - len(kept))
+        for item in self._tokenized(number, lambda: not _is_full(shard, limit)):
+            if kept := self._take(shard, item, limit):
+                yield from _aligned(item, kept, first_row=len(shard.lengths) - len(kept))
 
-    def _items(self, number: int) -> Iterator[_Item]:
+    def _contents(
+        self, number: int
+    ) -> Iterator[tuple[Document, Paragraph | Refusal, tuple[str, ...]]]:
         documents, changed = self.plan.documents(number), Counter[str]()
         if self._cleaning.is_on:
             drops = None
@@ -303,31 +292,32 @@ class PartSplitter:
             documents = clean_documents(documents, self._cleaning, drops, changed)
         for document in documents:
             for content in document.paragraphs:
-                yield _Item(document, content, tuple(changed))
+                yield document, content, tuple(changed)
                 changed.clear()  # it is read one by one, so these were this one's
 
-    def _tokenized(self, number: int, is_wanted: Callable[[], bool]) -> Iterator[_Tokenized]:
+    def _tokenized(self, number: int, is_wanted: Callable[[], bool]) -> Iterator[_Item]:
         """Yields a part's items while more are wanted.
 
         What follows is read, too, so that a change of the text is noticed.
         """
-        items = self._items(number)
-        while batch := list(islice(items, ITEMS_AT_ONCE)):
+        contents = self._contents(number)
+        while batch := list(islice(contents, ITEMS_AT_ONCE)):
             if not is_wanted():
                 continue
-            texts = [c.text if isinstance(c := item.content, Paragraph) else "" for item in batch]
+            texts = [
+                content.text if isinstance(content, Paragraph) else "" for _, content, _ in batch
+            ]
             cleaned = [clean_text(text) for text in texts]
             tokenized = self._tokenizer.tokenize([text for text, _ in cleaned])
-            for item, (text, repaired), tokens in zip(batch, cleaned, tokenized, strict=True):
+            for content, clean, tokens in zip(batch, cleaned, tokenized, strict=True):
                 if is_wanted():
-                    yield _Tokenized(item, text, repaired, tokens)
+                    yield _Item(*content, *clean, tokens)
 
-    def _take(self, shard: SentenceShard, one: _Tokenized, limit: int) -> list[TokenRange]:
-        """Adds one item's sentences and refusals; returns the ranges of those that were taken."""
-        item, words = one.item, one.tokens.words
-        document_id, content = item.document.document_id, item.content
+    def _take(self, shard: SentenceShard, item: _Item, limit: int) -> list[tuple[int, int]]:
+        """Adds one item's sentences and refusals; returns the token ranges of those taken."""
+        words, content, document_id = item.tokens.words, item.content, item.document.document_id
         shard.cleaned.update(item.changes)
-        shard.repaired_characters += one.repaired_characters
+        shard.repaired_characters += item.repaired_characters
         index = shard.next_index(item.document)
         place = {"document_id": document_id, "position": content.position}
         if isinstance(content, Refusal) or not words:
@@ -336,14 +326,14 @@ class PartSplitter:
             shard.quarantine.append(why.record(sentence_index=index, **place))
             index += 1  # a gap, so that no context reaches across what is missing
         kept = []
-        for start, end in sentence_ranges(words, one.tokens.spaces):
+        for start, end in sentence_ranges(words, item.tokens.spaces):
             if _is_full(shard, limit):
                 break
             tokens = words[start:end]
             refusal = refuse_sentence(tokens, self.config)
             if refusal is None:
                 shard.add(document_id, index, tokens)
-                kept.append(TokenRange(start, end))
+                kept.append((start, end))
             else:
                 refusal = replace(refusal, excerpt=excerpt_of(tokens))
                 shard.quarantine.append(refusal.record(sentence_index=index, **place))
@@ -353,24 +343,19 @@ class PartSplitter:
 
 
 def _aligned(
-    one: _Tokenized, kept: Sequence[TokenRange], *, first_row: int
+    item: _Item, kept: Sequence[tuple[int, int]], *, first_row: int
 ) -> Iterator[AlignedSentence | None]:
     """Yields sentences of a paragraph with where they stand in its document, as far as known."""
-    paragraph = one.item.content
+    paragraph = item.content
     assert isinstance(paragraph, Paragraph)
     if paragraph.start is None:
         yield from [None] * len(kept)
         return
     given = paragraph.given or paragraph.text
-    offsets = word_offsets(given, one.text, one.tokens)
+    words, offsets = item.tokens.words, word_offsets(given, item.text, item.tokens)
     for row, (start, end) in enumerate(kept, first_row):
-        yield aligned_sentence(
-            given,
-            one.tokens.words[start:end],
-            offsets[start:end],
-            base=paragraph.start,
-            number=row,
-        )
+        own, places = words[start:end], offsets[start:end]
+        yield aligned_sentence(given, own, places, base=paragraph.start, number=row)
 
 
 def _is_full(shard: SentenceShard, limit: int) -> bool:
