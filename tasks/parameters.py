@@ -47,9 +47,7 @@ class CorpusParameters(DatasetParameters, CleaningParameters, EngineParameters):
     source = luigi.ChoiceParameter(
         default="python-docs",
         choices=list(SOURCES),
-        description="python-docs: the documentation of Python that ships; files: your own "
-        "text; url: a download; umbc, amazon-books, bookcorpus: published corpora, your copy "
-        "(--paths) or a download (--url); hf: a data set of the hub (--dataset).",
+        description="; ".join(f"{name}: {source.about}" for name, source in SOURCES.items()) + ".",
     )
     paths = luigi.Parameter(
         default="",

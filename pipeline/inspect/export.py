@@ -24,7 +24,7 @@ from pipeline.parsing.formats import format_of, write_parses
 from pipeline.parsing.parsed_sentence import InDocument, ParsedSentence, Trees
 from pipeline.shards.manifests import quarantine_path
 from pipeline.text.aligned import AlignedSentence
-from pipeline.text.source_text import SourceText
+from pipeline.text.split_corpus import SourceText
 from pipeline.trees.parses import DependencyParse
 
 ExportFormat = Literal["conllu", "brackets", "json", "spacy"]

@@ -13,7 +13,7 @@ most chunks; spaCy is asked of each once, and what it says is remembered.
 
 Those of ordinary text ship in a file, for importing spaCy takes two seconds (its thinc imports
 torch). The file names the versions of spaCy and of our rules; with others it is passed over and
-spaCy is asked. It is made by ``python -m pipeline.text.make_forms``.
+spaCy is asked. It is made by ``python data/tokens/make_english.py``.
 
 Legend: C chunks, B their bytes (UTF-8), T their tokens.
 """
@@ -79,7 +79,7 @@ class KnownForms:
 
 
 FORM_FIELDS = ("rules", "named", "forms")
-FORMS_REMEDY = "get the file anew, or make it by python -m pipeline.text.make_forms"
+FORMS_REMEDY = "get the file anew, or make it by python data/tokens/make_english.py"
 
 
 def read_forms(path: Path, rules: Mapping[str, Any]) -> KnownForms | None:
@@ -88,7 +88,7 @@ def read_forms(path: Path, rules: Mapping[str, Any]) -> KnownForms | None:
     A damaged file is logged and passed over: all that it holds can be asked of spaCy.
 
     Args:
-        path: as `make_forms` wrote it.
+        path: as that script wrote it.
         rules: versions.
     """
     return _read_forms(path, tuple(sorted(rules.items())))

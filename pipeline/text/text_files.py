@@ -16,7 +16,7 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import Any, BinaryIO, ClassVar, Literal, TypeVar, cast
+from typing import Any, BinaryIO, ClassVar, Literal, NamedTuple, TypeVar, cast
 
 import pyarrow as pa
 
@@ -286,8 +286,7 @@ class Recoded(io.RawIOBase):
         return count
 
 
-@dataclass(frozen=True, slots=True)
-class FileVersion:
+class FileVersion(NamedTuple):
     """What a file was when its source was described."""
 
     sha256: str
@@ -296,21 +295,15 @@ class FileVersion:
     modified_ns: int = 0
 
     @classmethod
-    def of(cls, path: Path) -> FileVersion:
-        """Returns what a file is now."""
+    def of(cls, path: Path, known: FileVersion | None = None) -> FileVersion:
+        """Returns what a file is now; a known version whose size and time it has is not read."""
         try:
             stat = path.stat()
+            if known and known[1:] == (stat.st_size, stat.st_mtime_ns):
+                return known
             return cls(remembered_sha256(path), stat.st_size, stat.st_mtime_ns)
         except OSError:
             return cls(UNREADABLE)
-
-    def is_still_of(self, path: Path) -> bool:
-        """Returns whether a file has this size and time."""
-        try:
-            stat = path.stat()
-        except OSError:
-            return False
-        return (stat.st_size, stat.st_mtime_ns) == (self.num_bytes, self.modified_ns)
 
 
 @dataclass(slots=True, eq=False)
@@ -343,14 +336,11 @@ class FileStream:
         Raises:
             ChangedTextError: names it.
         """
-        version, path = self.version, self.file.path
-        if version is None or version.is_still_of(path):
-            return
-        sha256 = FileVersion.of(path).sha256
-        if version.sha256 != sha256:
+        then, path = self.version, self.file.path
+        if then is not None and (now := FileVersion.of(path, then)).sha256 != then.sha256:
             raise ChangedTextError(
-                f"{told(path)}: changed since the run began (sha256 {version.sha256[:12]} then, "
-                f"{sha256[:12]} now); wait until nobody writes to it and start the run again"
+                f"{told(path)}: changed since the run began (sha256 {then.sha256[:12]} then, "
+                f"{now.sha256[:12]} now); wait until nobody writes to it and start the run again"
             )
 
     def open(self, opened: ExitStack) -> io.BufferedReader:

@@ -12,7 +12,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import accumulate, count
 from pathlib import Path
 from typing import Any, cast
@@ -56,43 +56,37 @@ class TextSource:
     """Other parameters that concern it."""
     fixed: Mapping[str, str] = field(default_factory=dict)
     """Settings of `FilesConfig` that its layout determines."""
-    citation: str = ""
-    """Who published it, where somebody did."""
 
 
 _TABLE_SETTINGS = ("paragraphs", "text_format", "text_field")
 _FILE_SETTINGS = ("encoding", *_TABLE_SETTINGS)
 SOURCES: Mapping[str, TextSource] = {
     "python-docs": TextSource(
-        "the documentation of Python 3.11, which ships with Treeviews",
-        citation="Python Software Foundation, PSF License (data/text/LICENSE.txt)",
+        "Python's documentation, which ships with Treeviews (data/text/card.md)"
     ),
-    "files": TextSource("your own text", ("paths",), _FILE_SETTINGS),
-    "url": TextSource("a download", ("url",), ("sha256", *_FILE_SETTINGS)),
+    "files": TextSource("your own text (--paths)", ("paths",), _FILE_SETTINGS),
+    "url": TextSource("a download (--url)", ("url",), ("sha256", *_FILE_SETTINGS)),
     "umbc": TextSource(
-        "umbc_corpus.tar.gz, of which webbase_all/*.txt have a paragraph a line",
+        "umbc_corpus.tar.gz (Han et al. 2013), your copy or a download",
         ("paths", "url"),
         ("sha256", *_FILE_SETTINGS),
-        # *.possf2 are copies with tags, and not named like text.
+        # webbase_all/*.txt have a paragraph a line; *.possf2 are copies with tags.
         {"paragraphs": "line"},
-        "Han et al. 2013",
     ),
     "amazon-books": TextSource(
-        "reviews_Books_5.json.gz, a review a line",
+        "reviews_Books_5.json.gz (McAuley et al. 2015), a review a line",
         ("paths", "url"),
         ("sha256", *_FILE_SETTINGS),
         {"format": "json-lines", "text_field": "reviewText"},
-        "McAuley et al. 2015",
     ),
     "bookcorpus": TextSource(
-        "a file a book; as it was released, two files with a sentence a line",
+        "BookCorpus (Zhu et al. 2015), a file a book or two files of sentences",
         ("paths", "url"),
         ("sha256", "encoding", "paragraphs", "text_format"),
         {"format": "text"},
-        "Zhu et al. 2015",
     ),
     "hf": TextSource(
-        "a data set of the hub",
+        "a data set of the hub (--dataset)",
         ("dataset",),
         ("dataset_config", "dataset_split", "dataset_revision", *_TABLE_SETTINGS),
         {"format": "json-lines"},
@@ -186,7 +180,7 @@ class TextFiles:
             "config": self._config.to_dict(),
             "left_out": dict(self._left_out),
             "files": [
-                {"path": str(file.path), "name": file.name} | asdict(version)
+                {"path": str(file.path), "name": file.name} | version._asdict()
                 for file, version in self._versions.items()
             ],
         }

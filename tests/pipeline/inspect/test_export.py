@@ -12,7 +12,7 @@ from pipeline.inspect.dataset import select
 from pipeline.inspect.export import export, export_format
 from pipeline.parsing import doc_bins
 from pipeline.shards.shards import read_shard
-from pipeline.text.source_text import SourceText
+from pipeline.text.split_corpus import SourceText
 from pipeline.text.text_sources import TextFiles
 from pipeline.text.tokenization import SentenceConfig
 from pipeline.trees.treebanks import read_bracketed, read_conllu

@@ -19,8 +19,7 @@ from pipeline.shards.manifests import manifest_path, read_dataset_manifest
 from pipeline.shards.shards import read_shard
 from pipeline.text import documents, plan, source_text, text_streams
 from pipeline.text.cleaning_steps import CleaningConfig
-from pipeline.text.source_text import SourceText
-from pipeline.text.split_corpus import PLAN_NAME, CorpusSplit
+from pipeline.text.split_corpus import PLAN_NAME, CorpusSplit, SourceText
 from pipeline.text.text_files import FilesConfig
 from pipeline.text.text_sources import PythonDocs, TextFiles
 from pipeline.text.tokenization import SentenceConfig
