@@ -60,8 +60,8 @@ JOB_BYTES = 16_000_000
 """Of text in a run of parts that one job splits: some seconds of work."""
 SPARE_TEXT = 1.5
 """A plan has so many times the text that by all that is known holds the wanted sentences."""
-_LEAST_GROWTH, _MOST_GROWTH = 2, 16
-"""Of a plan's text when it goes further: few plans are made, and none by a few rows alone."""
+_GROWTH = 2
+"""Of a plan's text when it goes further."""
 UNSOUGHT_RUNS = 8
 """Runs that a stream is split in at most which each of them reads from the beginning."""
 _RUNS_PER_READER = 4
@@ -165,9 +165,7 @@ class CorpusSplit:
             rows = sum(shard.rows for shard in made)
             if rows >= self._config.limit or len(made) < len(self.plan.parts):
                 return
-            growth = SPARE_TEXT * self._config.limit / max(rows, 1)
-            growth = min(max(growth, _LEAST_GROWTH), _MOST_GROWTH)
-            self._plan = self._write_plan(growth * self.plan.num_bytes)
+            self._plan = self._write_plan(_GROWTH * self.plan.num_bytes)
 
     def _written_plan(self) -> Plan | None:
         """Returns the plan that an earlier run wrote, if it is of the same files."""

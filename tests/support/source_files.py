@@ -59,8 +59,9 @@ def told(documents: Iterable[Document]) -> Read:
     ]
 
 
-def read(path: Path, **config: object) -> dict[str, list[str]]:
-    return dict(told(documents_of(TextFiles([path], FilesConfig(**config)))))
+def read(path: Path | list[Path | str], **config: object) -> dict[str, list[str]]:
+    paths = path if isinstance(path, list) else [path]
+    return dict(told(documents_of(TextFiles(paths, FilesConfig(**config)))))
 
 
 def refusals_in(path: Path, **config: object) -> list[str]:

@@ -139,49 +139,21 @@ def test_what_goes_is_what_comparing_all_finds(tmp_path, monkeypatch, seed, at_o
     assert "exact_duplicate" in {reason for part in found for reason in part.values()}
 
 
-def test_the_order_and_number_of_jobs_change_no_byte(tmp_path):
+def test_a_killed_run_of_other_jobs_goes_on_and_has_the_same_bytes(tmp_path, monkeypatch):
     corpus(tmp_path / "text")
     plan = planned(tmp_path, tmp_path / "text")
     count = num_parts(plan)
-    sign_parts(SignJob(plan=plan, output=tmp_path / "one", config=EXACT, number=0, count=count))
-    find_duplicates(DuplicatesJob(plan=plan, output=tmp_path / "one", config=EXACT))
-    decided(plan, tmp_path / "many", order=[*reversed(range(count))])
-    assert files(tmp_path / "one") == files(tmp_path / "many")
-
-
-def test_a_part_s_size_changes_nothing_of_what_goes(tmp_path, monkeypatch):
-    corpus(tmp_path / "text")
-    small = planned(tmp_path, tmp_path / "text")
-    several = decided(small, tmp_path / "several")
-    monkeypatch.setattr(planning, "rows_in_shard", lambda number: 1_000_000)
-    one = decided(planned(tmp_path, tmp_path / "text"), tmp_path / "one")
-    assert len(one) == 1 < len(several)
-    assert [*one[0].values()] == [reason for part in several for reason in part.values()]
-
-
-def test_a_killed_run_goes_on_and_has_the_same_bytes(tmp_path, monkeypatch):
-    corpus(tmp_path / "text")
-    plan = planned(tmp_path, tmp_path / "text")
-    count = num_parts(plan)
-    decided(plan, tmp_path / "whole")
+    decided(plan, tmp_path / "whole", order=[*reversed(range(count))])
     killed = tmp_path / "killed"
     sign_parts(SignJob(plan=plan, output=killed, config=EXACT, number=0, count=3))
     before = signature_path(killed, 0).stat().st_mtime_ns
     sign_parts(SignJob(plan=plan, output=killed, config=EXACT, number=0, count=count))
     assert signature_path(killed, 0).stat().st_mtime_ns == before
-    write, left = finding.write_drops, [2]
-
-    def until_killed(*arguments):
-        if not left[0]:
-            raise KeyboardInterrupt
-        left[0] -= 1
-        return write(*arguments)
-
-    monkeypatch.setattr(finding, "write_drops", until_killed)
-    with pytest.raises(KeyboardInterrupt):
-        find_duplicates(DuplicatesJob(plan=plan, output=killed, config=EXACT))
+    with monkeypatch.context() as patch:
+        patch.setattr(finding, "write_sealed_json", None)
+        with pytest.raises(TypeError):
+            find_duplicates(DuplicatesJob(plan=plan, output=killed, config=EXACT))
     assert not (killed / MANIFEST_NAME).exists()
-    monkeypatch.setattr(finding, "write_drops", write)
     find_duplicates(DuplicatesJob(plan=plan, output=killed, config=EXACT))
     assert files(killed) == files(tmp_path / "whole")
 

@@ -59,26 +59,16 @@ def many_documents() -> Memory:
     return Memory(documents)
 
 
-def test_sentences_keep_document_and_order(tmp_path):
-    source = Memory({"a": ["It rained. We left.", "Later it stopped."], "b": ["Nobody came."]})
+def test_a_refused_sentence_leaves_a_gap_in_the_index(tmp_path):
+    source = Memory({"a": ["It rained. 1 2 3. We left.", "Later it stopped."], "b": ["So it was."]})
     manifest = split_sentences(source, SentenceConfig(), tmp_path)
     assert rows(tmp_path) == [
         ("a", 0, "It rained ."),
-        ("a", 1, "We left ."),
-        ("a", 2, "Later it stopped ."),
-        ("b", 0, "Nobody came ."),
+        ("a", 2, "We left ."),
+        ("a", 3, "Later it stopped ."),
+        ("b", 0, "So it was ."),
     ]
-    assert (manifest.rows, manifest.drops) == (4, {})
-
-
-def test_a_quarantined_sentence_leaves_a_gap_in_the_index(tmp_path):
-    source = Memory({"a": ["It rained. 1 2 3. We left."]})
-    manifest = split_sentences(source, SentenceConfig(), tmp_path)
-    assert [(index, text) for _, index, text in rows(tmp_path)] == [
-        (0, "It rained ."),
-        (2, "We left ."),
-    ]
-    assert manifest.drops == {"no_letters": 1}
+    assert (manifest.rows, manifest.drops) == (4, {"no_letters": 1})
     assert quarantine(tmp_path) == [
         {
             "document_id": "a",
@@ -89,6 +79,25 @@ def test_a_quarantined_sentence_leaves_a_gap_in_the_index(tmp_path):
             "excerpt": "1 2 3 .",
         }
     ]
+    with pytest.raises(ValueError, match="another text or with other settings; delete"):
+        split_sentences(source, SentenceConfig(max_tokens=9), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence", "num_repaired"),
+    [
+        (
+            "Tabs\tand\u00a0hard spaces,\x00 and \ud83d 👍🏽 here.",
+            "Tabs and hard spaces , and 👍 🏽 here .",
+            2,
+        ),
+        ("A soft\u00adhy\u200bphen, \u202eturned\u202c.", "A softhyphen , turned .", 4),
+    ],
+)
+def test_odd_characters_are_repaired_and_counted(tmp_path, text, sentence, num_repaired):
+    manifest = split_sentences(Memory({"a": [text]}), SentenceConfig(), tmp_path)
+    assert [text for *_, text in rows(tmp_path)] == [sentence]
+    assert manifest.shards[0].extra["repaired_characters"] == num_repaired
 
 
 @pytest.mark.parametrize(
@@ -109,36 +118,11 @@ def test_reasons(tmp_path, text, config, reason):
     assert len(quarantine(tmp_path)[0]["excerpt"]) <= 200
 
 
-def test_odd_characters_are_repaired_and_counted(tmp_path):
-    text = "Tabs\tand\u00a0hard spaces,\x00 zero\x07 bytes [brackets] and \ud83d 👍🏽 emoji."
-    manifest = split_sentences(Memory({"a": [text]}), SentenceConfig(), tmp_path)
-    assert rows(tmp_path)[0][2] == (
-        "Tabs and hard spaces , zero bytes [ brackets ] and 👍 🏽 emoji ."
-    )
-    assert manifest.shards[0].extra["repaired_characters"] == 3
-
-
-def test_invisible_characters_are_repaired_and_cut_no_word(tmp_path):
-    text = (
-        "A soft\u00adhy\u200bphen, \u202eturned\u202c \u2066round\u2069 \ufff9notes\ufffa\ufffb "
-        "\U000e0041tags\U000e007f and lost\ufffd ones."
-    )
-    manifest = split_sentences(Memory({"a": [text]}), SentenceConfig(), tmp_path)
-    assert rows(tmp_path)[0][2] == "A softhyphen , turned round notes tags and lost ones ."
-    assert manifest.shards[0].extra["repaired_characters"] == 12
-
-
 def test_a_paragraph_of_marks_alone_costs_its_sentence(tmp_path):
     source = Memory({"a": ["(" * 100_000, "It rained. We left. " + "!" * 50_000 + " Yes."]})
     manifest = split_sentences(source, SentenceConfig(), tmp_path)
     assert manifest.drops == {"long_token": 2}
     assert [text for *_, text in rows(tmp_path)] == ["It rained .", "We left ."]
-
-
-def test_limit_is_exact_even_within_a_paragraph(tmp_path):
-    source = Memory({"a": ["One cat. Two cats. Three cats."], "b": ["Four cats."]})
-    assert split_sentences(source, SentenceConfig(limit=2), tmp_path).rows == 2
-    assert [text for *_, text in rows(tmp_path)] == ["One cat .", "Two cats ."]
 
 
 def test_a_shard_is_of_whole_documents_where_they_are_short(tmp_path, small_shards):
@@ -151,15 +135,6 @@ def test_a_shard_is_of_whole_documents_where_they_are_short(tmp_path, small_shar
     assert all(len(names) == 2 for names in of_documents)
     assert manifest.rows == len(set(rows(tmp_path)))
     assert manifest.drops == {"no_letters": 32, "undecodable": 3}
-
-
-def test_a_shard_of_which_all_is_refused_has_no_rows(tmp_path, small_shards):
-    refusals = [Refusal("undecodable", "odd bytes", f"a:{number}") for number in range(25)]
-    source = Memory({"a": refusals, "b": ["It rained."]})
-    manifest = split_sentences(source, SentenceConfig(), tmp_path)
-    assert [shard.rows for shard in manifest.shards] == [0, 1]
-    assert read_shard(tmp_path, "sentences", 0).num_rows == 0
-    assert rows(tmp_path) == [("b", 0, "It rained .")]
 
 
 def long_text(folder: Path) -> Path:
@@ -188,47 +163,10 @@ def test_a_long_document_is_cut_between_paragraphs_and_keeps_its_order(tmp_path,
     assert records[-1]["position"] == "long.txt:797"  # lines are counted through
 
 
-@pytest.mark.slow
-def test_shards_are_the_same_in_any_order(tmp_path, small_shards):
-    source = TextFiles([long_text(tmp_path)])
-    whole = split_sentences(source, SentenceConfig(), tmp_path / "whole")
-    corpus = CorpusSplit(source, SentenceConfig(), tmp_path / "mixed")
-    corpus.begin()
-    for number in reversed(range(len(whole.shards))):
-        execute(
-            SplitJob(plan=corpus.plan_path, output=tmp_path / "mixed", number=number),
-            lambda *_: None,
-        )
-    mixed = corpus.finish()
-    assert [shard.sha256 for shard in mixed.shards] == [shard.sha256 for shard in whole.shards]
-    assert quarantine(tmp_path / "mixed") == quarantine(tmp_path / "whole")
-
-
-@pytest.mark.slow
-def test_the_limit_holds_over_jobs_that_split_more(tmp_path, small_shards, monkeypatch):
-    monkeypatch.setattr(split_corpus, "JOB_BYTES", 3_000)
-    config = SentenceConfig(limit=333)
-    source = TextFiles([long_text(tmp_path)])
-    whole = split_sentences(source, config, tmp_path / "whole")
-    assert whole.rows == 333
-    corpus = CorpusSplit(source, config, tmp_path / "more")
-    corpus.begin()
-    for number in range(len(corpus.plan.parts)):
-        execute(
-            SplitJob(plan=corpus.plan_path, output=tmp_path / "more", number=number),
-            lambda *_: None,
-        )
-    assert corpus.runs() == []
-    cut = corpus.finish()
-    assert [shard.sha256 for shard in cut.shards] == [shard.sha256 for shard in whole.shards]
-    assert len(list((tmp_path / "more").glob("*.parquet"))) == len(cut.shards)
-
-
 @pytest.fixture
 def short_plans(small_shards, monkeypatch):
     """Plans that begin with a few parts and go further in small steps; returns them."""
     monkeypatch.setattr(split_corpus, "BYTES_PER_ROW", 1)
-    monkeypatch.setattr(split_corpus, "_MOST_GROWTH", 3)
     made = []
 
     def noting(source, num_bytes):
@@ -237,12 +175,6 @@ def short_plans(small_shards, monkeypatch):
 
     monkeypatch.setattr(split_corpus, "plan_of", noting)
     return made
-
-
-def split_by_a_whole_plan(source, config, folder, monkeypatch):
-    with monkeypatch.context() as patch:
-        patch.setattr(split_corpus, "plan_of", lambda source, _: plan.plan_of(source))
-        return split_sentences(source, config, folder)
 
 
 def content(folder: Path) -> dict[str, object]:
@@ -258,7 +190,9 @@ def test_a_plan_that_goes_further_gives_the_sentences_of_a_whole_one(
     tmp_path, short_plans, monkeypatch, limit
 ):
     config, source = SentenceConfig(limit=limit), TextFiles([long_text(tmp_path)])
-    whole = split_by_a_whole_plan(source, config, tmp_path / "whole", monkeypatch)
+    with monkeypatch.context() as patch:
+        patch.setattr(split_corpus, "plan_of", lambda source, _: plan.plan_of(source))
+        whole = split_sentences(source, config, tmp_path / "whole")
     split_sentences(source, config, tmp_path / "further")
     assert content(tmp_path / "further") == content(tmp_path / "whole")
     assert whole.rows == min(limit, 800)
@@ -270,10 +204,10 @@ def test_a_plan_that_goes_further_gives_the_sentences_of_a_whole_one(
         assert further.is_whole or further.num_bytes >= 2 * one.num_bytes
 
 
-@pytest.mark.parametrize("place", ["before", "after"])
-@pytest.mark.parametrize("call", [0, 2])
+@pytest.mark.parametrize(("call", "place"), [(0, "before"), (2, "before"), (2, "after")])
+@pytest.mark.parametrize("is_lost", [False, True])
 def test_killed_while_its_plan_is_written_a_run_goes_on_byte_identically(
-    tmp_path, short_plans, monkeypatch, call, place
+    tmp_path, short_plans, monkeypatch, call, place, is_lost
 ):
     config, source = SentenceConfig(limit=333), TextFiles([long_text(tmp_path)])
     split_sentences(source, config, tmp_path / "whole")
@@ -291,36 +225,12 @@ def test_killed_while_its_plan_is_written_a_run_goes_on_byte_identically(
         patch.setattr(split_corpus, "write_sealed_json", killed)
         with pytest.raises(KeyboardInterrupt):
             split_sentences(source, config, tmp_path / "killed")
+    if is_lost:
+        (tmp_path / "killed" / "plan.json").unlink(missing_ok=True)
     split_sentences(source, config, tmp_path / "killed")
     assert content(tmp_path / "killed") == content(tmp_path / "whole")
     plans = [(tmp_path / name / "plan.json").read_bytes() for name in ("killed", "whole")]
     assert plans[0] == plans[1]
-
-
-@pytest.mark.parametrize("num_written", [1, 9])
-@pytest.mark.parametrize("is_lost", [False, True])
-def test_killed_between_two_plans_a_run_goes_on_byte_identically(
-    tmp_path, short_plans, monkeypatch, num_written, is_lost
-):
-    config, source = SentenceConfig(limit=333), TextFiles([long_text(tmp_path)])
-    split_sentences(source, config, tmp_path / "whole")
-    write = split_parts.write_shard
-
-    def killed(folder, stage, number, *arguments, **keywords):
-        if number == num_written:
-            raise KeyboardInterrupt
-        return write(folder, stage, number, *arguments, **keywords)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(split_parts, "write_shard", killed)
-        with pytest.raises(KeyboardInterrupt):
-            split_sentences(source, config, tmp_path / "killed")
-    path = tmp_path / "killed" / "plan.json"
-    if is_lost:
-        path.unlink()
-    split_sentences(source, config, tmp_path / "killed")
-    assert content(tmp_path / "killed") == content(tmp_path / "whole")
-    assert path.read_bytes() == (tmp_path / "whole" / "plan.json").read_bytes()
 
 
 def test_a_job_reads_the_plan_as_it_is_when_the_job_begins(tmp_path, short_plans):
@@ -396,12 +306,6 @@ def test_resuming_tokenizes_nothing_that_was_written(tmp_path, small_shards, mon
         "pipeline.text.split_parts.clean_text", lambda text: pytest.fail("tokenized again")
     )
     assert split_sentences(many_documents(), SentenceConfig(), tmp_path).rows == 80
-
-
-def test_another_text_or_setting_in_the_same_folder_is_an_error(tmp_path):
-    split_sentences(many_documents(), SentenceConfig(), tmp_path)
-    with pytest.raises(ValueError, match="another text or with other settings; delete"):
-        split_sentences(many_documents(), SentenceConfig(max_tokens=9), tmp_path)
 
 
 @pytest.mark.parametrize(("limit", "expected"), [(0, 24), (8, 2), (10, 3)])

@@ -79,10 +79,6 @@ def test_the_profile_refuses(reason, text):
     assert cleaned([text], profile("clean", ALONE)) == [f"!{reason}"]
 
 
-def test_a_short_text_is_not_asked_for_its_language():
-    assert cleaned(["Guten Morgen."], CleaningConfig(language="en")) == ["Guten Morgen."]
-
-
 @pytest.mark.parametrize(
     ("form", "expected"), [("none", "cafe\u0301 ﬁne"), ("nfc", "café ﬁne"), ("nfkc", "café fine")]
 )
@@ -126,30 +122,21 @@ def test_a_refusal_stands_in_its_paragraph_s_place_and_says_where():
     assert (found.document_id, found.first_index) == ("a", 40)
 
 
-def test_duplicates_must_have_been_looked_for():
-    with pytest.raises(ValueError, match="over the whole corpus: sign its parts"):
-        cleaned(PROSE, CleaningConfig(duplicates="exact"))
-
-
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("name", "changes", "message"),
     [
-        ({"language": "english"}, "must be a code such as en"),
-        ({"max_mean_word": 2}, "less than min_mean_word"),
-        ({"min_duplicate_words": 1}, "min_duplicate_words must be at least 5"),
-        ({"boilerplat": True}, "boilerplate"),
+        ("clean", {"language": "english"}, "must be a code such as en"),
+        ("clean", {"max_mean_word": 2}, "less than min_mean_word"),
+        ("clean", {"min_duplicate_words": 1}, "min_duplicate_words must be at least 5"),
+        ("clean", {"boilerplat": True}, "boilerplate"),
+        ("dirty", {}, "cleaning must be one of none, clean"),
+        ("none", {"language": "qq"}, r"which py3langid does not know; known: .*en"),
+        ("none", {"duplicates": "exact"}, "over the whole corpus: sign its parts"),
     ],
 )
-def test_a_wrong_setting_is_an_error(changes, message):
+def test_wrong_settings_are_errors(name, changes, message):
     with pytest.raises(ValueError, match=message):
-        profile("clean", changes)
-
-
-def test_an_unknown_profile_or_language_is_an_error():
-    with pytest.raises(ValueError, match="cleaning must be one of none, clean"):
-        profile("dirty")
-    with pytest.raises(ValueError, match=r"which py3langid does not know; known: .*en"):
-        cleaned(PROSE, CleaningConfig(language="qq"))
+        cleaned(PROSE, profile(name, changes))
 
 
 def test_an_absent_library_is_an_error_with_a_remedy(monkeypatch):

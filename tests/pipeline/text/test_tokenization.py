@@ -1,11 +1,13 @@
-"""Chunks that are cut by their forms have the tokens that spaCy gives of the whole text."""
+"""Tokens: those that the rules say, and those that spaCy gives of the whole text."""
 
 from __future__ import annotations
 
 import functools
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -13,12 +15,64 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.base.bundled import BUNDLED_FORMS
 from pipeline.text import tokenization
 from pipeline.text.boundaries import sentence_ranges
-from pipeline.text.chunks import KnownForms
+from pipeline.text.chunks import ChunkCutter, KnownForms, read_forms
 from pipeline.text.documents import Paragraph, documents_of
 from pipeline.text.text_sources import PythonDocs
-from pipeline.text.tokenization import EnglishTokenizer, clean_text, english_rules
+from pipeline.text.tokenization import (
+    MAX_CHUNK_CHARACTERS,
+    EnglishTokenizer,
+    clean_text,
+    english_rules,
+    rules_version,
+    shipped_forms,
+)
+from tests.support.growth import times_the_cost
+from tests.support.repository import REPOSITORY
+
+TOKENIZER = EnglishTokenizer()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Call __init__() first.", ["Call", "__init__", "(", ")", "first", "."]),
+        ("an io.BytesIO object", ["an", "io.BytesIO", "object"]),
+        ("x == y", ["x", "==", "y"]),
+        ("from a to b.", ["from", "a", "to", "b", "."]),
+        ("don't (stop)", ["do", "n't", "(", "stop", ")"]),
+        ("the _odd_name_ here", ["the", "_odd_name", "_", "here"]),
+        ("_Two words_ here", ["_", "Two", "words", "_", "here"]),
+        ("_emphasis_ here", ["_", "emphasis", "_", "here"]),
+        ("(see chapter 8).", ["(", "see", "chapter", "8", ")", "."]),
+        ("(in part 8): yes", ["(", "in", "part", "8", ")", ":", "yes"]),
+        ("(one): two", ["(", "one", ")", ":", "two"]),
+        ("x[:] (= 3) (; born", ["x", "[", ":", "]", "(", "=", "3", ")", "(", ";", "born"]),
+        ("well :) or :-( or 8-)", ["well", ":)", "or", ":-(", "or", "8-)"]),
+    ],
+)
+def test_tokens(text: str, words: list[str]) -> None:
+    assert TOKENIZER.tokenize([text])[0].words == words
+
+
+@pytest.mark.parametrize("mark", ["(", "(!"])
+def test_a_long_run_of_marks_is_one_token_and_costs_no_more_than_its_length(mark: str) -> None:
+    def check(length: int) -> None:
+        run = mark * length
+        (found,) = TOKENIZER.tokenize([f"Before, {run} after."])
+        assert found.words == ["Before", ",", run, "after", "."]
+        assert found.spaces == [False, True, True, False, False]
+
+    assert times_the_cost(check, 10_000, 100_000) < 30  # its square: 100
+
+
+def test_chunks_up_to_the_limit_are_cut_as_ever() -> None:
+    run = "!" * MAX_CHUNK_CHARACTERS
+    assert TOKENIZER.tokenize([run])[0].words == ["!"] * MAX_CHUNK_CHARACTERS
+    found = TOKENIZER.tokenize([f"{run}! {run}!"])[0]
+    assert (found.words, found.spaces) == ([f"{run}!"] * 2, [True, False])
 
 
 @functools.cache
@@ -129,12 +183,6 @@ def test_every_pair_of_chunks_is_cut_as_spacy_cuts_it(tokenizer: EnglishTokenize
     )
 
 
-def test_every_special_case_is_cut_as_spacy_cuts_it(tokenizer: EnglishTokenizer) -> None:
-    cases = [case for case in spacy_pipeline().tokenizer.rules if case.strip()]
-    around = ["{}", '"({}),', "x{}", "{}-a's", ": {}) )"]
-    assert_as_spacy([form.replace("{}", case) for case in cases for form in around], tokenizer)
-
-
 def test_chunks_are_cut_together_as_each_by_itself() -> None:
     cutter = unprepared()._cutter
     odd = [*CHUNKS, "a\tb", "\u3000", "x\u00a0y", "qqqq", "b\n", ""]
@@ -143,12 +191,6 @@ def test_chunks_are_cut_together_as_each_by_itself() -> None:
         words = [cut.words[start:end].to_pylist() for start, end in pairwise(cut.offsets.tolist())]
         assert words == [by_spacy(chunk)[0] for chunk in chunks.to_pylist()]
     assert not cutter.cut(pa.array([], pa.large_string())).words
-
-
-def test_a_special_case_that_the_next_chunk_lengthens_is_none(tokenizer: EnglishTokenizer) -> None:
-    alone, beside = tokenizer.tokenize(["smile:)", "smile:) )"])
-    assert alone.words == ["smile", ":)"]
-    assert beside.words == ["smile", ":", ")", ")"]
 
 
 def test_chunks_of_one_form_are_cut_by_one_question_to_spacy(
@@ -210,14 +252,6 @@ def test_threads_may_cut_side_by_side() -> None:
     assert together == one_by_one
 
 
-@given(text=st.text() | st.text(alphabet=" a\t\u00a0\u00ad\u200b\ufffd\u2028\x00é\ud800"))
-@settings(max_examples=500, deadline=None)
-def test_cleaning_leaves_alone_only_what_is_clean(text: str) -> None:
-    joined, dropped = tokenization.WITHIN_WORDS.subn("", text)
-    repaired, replaced = tokenization.UNPRINTABLE.subn(" ", joined)
-    assert clean_text(text) == (" ".join(repaired.split()), dropped + replaced)
-
-
 def test_every_character_is_cleaned_as_the_rules_say() -> None:
     for code in range(0x110000):
         text = f"a{chr(code)}b"
@@ -237,3 +271,55 @@ def test_the_embedded_text_is_cut_as_spacy_cuts_it(tokenizer: EnglishTokenizer) 
             assert (tokens.words, tokens.spaces) == by_spacy(text), text
             sentences += len(sentence_ranges(tokens.words, tokens.spaces))
     assert sentences > 10_000
+
+
+def test_every_known_form_is_cut_as_spacy_cuts_it() -> None:
+    shipped = shipped_forms()
+    assert shipped is not None, "the file is of another spaCy than the one that is installed"
+    assert shipped.named == english_rules().named()
+    asking = ChunkCutter(english_rules)
+    chunks = pa.array([form.replace(" ", "") for form in shipped.forms], pa.large_string())
+    cut = asking.cut(chunks)
+    words = cut.words.to_pylist()
+    found = [" ".join(words[start:end]) for start, end in pairwise(cut.offsets.tolist())]
+    assert found == list(shipped.forms)
+    assert cut.stands.all()
+    assert asking.forms_of(chunks) == chunks.to_pylist()
+
+
+ORDINARY = [
+    "The cat sat on the mat, didn't it?",
+    "“I don't know,” said John's mother-in-law (who wasn't there).",
+    "A man is playing a guitar.",
+    "In 1999, 12,345 people paid $20 for it; 5% didn't!",
+    'He asked: "Where\'s the U.S. team at 10:30 a.m.?"',
+]
+
+
+def loaded_by(code: str) -> str:
+    found = subprocess.run(
+        [sys.executable, "-c", f"import sys\n{code}\nprint('spacy' in sys.modules)"],
+        capture_output=True,
+        text=True,
+        cwd=REPOSITORY,
+        check=True,
+    )
+    return found.stdout
+
+
+@pytest.mark.slow
+def test_ordinary_text_loads_no_spacy() -> None:
+    begin = "from pipeline.text.tokenization import EnglishTokenizer as T\n"
+    assert loaded_by(f"{begin}T().tokenize({ORDINARY!r})") == "False\n"
+    assert loaded_by(f"{begin}T().tokenize(['An odd_ch{{unk}}~of/marks'])") == "True\n"
+
+
+def test_forms_of_other_rules_and_damaged_ones_are_passed_over(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path, rules = tmp_path / "forms.json", rules_version()
+    assert read_forms(tmp_path / "absent.json", rules) is None
+    assert read_forms(BUNDLED_FORMS, {**rules, "spacy": "2.0"}) is None
+    path.write_text(BUNDLED_FORMS.read_text("utf-8").replace("( qq", "(q q", 1), "utf-8")
+    assert read_forms(path, rules) is None
+    assert "spaCy is asked about every form" in caplog.text
