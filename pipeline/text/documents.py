@@ -21,7 +21,7 @@ from pipeline.base.refusal import Refusal, excerpt_of
 
 UNPACKING_ERRORS: tuple[type[Exception], ...] = (OSError, EOFError, zlib.error, lzma.LZMAError)
 """What reading a damaged compressed file may raise."""
-READ_ERRORS = (*UNPACKING_ERRORS, tarfile.TarError, UnicodeError)
+READ_ERRORS: tuple[type[Exception], ...] = (*UNPACKING_ERRORS, tarfile.TarError, UnicodeError)
 """What reading damaged text may raise."""
 STEP_BYTES = 500_000
 """Least text between two places at which a stream can be cut."""

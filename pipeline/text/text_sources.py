@@ -124,6 +124,7 @@ class TextFiles:
     def __init__(self, paths: Sequence[str | Path], config: FilesConfig | None = None) -> None:
         self._config = config or FilesConfig()
         declared = self._config.format
+        self._left_out: Mapping[str, int]
         self._files, self._left_out = list_files(
             paths, None if declared == "by-suffix" else declared
         )
@@ -190,7 +191,7 @@ class TextFiles:
         """Returns the source that was made to this dictionary; no file is looked at."""
         source = cls.__new__(cls)
         source._config = FilesConfig.from_dict(values["config"])
-        source._left_out = Counter(values["left_out"])
+        source._left_out = values["left_out"]
         source._versions = {
             TextFile(Path(file["path"]), file["name"]): FileVersion(
                 file["sha256"], file["num_bytes"], file["modified_ns"]
