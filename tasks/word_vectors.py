@@ -27,7 +27,7 @@ from pipeline.vectors.train_word_vectors import (
 )
 from tasks.artefact import Artefact, checksum, run_job
 from tasks.checks import Check
-from tasks.engine_parameters import AddressParameter, Sha256Parameter
+from tasks.engine_parameters import AddressParameter, ChoiceParameter, Sha256Parameter
 from tasks.parameters import (
     CorpusParameters,
     HeldOutParameters,
@@ -120,7 +120,7 @@ class DownloadVectors(Artefact):
 
     marker = DOWNLOAD_FILE
 
-    name = luigi.ChoiceParameter(
+    name = ChoiceParameter(
         choices=[one.name for one in PUBLISHED_VECTORS],
         description="Which: " + ", ".join(one.name for one in PUBLISHED_VECTORS) + ".",
     )

@@ -38,6 +38,7 @@ from pipeline.base.watched import end_with_parent, watched
 
 ADDRESS_VARIABLE = "TREEVIEWS_JOB_SERVER"
 """Of the environment: where the server of this process, or of one above it, listens."""
+_AT_ONCE_VARIABLE = "TREEVIEWS_JOBS_AT_ONCE"
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 """Where numerical libraries read, when they are loaded, how many threads they may use."""
 _MOST_FDS = 64
@@ -59,11 +60,16 @@ _lock = threading.Lock()
 _server: subprocess.Popen[bytes] | None = None
 
 
-def start_job_server(jobs_at_once: int | None = None) -> str:
+def jobs_at_once() -> int:
+    """Returns how many jobs run side by side: as many as the run has workers, or one a core."""
+    return int(os.environ.get(_AT_ONCE_VARIABLE) or available_cores())
+
+
+def start_job_server(at_once: int | None = None) -> str:
     """Starts the server of this process, unless it runs; returns its address.
 
     Args:
-        jobs_at_once: by default, one a core.
+        at_once: jobs side by side; by default, one a core.
     """
     global _server  # noqa: PLW0603 - one a process
     with _lock:
@@ -74,7 +80,8 @@ def start_job_server(jobs_at_once: int | None = None) -> str:
             listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             listener.bind(address)
             listener.listen(128)
-            arguments = [str(listener.fileno()), str(jobs_at_once or available_cores())]
+            os.environ[_AT_ONCE_VARIABLE] = str(at_once or available_cores())
+            arguments = [str(listener.fileno()), os.environ[_AT_ONCE_VARIABLE]]
             _server = subprocess.Popen(
                 [sys.executable, *watched("pipeline.base.job_server", *arguments)],
                 stdin=subprocess.DEVNULL,
@@ -132,8 +139,8 @@ class _Job:
 class _Server:
     """Takes requests, forks jobs and tells how they end."""
 
-    def __init__(self, listener: socket.socket, jobs_at_once: int) -> None:
-        self.listener, self.jobs_at_once = listener, jobs_at_once
+    def __init__(self, listener: socket.socket, at_once: int) -> None:
+        self.listener, self.at_once = listener, at_once
         self.waiting: deque[_Job] = deque()
         self.running: dict[int, _Job] = {}
         self.selector = selectors.DefaultSelector()
@@ -158,12 +165,13 @@ class _Server:
                     self._collect()
                 else:
                     self._read(key.data)
-            while self.waiting and len(self.running) < self.jobs_at_once:
+            while self.waiting and len(self.running) < self.at_once:
                 self._start(self.waiting.popleft())
 
     def _read(self, job: _Job) -> None:
         """Takes a request, or the end of whoever made it, whose job ends with him."""
-        content, fds = b"", []
+        content = b""
+        fds: list[int] = []
         with suppress(ConnectionError):
             content, fds, _, _ = socket.recv_fds(job.connection, _LENGTH.size, _MOST_FDS)
         if content:
@@ -261,9 +269,9 @@ class _Server:
 
 def main() -> None:
     """Serves, at a socket that is open already."""
-    fd, jobs_at_once = map(int, sys.argv[1:])
+    fd, at_once = map(int, sys.argv[1:])
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever started it
-    _Server(socket.socket(fileno=fd), jobs_at_once).serve()
+    _Server(socket.socket(fileno=fd), at_once).serve()
 
 
 if __name__ == "__main__":
