@@ -300,15 +300,19 @@ def _joined(lines: Sequence[Line], name: str, characters: int, most: int) -> Par
     return Paragraph(text, position, first.start, given.removesuffix(lines[-1].end))
 
 
-def text_document(text: str, position: str, mode: ParagraphMode, max_characters: int) -> Document:
-    """Returns a text that stands in one piece, such as in a row, as a document.
+def row_document(
+    text: str | Refusal, position: str, mode: ParagraphMode, max_characters: int
+) -> Document:
+    """Returns the text of a row, or why there is none, as a document.
 
-    A paragraph's position is the document's and the line in the text, as ``a.jsonl:3:1``.
+    A paragraph's position is the row's and the line in the text, as ``a.jsonl:3:1``.
 
     Args:
-        position: of the text, and the document's name.
+        position: of the row, and the document's name.
         mode, max_characters: of the text's paragraphs; see `paragraphs_of`.
     """
+    if isinstance(text, Refusal):
+        return Document(text.position, [text])
     lines = _lines_of(text)
     return Document(position, paragraphs_of(lines, position, mode, max_characters=max_characters))
 

@@ -33,7 +33,7 @@ from pipeline.text.documents import (
     damaged,
     places_apart,
     read_lines,
-    text_document,
+    row_document,
 )
 from pipeline.text.text_files import FileStream, is_compressed
 from pipeline.text.text_streams import ROW_FACTOR
@@ -80,15 +80,10 @@ class RowStream(FileStream):
                 self._rest = end.number, chain([row], rows)
                 return
             is_empty = False
-            yield self._document(row)
+            config, limit = self.config, self.config.max_paragraph_characters
+            yield row_document(row.text, self.position(row.number), config.paragraphs, limit)
         if is_empty and begin == START and end is None:
             yield Document(self.name, [self.empty])
-
-    def _document(self, row: Row) -> Document:
-        if isinstance(row.text, Refusal):
-            return Document(row.text.position, [row.text])
-        config, position = self.config, self.position(row.number)
-        return text_document(row.text, position, config.paragraphs, config.max_paragraph_characters)
 
     def position(self, row: int) -> str:
         """Returns where a row is, in refusals and the names of documents."""

@@ -37,7 +37,7 @@ from pipeline.text.documents import (
     paragraphs_of,
     places_apart,
     read_lines,
-    text_document,
+    row_document,
 )
 from pipeline.text.text_files import BUFFER_BYTES, SUFFIXES, FileStream, LeftOut, is_compressed
 
@@ -236,11 +236,8 @@ class TextStream(FileStream):
             elif line.text.strip():
                 position = f"{self.name}:{line.number}"
                 text = _json_text(line.text, position, config.text_field)
-                if isinstance(text, Refusal):
-                    yield Document(position, [text])
-                else:
-                    limit = config.max_paragraph_characters
-                    yield text_document(text, position, config.paragraphs, limit)
+                limit = config.max_paragraph_characters
+                yield row_document(text, position, config.paragraphs, limit)
 
     def _texts(self, offset: int, left_out: LeftOut) -> Iterator[_Text | Refusal]:
         """Yields the texts; where the file cannot be read on, lastly why.
