@@ -232,7 +232,7 @@ def read_lines(
 
 def is_binary(stream: io.BufferedReader, encoding: str) -> bool:
     """Returns whether a file is no text: its first bytes, which are looked at, hold a zero."""
-    probe = stream.peek(_BINARY_PROBE_BYTES)
+    probe = stream.peek(_BINARY_PROBE_BYTES)[:_BINARY_PROBE_BYTES]
     return b"\0" in probe and not _WIDE_ENCODINGS.search(encoding)
 
 

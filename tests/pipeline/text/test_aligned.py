@@ -14,7 +14,7 @@ ODD = " \n\t\r\u00ad\u200b\u00a0\u2028\u3000\ufffd\ufeff\x00\x1c\x85\ud800.!?\"'
 TOKENIZER = EnglishTokenizer()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.text(st.one_of(st.characters(), st.sampled_from(ODD)), max_size=60))
 def test_each_word_is_the_cleaned_text_of_its_place(text: str) -> None:
     (sentence,) = whole_texts([text], TOKENIZER)
@@ -25,7 +25,7 @@ def test_each_word_is_the_cleaned_text_of_its_place(text: str) -> None:
     assert places == sorted(places)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.text(st.one_of(st.characters(), st.sampled_from(ODD)), max_size=60))
 def test_sentences_of_a_text_hold_all_its_words_in_their_places(text: str) -> None:
     sentences = split_texts([text], TOKENIZER)

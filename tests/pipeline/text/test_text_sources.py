@@ -8,22 +8,21 @@ import io
 import json
 import lzma
 import os
-import random
 import tarfile
 from collections.abc import Callable, Iterable
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import zstandard
 
-from pipeline.text import documents, table_streams, text_files, text_streams
+from pipeline.text import documents, table_streams, text_streams
 from pipeline.text.documents import START, ChangedTextError, documents_of
 from pipeline.text.plan import Plan, plan_of
-from pipeline.text.text_files import FilesConfig, decompressed
+from pipeline.text.text_files import FilesConfig
 from pipeline.text.text_sources import PythonDocs, TextFiles, reopen
 from tests.support.source_files import (
     Read,
@@ -171,31 +170,6 @@ def test_a_truncated_file_ends_in_a_refusal(name: str, share: float, tmp_path: P
     assert len([item for item in refused if not item.endswith("/empty.txt")]) == 1
     if share:  # of an empty file, a piece does not know that it is all
         assert joined(pieces) == whole
-
-
-@pytest.mark.parametrize("name", ["a.txt.gz", "a.csv.bz2", "long.tgz"])
-def test_the_first_places_are_found_by_reading_the_beginning(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    texts = [f"{random.Random(number).randbytes(5_000).hex()}\n\n" for number in range(1_000)]
-    text = "".join(texts).encode()
-    content = {
-        "a.txt.gz": lambda: gzip.compress(text, 1),
-        "a.csv.bz2": lambda: bz2.compress(csv_of(texts), 1),
-        "long.tgz": lambda: gzip.compress(tar_of([("a.txt", text)]), 1),
-    }[name]()
-    (stream,) = TextFiles([written(tmp_path, name, content)]).streams()
-    files: list[BinaryIO] = []
-
-    def kept(file: BinaryIO, path: Path) -> io.BufferedReader:
-        files.append(file)
-        return decompressed(file, path)
-
-    monkeypatch.setattr(text_files, "decompressed", kept)
-    places = stream.survey()
-    next(places)
-    (file,) = files
-    assert file.tell() < 0.4 * len(content)
 
 
 @pytest.mark.parametrize("name", sorted(set(FORMATS) - OTHER_TEXTS))
@@ -387,16 +361,6 @@ def test_a_link_is_read_by_its_own_name_and_its_target_once(tmp_path: Path) -> N
     assert read([tmp_path / "ln.jsonl", tmp_path]) == {"ln.jsonl:1": ["Linked."]}
 
 
-def test_a_name_that_is_not_utf_8_is_escaped(tmp_path: Path) -> None:
-    path = Path(os.fsdecode(os.fsencode(tmp_path / "caf") + b"\xe9.txt"))
-    try:
-        path.write_text("Text.")
-    except OSError:
-        pytest.skip("this file system takes UTF-8 names alone")
-    assert read([tmp_path]) == {"caf\\xe9.txt": ["Text."]}
-    TextFiles([tmp_path]).describe()
-
-
 def test_an_unreadable_file_is_refused_and_the_others_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -453,12 +417,6 @@ def test_paths_without_text_are_errors(
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(kind, match=words):
         TextFiles([tmp_path / path])
-
-
-@pytest.mark.parametrize("config", [{"paragraphs": "page"}, {"encoding": "utf-9"}])
-def test_unknown_settings_are_errors(config: dict[str, str]) -> None:
-    with pytest.raises(ValueError, match=next(iter(config.values()))):
-        FilesConfig(**config)
 
 
 @pytest.mark.parametrize("how", ["appended", "removed", "exchanged"])

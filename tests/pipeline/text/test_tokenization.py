@@ -209,23 +209,6 @@ def test_other_white_space_is_as_spacy_has_it(tokenizer: EnglishTokenizer, text:
     assert_as_spacy([text, f"x {text}"], tokenizer)
 
 
-def test_an_interrupted_question_leaves_no_wrong_cuts() -> None:
-    class InterruptedOnce(dict[str, int]):
-        done = False
-
-        def update(self, *args: Any, **others: Any) -> None:
-            if not self.done:
-                self.done = True
-                raise KeyboardInterrupt
-            super().update(*args, **others)
-
-    tokenizer = unprepared()
-    tokenizer._cutter._forms = InterruptedOnce(tokenizer._cutter._forms)
-    with pytest.raises(KeyboardInterrupt):
-        tokenizer.tokenize(["Hello, world."])
-    assert_as_spacy(["Hello, world.", "Hello word-for-word, (again)"], tokenizer)
-
-
 @pytest.mark.slow
 def test_threads_may_cut_side_by_side() -> None:
     def new_forms(thread: int) -> list[list[str]]:
