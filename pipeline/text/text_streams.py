@@ -211,7 +211,7 @@ class TextStream(FileStream):
             return
         is_cut = stop < text.size
         piece = _Piece(text.stream, stop - start if is_cut else sys.maxsize)
-        stream = io.BufferedReader(cast("io.RawIOBase", piece), BUFFER_BYTES)
+        stream: io.BufferedReader = io.BufferedReader(cast("io.RawIOBase", piece), BUFFER_BYTES)
         for line in read_lines(
             stream, text.name, encoding=self.config.codec, max_characters=limit, at=at
         ):
