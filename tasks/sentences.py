@@ -6,7 +6,7 @@ import hashlib
 import logging
 import os
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +14,15 @@ import luigi
 
 from pipeline.base.atomic_files import RUN_LOCK
 from pipeline.base.foreign_text import values_without_secrets, without_secrets
-from pipeline.downloads.connection import file_name_of
-from pipeline.downloads.download import DownloadConfig, check_sha256, download
+from pipeline.downloads.download import DownloadConfig, check_sha256, download, file_name_of
 from pipeline.downloads.hub_dataset import TEXT_FOLDER
 from pipeline.shards.manifests import ShardRange, read_dataset_manifest
 from pipeline.storage.location import portable_address
-from pipeline.storage.split_job import StoredSplitJob, fetch_shards
-from pipeline.storage.stored_job import make_stored_shards
-from pipeline.text.cleaning_steps import check_language, describe_cleaning
+from pipeline.storage.shared_shards import fetch_sentences
+from pipeline.storage.stored_job import StoredJob, make_stored_shards
+from pipeline.text.cleaning_steps import CleaningConfig, check_language, describe_cleaning
 from pipeline.text.documents import Source
+from pipeline.text.find_duplicates import MANIFEST_NAME, drops_path
 from pipeline.text.split_corpus import CorpusSplit
 from pipeline.text.split_parts import DUPLICATES_FOLDER, describe_splitter
 from pipeline.text.text_files import SUFFIXES, Format, is_compressed
@@ -293,28 +293,41 @@ class SplitSentences(CorpusParameters, ShardStage):
         if self.storage and self.limit:
             place += PARTS_SUFFIX  # the corpus is cut at its limit here, and then given
 
-        def jobs_for(most: int) -> list[StoredSplitJob]:
+        describe = partial(_describe_splitting, self.config, cleaning)
+
+        def jobs_for(most: int) -> list[StoredJob]:
             return [
-                StoredSplitJob(
+                StoredJob(
                     storage=address,
                     output=place,
                     number=number,
                     count=count,
-                    config=self.config,
-                    described=describe_splitter(self.config),
-                    cleaning=cleaning,
-                    described_cleaning=describe_cleaning(cleaning),
+                    module="pipeline.text.split_parts",
+                    values={"plan": str(corpus.plan_path), "output": str(self.folder)},
+                    folders={
+                        str(corpus.plan_path): f"files/{corpus.plan_path.name}",
+                        str(self.folder): "output",
+                    },
+                    files=self._names_of_files(corpus, range(number, number + count)),
+                    describe=describe,
+                    described=describe(),
                 )
                 for number, count in corpus.runs(most)
             ]
 
-        def take(job: StoredSplitJob) -> None:
-            fetch_shards(address, place, self.folder, job.numbers)
+        def take(job: StoredJob) -> None:
+            fetch_sentences(address, place, self.folder, job.numbers)
             self.report_progress(0.0, f"{job.numbers.stop} parts split")
 
         while corpus.runs():
             files = self._sent_files(corpus)
             engine.run_on_ray(make_stored_shards, jobs_for, files, take, address=self.ray_address)
+
+    @staticmethod
+    def _names_of_files(corpus: CorpusSplit, parts: range) -> tuple[str, ...]:
+        """Returns the plan and what is a duplicate of these parts."""
+        of_parts = [drops_path(Path(DUPLICATES_FOLDER), number).as_posix() for number in parts]
+        return (corpus.plan_path.name, f"{DUPLICATES_FOLDER}/{MANIFEST_NAME}", *of_parts)
 
     def _sent_files(self, corpus: CorpusSplit) -> dict[str, bytes]:
         """Returns the plan and what of it is a duplicate, by the names of their files."""
@@ -324,3 +337,8 @@ class SplitSentences(CorpusParameters, ShardStage):
             for path in found
             if path.suffix in {".json", ".npy"}
         }
+
+
+def _describe_splitting(config: SentenceConfig, cleaning: CleaningConfig) -> dict[str, Any]:
+    """Returns by which releases a machine cleans and splits."""
+    return {**describe_splitter(config), "cleaning": describe_cleaning(cleaning)}

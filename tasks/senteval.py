@@ -17,7 +17,7 @@ from models.evaluation.tasks.declarations import DERIVED, TASKS_VERSION, task_na
 from models.evaluation.tasks.layout import dataset_named
 from models.evaluation.tasks.load import NOTE_NAME, missing_files
 from models.evaluation.tasks.task import EvaluationTask
-from pipeline.downloads.evaluation_data import SENTEVAL_SETS
+from pipeline.downloads.senteval_data import SENTEVAL_SETS
 from tasks.artefact import Artefact, checksum, run_job
 from tasks.checks import Check, check_device
 from tasks.evaluated_encoder import EncoderParameters, EvaluatedEncoder

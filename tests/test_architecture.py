@@ -120,18 +120,6 @@ def test_defining_the_tasks_loads_no_heavy_library() -> None:
     assert result.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("wing", ["pipeline.downloads.evaluation_data"])
-def test_a_wing_is_entered_by_its_door_alone(wing: str) -> None:
-    wrong = [
-        str(path.relative_to(REPOSITORY))
-        for floor in FLOORS
-        for path in modules(floor)
-        if f"from {wing}." in path.read_text(encoding="utf-8")
-        and not path.is_relative_to(REPOSITORY / wing.replace(".", "/"))
-    ]
-    assert wrong == []
-
-
 def rooms(floor: str) -> list[str]:
     """Returns the rooms of a floor in the order in which ARCHITECTURE.md draws them."""
     page = (REPOSITORY / "ARCHITECTURE.md").read_text(encoding="utf-8")
