@@ -13,7 +13,7 @@ from models.evaluation.representations.representation import representation_name
 from pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS, shown
 from pipeline.base.foreign_text import without_secrets
 from pipeline.downloads.download import MAX_BYTES
-from pipeline.parsers.adapters.base import PRECISIONS
+from pipeline.parsers.sentence_parser import PRECISIONS
 from pipeline.text.text_files import SUFFIXES
 from pipeline.text.text_sources import SOURCES
 from tasks.cleaning import CleaningParameters

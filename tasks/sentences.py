@@ -27,6 +27,7 @@ from pipeline.text.split_corpus import CorpusSplit
 from pipeline.text.split_parts import DUPLICATES_FOLDER, describe_splitter
 from pipeline.text.text_files import SUFFIXES, Format, is_compressed
 from pipeline.text.text_sources import (
+    LOCATIONS,
     PARAMETERS,
     SOURCES,
     TextFiles,
@@ -159,12 +160,11 @@ class SplitSentences(CorpusParameters, ShardStage):
         Raises:
             ValueError: a parameter of another source is given, or one of this source is not.
         """
-        values = {name: getattr(self, name) for name in PARAMETERS}
-        given = {
-            name: value
-            for name, value in values.items()
-            if value != getattr(CorpusParameters, name)._default
-        }
+        given = {name: value for name in LOCATIONS if (value := getattr(self, name))}
+        for name in PARAMETERS:
+            usual = getattr(CorpusParameters, name).task_value("SplitSentences", name)
+            if (value := getattr(self, name)) != usual:
+                given[name] = value
         check_parameters(self.source, given)
         if self.url:
             check_sha256(self.url, self.sha256)

@@ -45,7 +45,7 @@ class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
         The rows of a report stand beside each other as they always do.
         """
         return {
-            name: parameter._default
+            name: parameter.task_value(cls.get_task_family(), name)
             for name, parameter in cls.get_params()
             if hasattr(SentEvalParameters, name)
         }

@@ -248,10 +248,10 @@ def _default_text() -> list[dict[str, Any]]:
         return [json.loads(line) for line in lines]
 
 
-PARAMETERS = tuple(
-    dict.fromkeys(p for source in SOURCES.values() for p in (*source.located_by, *source.reads))
-)
-"""All that say where a text is or how it is read."""
+LOCATIONS = tuple(dict.fromkeys(p for source in SOURCES.values() for p in source.located_by))
+"""All parameters that say where a text is."""
+PARAMETERS = tuple(dict.fromkeys(p for source in SOURCES.values() for p in source.reads))
+"""All others that concern some sources only."""
 
 
 def check_parameters(name: str, given: Mapping[str, Any]) -> None:
@@ -259,14 +259,14 @@ def check_parameters(name: str, given: Mapping[str, Any]) -> None:
 
     Args:
         name: of the source.
-        given: those of `PARAMETERS` that the user gave, and their values.
+        given: those of `LOCATIONS` and `PARAMETERS` that the user gave, and their values.
 
     Raises:
         ValueError: one of another source, or none that says where the text is; names the sources
             that have it.
     """
     needed = SOURCES[name].located_by
-    located = [parameter for parameter in ("paths", "url", "dataset") if parameter in given]
+    located = [parameter for parameter in LOCATIONS if parameter in given]
     wrong = next((parameter for parameter in located if parameter not in needed), "")
     if wrong or (len(needed) == 1 and not located):
         parameter = wrong or needed[0]
