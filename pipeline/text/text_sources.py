@@ -281,7 +281,7 @@ def check_parameters(name: str, given: Mapping[str, Any]) -> None:
             f"source is {name!r}: give either --paths of your copy, or --url and --sha256 of a "
             "download"
         )
-    for parameter in set(given).difference(located):
+    for parameter in (p for p in PARAMETERS if p in given):
         reads = parameter in SOURCES[name].reads
         if reads and (parameter != "sha256" or "url" in given):
             continue
