@@ -26,12 +26,10 @@ from benchmarks.report import Table, fail, header, print_last_line, print_table,
 from benchmarks.stopwatch import children_cpu_seconds
 from pipeline.base.bundled import BUNDLED_MODELS
 from pipeline.base.job_server import job_environment
-from pipeline.sources.paragraphs import Paragraph
-from pipeline.sources.python_docs import PythonDocs
-from pipeline.sources.streams import documents_of
 from pipeline.text.boundaries import sentence_ranges
-from pipeline.text.cleaning import clean_text
-from pipeline.text.tokenization import EnglishTokenizer, SentenceConfig, refuse_sentence
+from pipeline.text.documents import Paragraph, documents_of
+from pipeline.text.text_sources import PythonDocs
+from pipeline.text.tokenization import EnglishTokenizer, SentenceConfig, clean_text, refuse_sentence
 
 SENTENCES = 50_000
 QUICK = {"sentences": 2_000}

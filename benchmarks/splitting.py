@@ -37,8 +37,12 @@ from benchmarks.splitting_process import IN_MEMORY, paragraphs_of, write_default
 from benchmarks.splitting_treebanks import Agreement, GoldParagraph, read_paragraphs
 from pipeline.base.job_server import job_environment
 from pipeline.text.boundaries import sentence_ranges
-from pipeline.text.cleaning import clean_text
-from pipeline.text.tokenization import EnglishTokenizer, TokenizedText, tokenized_by_spacy
+from pipeline.text.tokenization import (
+    EnglishTokenizer,
+    TokenizedText,
+    clean_text,
+    tokenized_by_spacy,
+)
 
 OURS = "Treeviews"
 QUICK = {"others_seconds": 3.0, "compared_paragraphs": 2_000}

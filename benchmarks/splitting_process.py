@@ -15,15 +15,12 @@ from pathlib import Path
 
 from benchmarks.references.splitters import SPLITTERS
 from pipeline.base.machine import peak_bytes
-from pipeline.sources.files import TextFiles
-from pipeline.sources.paragraphs import Paragraph
-from pipeline.sources.python_docs import PythonDocs
-from pipeline.sources.streams import documents_of
 from pipeline.text.boundaries import sentence_ranges
-from pipeline.text.cleaning import clean_text
-from pipeline.text.split import ITEMS_AT_ONCE
+from pipeline.text.documents import Paragraph, documents_of
 from pipeline.text.split_corpus import CorpusSplit
-from pipeline.text.tokenization import EnglishTokenizer, SentenceConfig, english_rules
+from pipeline.text.split_parts import ITEMS_AT_ONCE
+from pipeline.text.text_sources import PythonDocs, TextFiles
+from pipeline.text.tokenization import EnglishTokenizer, SentenceConfig, clean_text, english_rules
 
 IN_MEMORY = "in memory"
 """Names our own functions where another library could be."""

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pipeline.text.cleaning import kept_positions
+from pipeline.text.tokenization import kept_positions
 from pipeline.trees.treebanks import NUM_COLUMNS, read_text
 
 _ID, _FORM, _MISC = 0, 1, 9

@@ -8,9 +8,9 @@ from pathlib import Path
 import luigi
 
 from pipeline.base.atomic_files import sweep_unfinished
-from pipeline.cleaning.config import PROFILES, CleaningConfig, profile
-from pipeline.cleaning.decisions import MANIFEST_NAME
-from pipeline.cleaning.signatures import signature_path
+from pipeline.text.cleaning_steps import PROFILES, CleaningConfig, profile
+from pipeline.text.find_duplicates import MANIFEST_NAME
+from pipeline.text.sign_parts import signature_path
 from tasks.artefact import ReportingTask, run_job, run_shard_jobs
 from tasks.engine_parameters import ChoiceParameter
 
@@ -30,7 +30,7 @@ class CleaningParameters:
     cleaning_changes = luigi.DictParameter(
         default={},
         description='Fields of the cleaning to change, as JSON: \'{"language": ""}\'. '
-        "pipeline/cleaning/config.py describes them all.",
+        "pipeline/text/cleaning_steps.py describes them all.",
     )
 
     def resolved_cleaning(self) -> CleaningConfig:
@@ -63,7 +63,7 @@ def find_duplicates(
         for first, count in runs
         if not all(signature_path(folder, n).exists() for n in range(first, first + count))
     }
-    module = "pipeline.cleaning.sign_parts"
+    module = "pipeline.text.sign_parts"
     run_shard_jobs(task, module, jobs, lambda count: f"{count} runs of parts signed")
     path = folder / "jobs" / "duplicates.json"
-    run_job(task, "pipeline.cleaning.find_duplicates", shared, path, threads=1)
+    run_job(task, "pipeline.text.find_duplicates", shared, path, threads=1)

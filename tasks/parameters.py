@@ -14,8 +14,8 @@ from pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS, shown
 from pipeline.base.foreign_text import without_secrets
 from pipeline.downloads.download import MAX_BYTES
 from pipeline.parsers.sentence_parser import PRECISIONS
-from pipeline.sources.file_list import SUFFIXES
-from pipeline.sources.opened import DECLARED
+from pipeline.text.text_files import SUFFIXES
+from pipeline.text.text_sources import SOURCES
 from tasks.cleaning import CleaningParameters
 from tasks.datasets import TEXT_FIELD, DatasetParameters
 from tasks.engine_parameters import (
@@ -47,10 +47,8 @@ class CorpusParameters(DatasetParameters, CleaningParameters, EngineParameters):
 
     source = ChoiceParameter(
         default="python-docs",
-        choices=["python-docs", *DECLARED],
-        description="python-docs: the documentation in this interpreter, offline; files: your own "
-        "text; url: a download; umbc, amazon-books, bookcorpus: published corpora, your copy "
-        "(--paths) or a download (--url); hf: a data set of the hub (--dataset).",
+        choices=list(SOURCES),
+        description="; ".join(f"{name}: {source.about}" for name, source in SOURCES.items()) + ".",
     )
     paths = luigi.Parameter(
         default="",

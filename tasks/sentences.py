@@ -13,24 +13,29 @@ from typing import Any
 import luigi
 
 from pipeline.base.atomic_files import RUN_LOCK
-from pipeline.base.foreign_text import told, values_without_secrets, without_secrets
-from pipeline.cleaning.config import CleaningConfig, describe_cleaning
-from pipeline.cleaning.decisions import MANIFEST_NAME, drops_path
-from pipeline.cleaning.language import check_language
+from pipeline.base.foreign_text import values_without_secrets, without_secrets
 from pipeline.downloads.download import DownloadConfig, check_sha256, download, file_name_of
 from pipeline.downloads.hub_dataset import TEXT_FOLDER
 from pipeline.shards.manifests import ShardRange, read_dataset_manifest
-from pipeline.sources.file_list import SUFFIXES, Format, is_compressed
-from pipeline.sources.files import TextFiles
-from pipeline.sources.opened import DECLARED, config_of, source_of
-from pipeline.sources.streams import Source
-from pipeline.sources.text_file import LONGEST_PIECES
 from pipeline.storage.location import portable_address
 from pipeline.storage.shared_shards import fetch_sentences
 from pipeline.storage.stored_job import StoredJob, make_stored_shards
-from pipeline.text.split import describe_splitter
+from pipeline.text.cleaning_steps import CleaningConfig, check_language, describe_cleaning
+from pipeline.text.documents import Source
+from pipeline.text.find_duplicates import MANIFEST_NAME, drops_path
 from pipeline.text.split_corpus import CorpusSplit
-from pipeline.text.split_parts import DUPLICATES_FOLDER
+from pipeline.text.split_parts import DUPLICATES_FOLDER, describe_splitter
+from pipeline.text.text_files import SUFFIXES, Format, is_compressed
+from pipeline.text.text_sources import (
+    LOCATIONS,
+    PARAMETERS,
+    SOURCES,
+    TextFiles,
+    check_parameters,
+    config_of,
+    source_of,
+)
+from pipeline.text.text_streams import LONGEST_PIECES
 from pipeline.text.tokenization import SentenceConfig
 from tasks.artefact import ReportingTask, ShardStage, run_shard_jobs
 from tasks.checks import Check, check_installed
@@ -41,8 +46,6 @@ from tasks.parameters import GIGABYTE, CorpusParameters
 
 logger = logging.getLogger("luigi-interface")
 
-_GIVEN_BY = {"paths": "files", "url": "url", "dataset": "hf"}
-"""What says where a text is -> the source that is made for it."""
 UNREAD = (
     *("unreadable_file", "damaged_file", "binary_file", "undecodable"),
     *("missing_text", "bad_row", "bad_json", "giant_line", "giant_paragraph"),
@@ -54,21 +57,6 @@ _LEAST_BYTES = 2
 """Of a sentence: a letter and what parts it from the next."""
 PARTS_SUFFIX = "-parts"
 """Of the folder in a storage with shards of whole parts, of a corpus that is to be cut."""
-
-
-_PUBLISHED = ("umbc", "amazon-books", "bookcorpus")
-_FILES = ("files", "url", *_PUBLISHED)
-_SOURCES_WITH = {
-    "sha256": ("url", *_PUBLISHED),
-    "dataset_config": ("hf",),
-    "dataset_split": ("hf",),
-    "dataset_revision": ("hf",),
-    "encoding": _FILES,
-    "paragraphs": (*_FILES, "hf"),
-    "text_format": (*_FILES, "hf"),
-    "text_field": ("files", "url", "umbc", "amazon-books", "hf"),
-}
-"""Parameter -> the sources that have it."""
 
 
 def _is_packed(path: Path) -> bool:
@@ -172,44 +160,16 @@ class SplitSentences(CorpusParameters, ShardStage):
         Raises:
             ValueError: a parameter of another source is given, or one of this source is not.
         """
-        needed = DECLARED[self.source].given_by if self.source in DECLARED else ()
-        given = [name for name in _GIVEN_BY if getattr(self, name)]
-        wrong = next((name for name in given if name not in needed), "")
-        if wrong or (len(needed) == 1 and not given):
-            name = wrong or needed[0]
-            raise ValueError(
-                f"source is {self.source!r} and {name} is {told(getattr(self, name))!r}: give "
-                f"--source {_GIVEN_BY[name]} together with --{name}"
-                f"{' and --sha256' if name == 'url' else ''}, and no other source"
-            )
-        if needed and len(given) != 1:
-            raise ValueError(
-                f"source is {self.source!r}: give either --paths of your copy, or --url and "
-                "--sha256 of a download"
-            )
-        self._check_concerns()
+        given = {name: value for name in LOCATIONS if (value := getattr(self, name))}
+        for name in PARAMETERS:
+            usual = getattr(CorpusParameters, name).task_value("SplitSentences", name)
+            if (value := getattr(self, name)) != usual:
+                given[name] = value
+        check_parameters(self.source, given)
         if self.url:
             check_sha256(self.url, self.sha256)
-        if needed:
+        if SOURCES[self.source].located_by:
             config_of(self.source, self._file_settings)
-
-    def _check_concerns(self) -> None:
-        """Refuses parameters that the source would not read.
-
-        Raises:
-            ValueError: names the parameter, and the sources that have it.
-        """
-        for name, sources in _SOURCES_WITH.items():
-            value = getattr(self, name)
-            is_read = self.source in sources and (name != "sha256" or self.url)
-            usual = getattr(CorpusParameters, name).task_value("SplitSentences", name)
-            if value != usual and not is_read:
-                raise ValueError(
-                    f"{name} is {told(value)!r}, and source is {self.source!r}"
-                    f"{' with --paths' if self.paths else ''}: leave "
-                    f"--{name.replace('_', '-')} out, or give --source {' or '.join(sources)}"
-                    f"{' with --url' if name == 'sha256' else ''}"
-                )
 
     @property
     def _named_paths(self) -> list[str]:

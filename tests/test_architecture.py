@@ -42,8 +42,7 @@ HOMES = {
         *("pipeline/parsers/", "pipeline/parser_training/", "models/"),
         "treeviews/__init__.py",  # for annotations alone
     ),
-    "zstandard": ("pipeline/sources/file_list.py",),
-    "py3langid": ("pipeline/cleaning/language.py",),
+    "py3langid": ("pipeline/text/cleaning_steps.py",),
     "duckdb": ("pipeline/inspect/aligned_rows.py",),
     "tqdm": ("models/",),
     "triton": ("models/encoders/kernels/fused",),

@@ -66,7 +66,7 @@ def test_the_wheel_holds_what_the_floors_read_and_no_more(installation: Installa
     code = {str(p.relative_to(REPOSITORY)) for f in FLOORS for p in (REPOSITORY / f).rglob("*.py")}
     ships = {
         f"treeviews/{path.relative_to(REPOSITORY)}"
-        for kind in ("models", "parsers", "published", "tokens", "vectors")
+        for kind in ("models", "parsers", "published", "text", "tokens", "vectors")
         for path in (REPOSITORY / "data" / kind).rglob("*")
         if path.is_file()
     }

@@ -35,8 +35,7 @@ from pipeline.parsers.sentence_parser import MAX_TOKENS as MAX_PARSED_TOKENS
 from pipeline.parsers.sentence_parser import SentenceParser, reject_input
 from pipeline.parsing.parse_shard import Row, describe_parsing, row_of
 from pipeline.shards.arrow import gather_ranges, values_of
-from pipeline.text.cleaning import clean_text
-from pipeline.text.tokenization import EnglishTokenizer
+from pipeline.text.tokenization import EnglishTokenizer, clean_text
 from pipeline.trees.flat_trees import Parse
 
 SENTENCES_AT_ONCE = 2_048

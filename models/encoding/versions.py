@@ -16,8 +16,7 @@ from models.config.training_config import TrainingConfig
 from models.config.views import needed_stages
 from models.corpus.sentence_block import MAX_TOKENS
 from pipeline.parsing.parse_shard import describe_parsing
-from pipeline.text.cleaning import CLEANING_VERSION
-from pipeline.text.tokenization import TOKENIZATION_VERSION, spacy_version
+from pipeline.text.tokenization import CLEANING_VERSION, TOKENIZATION_VERSION, spacy_version
 
 ENCODING_VERSION = 1
 """Raised when the same weights, parsers and sentences would give other embeddings."""

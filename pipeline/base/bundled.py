@@ -23,7 +23,7 @@ BUNDLED_PARSERS = {
 BUNDLED_VECTORS = DATA / "vectors" / "english"
 """Folder of word vectors."""
 BUNDLED_FORMS = DATA / "tokens" / "english.json"
-"""What spaCy makes of the forms of ordinary text; see `pipeline.text.forms`."""
+"""What spaCy makes of the forms of ordinary text; see `pipeline.text.chunks`."""
 PUBLISHED_FIGURES = DATA / "published"
 """Folder of the papers' figures, a CSV file a paper; see `models.report.table_columns`."""
 _MODELS = DATA / "models"

@@ -51,7 +51,7 @@ from pipeline.parsing.parsed_sentence import (
 )
 from pipeline.shards.manifests import quarantine_path
 from pipeline.text.aligned import AlignedSentence
-from pipeline.text.source_text import SourceText
+from pipeline.text.split_corpus import SourceText
 from pipeline.trees.flat_trees import DependencyParse
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 from pipeline.base.atomic_files import write_by_library
 from pipeline.base.foreign_text import printable
 from pipeline.base.refusal import Refusal
-from pipeline.text.cleaning import clean_text, separates
+from pipeline.text.tokenization import clean_text, separates
 from pipeline.trees.flat_trees import BinaryTree, ConstituencyParse, DependencyParse, binarize
 from pipeline.trees.treebanks import to_brackets
 

@@ -17,7 +17,7 @@ from pipeline.parsing.parse_text import OnRefusal, Parser, ParserSettings
 from pipeline.parsing.parsed_sentence import Trees
 from pipeline.parsing.spacy_docs import DocSentence, annotate, register_extensions
 from pipeline.text.boundaries import sentence_ranges
-from pipeline.text.cleaning import clean_text
+from pipeline.text.tokenization import clean_text
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc

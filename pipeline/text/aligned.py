@@ -11,8 +11,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pipeline.text.boundaries import sentence_ranges
-from pipeline.text.cleaning import clean_text, kept_positions
-from pipeline.text.tokenization import EnglishTokenizer, TokenizedText
+from pipeline.text.tokenization import (
+    EnglishTokenizer,
+    TokenizedText,
+    clean_text,
+    kept_positions,
+)
 
 _BLANK_LINE = re.compile(r"\n\s*\n")
 """Ends a paragraph, and so a sentence, as in text files."""
@@ -132,29 +136,11 @@ def word_offsets(text: str, clean: str, tokens: TokenizedText) -> Offsets:
         text: as it was given.
         clean: the same, cleaned, of which the tokens are.
     """
-    if clean == text:
-        return _in_clean(tokens.words, tokens.spaces)
-    return _in_given(text, tokens.words)
-
-
-def _in_clean(words: Sequence[str], spaces: Sequence[bool]) -> Offsets:
-    """Returns where words stand in a clean text."""
+    kept = None if clean == text else kept_positions(text)
     offsets: Offsets = []
     start = 0
-    for word, space in zip(words, spaces, strict=True):
+    for word, space in zip(tokens.words, tokens.spaces, strict=True):
         end = start + len(word)
-        offsets.append((start, end))
-        start = end + space
-    return offsets
-
-
-def _in_given(text: str, words: Sequence[str]) -> Offsets:
-    """Returns where the words of a cleaned text stand in the text as it was given."""
-    kept = kept_positions(text)
-    offsets: Offsets = []
-    start = 0
-    for word in words:
-        end = start + len(word)
-        offsets.append((kept[start], kept[end - 1] + 1))
-        start = end
+        offsets.append((start, end) if kept is None else (kept[start], kept[end - 1] + 1))
+        start = end + (space and kept is None)
     return offsets

@@ -11,24 +11,34 @@ endings; of a digit nothing but in addresses of machines. So a chunk whose other
 are exchanged for one of their kind is cut at the same places. A few hundred such forms are those of
 most chunks; spaCy is asked of each once, and what it says is remembered.
 
+Those of ordinary text ship in a file, for importing spaCy takes two seconds (its thinc imports
+torch). The file names the versions of spaCy and of our rules; with others it is passed over and
+spaCy is asked. It is made by ``python data/tokens/make_english.py``.
+
 Legend: C chunks, B their bytes (UTF-8), T their tokens.
 """
 
 from __future__ import annotations
 
+import logging
 import re
 import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import accumulate, chain, count
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from pipeline.base.json_files import read_object
 from pipeline.shards.arrow import gather_ranges, strings, values_of
+
+logger = logging.getLogger(__name__)
 
 MAX_CHARACTERS = 1 << 20
 """Of all forms that are remembered: those of `MAX_KNOWN` ordinary ones, or of fewer long ones."""
@@ -65,6 +75,36 @@ class KnownForms:
     """See `Rules.named`."""
     forms: Sequence[str]
     """Each as its tokens with a space between them; all stand in every text."""
+
+
+FORM_FIELDS = ("rules", "named", "forms")
+FORMS_REMEDY = "get the file anew, or make it by python data/tokens/make_english.py"
+
+
+def read_forms(path: Path, rules: Mapping[str, Any]) -> KnownForms | None:
+    """Returns the forms of a file, or None if there is none, or it is of other rules.
+
+    A damaged file is logged and passed over: all that it holds can be asked of spaCy.
+
+    Args:
+        path: as that script wrote it.
+        rules: versions.
+    """
+    return _read_forms(path, tuple(sorted(rules.items())))
+
+
+@cache
+def _read_forms(path: Path, rules: tuple[tuple[str, Any], ...]) -> KnownForms | None:
+    try:
+        values = read_object(path, FORM_FIELDS, remedy=FORMS_REMEDY)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        logger.warning("spaCy is asked about every form: %s", error)
+        return None
+    if values["rules"] != dict(rules):
+        return None
+    return KnownForms(frozenset(values["named"]), values["forms"])
 
 
 Bytes = NDArray[np.uint8]

@@ -6,13 +6,16 @@ Many jobs of `pipeline.text.split_parts` may work on one folder. What parts ther
 Of a corpus with a limit the plan has the first parts alone. It goes further when all of them are
 split and hold too few sentences: how far follows from the text, so it is the same plan in the end
 whatever was killed in between.
+
+Shards keep tokens, neither white space nor places: a source that is still there has both.
+`SourceText` cuts its text once more, by the same rules.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,8 +23,6 @@ from typing import Any
 from pipeline.base.atomic_files import sweep_unfinished
 from pipeline.base.digest import digest_of
 from pipeline.base.json_files import read_object, write_sealed_json
-from pipeline.cleaning.config import CleaningConfig, describe_cleaning
-from pipeline.cleaning.language import check_language
 from pipeline.shards.manifests import (
     CLEANED,
     MANIFEST_NAME,
@@ -39,10 +40,19 @@ from pipeline.shards.manifests import (
     stands_whole,
     write_dataset_manifest,
 )
-from pipeline.sources.plan import BYTES_PER_ROW, Plan, plan_of
-from pipeline.sources.streams import Source
-from pipeline.text.split import PartSplitter, describe_splitter
-from pipeline.text.split_parts import DUPLICATES_FOLDER, REMEDY, split_run
+from pipeline.text.aligned import AlignedSentence
+from pipeline.text.cleaning_steps import CleaningConfig, check_language, describe_cleaning
+from pipeline.text.documents import START, ChangedTextError, Source
+from pipeline.text.plan import BYTES_PER_ROW, Plan, plan_of
+from pipeline.text.split_parts import (
+    ALL,
+    DUPLICATES_FOLDER,
+    REMEDY,
+    PartSplitter,
+    describe_splitter,
+    planned_splitter,
+    split_run,
+)
 from pipeline.text.tokenization import SentenceConfig
 
 PLAN_NAME = "plan.json"
@@ -50,8 +60,8 @@ JOB_BYTES = 16_000_000
 """Of text in a run of parts that one job splits: some seconds of work."""
 SPARE_TEXT = 1.5
 """A plan has so many times the text that by all that is known holds the wanted sentences."""
-_LEAST_GROWTH, _MOST_GROWTH = 2, 16
-"""Of a plan's text when it goes further: few plans are made, and none by a few rows alone."""
+_GROWTH = 2
+"""Of a plan's text when it goes further."""
 UNSOUGHT_RUNS = 8
 """Runs that a stream is split in at most which each of them reads from the beginning."""
 _RUNS_PER_READER = 4
@@ -155,9 +165,7 @@ class CorpusSplit:
             rows = sum(shard.rows for shard in made)
             if rows >= self._config.limit or len(made) < len(self.plan.parts):
                 return
-            growth = SPARE_TEXT * self._config.limit / max(rows, 1)
-            growth = min(max(growth, _LEAST_GROWTH), _MOST_GROWTH)
-            self._plan = self._write_plan(growth * self.plan.num_bytes)
+            self._plan = self._write_plan(_GROWTH * self.plan.num_bytes)
 
     def _written_plan(self) -> Plan | None:
         """Returns the plan that an earlier run wrote, if it is of the same files."""
@@ -200,31 +208,21 @@ class CorpusSplit:
     def _runs_between(self, first: int, end: int, most: int | None = None) -> Iterator[ShardRange]:
         """Yields runs of the parts between two; their bounds are the same whatever is done."""
         parts, start, num_bytes = self.plan.parts, 0, 0
-        unsought = self._unsought_bytes(most)
-        usual = max(JOB_BYTES, sum(part.num_bytes for part in parts) // (most or MOST_RANGES))
-        least = usual
+        sizes: Counter[int] = Counter()
+        for part in parts:
+            sizes[part.pieces[-1].stream] += part.num_bytes
+        # Where a cluster asks for more runs than usual, it has the cores for that.
+        readers = max(UNSOUGHT_RUNS, (most or 0) // _RUNS_PER_READER)
+        usual = least = max(JOB_BYTES, sizes.total() // (most or MOST_RANGES))
         for number, part in enumerate(parts[:end]):
             num_bytes += part.num_bytes
-            least = max(least, unsought[part.pieces[-1].stream])
+            stream = part.pieces[-1].stream
+            if not self.plan.streams[stream].is_sought:
+                least = max(least, sizes[stream] // readers)
             if num_bytes >= least or number + 1 == end:
                 if number >= first:
                     yield ShardRange(start, number + 1 - start)
                 start, num_bytes, least = number + 1, 0, usual
-
-    def _unsought_bytes(self, most: int | None) -> dict[int, int]:
-        """Returns how long a run in each stream is to be, so that few read what is before it.
-
-        Where a cluster asks for more runs than usual, it has the cores for that.
-        """
-        runs = max(UNSOUGHT_RUNS, (most or 0) // _RUNS_PER_READER)
-        sizes: Counter[int] = Counter()
-        for part in self.plan.parts:
-            if len({piece.stream for piece in part.pieces}) == 1:
-                sizes[part.pieces[0].stream] += part.num_bytes
-        return {
-            number: 0 if stream.is_sought else sizes[number] // runs
-            for number, stream in enumerate(self.plan.streams)
-        }
 
     def _shards_made(self) -> list[ShardManifest]:
         """Returns the manifests of the plan's shards from the first on, up to a missing one."""
@@ -304,6 +302,95 @@ class CorpusSplit:
         for shard in complete_shards(self._folder):
             with quarantine_path(self._folder, shard.number).open(encoding="utf-8") as lines:
                 yield from map(json.loads, lines)
+
+
+class SourceText:
+    """The text that a folder of sentences was made from.
+
+    Shards are read fastest in order. One in the middle of a long document costs reading what is
+    before it in its file.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Opens the source; none of its text is read yet.
+
+        Args:
+            folder: of the sentences, with the plan by which they were split.
+
+        Raises:
+            FileNotFoundError: the folder has no plan.
+            ValueError: the sentences were cut by other rules than those of this release.
+        """
+        self._folder = folder
+        plan = folder / PLAN_NAME
+        if not plan.is_file():
+            raise FileNotFoundError(
+                f"{plan}: not there, so it is not known which text these sentences are of; give "
+                "the folder of a corpus that a run has split"
+            )
+        self._splitter = planned_splitter(plan, folder)
+        if not self._splitter.plan.source.has_places:
+            raise ValueError(
+                f"{folder}: its text is taken out of other text, in which sentences have no "
+                "place; a corpus of --source files has places"
+            )
+        self._next = 0
+        made_by = read_dataset_manifest(folder, "sentences").config.get("splitter")
+        if made_by != describe_splitter(self._splitter.config):
+            raise ValueError(
+                f"{folder}: these sentences were cut by the rules of another release, which would "
+                "cut the text elsewhere now; make the corpus again"
+            )
+
+    def sentences(self, number: int) -> Iterator[AlignedSentence | None]:
+        """Yields the sentences of a shard, row by row, with where they stand in their documents.
+
+        None stands for a sentence whose paragraph cleaning changed: its place is not known.
+
+        Raises:
+            ValueError: the source is gone, is another text than then, or knows no places.
+        """
+        shard = read_shard_manifest(self._folder, number)
+        if shard is None:
+            raise ValueError(
+                f"{manifest_path(self._folder, number)}: not there; `treeviews inspect check "
+                f"{self._folder}` says what is damaged"
+            )
+        if shard.extra.get("fingerprint") != self._splitter.fingerprint:
+            raise ValueError(
+                f"{self._folder}: shard {number} is not of the text that {PLAN_NAME} names; make "
+                "the corpus again"
+            )
+        try:
+            self._read_up_to(number)
+            yield from self._splitter.read_again(number, shard.extra.get("limit", ALL))
+        except ChangedTextError as error:
+            what, _, _ = str(error).partition(": ")
+            raise ValueError(
+                f"{what}: gone, or no longer the text that {self._folder} was made from, so places "
+                "in it are not known; put it back, or export without it"
+            ) from error
+        except FileNotFoundError as error:
+            raise ValueError(
+                f"{error.filename}: not there, without which the text cannot be cleaned once more; "
+                "put it back, or export without the source"
+            ) from error
+
+    def _read_up_to(self, number: int) -> None:
+        """Reads what is before a part in documents that it goes on with, unless that was read.
+
+        Raises:
+            ChangedTextError: the text is not the one of the plan.
+        """
+        plan = self._splitter.plan
+        is_next, self._next = number == self._next, number + 1
+        first = plan.parts[number].pieces[0]
+        if is_next or first.begin == START:
+            return
+        for before in range(number):
+            if any(piece.stream == first.stream for piece in plan.parts[before].pieces):
+                for document in plan.documents(before):
+                    deque(document.paragraphs, maxlen=0)
 
 
 def describe_corpus(

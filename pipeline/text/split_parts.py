@@ -1,29 +1,63 @@
-"""The job that makes the sentence shards of a run of parts.
+"""Cuts parts of a source into tokenized sentences, and writes each part as one shard.
 
-``python -m pipeline.text.split_parts JOB.json``, whose file holds a `SplitJob`. Shards that stand
-are passed over, so that a run that was killed goes on where it was.
+``python -m pipeline.text.split_parts JOB.json``, whose file holds a `SplitJob`. A part is cut
+without regard to the others, so the shards are the same in whatever order and by however many
+processes they are made; those that stand are passed over, so that a run that was killed goes on
+where it was. The text is checked before and after it is read: a shard is made of the text that the
+plan is of, or not at all.
 """
 
 from __future__ import annotations
 
 import sys
 import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import pyarrow as pa
 
 from pipeline.base.job import Progress, Rated, run_job_from_command_line
 from pipeline.base.json_files import read_object
+from pipeline.base.refusal import Refusal, excerpt_of
 from pipeline.base.settings import Count, Natural, Settings
-from pipeline.cleaning.config import CleaningConfig
-from pipeline.shards.manifests import ShardRange
-from pipeline.sources.plan import Plan
-from pipeline.text.split import ALL, PartSplitter
-from pipeline.text.tokenization import SentenceConfig
+from pipeline.shards.manifests import (
+    CLEANED,
+    ShardManifest,
+    ShardRange,
+    manifest_path,
+    read_shard_manifest,
+)
+from pipeline.shards.schema import SENTENCES
+from pipeline.shards.shards import FIRST_ROWS, MAX_ROWS, write_shard
+from pipeline.text.aligned import AlignedSentence, aligned_sentence, word_offsets
+from pipeline.text.boundaries import BOUNDARY_VERSION, sentence_ranges
+from pipeline.text.cleaning_steps import CleaningConfig, clean_documents
+from pipeline.text.documents import STEP_BYTES, Document, Paragraph
+from pipeline.text.find_duplicates import Duplicates
+from pipeline.text.plan import PLAN_VERSION, Plan
+from pipeline.text.tokenization import (
+    CLEANING_VERSION,
+    TOKENIZATION_VERSION,
+    EnglishTokenizer,
+    SentenceConfig,
+    TokenizedText,
+    clean_text,
+    refuse_sentence,
+    spacy_version,
+)
 
 DUPLICATES_FOLDER = "duplicates"
 """Beside the plan: what goes as it stands elsewhere in the corpus, too."""
 REMEDY = "delete it and run the stage again"
 """For a plan that cannot be read."""
+ITEMS_AT_ONCE = 256
+ALL = 0
+"""The limit of a shard that takes all of its part."""
 
 
 class SplitJob(Settings):
@@ -83,6 +117,249 @@ def split_run(
             status = f"{rows:,} sentences of part {number + 1:,} of {total:,}"
             rate = rows / max(time.monotonic() - started, 1e-9)
             on_progress(done / run.num_shards, Rated(status, rate))
+
+
+@dataclass(slots=True)
+class SentenceShard:
+    """The rows, refusals and repairs of one shard in the making."""
+
+    number: int
+    document_ids: list[str] = field(default_factory=list)
+    sentence_indices: list[int] = field(default_factory=list)
+    tokens: list[str] = field(default_factory=list)
+    lengths: list[int] = field(default_factory=list)
+    quarantine: list[dict[str, Any]] = field(default_factory=list)
+    repaired_characters: int = 0
+    cleaned: Counter[str] = field(default_factory=Counter)
+    """Paragraphs that were changed, by what was done."""
+    started: float = field(default_factory=time.monotonic)
+    place: tuple[Document, int] | None = None
+    """The document in hand, and the index of its next sentence."""
+
+    def next_index(self, document: Document) -> int:
+        """Returns the index of the next sentence of a document."""
+        if self.place is None or self.place[0] is not document:
+            return document.first_index
+        return self.place[1]
+
+    def add(self, document_id: str, sentence_index: int, tokens: list[str]) -> None:
+        """Adds one sentence."""
+        self.document_ids.append(document_id)
+        self.sentence_indices.append(sentence_index)
+        self.tokens.extend(tokens)
+        self.lengths.append(len(tokens))
+
+    def to_table(self) -> pa.Table:
+        """Returns the rows, in the schema of the stage ``sentences``."""
+        offsets = np.concatenate([[0], np.cumsum(self.lengths, dtype=np.int64)]).astype(np.int32)
+        tokens = pa.ListArray.from_arrays(
+            pa.array(offsets), pa.array(self.tokens, pa.string()), SENTENCES.field("tokens").type
+        )
+        columns = [
+            pa.array(self.document_ids, pa.string()).dictionary_encode(),
+            pa.array(self.sentence_indices, pa.int32()),
+            tokens,
+        ]
+        return pa.Table.from_arrays(columns, schema=SENTENCES)
+
+    def write(self, folder: Path, origin: Mapping[str, Any]) -> ShardManifest:
+        """Writes the shard and its manifest.
+
+        Args:
+            origin: what it was made from, to be checked when a run is resumed.
+        """
+        drops = Counter(record["reason"] for record in self.quarantine)
+        return write_shard(
+            folder,
+            "sentences",
+            self.number,
+            self.to_table(),
+            drops=drops,
+            quarantine=self.quarantine,
+            extra={
+                **origin,
+                **({CLEANED: dict(self.cleaned)} if self.cleaned else {}),
+                "num_tokens": len(self.tokens),
+                "repaired_characters": self.repaired_characters,
+            },
+            seconds=time.monotonic() - self.started,
+        )
+
+
+class _Item(NamedTuple):
+    """One paragraph or refusal of a part, and its tokens; of a refusal none."""
+
+    document: Document
+    content: Paragraph | Refusal
+    changes: tuple[str, ...]
+    """What cleaning has done to the paragraph."""
+    text: str
+    """That was cut, on one line with single spaces."""
+    repaired_characters: int
+    tokens: TokenizedText
+
+
+def describe_splitter(config: SentenceConfig) -> dict[str, Any]:
+    """Returns everything but the text that determines the sentences, for a digest."""
+    return {
+        "config": config.to_dict(),
+        "spacy": spacy_version(),
+        "tokenization_version": TOKENIZATION_VERSION,
+        "cleaning_version": CLEANING_VERSION,
+        "boundary_version": BOUNDARY_VERSION,
+        "plan_version": PLAN_VERSION,
+        "step_bytes": STEP_BYTES,
+        "first_rows": FIRST_ROWS,
+        "max_rows": MAX_ROWS,
+    }
+
+
+class PartSplitter:
+    """Makes sentence shards of a plan's parts, one a part.
+
+    Args:
+        plan: the parts.
+        config: how sentences are cut and which are refused; its limit is the corpus's, not a
+            shard's.
+        folder: of the shards.
+        fingerprint: digest of the text and of what cuts it, which each shard's manifest keeps.
+        cleaning: what is done to paragraphs before.
+        duplicates: where it is written what goes as it stands elsewhere in the corpus, too.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        config: SentenceConfig,
+        folder: Path,
+        fingerprint: str,
+        *,
+        cleaning: CleaningConfig | None = None,
+        duplicates: Path | None = None,
+    ) -> None:
+        self.plan, self.config = plan, config
+        self._folder, self.fingerprint = folder, fingerprint
+        self._cleaning = cleaning or CleaningConfig()
+        self._duplicates = None if duplicates is None else Duplicates(duplicates)
+        self._tokenizer = EnglishTokenizer()
+
+    def split(self, number: int, limit: int = ALL) -> ShardManifest:
+        """Returns the manifest of a part's shard, which is made unless it stands.
+
+        One that was cut at the corpus's limit stands, too, for who asks for all of it.
+
+        Args:
+            limit: of the shard's sentences, kept ones; what follows them is not read.
+
+        Raises:
+            ChangedTextError: the text is not the one of the plan; nothing is written.
+        """
+        standing = read_shard_manifest(self._folder, number)
+        if standing is not None and limit in (ALL, standing.extra.get("limit", ALL)):
+            return standing
+        manifest_path(self._folder, number).unlink(missing_ok=True)
+        shard = SentenceShard(number)
+        for item in self._tokenized(number, lambda: not _is_full(shard, limit)):
+            self._take(shard, item, limit)
+        origin = {"fingerprint": self.fingerprint} | ({"limit": limit} if limit else {})
+        return shard.write(self._folder, origin)
+
+    def read_again(self, number: int, limit: int = ALL) -> Iterator[AlignedSentence | None]:
+        """Yields the sentences of a shard, row by row, with where they stand in their documents.
+
+        None stands for one of which that is not known: cleaning changed its paragraph, or what is
+        before it in the stream was not read. Nothing is written.
+
+        Args:
+            limit: as of `split`.
+
+        Raises:
+            ChangedTextError: the text is not the one of the plan.
+        """
+        shard = SentenceShard(number)
+        for item in self._tokenized(number, lambda: not _is_full(shard, limit)):
+            if kept := self._take(shard, item, limit):
+                yield from _aligned(item, kept, first_row=len(shard.lengths) - len(kept))
+
+    def _contents(
+        self, number: int
+    ) -> Iterator[tuple[Document, Paragraph | Refusal, tuple[str, ...]]]:
+        documents, changed = self.plan.documents(number), Counter[str]()
+        if self._cleaning.is_on:
+            drops = None
+            if self._cleaning.needs_corpus and self._duplicates is not None:
+                drops = self._duplicates.of(number)
+            documents = clean_documents(documents, self._cleaning, drops, changed)
+        for document in documents:
+            for content in document.paragraphs:
+                yield document, content, tuple(changed)
+                changed.clear()  # it is read one by one, so these were this one's
+
+    def _tokenized(self, number: int, is_wanted: Callable[[], bool]) -> Iterator[_Item]:
+        """Yields a part's items while more are wanted.
+
+        What follows is read, too, so that a change of the text is noticed.
+        """
+        contents = self._contents(number)
+        while batch := list(islice(contents, ITEMS_AT_ONCE)):
+            if not is_wanted():
+                continue
+            texts = [
+                content.text if isinstance(content, Paragraph) else "" for _, content, _ in batch
+            ]
+            cleaned = [clean_text(text) for text in texts]
+            tokenized = self._tokenizer.tokenize([text for text, _ in cleaned])
+            for content, clean, tokens in zip(batch, cleaned, tokenized, strict=True):
+                if is_wanted():
+                    yield _Item(*content, *clean, tokens)
+
+    def _take(self, shard: SentenceShard, item: _Item, limit: int) -> list[tuple[int, int]]:
+        """Adds one item's sentences and refusals; returns the token ranges of those taken."""
+        words, content, document_id = item.tokens.words, item.content, item.document.document_id
+        shard.cleaned.update(item.changes)
+        shard.repaired_characters += item.repaired_characters
+        index = shard.next_index(item.document)
+        place = {"document_id": document_id, "position": content.position}
+        if isinstance(content, Refusal) or not words:
+            nothing = Refusal("empty", "a paragraph without a printable character")
+            why = content if isinstance(content, Refusal) else nothing
+            shard.quarantine.append(why.record(sentence_index=index, **place))
+            index += 1  # a gap, so that no context reaches across what is missing
+        kept = []
+        for start, end in sentence_ranges(words, item.tokens.spaces):
+            if _is_full(shard, limit):
+                break
+            tokens = words[start:end]
+            refusal = refuse_sentence(tokens, self.config)
+            if refusal is None:
+                shard.add(document_id, index, tokens)
+                kept.append((start, end))
+            else:
+                refusal = replace(refusal, excerpt=excerpt_of(tokens))
+                shard.quarantine.append(refusal.record(sentence_index=index, **place))
+            index += 1
+        shard.place = item.document, index
+        return kept
+
+
+def _aligned(
+    item: _Item, kept: Sequence[tuple[int, int]], *, first_row: int
+) -> Iterator[AlignedSentence | None]:
+    """Yields sentences of a paragraph with where they stand in its document, as far as known."""
+    paragraph = item.content
+    assert isinstance(paragraph, Paragraph)
+    if paragraph.start is None:
+        yield from [None] * len(kept)
+        return
+    given = paragraph.given or paragraph.text
+    words, offsets = item.tokens.words, word_offsets(given, item.text, item.tokens)
+    for row, (start, end) in enumerate(kept, first_row):
+        own, places = words[start:end], offsets[start:end]
+        yield aligned_sentence(given, own, places, base=paragraph.start, number=row)
+
+
+def _is_full(shard: SentenceShard, limit: int) -> bool:
+    return 0 < limit <= len(shard.lengths)
 
 
 if __name__ == "__main__":

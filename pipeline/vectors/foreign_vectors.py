@@ -97,10 +97,11 @@ def open_unpacked(path: Path, member: str = "") -> Iterator[io.BufferedReader]:
         with path.open("rb") as stream:
             yield stream
         return
-    from pipeline.sources.file_list import ERRORS, decompressed  # not on a bare GPU machine
+    from pipeline.text.documents import UNPACKING_ERRORS  # not on a bare GPU machine
+    from pipeline.text.text_files import decompressed
 
     # Of a zip RuntimeError: encrypted, or packed in a way that Python does not know.
-    broken: tuple[type[Exception], ...] = (*ERRORS, zipfile.BadZipFile, RuntimeError)
+    broken: tuple[type[Exception], ...] = (*UNPACKING_ERRORS, zipfile.BadZipFile, RuntimeError)
     try:
         with path.open("rb") as stream:
             if suffix == ".zip":

@@ -18,7 +18,7 @@ from pipeline.parsers.sentence_parser import load_parser
 from pipeline.parsing.parse_shard import PARSER_FAULTS, ParseJob, parse_shard
 from pipeline.shards.manifests import quarantine_path, read_dataset_manifest
 from pipeline.shards.shards import read_shard
-from pipeline.sources.files import TextFiles
+from pipeline.text.text_sources import TextFiles
 from pipeline.text.tokenization import SentenceConfig
 from tests.support.splitting import split_sentences
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 
 from pipeline.base.refusal import Refusal
-from pipeline.sources.paragraphs import Document, Paragraph
-from pipeline.sources.streams import START, Place
+from pipeline.text.documents import START, Document, Paragraph, Place
 
 
 class Memory:

@@ -8,9 +8,8 @@ import tarfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from pipeline.sources.files import FilesConfig, TextFiles
-from pipeline.sources.paragraphs import Document, Paragraph
-from pipeline.sources.streams import documents_of
+from pipeline.text.documents import Document, Paragraph, documents_of
+from pipeline.text.text_sources import FilesConfig, TextFiles
 
 Read = list[tuple[str, list[str]]]
 
@@ -60,8 +59,9 @@ def told(documents: Iterable[Document]) -> Read:
     ]
 
 
-def read(path: Path, **config: object) -> dict[str, list[str]]:
-    return dict(told(documents_of(TextFiles([path], FilesConfig(**config)))))
+def read(path: Path | list[Path | str], **config: object) -> dict[str, list[str]]:
+    paths = path if isinstance(path, list) else [path]
+    return dict(told(documents_of(TextFiles(paths, FilesConfig(**config)))))
 
 
 def refusals_in(path: Path, **config: object) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pipeline.shards.manifests import DatasetManifest, read_dataset_manifest
-from pipeline.sources.streams import Source
+from pipeline.text.documents import Source
 from pipeline.text.split_corpus import CorpusSplit
 from pipeline.text.tokenization import SentenceConfig
 

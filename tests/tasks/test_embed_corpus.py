@@ -13,7 +13,7 @@ from pipeline.base.bundled import shipped_parsers
 from pipeline.inspect.check import faults_of
 from pipeline.inspect.dataset import select
 from pipeline.shards.manifests import read_dataset_manifest, shard_path
-from pipeline.sources import plan
+from pipeline.text import plan
 from tasks.embedding import EmbedCorpus
 from tests.support import embedding_functions
 from tests.support.luigi_builds import build

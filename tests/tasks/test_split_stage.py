@@ -13,9 +13,8 @@ from pipeline.shards.manifests import (
     shard_numbers,
     shard_path,
 )
-from pipeline.sources import plan
-from pipeline.sources.streams import Source
-from pipeline.text import split_corpus
+from pipeline.text import plan, split_corpus
+from pipeline.text.documents import Source
 from tasks import artefact
 from tasks.sentences import SplitSentences
 from tests.support.luigi_builds import build
@@ -102,7 +101,6 @@ def test_a_limit_ends_the_corpus_within_a_shard(text: Path, tmp_path: Path) -> N
 def short_plans(text: Path, monkeypatch: pytest.MonkeyPatch) -> list[plan.Plan]:
     """Plans that begin with a part and go further in small steps; returns them."""
     monkeypatch.setattr(split_corpus, "BYTES_PER_ROW", 1)
-    monkeypatch.setattr(split_corpus, "_MOST_GROWTH", 2)
     made: list[plan.Plan] = []
 
     def noting(source: Source, num_bytes: float) -> plan.Plan:

@@ -14,8 +14,7 @@ from models.corpus.sentence_block import MAX_TOKENS
 from models.encoding.reading_encoder import EncoderSettings, WordsEncoder
 from models.encoding.sentence_reader import SentenceReader
 from models.words.word_vectors import WordVectors
-from pipeline.text.cleaning import clean_text
-from pipeline.text.tokenization import EnglishTokenizer
+from pipeline.text.tokenization import EnglishTokenizer, clean_text
 
 WORDS = ("the", "The", "cat", "smile", ":", ")", ":)", "do", "n't", ",", ".", "straße", "i̇", "σας")
 TEXTS = (

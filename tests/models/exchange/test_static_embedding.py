@@ -15,8 +15,7 @@ from models.exchange.export import export_model
 from models.exchange.export_options import ExportOptions
 from models.exchange.static_embedding import StaticEncoder, write_static
 from models.exchange.tokenizer_json import WORD, tokenizer_json
-from pipeline.text.cleaning import clean_text
-from pipeline.text.tokenization import EnglishTokenizer
+from pipeline.text.tokenization import EnglishTokenizer, clean_text
 from tests.support.parsed_corpora import write_vectors
 from tests.support.saved_models import write_model
 from tests.support.static_encoders import AWKWARD, means

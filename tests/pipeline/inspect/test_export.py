@@ -12,8 +12,8 @@ from pipeline.inspect import export as doc_bins
 from pipeline.inspect.dataset import select
 from pipeline.inspect.export import export, export_format
 from pipeline.shards.shards import read_shard
-from pipeline.sources.files import TextFiles
-from pipeline.text.source_text import SourceText
+from pipeline.text.split_corpus import SourceText
+from pipeline.text.text_sources import TextFiles
 from pipeline.text.tokenization import SentenceConfig
 from pipeline.trees.treebanks import read_bracketed, read_conllu
 from tests.support.command import subcommand

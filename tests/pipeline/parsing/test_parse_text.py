@@ -16,7 +16,7 @@ from pipeline.parsing.parse_shard import ParseJob, parse_shard
 from pipeline.parsing.parse_text import Parser, parse
 from pipeline.parsing.parsed_sentence import Span
 from pipeline.shards.shards import read_shard
-from pipeline.sources.files import TextFiles
+from pipeline.text.text_sources import TextFiles
 from pipeline.text.tokenization import SentenceConfig
 from tests.support.bundled_parsers import bundled_parser
 from tests.support.splitting import split_sentences

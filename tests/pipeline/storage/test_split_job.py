@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 
-from pipeline.cleaning.config import CleaningConfig
-from pipeline.cleaning.find_duplicates import DuplicatesJob, find_duplicates
-from pipeline.cleaning.sign_parts import SignJob, sign_parts
 from pipeline.shards.manifests import read_shard_manifest, shard_path
-from pipeline.sources import plan
-from pipeline.sources.files import TextFiles
 from pipeline.storage import stored_job
 from pipeline.storage.location import Storage
 from pipeline.storage.shared_shards import fetch_sentences
 from pipeline.storage.stage import StoredStage
 from pipeline.storage.stored_job import StoredJob, make_stored_shards
-from pipeline.text.split import describe_splitter
+from pipeline.text import plan
+from pipeline.text.cleaning_steps import CleaningConfig
+from pipeline.text.find_duplicates import DuplicatesJob, find_duplicates
+from pipeline.text.sign_parts import SignJob, sign_parts
 from pipeline.text.split_corpus import DUPLICATES_FOLDER, PLAN_NAME, CorpusSplit
+from pipeline.text.split_parts import describe_splitter
+from pipeline.text.text_sources import TextFiles
 from pipeline.text.tokenization import SentenceConfig
 
 

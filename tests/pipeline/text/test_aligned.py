@@ -8,14 +8,13 @@ from hypothesis import strategies as st
 
 from pipeline.text.aligned import split_texts, whole_texts
 from pipeline.text.boundaries import sentence_ranges
-from pipeline.text.cleaning import clean_text
-from pipeline.text.tokenization import EnglishTokenizer
+from pipeline.text.tokenization import EnglishTokenizer, clean_text
 
 ODD = " \n\t\r\u00ad\u200b\u00a0\u2028\u3000\ufffd\ufeff\x00\x1c\x85\ud800.!?\"'()[]-_`bB1é🙂\u0301"
 TOKENIZER = EnglishTokenizer()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.text(st.one_of(st.characters(), st.sampled_from(ODD)), max_size=60))
 def test_each_word_is_the_cleaned_text_of_its_place(text: str) -> None:
     (sentence,) = whole_texts([text], TOKENIZER)
@@ -26,7 +25,7 @@ def test_each_word_is_the_cleaned_text_of_its_place(text: str) -> None:
     assert places == sorted(places)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.text(st.one_of(st.characters(), st.sampled_from(ODD)), max_size=60))
 def test_sentences_of_a_text_hold_all_its_words_in_their_places(text: str) -> None:
     sentences = split_texts([text], TOKENIZER)

@@ -7,16 +7,15 @@ from pathlib import Path
 import pytest
 
 from pipeline.base.refusal import Refusal
-from pipeline.cleaning.config import CleaningConfig
 from pipeline.shards.manifests import read_dataset_manifest
 from pipeline.shards.shards import read_shard
-from pipeline.sources import plan, tar_file, text_file
-from pipeline.sources.files import TextFiles
-from pipeline.sources.opened_file import FilesConfig
-from pipeline.sources.paragraphs import ChangedTextError
-from pipeline.text import split, split_corpus
+from pipeline.text import documents, plan, split_corpus, split_parts, text_streams
+from pipeline.text.cleaning_steps import CleaningConfig
+from pipeline.text.documents import ChangedTextError
 from pipeline.text.split_corpus import CorpusSplit
 from pipeline.text.split_parts import SplitJob, execute
+from pipeline.text.text_files import FilesConfig
+from pipeline.text.text_sources import TextFiles
 from pipeline.text.tokenization import SentenceConfig
 from tests.support.memory_source import Memory
 from tests.support.splitting import split_sentences
@@ -28,7 +27,7 @@ ANIMALS = ("cat", "dog", "owl", "fox", "hen")
 def small_shards(monkeypatch):
     """Shards of two of the documents in memory, or some hundreds of bytes of a file."""
     monkeypatch.setattr(plan, "_target", lambda number: 8)
-    for module in (text_file, tar_file):
+    for module in (documents, text_streams):
         monkeypatch.setattr(module, "STEP_BYTES", 500)
 
 
@@ -60,26 +59,16 @@ def many_documents() -> Memory:
     return Memory(documents)
 
 
-def test_sentences_keep_document_and_order(tmp_path):
-    source = Memory({"a": ["It rained. We left.", "Later it stopped."], "b": ["Nobody came."]})
+def test_a_refused_sentence_leaves_a_gap_in_the_index(tmp_path):
+    source = Memory({"a": ["It rained. 1 2 3. We left.", "Later it stopped."], "b": ["So it was."]})
     manifest = split_sentences(source, SentenceConfig(), tmp_path)
     assert rows(tmp_path) == [
         ("a", 0, "It rained ."),
-        ("a", 1, "We left ."),
-        ("a", 2, "Later it stopped ."),
-        ("b", 0, "Nobody came ."),
+        ("a", 2, "We left ."),
+        ("a", 3, "Later it stopped ."),
+        ("b", 0, "So it was ."),
     ]
-    assert (manifest.rows, manifest.drops) == (4, {})
-
-
-def test_a_quarantined_sentence_leaves_a_gap_in_the_index(tmp_path):
-    source = Memory({"a": ["It rained. 1 2 3. We left."]})
-    manifest = split_sentences(source, SentenceConfig(), tmp_path)
-    assert [(index, text) for _, index, text in rows(tmp_path)] == [
-        (0, "It rained ."),
-        (2, "We left ."),
-    ]
-    assert manifest.drops == {"no_letters": 1}
+    assert (manifest.rows, manifest.drops) == (4, {"no_letters": 1})
     assert quarantine(tmp_path) == [
         {
             "document_id": "a",
@@ -90,6 +79,25 @@ def test_a_quarantined_sentence_leaves_a_gap_in_the_index(tmp_path):
             "excerpt": "1 2 3 .",
         }
     ]
+    with pytest.raises(ValueError, match="another text or with other settings; delete"):
+        split_sentences(source, SentenceConfig(max_tokens=9), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence", "num_repaired"),
+    [
+        (
+            "Tabs\tand\u00a0hard spaces,\x00 and \ud83d 👍🏽 here.",
+            "Tabs and hard spaces , and 👍 🏽 here .",
+            2,
+        ),
+        ("A soft\u00adhy\u200bphen, \u202eturned\u202c.", "A softhyphen , turned .", 4),
+    ],
+)
+def test_odd_characters_are_repaired_and_counted(tmp_path, text, sentence, num_repaired):
+    manifest = split_sentences(Memory({"a": [text]}), SentenceConfig(), tmp_path)
+    assert [text for *_, text in rows(tmp_path)] == [sentence]
+    assert manifest.shards[0].extra["repaired_characters"] == num_repaired
 
 
 @pytest.mark.parametrize(
@@ -110,38 +118,6 @@ def test_reasons(tmp_path, text, config, reason):
     assert len(quarantine(tmp_path)[0]["excerpt"]) <= 200
 
 
-def test_odd_characters_are_repaired_and_counted(tmp_path):
-    text = "Tabs\tand\u00a0hard spaces,\x00 zero\x07 bytes [brackets] and \ud83d 👍🏽 emoji."
-    manifest = split_sentences(Memory({"a": [text]}), SentenceConfig(), tmp_path)
-    assert rows(tmp_path)[0][2] == (
-        "Tabs and hard spaces , zero bytes [ brackets ] and 👍 🏽 emoji ."
-    )
-    assert manifest.shards[0].extra["repaired_characters"] == 3
-
-
-def test_invisible_characters_are_repaired_and_cut_no_word(tmp_path):
-    text = (
-        "A soft\u00adhy\u200bphen, \u202eturned\u202c \u2066round\u2069 \ufff9notes\ufffa\ufffb "
-        "\U000e0041tags\U000e007f and lost\ufffd ones."
-    )
-    manifest = split_sentences(Memory({"a": [text]}), SentenceConfig(), tmp_path)
-    assert rows(tmp_path)[0][2] == "A softhyphen , turned round notes tags and lost ones ."
-    assert manifest.shards[0].extra["repaired_characters"] == 12
-
-
-def test_a_paragraph_of_marks_alone_costs_its_sentence(tmp_path):
-    source = Memory({"a": ["(" * 100_000, "It rained. We left. " + "!" * 50_000 + " Yes."]})
-    manifest = split_sentences(source, SentenceConfig(), tmp_path)
-    assert manifest.drops == {"long_token": 2}
-    assert [text for *_, text in rows(tmp_path)] == ["It rained .", "We left ."]
-
-
-def test_limit_is_exact_even_within_a_paragraph(tmp_path):
-    source = Memory({"a": ["One cat. Two cats. Three cats."], "b": ["Four cats."]})
-    assert split_sentences(source, SentenceConfig(limit=2), tmp_path).rows == 2
-    assert [text for *_, text in rows(tmp_path)] == ["One cat .", "Two cats ."]
-
-
 def test_a_shard_is_of_whole_documents_where_they_are_short(tmp_path, small_shards):
     manifest = split_sentences(many_documents(), SentenceConfig(), tmp_path)
     assert len(manifest.shards) == 6
@@ -152,15 +128,6 @@ def test_a_shard_is_of_whole_documents_where_they_are_short(tmp_path, small_shar
     assert all(len(names) == 2 for names in of_documents)
     assert manifest.rows == len(set(rows(tmp_path)))
     assert manifest.drops == {"no_letters": 32, "undecodable": 3}
-
-
-def test_a_shard_of_which_all_is_refused_has_no_rows(tmp_path, small_shards):
-    refusals = [Refusal("undecodable", "odd bytes", f"a:{number}") for number in range(25)]
-    source = Memory({"a": refusals, "b": ["It rained."]})
-    manifest = split_sentences(source, SentenceConfig(), tmp_path)
-    assert [shard.rows for shard in manifest.shards] == [0, 1]
-    assert read_shard(tmp_path, "sentences", 0).num_rows == 0
-    assert rows(tmp_path) == [("b", 0, "It rained .")]
 
 
 def long_text(folder: Path) -> Path:
@@ -189,47 +156,10 @@ def test_a_long_document_is_cut_between_paragraphs_and_keeps_its_order(tmp_path,
     assert records[-1]["position"] == "long.txt:797"  # lines are counted through
 
 
-@pytest.mark.slow
-def test_shards_are_the_same_in_any_order(tmp_path, small_shards):
-    source = TextFiles([long_text(tmp_path)])
-    whole = split_sentences(source, SentenceConfig(), tmp_path / "whole")
-    corpus = CorpusSplit(source, SentenceConfig(), tmp_path / "mixed")
-    corpus.begin()
-    for number in reversed(range(len(whole.shards))):
-        execute(
-            SplitJob(plan=corpus.plan_path, output=tmp_path / "mixed", number=number),
-            lambda *_: None,
-        )
-    mixed = corpus.finish()
-    assert [shard.sha256 for shard in mixed.shards] == [shard.sha256 for shard in whole.shards]
-    assert quarantine(tmp_path / "mixed") == quarantine(tmp_path / "whole")
-
-
-@pytest.mark.slow
-def test_the_limit_holds_over_jobs_that_split_more(tmp_path, small_shards, monkeypatch):
-    monkeypatch.setattr(split_corpus, "JOB_BYTES", 3_000)
-    config = SentenceConfig(limit=333)
-    source = TextFiles([long_text(tmp_path)])
-    whole = split_sentences(source, config, tmp_path / "whole")
-    assert whole.rows == 333
-    corpus = CorpusSplit(source, config, tmp_path / "more")
-    corpus.begin()
-    for number in range(len(corpus.plan.parts)):
-        execute(
-            SplitJob(plan=corpus.plan_path, output=tmp_path / "more", number=number),
-            lambda *_: None,
-        )
-    assert corpus.runs() == []
-    cut = corpus.finish()
-    assert [shard.sha256 for shard in cut.shards] == [shard.sha256 for shard in whole.shards]
-    assert len(list((tmp_path / "more").glob("*.parquet"))) == len(cut.shards)
-
-
 @pytest.fixture
 def short_plans(small_shards, monkeypatch):
     """Plans that begin with a few parts and go further in small steps; returns them."""
     monkeypatch.setattr(split_corpus, "BYTES_PER_ROW", 1)
-    monkeypatch.setattr(split_corpus, "_MOST_GROWTH", 3)
     made = []
 
     def noting(source, num_bytes):
@@ -238,12 +168,6 @@ def short_plans(small_shards, monkeypatch):
 
     monkeypatch.setattr(split_corpus, "plan_of", noting)
     return made
-
-
-def split_by_a_whole_plan(source, config, folder, monkeypatch):
-    with monkeypatch.context() as patch:
-        patch.setattr(split_corpus, "plan_of", lambda source, _: plan.plan_of(source))
-        return split_sentences(source, config, folder)
 
 
 def content(folder: Path) -> dict[str, object]:
@@ -259,7 +183,9 @@ def test_a_plan_that_goes_further_gives_the_sentences_of_a_whole_one(
     tmp_path, short_plans, monkeypatch, limit
 ):
     config, source = SentenceConfig(limit=limit), TextFiles([long_text(tmp_path)])
-    whole = split_by_a_whole_plan(source, config, tmp_path / "whole", monkeypatch)
+    with monkeypatch.context() as patch:
+        patch.setattr(split_corpus, "plan_of", lambda source, _: plan.plan_of(source))
+        whole = split_sentences(source, config, tmp_path / "whole")
     split_sentences(source, config, tmp_path / "further")
     assert content(tmp_path / "further") == content(tmp_path / "whole")
     assert whole.rows == min(limit, 800)
@@ -271,10 +197,11 @@ def test_a_plan_that_goes_further_gives_the_sentences_of_a_whole_one(
         assert further.is_whole or further.num_bytes >= 2 * one.num_bytes
 
 
-@pytest.mark.parametrize("place", ["before", "after"])
-@pytest.mark.parametrize("call", [0, 2])
+@pytest.mark.parametrize(
+    ("call", "place", "is_lost"), [(0, "before", False), (2, "before", True), (2, "after", False)]
+)
 def test_killed_while_its_plan_is_written_a_run_goes_on_byte_identically(
-    tmp_path, short_plans, monkeypatch, call, place
+    tmp_path, short_plans, monkeypatch, call, place, is_lost
 ):
     config, source = SentenceConfig(limit=333), TextFiles([long_text(tmp_path)])
     split_sentences(source, config, tmp_path / "whole")
@@ -292,36 +219,12 @@ def test_killed_while_its_plan_is_written_a_run_goes_on_byte_identically(
         patch.setattr(split_corpus, "write_sealed_json", killed)
         with pytest.raises(KeyboardInterrupt):
             split_sentences(source, config, tmp_path / "killed")
+    if is_lost:
+        (tmp_path / "killed" / "plan.json").unlink(missing_ok=True)
     split_sentences(source, config, tmp_path / "killed")
     assert content(tmp_path / "killed") == content(tmp_path / "whole")
     plans = [(tmp_path / name / "plan.json").read_bytes() for name in ("killed", "whole")]
     assert plans[0] == plans[1]
-
-
-@pytest.mark.parametrize("num_written", [1, 9])
-@pytest.mark.parametrize("is_lost", [False, True])
-def test_killed_between_two_plans_a_run_goes_on_byte_identically(
-    tmp_path, short_plans, monkeypatch, num_written, is_lost
-):
-    config, source = SentenceConfig(limit=333), TextFiles([long_text(tmp_path)])
-    split_sentences(source, config, tmp_path / "whole")
-    write = split.write_shard
-
-    def killed(folder, stage, number, *arguments, **keywords):
-        if number == num_written:
-            raise KeyboardInterrupt
-        return write(folder, stage, number, *arguments, **keywords)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(split, "write_shard", killed)
-        with pytest.raises(KeyboardInterrupt):
-            split_sentences(source, config, tmp_path / "killed")
-    path = tmp_path / "killed" / "plan.json"
-    if is_lost:
-        path.unlink()
-    split_sentences(source, config, tmp_path / "killed")
-    assert content(tmp_path / "killed") == content(tmp_path / "whole")
-    assert path.read_bytes() == (tmp_path / "whole" / "plan.json").read_bytes()
 
 
 def test_a_job_reads_the_plan_as_it_is_when_the_job_begins(tmp_path, short_plans):
@@ -343,15 +246,6 @@ def test_a_job_reads_the_plan_as_it_is_when_the_job_begins(tmp_path, short_plans
     assert content(tmp_path / "jobs") == content(tmp_path / "whole")
 
 
-def test_where_duplicates_go_the_plan_is_whole(tmp_path, small_shards):
-    source, config = TextFiles([long_text(tmp_path)]), SentenceConfig(limit=1)
-    for cleaning, is_whole in [(CleaningConfig(duplicates="exact"), True), (None, False)]:
-        corpus = CorpusSplit(source, config, tmp_path / str(is_whole), cleaning)
-        corpus.begin()
-        assert corpus.plan.is_whole == is_whole
-        assert (corpus.plan.parts == plan.plan_of(source).parts) == is_whole
-
-
 def test_many_parts_make_few_jobs(tmp_path, small_shards, monkeypatch):
     monkeypatch.setattr(split_corpus, "JOB_BYTES", 1)
     monkeypatch.setattr(split_corpus, "MOST_RANGES", 7)
@@ -370,7 +264,7 @@ def test_a_killed_run_goes_on_byte_identically(
 ):
     config = SentenceConfig(limit=limit)
     whole = split_sentences(many_documents(), config, tmp_path / "whole")
-    write = split.write_shard
+    write = split_parts.write_shard
 
     def killed(folder, stage, number, *arguments, **keywords):
         if number == num_written:
@@ -378,11 +272,11 @@ def test_a_killed_run_goes_on_byte_identically(
             raise KeyboardInterrupt
         return write(folder, stage, number, *arguments, **keywords)
 
-    monkeypatch.setattr(split, "write_shard", killed)
+    monkeypatch.setattr(split_parts, "write_shard", killed)
     if num_written < len(whole.shards):
         with pytest.raises(KeyboardInterrupt):
             split_sentences(many_documents(), config, tmp_path / "killed")
-    monkeypatch.setattr(split, "write_shard", write)
+    monkeypatch.setattr(split_parts, "write_shard", write)
     resumed = split_sentences(many_documents(), config, tmp_path / "killed")
     assert [shard.sha256 for shard in resumed.shards] == [shard.sha256 for shard in whole.shards]
     assert [shard.extra for shard in resumed.shards] == [shard.extra for shard in whole.shards]
@@ -394,15 +288,9 @@ def test_resuming_tokenizes_nothing_that_was_written(tmp_path, small_shards, mon
     split_sentences(many_documents(), SentenceConfig(), tmp_path)
     (tmp_path / "manifest.json").unlink()
     monkeypatch.setattr(
-        "pipeline.text.split.clean_text", lambda text: pytest.fail("tokenized again")
+        "pipeline.text.split_parts.clean_text", lambda text: pytest.fail("tokenized again")
     )
     assert split_sentences(many_documents(), SentenceConfig(), tmp_path).rows == 80
-
-
-def test_another_text_or_setting_in_the_same_folder_is_an_error(tmp_path):
-    split_sentences(many_documents(), SentenceConfig(), tmp_path)
-    with pytest.raises(ValueError, match="another text or with other settings; delete"):
-        split_sentences(many_documents(), SentenceConfig(max_tokens=9), tmp_path)
 
 
 @pytest.mark.parametrize(("limit", "expected"), [(0, 24), (8, 2), (10, 3)])
@@ -418,15 +306,6 @@ def test_changed_paragraphs_are_counted_up_to_the_limit(tmp_path, small_shards, 
     found = [shard.extra.get("cleaned", {}) for shard in manifest.shards]
     assert sum(shard.get("mojibake", 0) for shard in found) == expected
     assert manifest.config["cleaned"] == {"mojibake": expected}
-
-
-def test_an_unknown_language_is_an_error_before_the_plan_is_written(tmp_path):
-    pytest.importorskip("py3langid")
-    cleaning = CleaningConfig(language="xx")
-    corpus = CorpusSplit(many_documents(), SentenceConfig(), tmp_path, cleaning)
-    with pytest.raises(ValueError, match=r"'xx', which py3langid does not know; known: .*en"):
-        corpus.begin()
-    assert not list(tmp_path.iterdir())
 
 
 def test_a_source_without_sentences_is_an_error_that_says_why(tmp_path):
@@ -454,7 +333,7 @@ def test_of_a_text_that_changes_while_it_is_split_nothing_is_made(tmp_path, monk
             path.write_text(LINES.replace("4999", "5000"))
         return text, 0
 
-    monkeypatch.setattr("pipeline.text.split.clean_text", change)
+    monkeypatch.setattr("pipeline.text.split_parts.clean_text", change)
     with pytest.raises(ChangedTextError, match=r"a\.txt: changed since the run began"):
         split_sentences(TextFiles([path]), SentenceConfig(limit=limit), out)
     assert not list(out.glob("*.parquet"))
@@ -487,21 +366,15 @@ def test_what_was_left_out_stands_in_the_manifest_and_not_in_the_digest(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("fields", "message"),
+    ("config", "fields", "message"),
     [
-        (
-            {"limit": -1},
-            "sentence setting limit must be 0 for all sentences, or a number of them, got -1",
-        ),
-        ({"min_tokens": 0}, "min_tokens must be at least 1, got 0"),
-        ({"min_tokens": 9, "max_tokens": 8}, "needs 1 <= min_tokens"),
-        (
-            {"max_tokens": 40_000},
-            "at most 32000, as heads are 16 bit, got 40000",
-        ),
-        ({"max_token_characters": 0}, "max_token_characters must be at least 1"),
+        (SentenceConfig, {"limit": -1}, "must be 0 for all sentences, or a number of them, got -1"),
+        (SentenceConfig, {"min_tokens": 9, "max_tokens": 8}, "needs 1 <= min_tokens"),
+        (SentenceConfig, {"max_tokens": 40_000}, "at most 32000, as heads are 16 bit, got 40000"),
+        (FilesConfig, {"paragraphs": "page"}, "page"),
+        (FilesConfig, {"encoding": "utf-9"}, "is no text encoding; try utf-8"),
     ],
 )
-def test_settings_that_make_no_sense_are_errors(fields, message):
+def test_settings_that_make_no_sense_are_errors(config, fields, message):
     with pytest.raises(ValueError, match=message):
-        SentenceConfig(**fields)
+        config(**fields)

@@ -1,0 +1,72 @@
+"""Makes the file of known forms: ``python data/tokens/make_english.py [TEXT …]``.
+
+They are those of the default run's text, of the texts that are given, and of the file that is
+there, in which words, special cases and numbers stand between the marks of prose.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+
+import pyarrow as pa
+
+from pipeline.base.bundled import BUNDLED_FORMS
+from pipeline.base.json_files import read_object, write_sealed_json
+from pipeline.text.chunks import FORM_FIELDS, FORMS_REMEDY, ChunkCutter
+from pipeline.text.documents import Paragraph, documents_of
+from pipeline.text.text_sources import PythonDocs
+from pipeline.text.tokenization import clean_text, english_rules, rules_version
+
+LEAST_TIMES = 2
+"""That a form must occur in the text; half of all occur once, and most of these never again."""
+
+
+def main(texts: Sequence[str]) -> int:
+    """Writes the file; returns the exit code."""
+    cutter = ChunkCutter(english_rules)
+    usual = _usual_chunks(chain(_default_text(), _lines(map(Path, texts))))
+    kept = set(usual)
+    if BUNDLED_FORMS.exists():
+        former = read_object(BUNDLED_FORMS, FORM_FIELDS, remedy=FORMS_REMEDY)["forms"]
+        kept.update(form.replace(" ", "") for form in former)
+    cutter.cut(pa.array(sorted(kept), pa.large_string()))
+    forms = cutter.plain_forms()
+    values = [rules_version(), sorted(english_rules().named()), forms]
+    write_sealed_json(BUNDLED_FORMS, dict(zip(FORM_FIELDS, values, strict=True)))
+    print(f"{len(forms)} forms, {BUNDLED_FORMS.stat().st_size} bytes: {BUNDLED_FORMS}")
+    return 0
+
+
+def _usual_chunks(texts: Iterable[str]) -> list[str]:
+    """Returns a chunk of each form that occurs often enough; of one, the first that is met."""
+    cutter = ChunkCutter(english_rules)
+    times: Counter[str] = Counter()
+    for text in texts:
+        times.update(text.split(" "))
+    chunks = pa.array(times, pa.large_string())
+    forms = cutter.forms_of(chunks)
+    of_form: Counter[str] = Counter()
+    for form, chunk in zip(forms, times, strict=True):
+        of_form[form] += times[chunk]
+    return [form for form, number in of_form.items() if number >= LEAST_TIMES]
+
+
+def _default_text() -> Iterator[str]:
+    for document in documents_of(PythonDocs()):
+        for item in document.paragraphs:
+            if isinstance(item, Paragraph):
+                yield clean_text(item.text)[0]
+
+
+def _lines(paths: Iterable[Path]) -> Iterator[str]:
+    for path in paths:
+        with path.open(encoding="utf-8", errors="replace") as stream:
+            yield from (clean_text(line)[0] for line in stream)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,206 @@
+"""Decides which paragraphs of a corpus go because of others: the second half, after `sign_parts`.
+
+``python -m pipeline.text.find_duplicates JOB.json``, whose file holds a `DuplicatesJob`. The
+result, a file a part and last a manifest, depends on the signatures alone, of which as many are in
+memory at once as `AT_ONCE` says, and what goes.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from pipeline.base.atomic_files import write_bytes_atomically
+from pipeline.base.job import Progress, run_job_from_command_line
+from pipeline.base.json_files import check_file, read_object, write_sealed_json
+from pipeline.base.refusal import Refusal
+from pipeline.base.settings import Settings
+from pipeline.text.cleaning_steps import CleaningConfig
+from pipeline.text.sign_parts import COMPARED, LINE, REMEDY, claim, read_plan, signature_path
+
+_HASHES = 1 << 64
+AT_ONCE = 1_000_000
+"""Paragraphs whose hashes are in memory at once, with some 160 bytes each: 160 MB. All copies of
+one text are, however many there are."""
+
+MANIFEST_NAME = "manifest.json"
+REASONS = ("repeated_line", "exact_duplicate")
+DROP = np.dtype([("where", "<u8"), ("reason", "u1"), ("first", "<u8")])
+"""A paragraph's place, why it goes, and the place of the one that stays instead, or its own."""
+ITEM_BITS = 32
+"""Of a paragraph's place in the corpus, a number of 64 bits: its number in its part; above these
+the part's. The order of places is the corpus's."""
+
+Array = npt.NDArray[Any]
+
+
+class DuplicatesJob(Settings):
+    """What was signed, and how."""
+
+    called: ClassVar[str] = "duplicates job field"
+
+    plan: Path
+    """As of `SignJob`."""
+    output: Path
+    """The folder of the signatures; the decisions go there, too."""
+    config: CleaningConfig
+
+
+def find_duplicates(job: DuplicatesJob, on_progress: Progress | None = None) -> None:
+    """Writes which paragraphs go, a file a part, and last the manifest; a standing one is left.
+
+    Begun anew after a kill, as it takes less time than signing.
+
+    Raises:
+        FileNotFoundError: a part is not signed; names it.
+        ValueError: the folder holds signatures of something else, or damaged ones.
+    """
+    if (job.output / MANIFEST_NAME).exists():
+        return
+    report: Progress = on_progress or (lambda *_: None)
+    described = claim(job.output, read_plan(job.plan), job.config)
+    num_parts = described["parts"]
+    if missing := [n for n in range(num_parts) if not signature_path(job.output, n).exists()]:
+        raise FileNotFoundError(
+            f"{signature_path(job.output, missing[0])}: not signed yet; run the stage again"
+        )
+    drops = find_drops(job.output, num_parts, job.config)
+    report(0.9, "found the paragraphs with the same words")
+    ends = np.searchsorted(drops["where"], [np.uint64(n << ITEM_BITS) for n in range(1, num_parts)])
+    files = [drops_path(job.output, number) for number in range(num_parts)]
+    for path, rows in zip(files, np.split(drops, ends), strict=True):
+        stream = io.BytesIO()
+        np.save(stream, rows, allow_pickle=False)
+        write_bytes_atomically(path, stream.getvalue())
+    numbers = np.bincount(drops["reason"], minlength=len(REASONS)).tolist()
+    counts = {reason: n for reason, n in zip(REASONS, numbers, strict=True) if n}
+    write_sealed_json(job.output / MANIFEST_NAME, described | {"drops": counts}, files)
+
+
+def find_drops(folder: Path, num_parts: int, config: CleaningConfig) -> Array:
+    """Returns the paragraphs with the words of an earlier one, and the lines of many documents.
+
+    Args:
+        folder: of the signatures.
+        num_parts: that were signed.
+    """
+    drops = [np.empty(0, DROP)]
+    total = sum(len(_signatures_of(folder, number)) for number in range(num_parts))
+    num_ranges = max(-(-total // AT_ONCE), 1)
+    bounds = [number * _HASHES // num_ranges for number in range(num_ranges + 1)]
+    for low, high in pairwise(bounds):
+        rows, where = _rows_between(folder, num_parts, low, high - 1)
+        if not len(rows):
+            continue
+        begins = np.flatnonzero(np.diff(rows["hash"], prepend=~rows["hash"][:1]))
+        group = np.repeat(np.arange(len(begins)), np.diff(begins, append=len(rows)))
+        repeated = _repeated(rows, group, len(begins), config.repeated_in)
+        drops.append(_drops_at(where[repeated], "repeated_line", where[repeated]))
+        compared = np.flatnonzero(((rows["kind"] & COMPARED) != 0) & ~repeated)
+        first_of, firsts = np.unique(group[compared], return_index=True)
+        stays = where[compared[firsts]][np.searchsorted(first_of, group[compared])]
+        goes = where[compared] != stays
+        drops.append(_drops_at(where[compared][goes], "exact_duplicate", stays[goes]))
+    return np.sort(np.concatenate(drops), order="where")
+
+
+def _repeated(rows: Array, group: Array, num_groups: int, least: int) -> npt.NDArray[np.bool_]:
+    """Returns which rows are lines whose words stand as lines in so many documents."""
+    lines = (rows["kind"] & LINE) != 0
+    if not least:
+        return np.zeros(len(rows), np.bool_)
+    pairs = np.stack([group[lines], rows["document"][lines].astype(np.int64)], axis=1)
+    num_documents = np.bincount(np.unique(pairs, axis=0)[:, 0], minlength=num_groups)
+    repeated: npt.NDArray[np.bool_] = lines & (num_documents[group] >= least)
+    return repeated
+
+
+def _drops_at(where: Array, reason: str, first: Array) -> Array:
+    rows = np.empty(len(where), DROP)
+    rows["where"], rows["reason"], rows["first"] = where, REASONS.index(reason), first
+    return rows
+
+
+def _rows_between(folder: Path, num_parts: int, low: int, high: int) -> tuple[Array, Array]:
+    """Returns the signatures with a hash from ``low`` to ``high``, and their places in the corpus.
+
+    Sorted by hash, then place.
+    """
+    rows, where = [], []
+    for number in range(num_parts):
+        signed = _signatures_of(folder, number)
+        first = np.searchsorted(signed["hash"], np.uint64(low))
+        end = np.searchsorted(signed["hash"], np.uint64(high), side="right")
+        rows.append(np.array(signed[first:end]))
+        where.append(np.uint64(number << ITEM_BITS) | rows[-1]["item"].astype(np.uint64))
+    all_rows = np.concatenate(rows)
+    order = np.argsort(all_rows["hash"], kind="stable")
+    return all_rows[order], np.concatenate(where)[order]
+
+
+def _signatures_of(folder: Path, number: int) -> Array:
+    """Returns a part's signatures, mapped: only what is looked at is read.
+
+    Raises:
+        FileNotFoundError: no such file.
+        ValueError: the file is damaged.
+    """
+    path = signature_path(folder, number)
+    try:
+        rows: Array = np.lib.format.open_memmap(path, mode="r")
+    except ValueError as error:
+        raise ValueError(f"{path}: damaged ({error}); delete it and run again") from error
+    return rows
+
+
+def drops_path(folder: Path, number: int) -> Path:
+    """Returns the file that says which paragraphs of a part go."""
+    return folder / f"{number:05d}.duplicates.npy"
+
+
+class Duplicates:
+    """What goes of a corpus, a part at a time; the manifest, which lists all parts, is read once.
+
+    Args:
+        folder: of the decisions; they need not stand before a part is asked for.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @cached_property
+    def _manifest(self) -> dict[str, Any]:
+        return read_object(self._folder / MANIFEST_NAME, ("fingerprint",), remedy=REMEDY)
+
+    def of(self, number: int) -> dict[int, Refusal]:
+        """Returns what goes of a part, as `cleaning_steps.clean_documents` takes it.
+
+        Raises:
+            FileNotFoundError: the duplicates were not found yet.
+            ValueError: a file is damaged; names it and the remedy.
+        """
+        path = drops_path(self._folder, number)
+        check_file(path, self._manifest, REMEDY)
+        rows = np.load(path, allow_pickle=False)
+        return {int(row["where"]) % (1 << ITEM_BITS): _refusal(number, row) for row in rows}
+
+
+def _refusal(part: int, row: Any) -> Refusal:
+    reason = REASONS[int(row["reason"])]
+    if reason == "repeated_line":
+        return Refusal(reason, "a line without an end mark that many documents have (repeated_in)")
+    first_part, item = divmod(int(row["first"]), 1 << ITEM_BITS)
+    where = "this part" if first_part == part else f"part {first_part}"
+    detail = f"the words of paragraph {item} of {where}, counted from 0 (duplicates)"
+    return Refusal(reason, detail)
+
+
+if __name__ == "__main__":
+    sys.exit(run_job_from_command_line(DuplicatesJob, find_duplicates))

@@ -1,0 +1,362 @@
+"""Files of text: which ones a user's paths stand for, how they are opened, whether they changed."""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import glob
+import gzip
+import io
+import logging
+import lzma
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import Any, BinaryIO, ClassVar, Literal, NamedTuple, TypeVar, cast
+
+import pyarrow as pa
+
+from pipeline.base.digest import remembered_sha256
+from pipeline.base.foreign_text import printable, told
+from pipeline.base.refusal import Refusal
+from pipeline.base.settings import Count, Settings
+from pipeline.text.documents import ChangedTextError, ParagraphMode
+
+P = TypeVar("P", bound=PurePath)
+
+logger = logging.getLogger(__name__)
+
+Format = Literal["text", "json-lines", "csv", "tsv", "parquet", "arrow", "tar"]
+"""What a file holds; all but Parquet and Arrow may be compressed."""
+SUFFIXES: Mapping[Format, tuple[str, ...]] = {
+    "text": (".txt", ".text", ".md"),
+    "json-lines": (".jsonl", ".ndjson"),
+    "csv": (".csv",),
+    "tsv": (".tsv", ".tab"),
+    "parquet": (".parquet", ".pq"),
+    "arrow": (".arrow", ".arrows", ".feather", ".ipc"),
+    "tar": (".tar",),
+}
+"""What the names of files end in, by what they hold."""
+_FURTHER_SUFFIXES: Mapping[str, tuple[str, ...]] = {"json-lines": (".json",)}
+"""Those that may hold something else, unless somebody says what they hold."""
+UNREADABLE = "unreadable"
+"""Stands for the sha256 of what cannot be read."""
+BUFFER_BYTES = 1 << 16
+_STATEFUL = re.compile(r"utf[-_]?7|iso[-_]?2022|hz", re.IGNORECASE)
+_SUFFIX_CHARACTERS = 20
+_MOST_REASONS = 30
+
+_READERS: dict[str, Callable[[BinaryIO], Any]] = {
+    ".gz": lambda stream: gzip.GzipFile(fileobj=stream),
+    ".tgz": lambda stream: gzip.GzipFile(fileobj=stream),
+    ".bz2": bz2.BZ2File,
+    ".xz": lzma.LZMAFile,
+    ".zst": lambda stream: pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), "zstd"),
+}
+
+
+def is_compressed(path: PurePath) -> bool:
+    """Returns whether a file's name says that it is compressed."""
+    return path.suffix.lower() in _READERS
+
+
+def decompressed(stream: BinaryIO, path: Path) -> io.BufferedReader:
+    """Returns a buffered reader of the bytes in an open file, by the suffix of its name."""
+    open_compressed = _READERS.get(path.suffix.lower())
+    raw = stream if open_compressed is None else open_compressed(stream)
+    return io.BufferedReader(cast("io.RawIOBase", raw))
+
+
+def without_compression_suffix(path: P) -> P:
+    """Returns ``a.txt`` for ``a.txt.gz``, and any other path as it is; of ``a.tgz``, ``a.tar``."""
+    if path.suffix.lower() == ".tgz":
+        return path.with_suffix(".tar")
+    return path.with_suffix("") if is_compressed(path) else path
+
+
+def format_of(path: Path) -> Format:
+    """Returns what a file holds by its name; where that says nothing, text."""
+    suffix = without_compression_suffix(path).suffix.lower()
+    return next((kind for kind, suffixes in SUFFIXES.items() if suffix in suffixes), "text")
+
+
+class LeftOut(Counter[str]):
+    """How many files were met and left out, by reason."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._examples: dict[str, PurePath] = {}
+
+    def add(self, path: PurePath, reason: str) -> None:
+        """Counts a file or folder."""
+        self[reason] += 1
+        self._examples.setdefault(reason, path)
+
+    def add_unlike_text(self, path: PurePath) -> None:
+        """Counts a file whose name does not say that it is text."""
+        suffix = printable(path.suffix.lower())[:_SUFFIX_CHARACTERS] or "no suffix"
+        reason = f"not named like text ({suffix})"
+        is_new = reason not in self and len(self) >= _MOST_REASONS
+        self.add(path, "not named like text (other suffixes)" if is_new else reason)
+
+    def in_words(self) -> str:
+        """Returns the counts by reason, each with an example."""
+        counts = (
+            f"{reason}: {count} (such as {told(self._examples[reason])})"
+            for reason, count in sorted(self.items())
+        )
+        return f"left out: {', '.join(counts)}"
+
+
+@dataclass(frozen=True, slots=True)
+class TextFile:
+    """One file to read."""
+
+    path: Path
+    """Absolute; a symbolic link stays one, since its own name says what it holds."""
+    name: str
+    """Path below what all files have in common, with forward slashes; bytes that are not UTF-8 are
+    escaped, as in ``caf\\xe9.txt``."""
+
+
+def list_files(
+    paths: Sequence[str | Path], declared: Format | None = None
+) -> tuple[tuple[TextFile, ...], LeftOut]:
+    """Returns the files of all paths, and how many others were met, by reason.
+
+    They stand in the paths' order, a folder's and a glob's files sorted. A file that is named
+    outright is read whatever its suffix. Of a folder, searched to any depth, what is hidden, not
+    named like text, a link to a folder, or no regular file is left out, which is logged. A file
+    that is reached twice, by links too, is read once, under the name that comes first.
+
+    Args:
+        declared: what all files hold, so that a folder's others are left out.
+
+    Raises:
+        FileNotFoundError: a path or pattern that matches nothing.
+        PermissionError: a folder cannot be searched.
+        ValueError: no path at all, one without text files, or one that is no regular file.
+    """
+    if not paths:
+        raise ValueError("source 'files' needs paths: files, folders or globs of your text")
+    formats = [declared] if declared else list(SUFFIXES)
+    suffixes = [suffix for kind in formats for suffix in SUFFIXES[kind]]
+    suffixes += _FURTHER_SUFFIXES.get(declared or "", ())
+    chosen: dict[Path, str] = {}
+    left_out = LeftOut()
+    for entry in paths:
+        files = list(_files_of(str(entry), suffixes, left_out))
+        if not files:
+            raise ValueError(
+                f"{told(entry)}: no text in this folder; looked for {', '.join(suffixes)}, each "
+                "also compressed (.gz, .bz2, .xz, .zst)"
+                f"{f'; {left_out.in_words()}' if left_out else ''}"
+            )
+        for file in files:
+            chosen.setdefault(file.resolve(), os.path.abspath(file))  # noqa: PTH100 - keeps links
+    if left_out:
+        logger.warning("%s; name a file outright to read it", left_out.in_words())
+    common = os.path.commonpath([str(Path(path).parent) for path in chosen.values()])
+    return tuple(
+        TextFile(Path(path), os.fsencode(name).decode("utf-8", "backslashreplace"))
+        for path in chosen.values()
+        for name in [Path(path).relative_to(common).as_posix()]
+    ), left_out
+
+
+def _files_of(entry: str, suffixes: Container[str], left_out: LeftOut) -> Iterator[Path]:
+    """Yields the files of one path or glob."""
+    path = Path(entry).expanduser()
+    if os.path.exists(path):  # noqa: PTH110 - of what can be no path it says so, too
+        if not (path.is_dir() or path.is_file()):
+            raise ValueError(
+                f"{told(entry)}: a pipe, socket or device, and no regular file; copy its text "
+                "to one"
+            )
+        matches = [path]
+    else:
+        matches = [Path(match) for match in sorted(glob.glob(str(path), recursive=True))]  # noqa: PTH207 - may be absolute
+    if not matches:
+        raise FileNotFoundError(f"{told(entry)}: no such file, folder or match; check the path")
+    for match in matches:
+        if match.is_dir():
+            yield from _files_in(match, suffixes, left_out)
+        elif _is_regular(match, left_out):
+            yield match
+
+
+def _files_in(folder: Path, suffixes: Container[str], left_out: LeftOut) -> list[Path]:
+    """Returns the text files of a folder.
+
+    Raises:
+        OSError: a folder in it cannot be searched.
+    """
+    files: list[Path] = []
+    for place, folders, names in os.walk(folder, onerror=_refuse):
+        for name in list(folders):
+            path = Path(place, name)
+            if name.startswith(".") or path.is_symlink():
+                folders.remove(name)
+                left_out.add(path, "hidden" if name.startswith(".") else "link to a folder")
+        for name in names:
+            path = Path(place, name)
+            if name.startswith("."):
+                left_out.add(path, "hidden")
+            elif _is_regular(path, left_out):
+                if without_compression_suffix(path).suffix.lower() in suffixes:
+                    files.append(path)
+                else:
+                    left_out.add_unlike_text(path)
+    return sorted(files, key=lambda path: path.relative_to(folder).as_posix())
+
+
+def _is_regular(path: Path, left_out: LeftOut) -> bool:
+    """Returns whether a path is a regular file, and counts it if it is not."""
+    if path.is_file():
+        return True
+    is_dangling = path.is_symlink() and not path.exists()
+    left_out.add(path, "link to nothing" if is_dangling else "no regular file")
+    return False
+
+
+def _refuse(error: OSError) -> None:
+    raise error
+
+
+class FilesConfig(Settings):
+    """How files are read."""
+
+    called: ClassVar[str] = "text setting"
+
+    paragraphs: ParagraphMode = "blank-line"
+    text_field: str = "text"
+    encoding: str = "utf-8"
+    max_paragraph_characters: Count = 100_000
+    format: Literal["by-suffix"] | Format = "by-suffix"
+    """What files hold, where their names do not say it."""
+
+    def format_of(self, path: Path) -> Format:
+        """Returns what a file holds."""
+        return format_of(path) if self.format == "by-suffix" else self.format
+
+    @property
+    def is_recoded(self) -> bool:
+        """Whether text is read in UTF-8, as it cannot be read from the middle on."""
+        return bool(_STATEFUL.match(self.encoding)) or "\n".encode(self.encoding) != b"\n"
+
+    @property
+    def codec(self) -> str:
+        """The encoding of text that `FileStream.open` opens."""
+        return "utf-8" if self.is_recoded else self.encoding
+
+    def _check_together(self) -> None:
+        try:
+            "".encode(self.encoding)
+        except LookupError as error:
+            raise ValueError(
+                f"encoding {self.encoding!r} is no text encoding; try utf-8"
+            ) from error
+
+
+class Recoded(io.RawIOBase):
+    """Text of some encoding as UTF-8; bytes that are not of the encoding stay as they are."""
+
+    def __init__(self, stream: io.BufferedReader, encoding: str) -> None:
+        self._stream = stream
+        self._decoder = codecs.getincrementaldecoder(encoding)("surrogateescape")
+        self._ready = io.BytesIO()
+        self._is_done = False
+
+    def readable(self) -> bool:
+        """Returns True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fills ``buffer``; returns the number of bytes, 0 at the end."""
+        while not (count := self._ready.readinto(buffer)) and not self._is_done:
+            block = self._stream.read(BUFFER_BYTES)
+            self._is_done = not block
+            text = self._decoder.decode(block, final=self._is_done)
+            self._ready = io.BytesIO(text.encode("utf-8", "surrogateescape"))
+        return count
+
+
+class FileVersion(NamedTuple):
+    """What a file was when its source was described."""
+
+    sha256: str
+    """`UNREADABLE` where it could not be read."""
+    num_bytes: int = 0
+    modified_ns: int = 0
+
+    @classmethod
+    def of(cls, path: Path, known: FileVersion | None = None) -> FileVersion:
+        """Returns what a file is now; a known version whose size and time it has is not read."""
+        try:
+            stat = path.stat()
+            if known and known[1:] == (stat.st_size, stat.st_mtime_ns):
+                return known
+            return cls(remembered_sha256(path), stat.st_size, stat.st_mtime_ns)
+        except OSError:
+            return cls(UNREADABLE)
+
+
+@dataclass(slots=True, eq=False)
+class FileStream:
+    """A file as a stream, whatever it holds."""
+
+    file: TextFile
+    config: FilesConfig
+    version: FileVersion | None = None
+    """None where the source was not described."""
+
+    @property
+    def name(self) -> str:
+        """The file's name in its source."""
+        return self.file.name
+
+    @property
+    def is_one_document(self) -> bool:
+        """Whether it is one text."""
+        return False
+
+    @property
+    def empty(self) -> Refusal:
+        """What stands for the documents of a file that has none."""
+        return Refusal("empty_file", "holds no text; remove it from the paths", self.name)
+
+    def check_unchanged(self) -> None:
+        """Refuses the file if it is not what was described.
+
+        Raises:
+            ChangedTextError: names it.
+        """
+        then, path = self.version, self.file.path
+        if then is not None and (now := FileVersion.of(path, then)).sha256 != then.sha256:
+            raise ChangedTextError(
+                f"{told(path)}: changed since the run began (sha256 {then.sha256[:12]} then, "
+                f"{now.sha256[:12]} now); wait until nobody writes to it and start the run again"
+            )
+
+    def open(self, opened: ExitStack) -> io.BufferedReader:
+        """Returns the file's bytes from their beginning, decompressed."""
+        raw = opened.enter_context(self.file.path.open("rb", buffering=0))
+        return decompressed(raw, self.file.path)
+
+    def recoded(self, stream: io.BufferedReader) -> io.BufferedReader:
+        """Returns a text's bytes in the encoding that is read, `FilesConfig.codec`."""
+        if not self.config.is_recoded:
+            return stream
+        recoded = Recoded(stream, self.config.encoding)
+        return io.BufferedReader(cast("io.RawIOBase", recoded), BUFFER_BYTES)
+
+    def unreadable(self, error: OSError) -> Refusal:
+        """Returns what stands for the documents of a file that cannot be opened."""
+        detail = f"cannot be opened ({error}); check its permissions"
+        logger.warning("%s: %s; its text is missing from this corpus", self.name, detail)
+        return Refusal("unreadable_file", detail, self.name)

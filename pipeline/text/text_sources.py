@@ -1,0 +1,347 @@
+"""The sources of text: each is declared once, in `SOURCES`; how one is opened by its name.
+
+What parameters a source reads, which of them its layout fixes, the help of ``--source`` and the
+refusals of parameters that contradict it are made from the declaration.
+"""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate, count
+from pathlib import Path
+from typing import Any, cast
+
+from pipeline.base.bundled import DATA
+from pipeline.base.foreign_text import told
+from pipeline.text.documents import (
+    START,
+    ChangedTextError,
+    Document,
+    Paragraph,
+    Place,
+    Source,
+    Stream,
+    places_apart,
+)
+from pipeline.text.table_streams import CsvStream, TableStream
+from pipeline.text.text_files import (
+    FilesConfig,
+    FileStream,
+    FileVersion,
+    Format,
+    TextFile,
+    list_files,
+)
+from pipeline.text.text_streams import TextStream
+
+DEFAULT_TEXT = DATA / "text" / "python-docs.jsonl.gz"
+"""The documentation of CPython 3.11: first a line of what it was made from, then one a document."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextSource:
+    """What is known of a source."""
+
+    about: str
+    """For the help of an option."""
+    located_by: tuple[str, ...] = ()
+    """Parameters that say where its text is, one of which must be given; none where it ships."""
+    reads: tuple[str, ...] = ()
+    """Other parameters that concern it."""
+    fixed: Mapping[str, str] = field(default_factory=dict)
+    """Settings of `FilesConfig` that its layout determines."""
+
+
+_TABLE_SETTINGS = ("paragraphs", "text_format", "text_field")
+_FILE_SETTINGS = ("encoding", *_TABLE_SETTINGS)
+SOURCES: Mapping[str, TextSource] = {
+    "python-docs": TextSource(
+        "Python's documentation, which ships with Treeviews (data/text/card.md)"
+    ),
+    "files": TextSource("your own text (--paths)", ("paths",), _FILE_SETTINGS),
+    "url": TextSource("a download (--url)", ("url",), ("sha256", *_FILE_SETTINGS)),
+    "umbc": TextSource(
+        "umbc_corpus.tar.gz (Han et al. 2013), your copy or a download",
+        ("paths", "url"),
+        ("sha256", *_FILE_SETTINGS),
+        # webbase_all/*.txt have a paragraph a line; *.possf2 are copies with tags.
+        {"paragraphs": "line"},
+    ),
+    "amazon-books": TextSource(
+        "reviews_Books_5.json.gz (McAuley et al. 2015), a review a line",
+        ("paths", "url"),
+        ("sha256", *_FILE_SETTINGS),
+        {"format": "json-lines", "text_field": "reviewText"},
+    ),
+    "bookcorpus": TextSource(
+        "BookCorpus (Zhu et al. 2015), a file a book or two files of sentences",
+        ("paths", "url"),
+        ("sha256", "encoding", "paragraphs", "text_format"),
+        {"format": "text"},
+    ),
+    "hf": TextSource(
+        "a data set of the hub (--dataset)",
+        ("dataset",),
+        ("dataset_config", "dataset_split", "dataset_revision", *_TABLE_SETTINGS),
+        {"format": "json-lines"},
+    ),
+}
+"""Name -> what is known of it."""
+
+_STREAMS: Mapping[Format, type[FileStream]] = {
+    "text": TextStream,
+    "json-lines": TextStream,
+    "csv": CsvStream,
+    "tsv": CsvStream,
+    "parquet": TableStream,
+    "arrow": TableStream,
+    "tar": TextStream,
+}
+
+
+class TextFiles:
+    """Text files, folders and globs as a source.
+
+    What `describe` announced is what the streams yield, or `check_unchanged` of one says so.
+
+    Args:
+        paths: what to read, in this order; see `list_files`.
+        config: how.
+
+    Raises:
+        FileNotFoundError: a path that does not exist.
+        ValueError: no path, a folder without text, or what is no regular file.
+    """
+
+    has_places = True
+
+    def __init__(self, paths: Sequence[str | Path], config: FilesConfig | None = None) -> None:
+        self._config = config or FilesConfig()
+        declared = self._config.format
+        self._left_out: Mapping[str, int]
+        self._files, self._left_out = list_files(
+            paths, None if declared == "by-suffix" else declared
+        )
+        self._versions: dict[TextFile, FileVersion] = {}
+        self._streams: list[FileStream] = []
+
+    @property
+    def paths(self) -> list[Path]:
+        """The files, in their order."""
+        return [file.path for file in self._files]
+
+    def describe(self) -> dict[str, Any]:
+        """Returns a checksum of all names and contents, and how they are read.
+
+        A file that cannot be read counts as such, and is refused when its turn comes. Every call
+        tells of the contents that the first one found.
+        """
+        if not self._versions:
+            self._versions = {file: FileVersion.of(file.path) for file in self._files}
+        digest = hashlib.sha256()
+        for file, version in self._versions.items():
+            digest.update(f"{file.name}\0{version.sha256}\0".encode())
+        return {
+            "source": "files",
+            "num_files": len(self._files),
+            "sha256": digest.hexdigest(),
+            **self._config.to_dict(),
+        }
+
+    def left_out(self) -> Mapping[str, int]:
+        """Returns how many files were met and left out, by reason.
+
+        Those within archives are known as far as their streams were surveyed.
+        """
+        left_out = Counter(self._left_out)
+        for stream in self._streams:
+            left_out.update(stream.left_out if isinstance(stream, TextStream) else {})
+        return dict(sorted(left_out.items()))
+
+    def streams(self) -> Sequence[Stream]:
+        """Returns the files."""
+        config = self._config
+        self._streams = [
+            _STREAMS[config.format_of(file.path)](file, config, self._versions.get(file))
+            for file in self._files
+        ]
+        return cast("Sequence[Stream]", self._streams)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the files, how they are read, and what `describe` found them to be."""
+        self.describe()
+        return {
+            "source": "files",
+            "config": self._config.to_dict(),
+            "left_out": dict(self._left_out),
+            "files": [
+                {"path": str(file.path), "name": file.name} | version._asdict()
+                for file, version in self._versions.items()
+            ],
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> TextFiles:
+        """Returns the source that was made to this dictionary; no file is looked at."""
+        source = cls.__new__(cls)
+        source._config = FilesConfig.from_dict(values["config"])
+        source._left_out = values["left_out"]
+        source._versions = {
+            TextFile(Path(file["path"]), file["name"]): FileVersion(
+                file["sha256"], file["num_bytes"], file["modified_ns"]
+            )
+            for file in values["files"]
+        }
+        source._files = tuple(source._versions)
+        source._streams = []
+        return source
+
+
+class PythonDocs:
+    """The text that ships, as a source of one stream."""
+
+    has_places = False
+    is_one_document = False
+    is_sought = True
+
+    def __init__(self) -> None:
+        self._origin, *self._documents = _default_text()
+
+    def describe(self) -> dict[str, Any]:
+        """Returns what it was made from: interpreter, version of the extraction, a checksum."""
+        return dict(self._origin)
+
+    to_dict = describe
+
+    def streams(self) -> Sequence[Stream]:
+        """Returns itself."""
+        return [self]
+
+    def left_out(self) -> Mapping[str, int]:
+        """Returns nothing."""
+        return {}
+
+    def survey(self) -> Iterator[Place]:
+        """Yields where documents begin, far enough apart; last, the end."""
+        sizes = (document["num_bytes"] for document in self._documents)
+        return places_apart(map(Place, accumulate(sizes), count(1)))
+
+    def documents(self, begin: Place = START, end: Place | None = None) -> Iterator[Document]:
+        """Yields topics of the language reference, then modules of the standard library."""
+        for document in self._documents[begin.number : end and end.number]:
+            paragraphs = (Paragraph(text, position) for text, position in document["paragraphs"])
+            yield Document(document["name"], paragraphs)
+
+    def check_unchanged(self) -> None:
+        """Does nothing: the file is this release's."""
+
+
+@functools.cache
+def _default_text() -> list[dict[str, Any]]:
+    with gzip.open(DEFAULT_TEXT, "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+LOCATIONS = tuple(dict.fromkeys(p for source in SOURCES.values() for p in source.located_by))
+"""All parameters that say where a text is."""
+PARAMETERS = tuple(dict.fromkeys(p for source in SOURCES.values() for p in source.reads))
+"""All others that concern some sources only."""
+
+
+def check_parameters(name: str, given: Mapping[str, Any]) -> None:
+    """Refuses parameters that contradict a source, rather than ignoring them.
+
+    Args:
+        name: of the source.
+        given: those of `LOCATIONS` and `PARAMETERS` that the user gave, and their values.
+
+    Raises:
+        ValueError: one of another source, or none that says where the text is; names the sources
+            that have it.
+    """
+    needed = SOURCES[name].located_by
+    located = [parameter for parameter in LOCATIONS if parameter in given]
+    wrong = next((parameter for parameter in located if parameter not in needed), "")
+    if wrong or (len(needed) == 1 and not located):
+        parameter = wrong or needed[0]
+        only = next(n for n, source in SOURCES.items() if source.located_by == (parameter,))
+        raise ValueError(
+            f"source is {name!r} and {parameter} is {told(given.get(parameter, ''))!r}: give "
+            f"--source {only} together with --{parameter}"
+            f"{' and --sha256' if parameter == 'url' else ''}, and no other source"
+        )
+    if needed and len(located) != 1:
+        raise ValueError(
+            f"source is {name!r}: give either --paths of your copy, or --url and --sha256 of a "
+            "download"
+        )
+    for parameter in (p for p in PARAMETERS if p in given):
+        reads = parameter in SOURCES[name].reads
+        if reads and (parameter != "sha256" or "url" in given):
+            continue
+        others = [n for n, source in SOURCES.items() if parameter in source.reads]
+        raise ValueError(
+            f"{parameter} is {told(given[parameter])!r}, and source is {name!r}"
+            f"{' with --paths' if 'paths' in given else ''}: leave "
+            f"--{parameter.replace('_', '-')} out, or give --source {' or '.join(others)}"
+            f"{' with --url' if parameter == 'sha256' else ''}"
+        )
+
+
+def config_of(name: str, given: Mapping[str, str | None]) -> FilesConfig:
+    """Returns how the files of a source are read.
+
+    Args:
+        name: of the source.
+        given: settings of `FilesConfig` that the user gave; None where not.
+
+    Raises:
+        ValueError: a setting that the source's layout contradicts; or of another type.
+    """
+    settings = {setting: value for setting, value in given.items() if value is not None}
+    for setting, value in SOURCES[name].fixed.items():
+        if settings.setdefault(setting, value) != value:
+            raise ValueError(
+                f"source is {name!r}, of which {setting} is {value!r}, and {setting} is "
+                f"{settings[setting]!r}: leave it out, or give --source files"
+            )
+    return FilesConfig.from_dict(settings)
+
+
+def source_of(name: str, paths: Sequence[str], given: Mapping[str, str | None]) -> Source:
+    """Returns a source.
+
+    Args:
+        name: of `SOURCES`.
+        paths: of its files, where it has some.
+        given: as in `config_of`.
+
+    Raises:
+        FileNotFoundError: a path that does not exist.
+        ValueError: as `config_of` and `TextFiles`.
+    """
+    return TextFiles(paths, config_of(name, given)) if SOURCES[name].located_by else PythonDocs()
+
+
+def reopen(values: Mapping[str, Any]) -> Source:
+    """Returns a source, given what its ``to_dict`` returned.
+
+    Raises:
+        ChangedTextError: the text that ships is another one here.
+        ValueError: no source of this release.
+    """
+    if values.get("source") == "files":
+        return TextFiles.from_dict(values)
+    source = PythonDocs()
+    if values != source.to_dict():
+        raise ChangedTextError(
+            f"source {values.get('source')!r}: not of this release, or another text; install the "
+            "same release on all machines"
+        )
+    return source
