@@ -20,9 +20,14 @@ import torch
 from benchmarks.encode import MIN_SENTENCES, argument_parser, distinct_sentences, slug
 from benchmarks.quick import parse_arguments
 from benchmarks.report import Table, fail, header, print_last_line, print_table, tell
-from models.embedded.embed import EmbeddedFolders, OpenedEncoder, embed_shard, open_encoder
-from models.encoding.encoder_interface import FloatArray
-from models.encoding.reading_encoder import EncoderSettings
+from models.encoding.corpus_embeddings import (
+    EmbeddedFolders,
+    OpenedEncoder,
+    embed_shard,
+    open_encoder,
+)
+from models.encoding.encoder import EncoderSettings
+from models.encoding.search import FloatArray
 from models.model.model_description import ParserRecord, find_parser
 from pipeline.base.bundled import BUNDLED_MODELS
 from pipeline.parsers.adapters.folder_files import STAGES

@@ -13,14 +13,21 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from models.embedded.embed import EmbeddedFolders, embed_shard, open_encoder
-from models.encoding.reading_encoder import EncoderSettings
+from models.encoding.corpus_embeddings import (
+    EmbeddedFolders,
+    describe_embedding,
+    embed_shard,
+    open_encoder,
+)
+from models.encoding.encoder import EncoderSettings
 from pipeline.base.config_fields import Config, Count, Natural
 from pipeline.base.job import Progress, Rated, run_job_from_command_line
+from pipeline.base.machine import check_releases
 from pipeline.shards.manifests import read_shard_manifest
 from pipeline.shards.schema import VectorType
+from pipeline.storage.stored_job import StoredJob
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +57,48 @@ class EmbedShardJob(Config):
     """Where given, an encoder of another digest is refused."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredEmbedJob(StoredJob):
+    """The same for a machine of a cluster: shards from and to a storage.
+
+    The encoder itself must be where its name says, on every machine, such as in a shared folder;
+    those that ship are.
+    """
+
+    module: str = "models.embed_shard"
+    sentences: str
+    """Folder of the sentence shards in the storage."""
+    parses: Mapping[str, str]
+    """Parse stage -> folder of its shards in the storage, of the stages that the encoder reads."""
+    options: Mapping[str, Any]
+    """Further fields of `EmbedShardJob`."""
+    described: Mapping[str, Any]
+    """What `describe_embedding` says where the shards' digest was made."""
+
+    @property
+    def inputs(self) -> Mapping[str, str]:
+        """The sentences and their parses."""
+        parses = {f"parses/{stage}": place for stage, place in self.parses.items()}
+        return {"sentences": self.sentences, **parses}
+
+    def check_machine(self) -> None:
+        """Checks that this machine embeds as the stage's digest says.
+
+        Raises:
+            ValueError: it does not; names what differs.
+        """
+        check_releases(self.described, describe_embedding())
+
+    def description(self, scratch: Path, output: Path) -> dict[str, Any]:
+        """Returns what to embed, by which encoder, and how."""
+        return {
+            **self.options,
+            "sentences": str(scratch / "sentences"),
+            "output": str(output),
+            "parses": {stage: str(scratch / "parses" / stage) for stage in self.parses},
+        }
+
+
 def execute(job: EmbedShardJob, on_progress: Progress) -> None:
     """Loads the encoder and embeds the shards that a job names and that do not stand yet.
 
@@ -59,7 +108,7 @@ def execute(job: EmbedShardJob, on_progress: Progress) -> None:
     Raises:
         FileNotFoundError: there is no such encoder, or a shard that it reads is not complete.
         ValueError: the encoder is not the expected one; or see
-            `models.embedded.embed.embed_shard`.
+            `models.encoding.corpus_embeddings.embed_shard`.
     """
     wanted = range(job.number, job.number + job.count)
     missing = [number for number in wanted if read_shard_manifest(job.output, number) is None]
@@ -74,7 +123,6 @@ def execute(job: EmbedShardJob, on_progress: Progress) -> None:
     folders = EmbeddedFolders(job.sentences, job.parses, job.output)
     for number in sorted(set(wanted).difference(missing)):
         embed_shard(folders, number, encoder, dtype=job.dtype)
-    machine = {"device": getattr(encoder.encoder, "device", "cpu")}
     for place, number in enumerate(missing):
 
         def follow(share: float, status: str, place: int = place, number: int = number) -> None:
@@ -87,7 +135,7 @@ def execute(job: EmbedShardJob, on_progress: Progress) -> None:
             encoder,
             dtype=job.dtype,
             on_progress=follow,
-            machine={name: str(value) for name, value in machine.items()},
+            machine={"device": encoder.encoder.device},
         )
 
 
@@ -95,7 +143,7 @@ def _on_device(settings: EncoderSettings) -> EncoderSettings:
     """Returns settings whose device is this machine's, where it is ``auto``."""
     if settings.device != "auto":
         return settings
-    from models.encoding.text_encoder import available_device
+    from models.encoding.torch_model import available_device
 
     return replace(settings, device=available_device("auto"))
 

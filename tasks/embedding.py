@@ -9,11 +9,10 @@ from typing import Any
 import luigi
 
 from models.config.views import needed_stages
-from models.embed_shard import EmbedShardJob
-from models.embedded.embed import open_encoder
-from models.embedded.stored_job import StoredEmbedJob, describe_embedding
+from models.embed_shard import EmbedShardJob, StoredEmbedJob
+from models.encoding.corpus_embeddings import describe_embedding, open_encoder
+from models.encoding.encoder import EncoderSettings
 from models.encoding.encoder_names import OF_A_RUN, parse_encoder_name
-from models.encoding.reading_encoder import EncoderSettings
 from models.model.model_description import (
     OPTION_OF_STAGE,
     find_parser,

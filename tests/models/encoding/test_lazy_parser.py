@@ -32,9 +32,9 @@ def test_it_answers_as_the_parser_it_loads(stage: str) -> None:
 @pytest.mark.slow
 def test_a_digest_imports_no_parser() -> None:
     code = (
-        "from models.encoding.named_encoder import resolve_encoder\n"
+        "from models.encoding.load_encoder import load_encoder\n"
         "import sys\n"
-        "assert resolve_encoder('random-0').digest\n"
+        "assert load_encoder('random-0').digest\n"
         "print([name for name in ('supar', 'benepar', 'spacy') if name in sys.modules])"
     )
     found = subprocess.run(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -95,19 +95,3 @@ def test_a_trained_model_comes_back_from_its_folder(data: Data, tmp_path: Path) 
     untrained = random_model(CONFIG, data.vectors, CONFIG.seed)
     start = held_out_accuracy(untrained, data.corpus(selection))
     assert start.loss == pytest.approx(summary["held_out"]["untrained"]["loss"], abs=1e-5)
-
-
-def test_other_word_vectors_than_the_trained_ones_are_refused(data: Data, tmp_path: Path) -> None:
-    data.train(replace(CONFIG, epochs=1), tmp_path / "model")
-    other = write_vectors(tmp_path / "other", size=7)
-
-    with pytest.raises(ValueError, match=r"other: other word vectors .*; give vectors=PATH"):
-        load_model(tmp_path / "model", vectors_path=other)
-
-
-def test_broken_weights_are_named(data: Data, tmp_path: Path) -> None:
-    data.train(replace(CONFIG, epochs=1), tmp_path)
-    (tmp_path / "model.safetensors").write_bytes(b"broken")
-
-    with pytest.raises(ValueError, match=r"model\.safetensors: damaged or of another run"):
-        load_model(tmp_path)

@@ -12,7 +12,7 @@ import pytest
 import models
 from models.config.training_presets import preset
 from models.exchange.export import export_model
-from models.exchange.export_options import ExportOptions
+from models.exchange.export_card import ExportOptions
 from pipeline.base.bundled import BUNDLED_MODELS
 from tests.support.command import subcommand
 from tests.support.edited_json import edit

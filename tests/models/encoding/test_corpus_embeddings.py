@@ -15,8 +15,7 @@ import pytest
 import models
 from models import embed_shard as job_module
 from models.embed_shard import EmbedShardJob
-from models.embedded.matrix import open_embeddings
-from models.encoding.encoder_interface import FloatArray
+from models.encoding.search import FloatArray, open_embeddings
 from pipeline.base.job import JobKilledError, run_job_process
 from pipeline.inspect.check import faults_of
 from pipeline.inspect.dataset import select
@@ -124,7 +123,7 @@ def test_trees_of_the_corpus_give_the_vectors_of_the_same_sentences_parsed_anew(
 ) -> None:
     found = corpus.embed(corpus.folder / "trees", tmp_path)
 
-    monkeypatch.setattr("models.encoding.text_encoder.LazyParser", Chains)
+    monkeypatch.setattr("models.encoding.torch_model.LazyParser", Chains)
     encoder = models.load(corpus.folder / "trees", on_refusal="zero", **corpus.settings)
     for number, vectors in enumerate(found):
         np.testing.assert_array_equal(vectors, encoder.encode(texts(number)))

@@ -11,8 +11,7 @@ import pyarrow as pa
 import pytest
 
 import treeviews
-from models.embedded.matrix import open_embeddings
-from models.encoding.encoder_interface import FloatArray
+from models.encoding.search import FloatArray, open_embeddings
 from pipeline.shards.arrow import flags, numbers
 from pipeline.shards.manifests import read_shard_manifest, shard_path, write_dataset_manifest
 from pipeline.shards.schema import EMBEDDINGS, Vectors, schema_for

@@ -19,8 +19,7 @@ import models
 from models.config.training_config import TrainingConfig
 from models.config.training_presets import preset
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus
-from models.encoding.reading_encoder import EncoderSettings, WordsEncoder
-from models.encoding.text_encoder import TextEncoder
+from models.encoding.encoder import Encoder, EncoderSettings
 from models.model.model_description import (
     ModelDescription,
     ParserRecord,
@@ -40,6 +39,7 @@ from pipeline.shards.schema import schema_for
 from pipeline.shards.shards import write_shard
 from tests.support.command import subcommand
 from tests.support.edited_json import edit
+from tests.support.encoders import words_encoder
 from tests.support.parsed_corpora import write_vectors
 from tests.support.repository import REPOSITORY
 from tests.support.saved_models import encoded_one_by_one
@@ -106,11 +106,11 @@ def train_on(corpus: CorpusFolders, config: TrainingConfig, vectors: Path, out: 
 
 
 @pytest.fixture(scope="module")
-def encoder(run: Run) -> TextEncoder:
+def encoder(run: Run) -> Encoder:
     return models.load(run.model)
 
 
-def test_raw_sentences_are_embedded_as_the_corpus_was(run: Run, encoder: TextEncoder) -> None:
+def test_raw_sentences_are_embedded_as_the_corpus_was(run: Run, encoder: Encoder) -> None:
     model = load_model(run.model)
     parsed = ParsedCorpus(run.corpus, model.vectors, views=model.config.views)
     _, expected = encoded_one_by_one(model, parsed)
@@ -122,7 +122,7 @@ def test_raw_sentences_are_embedded_as_the_corpus_was(run: Run, encoder: TextEnc
         np.testing.assert_allclose(found[f"{view}.last"], matrix, atol=1e-6)
 
 
-def test_poolings_stand_side_by_side(encoder: TextEncoder) -> None:
+def test_poolings_stand_side_by_side(encoder: Encoder) -> None:
     views = encoder.encode_views(SENTENCES[:3], ["mean", "last"])
 
     assert list(views) == ["0-DEP.mean", "0-DEP.last", "1-CONST.mean", "1-CONST.last"]
@@ -130,22 +130,6 @@ def test_poolings_stand_side_by_side(encoder: TextEncoder) -> None:
     np.testing.assert_array_equal(both, np.concatenate(list(views.values()), axis=1))
     last = encoder.encode_views(SENTENCES[:3])["0-DEP.last"]
     np.testing.assert_allclose(views["0-DEP.last"], last, atol=1e-7)
-
-
-@pytest.mark.parametrize("what", [None, 3, b"The cat.", {"The cat."}, {"The cat.": 1}])
-def test_what_is_no_list_is_named(encoder: TextEncoder, what: Any) -> None:
-    with pytest.raises(ValueError, match=f"give a list of sentences, not {type(what).__name__}"):
-        encoder.encode(what)
-
-
-@pytest.mark.parametrize(
-    ("sentence", "reason"), [("", "empty"), (" \n", "empty"), ("cat " * 511, "too_long")]
-)
-def test_a_sentence_that_cannot_be_taken_is_named(
-    encoder: TextEncoder, sentence: str, reason: str
-) -> None:
-    with pytest.raises(ValueError, match=rf"sentence 1 \(from 0\): {reason}.*on_refusal='zero'"):
-        encoder.encode(["The cat.", sentence])
 
 
 def test_all_empty_and_long_sentences_are_named_before_any_is_parsed(
@@ -162,17 +146,11 @@ def test_all_empty_and_long_sentences_are_named_before_any_is_parsed(
         match=r"^sentence 1 \(from 0\): empty; sentence 3 \(from 0\): too_long .*; and 1 more; ",
     ):
         strict.encode(sentences)
+    words = words_encoder(load_model(run.model).vectors, EncoderSettings(on_refusal="error"))
+    assert words.encode(["cat " * 511]).any(), "no parser is asked, so it may be longer"
 
 
-def test_a_sentence_of_words_alone_may_be_longer_than_a_parser_takes(run: Run) -> None:
-    words = WordsEncoder(load_model(run.model).vectors, EncoderSettings(on_refusal="error"))
-
-    assert words.encode(["cat " * 511]).any()
-    with pytest.raises(ValueError, match=r"sentence 1 \(from 0\): empty; leave out"):
-        words.encode(["The cat.", " "])
-
-
-def test_refused_sentences_are_zeros_and_listed(run: Run, encoder: TextEncoder) -> None:
+def test_refused_sentences_are_zeros_and_listed(run: Run, encoder: Encoder) -> None:
     lenient = models.load(run.model, on_refusal="zero")
 
     found = lenient.encode(["", "The cat.", "cat " * 511])
@@ -185,78 +163,45 @@ def test_refused_sentences_are_zeros_and_listed(run: Run, encoder: TextEncoder) 
     assert lenient.refused == []
 
 
-def elsewhere(run: Run) -> dict[str, str]:
-    """The record of the model's word vectors, of a place where they are not."""
+def test_what_was_moved_is_found_by_its_argument_or_among_what_ships(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     recorded = json.loads((run.model / "model.json").read_text())["vectors"]
-    return {**recorded, "path": "/nowhere"}
-
-
-def test_moved_word_vectors_are_found_by_their_argument(run: Run, tmp_path: Path) -> None:
-    moved = run.copy_of_model(tmp_path / "m", vectors=elsewhere(run))
+    moved = run.copy_of_model(tmp_path / "m", vectors={**recorded, "path": "/nowhere"})
+    parser = shutil.copytree(BUNDLED_PARSERS["dependencies"], tmp_path / "parser")
+    digest = models.load(run.model, dependency_parser=parser).digest
 
     with pytest.raises(ValueError, match=r"/nowhere: no such word vectors; .*; give vectors=PATH"):
         models.load(moved)
-
-    found = models.load(moved, vectors=run.folder / "vectors")
-    assert found.digest == models.load(run.model).digest
-
-
-def test_word_vectors_that_ship_are_found_by_their_checksum(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    moved = run.copy_of_model(tmp_path / "m", vectors=elsewhere(run))
+    assert models.load(moved, vectors=run.folder / "vectors").digest == digest
     shipped = "models.model.model_description.SHIPPED_VECTORS"
     monkeypatch.setattr(shipped, (run.folder / "vectors",))
-
-    assert models.load(moved).digest == models.load(run.model).digest
-    with pytest.raises(ValueError, match="absent: no such word vectors"):
-        models.load(run.model, vectors="absent")
+    assert models.load(moved).digest == digest
 
 
-def moved(run: Run, stage: str) -> dict[str, Any]:
-    """The model's parsers, one of them where there is none and with another checksum."""
-    parsers: dict[str, Any] = json.loads((run.model / "model.json").read_text())["parsers"]
-    other = {**parsers[stage], "checksum": "0" * 64, "path": "/nowhere"}
-    return {**parsers, stage: other}
-
-
-def test_a_moved_parser_is_found_by_its_argument(run: Run, tmp_path: Path) -> None:
-    shutil.copytree(BUNDLED_PARSERS["dependencies"], tmp_path / "parser")
-
-    found = models.load(run.model, dependency_parser=tmp_path / "parser")
-
-    assert found.digest == models.load(run.model).digest
-
-
-def test_another_parser_is_refused(run: Run, tmp_path: Path) -> None:
-    changed = run.copy_of_model(tmp_path / "m", parsers=moved(run, "dependencies"))
+def test_others_than_the_models_own_are_refused(run: Run, tmp_path: Path) -> None:
+    parsers = json.loads((run.model / "model.json").read_text())["parsers"]
+    parsers["dependencies"] |= {"checksum": "0" * 64, "path": "/nowhere"}
+    changed = run.copy_of_model(tmp_path / "m", parsers=parsers)
+    given = BUNDLED_PARSERS["dependencies"]
 
     with pytest.raises(ValueError, match=r"/nowhere: no such folder; .*another parser.*; give dep"):
         models.load(changed)
     with pytest.raises(ValueError, match=r"another parser \(checksum .*give dependency_parser="):
-        models.load(changed, dependency_parser=BUNDLED_PARSERS["dependencies"])
+        models.load(changed, dependency_parser=given)
+    with pytest.raises(ValueError, match="absent: no such word vectors"):
+        models.load(run.model, vectors="absent")
 
 
-def described(parser: dict[str, str | None]) -> ModelDescription:
-    return ModelDescription(
-        config=preset("laptop"),
-        vectors=VectorsRecord(Path("vectors"), ""),
-        parsers={"dependencies": ParserRecord.from_dict(parser)},
-    )
-
-
-def test_the_parser_of_a_fast_parse_is_found_by_its_weights() -> None:
-    weights = checksum_of_parser_folder(BUNDLED_PARSERS["dependencies"])
-    fast = {"name": "own", "checksum": f"{weights}-bfloat16", "path": None}
-    record = recorded_parsers(described(fast), ["dependencies"])["dependencies"]
-
-    assert find_parser("dependencies", record, None) == BUNDLED_PARSERS["dependencies"]
-
-
-def test_every_parser_that_ships_is_found_by_its_weights() -> None:
-    for folder in shipped_parsers("dependencies").values():
-        parser = {"name": "own", "checksum": checksum_of_parser_folder(folder), "path": None}
-        record = recorded_parsers(described(parser), ["dependencies"])["dependencies"]
+def test_every_parser_that_ships_is_found_by_its_weights_however_it_parsed() -> None:
+    shipped = list(shipped_parsers("dependencies").values())
+    for folder, arithmetic in [(shipped[0], "-bfloat16"), *((place, "") for place in shipped)]:
+        checksum = checksum_of_parser_folder(folder) + arithmetic
+        records = {"dependencies": ParserRecord(name="own", checksum=checksum, path=None)}
+        description = ModelDescription(
+            config=preset("laptop"), vectors=VectorsRecord(path=None, checksum=""), parsers=records
+        )
+        record = recorded_parsers(description, ["dependencies"])["dependencies"]
         assert find_parser("dependencies", record, None) == folder
 
 
@@ -286,7 +231,7 @@ def test_importing_the_package_loads_no_torch() -> None:
 
 
 @pytest.mark.slow
-def test_the_command_line_reads_and_writes_standard_streams(run: Run, encoder: TextEncoder) -> None:
+def test_the_command_line_reads_and_writes_standard_streams(run: Run, encoder: Encoder) -> None:
     text = b"The cat sees the dog\n\nthe bird\n"
     found = subprocess.run(
         [sys.executable, "-m", "treeviews", "encode", str(run.model), "--on-refusal", "zero"],
@@ -304,7 +249,7 @@ def test_the_command_line_reads_and_writes_standard_streams(run: Run, encoder: T
 
 
 def test_the_command_line_takes_files_and_poolings(
-    run: Run, encoder: TextEncoder, tmp_path: Path
+    run: Run, encoder: Encoder, tmp_path: Path
 ) -> None:
     (tmp_path / "in.txt").write_text("The cat.\nA dog", encoding="utf-8")
     files = ["--input", str(tmp_path / "in.txt"), "--output", str(tmp_path / "out.npy")]

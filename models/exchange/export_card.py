@@ -1,13 +1,14 @@
-"""The cards of exported folders."""
+"""How a model is passed on: the options, and the card of the exported folder."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, get_args
 
 from models.config.training_presets import SIF_WORDS
-from models.exchange.export_options import PARSERS_FOLDER, ExportOptions
 from models.model.card import (
     CARD_FILE,
     LICENCE_ROW,
@@ -28,11 +29,49 @@ from models.model.release import made_with
 from models.report.evaluation_table import evaluation_table
 from pipeline.base.atomic_files import write_text_atomically
 from pipeline.base.foreign_text import printable
+from pipeline.base.mistakes import did_you_mean
+
+Format = Literal["treeviews", "sentence-transformers", "model2vec"]
+PARSERS_FOLDER = "parsers"
+"""Within a self-contained model's folder."""
+
 
 README = "README.md"
 """What hubs show of a folder."""
 _LINK = re.compile(r"\[([^\]]*)\]\((?![a-z]+://|#)[^)]*\)")
 """To a file beside the folder, which is not passed on with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExportOptions:
+    """How a model is passed on."""
+
+    format: Format = "treeviews"
+    self_contained: bool = False
+    """Whether word vectors and parsers are put inside, even those that ship."""
+    num_words: int | None = None
+    """Of a bag of words, the most frequent ones; None takes all."""
+    components: int = 0
+    """Of a bag, how many are removed."""
+    vectors: Path | None = None
+    """Where the word vectors lie, if they were moved."""
+    dependency_parser: Path | None = None
+    constituency_parser: Path | None = None
+    licence: str = ""
+    """Of the model; by default what its folder or its card says."""
+    text_licence: str = ""
+    """Of the text that it was trained on."""
+    results: Path | None = None
+    """Folder of results of its evaluation, whose scores its card is to have."""
+
+    def __post_init__(self) -> None:
+        if self.format not in get_args(Format):
+            raise ValueError(
+                f"--format must be one of {', '.join(get_args(Format))}, not {self.format!r}"
+                f"{did_you_mean(self.format, known=get_args(Format))}"
+            )
+        if self.components < 0 or (self.num_words is not None and self.num_words < 1):
+            raise ValueError("--components must be 0 or more, --words 1 or more")
 
 
 def licence_said(folder: Path, description: ModelDescription, options: ExportOptions) -> str:
