@@ -45,7 +45,7 @@ from models.evaluation.protocols.config import (
 from models.evaluation.protocols.outcome import Outcome
 from models.evaluation.representations.representation import representation_named
 from models.evaluation.scores import score
-from pipeline.base.job import available_cores
+from pipeline.base.machine import available_cores
 
 WIDE_ENCODER = '{"views": ["SEQ", "SEQ"], "hidden_size": 600}'
 QUICK = {

@@ -28,7 +28,8 @@ from models.evaluation.tasks.declarations import DERIVED, tasks_named
 from models.evaluation.tasks.load import derived_note
 from models.evaluation.tasks.task import EvaluationTask
 from pipeline.base.digest import digest_of, sha256_of_file
-from pipeline.base.job import Progress, available_cores
+from pipeline.base.job import Progress
+from pipeline.base.machine import available_cores
 from pipeline.downloads.evaluation_data import check_data_folder
 
 DEFAULT_PRESET = "laptop"

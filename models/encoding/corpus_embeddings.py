@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +85,7 @@ def open_encoder(called: str, settings: EncoderSettings, version: str = "") -> O
         FileNotFoundError: no such encoder.
         ValueError: see `load_encoder`; or joined models whose trees are by different parsers.
     """
-    encoder = load_encoder(called, replace(settings, on_refusal="zero"))
+    encoder = load_encoder(called, settings.changed(on_refusal="zero"))
     if not encoder.has_views:
         content = {"function": called, "version": version, "source": kept_checksum(called)}
         return OpenedEncoder(encoder, called, digest_of(content))

@@ -34,10 +34,10 @@ from models.encoding.sentence_reader import (
 )
 from models.encoding.view_models import ViewModel
 from models.model.model_description import OPTION_OF_STAGE
-from pipeline.base.config_fields import Config, at_least
 from pipeline.base.digest import digest_of
 from pipeline.base.foreign_text import listed_strings
 from pipeline.base.refusal import RefusedSentence, named
+from pipeline.base.settings import Settings, at_least
 
 OnRefusal = Literal["error", "zero"]
 LAST: tuple[Pooling, ...] = ("last",)
@@ -45,8 +45,7 @@ ANY_SENTENCE = "It rains ."
 """What a function of the user's own is asked for where its width alone is wanted."""
 
 
-@dataclass(frozen=True, slots=True)
-class EncoderSettings(Config):
+class EncoderSettings(Settings):
     """What encoders are made with, each taking what concerns it.
 
     Machine, batches and refusals change nothing of the embedding of a sentence that can be taken.

@@ -6,7 +6,6 @@ torch is loaded where a model needs it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -81,7 +80,7 @@ def _model(name: EncoderName, settings: EncoderSettings) -> ViewModel:
     if name.kind == "bag_of_words":
         return WordsModel(_word_vectors(settings))
     if name.kind == "sif":
-        settings = replace(settings, config=SIF_WORDS)
+        settings = settings.changed(config=SIF_WORDS)
     if is_mean(settings.config, settings.device):
         return untrained_mean_model(settings.config, _word_vectors(settings))
     from models.encoding.torch_model import random_torch_model
@@ -120,7 +119,7 @@ def _parts(parts: Sequence[ModelViews], settings: EncoderSettings) -> list[Taken
     models = {}
     for folder, own in takes.items():
         others: dict[str, Any] = dict.fromkeys(by_any - own)  # what none takes stays, to be refused
-        models[folder] = _model_in(folder, replace(settings, **others))
+        models[folder] = _model_in(folder, settings.changed(**others))
     return [TakenViews(models[part.folder.resolve()], part.views, part.name) for part in parts]
 
 

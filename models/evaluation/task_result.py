@@ -10,7 +10,7 @@ import hashlib
 import json
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from itertools import combinations
 from pathlib import Path
 from typing import Any, get_args
@@ -24,6 +24,7 @@ from models.evaluation.statistics.resampling import Interval, Resampling
 from models.evaluation.tasks.task import EvaluationTask, Protocol, TaskData
 from pipeline.base.digest import DIGEST_CHARACTERS
 from pipeline.base.json_files import read_json, write_sealed_json
+from pipeline.base.settings import to_json
 
 FORMAT = "treeviews task result"
 FORMAT_VERSION = 1
@@ -236,9 +237,7 @@ def _as_json(value: Any) -> Any:
         return {name: _as_json(getattr(value, name)) for name in shown}
     if isinstance(value, Mapping):
         return {str(name): _as_json(one) for name, one in value.items()}
-    if isinstance(value, Interval | Resampling | EvaluationTask | Setup | DataRecord):
-        return asdict(value)
-    return value
+    return to_json(value)
 
 
 def read_result(path: Path) -> Result:

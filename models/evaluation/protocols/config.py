@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
-from pipeline.base.config_fields import POSITIVE, Config, Count, Positive, at_least
+from pipeline.base.settings import POSITIVE, Count, Positive, Settings, at_least
 
 PROTOCOL_VERSION = 2
 """Raised when the same representations and configuration would give other predictions."""
@@ -28,8 +27,7 @@ LEFT_TO_DATA = ("standardise", "penalties")
 """Fields that data may declare, where nothing else is asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProtocolConfig(Config):
+class ProtocolConfig(Settings):
     """What SentEval leaves to its user; the defaults are those its published results used."""
 
     called: ClassVar[str] = "protocol setting"
@@ -98,7 +96,7 @@ class ProtocolConfig(Config):
         if self.grid_scale != 1.0:
             kept.add("penalties")
         own = {name: value for name, value in declared.items() if name not in kept}
-        return self.changed(own)
+        return self.changed(**own)
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the fields as plain JSON values.
@@ -107,5 +105,5 @@ class ProtocolConfig(Config):
         meaning.
         """
         later = {"grid_scale": 1.0, "standardise": None, "penalties": None}
-        fields = Config.to_dict(self)
+        fields = Settings.to_dict(self)
         return {k: v for k, v in fields.items() if k not in later or v != later[k]}

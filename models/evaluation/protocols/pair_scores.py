@@ -16,7 +16,7 @@ Legend: n pairs of a split, D features.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -36,7 +36,7 @@ from models.evaluation.classifiers.senteval_models import (
 from models.evaluation.protocols.config import Classifier, ProtocolConfig
 from models.evaluation.protocols.outcome import ZERO_VECTORS, Outcome, Predictions
 from models.evaluation.statistics.weighted_scores import pearson
-from pipeline.base.config_fields import Config, Count, Positive
+from pipeline.base.settings import Count, Positive, Settings
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -45,8 +45,7 @@ REGULARISERS = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 features) does best at 1e-7 and below, its projection to 1,200 (2,400 features) at 1e-5."""
 
 
-@dataclass(frozen=True, slots=True)
-class RelatednessConfig(Config):
+class RelatednessConfig(Settings):
     """How relatedness is learnt."""
 
     called: ClassVar[str] = "relatedness setting"
@@ -56,7 +55,7 @@ class RelatednessConfig(Config):
     """Share of its objective by which a fit may lie above its minimum. On SICK, 1e-6 moved no r by
     more than 0.0002 and took three times as long for 2,400 features."""
     max_steps: Count = 500
-    adam: AdamRelatednessConfig = field(default_factory=AdamRelatednessConfig)
+    adam: AdamRelatednessConfig = AdamRelatednessConfig()
     """Of ``compatibility``."""
 
     @classmethod

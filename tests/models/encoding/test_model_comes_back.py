@@ -41,7 +41,13 @@ class Data:
         return ParsedCorpus(self.folders, self.vectors, views=CONFIG.views, selection=selection)
 
     def train(self, config: TrainingConfig, out: Path) -> dict[str, Any]:
-        job = TrainingJob(config, self.folders, self.vectors_path, out, settings=SETTINGS)
+        job = TrainingJob(
+            config=config,
+            corpus=self.folders,
+            vectors=self.vectors_path,
+            out=out,
+            settings=SETTINGS,
+        )
         return train(job)
 
 

@@ -61,14 +61,14 @@ def test_pairing_is_narrower_than_the_two_intervals() -> None:
     changed[:10] = 1 - first.gold[:10]
     second = predictions(changed, first.gold)
     row = compare([results("a", {"MR": first})], [results("b", {"MR": second})], FAST).tasks[0]
-    single = score_intervals(task(), first, Resampling(400))["accuracy"]
+    single = score_intervals(task(), first, Resampling(num_resamples=400))["accuracy"]
     assert row.difference.high - row.difference.low < 0.5 * (single.high - single.low)
     assert row.difference.excludes_zero
 
 
 @pytest.mark.parametrize("test", get_args(Test))
 def test_a_clear_difference_is_found_by_either_test(test: Test) -> None:
-    config = ComparisonConfig(test=test, resampling=Resampling(1000))
+    config = ComparisonConfig(test=test, resampling=Resampling(num_resamples=1000))
     better, worse = {"MR": answers(400, 0.9)}, {"MR": answers(400, 0.6, seed=1)}
     row = compare([results("a", better)], [results("b", worse)], config).tasks[0]
     assert row.p < 0.01
@@ -102,7 +102,7 @@ def test_other_folds_are_refused_by_either_test(test: Test) -> None:
     ten, five = (
         predictions(made.predicted, made.gold, np.arange(100) % num_folds) for num_folds in (10, 5)
     )
-    config = ComparisonConfig(test=test, resampling=Resampling(50))
+    config = ComparisonConfig(test=test, resampling=Resampling(num_resamples=50))
     with pytest.raises(ValueError, match=r"MR: the two encoders .* different items or folds"):
         compare([results("a", {"MR": ten})], [results("b", {"MR": five})], config)
 

@@ -42,7 +42,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def evaluation(data: Path, encoder: CountingEncoder, **changes: Any) -> Evaluation:
-    base = Evaluation(encoder, IDENTITY, data, protocol=FEW, resampling=Resampling(50))
+    base = Evaluation(
+        encoder, IDENTITY, data, protocol=FEW, resampling=Resampling(num_resamples=50)
+    )
     return replace(base, **changes)
 
 

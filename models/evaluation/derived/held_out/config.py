@@ -5,11 +5,10 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from models.config.held_out import HeldOutUnit, HoldOut
-from pipeline.base.config_fields import Config, Count, Range
+from pipeline.base.settings import Count, Range, Settings
 
 _ANY_HELD_OUT = Range(
     "lie in (0, 1], as probing needs held-out documents", lambda value: 0 < value <= 1
@@ -25,8 +24,7 @@ PROBING_VERSION = 5
 or constant of this package, such as the largest share of a class."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProbingConfig(Config):
+class ProbingConfig(Settings):
     """Sizes and limits of the probing tasks.
 
     Differs from Conneau et al. 2018, who draw 100,000 / 10,000 / 10,000 sentences a task from the

@@ -131,7 +131,7 @@ def test_classes_are_equal(data: Built) -> None:
 
 
 def test_one_document_is_too_few(tmp_path: Path) -> None:
-    config = replace(CONFIG, held_out_fraction=1.0)
+    config = CONFIG.changed(held_out_fraction=1.0)
     corpus = write_rows(tmp_path / "corpus", corpus_rows(1, sentences=300))
     summary = build_probing(corpus, tmp_path / "probing", config)
     assert "one each for dev and test" in summary["absent"]["discourse_coherence"]
@@ -141,7 +141,7 @@ def test_passages_have_sentences_of_any_length(tmp_path: Path) -> None:
     """The limits on length are those of the tasks on single sentences alone."""
     rows = corpus_rows()
     corpus = write_rows(tmp_path / "corpus", rows)
-    build_probing(corpus, tmp_path / "probing", replace(CONFIG, max_tokens=9))
+    build_probing(corpus, tmp_path / "probing", CONFIG.changed(max_tokens=9))
     found = read_built(tmp_path / "probing")
     longest = {
         name: max(len(rows[row]["tokens"]) for part in parts.values() for row in part.all_rows)

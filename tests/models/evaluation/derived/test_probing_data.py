@@ -49,7 +49,7 @@ def test_sentences_are_held_out_ones_in_dataset_order(data: Built) -> None:
     documents = [row["document_id"] for row in corpus_rows()]
     rows = data.used_rows()
     assert rows == sorted(rows)
-    assert all(HoldOut(0.5).takes(documents[row]) for row in rows)
+    assert all(HoldOut(fraction=0.5).takes(documents[row]) for row in rows)
     parts = [part for items in data.tasks.values() for part in items.values()]
     assert set[int]().union(*(part.all_rows for part in parts)) == set(rows)
     assert all(data.units[row] == documents[row] for row in rows)
@@ -126,7 +126,7 @@ def test_building_twice_gives_the_same_bytes_and_another_seed_gives_others(
 ) -> None:
     rows = corpus_rows()
     corpus = write_rows(tmp_path / "corpus", rows)
-    for name, config in (("same", CONFIG), ("other", replace(CONFIG, seed=1))):
+    for name, config in (("same", CONFIG), ("other", CONFIG.changed(seed=1))):
         build_probing(corpus, tmp_path / name, config)
     built_first, same, other = (
         {path.name: path.read_bytes() for path in sorted((place / "senteval/probing").iterdir())}
@@ -138,7 +138,7 @@ def test_building_twice_gives_the_same_bytes_and_another_seed_gives_others(
 
 def test_sentences_without_parse_are_used_by_no_task_and_counted(tmp_path: Path) -> None:
     rows = corpus_rows()
-    numbers = [i for i, r in enumerate(rows) if HoldOut(0.5).takes(r["document_id"])]
+    numbers = [i for i, r in enumerate(rows) if HoldOut(fraction=0.5).takes(r["document_id"])]
     missing = numbers[5:25]
     corpus = write_rows(tmp_path / "corpus", rows, without_parse=missing)
     summary = build_probing(corpus, tmp_path / "probing", CONFIG)
@@ -153,7 +153,9 @@ def test_duplicate_texts_are_counted_and_used_once(tmp_path: Path) -> None:
         row.update(rows[0], document_id=row["document_id"], sentence_index=row["sentence_index"])
     corpus = write_rows(tmp_path / "corpus", rows)
     summary = build_probing(corpus, tmp_path / "probing", CONFIG)
-    held_out_copies = sum(HoldOut(0.5).takes(row["document_id"]) for row in rows[len(rows) // 2 :])
+    held_out_copies = sum(
+        HoldOut(fraction=0.5).takes(row["document_id"]) for row in rows[len(rows) // 2 :]
+    )
     assert summary["excluded"]["duplicate_text"] >= held_out_copies - 1
 
 
@@ -173,7 +175,7 @@ def test_a_task_with_too_little_data_is_absent_with_a_reason(tmp_path: Path) -> 
 def test_too_little_text_for_any_task_is_refused_with_remedies(tmp_path: Path) -> None:
     rows = corpus_rows(12)
     corpus = write_rows(tmp_path / "corpus", rows)
-    config = replace(CONFIG, min_train=1000)
+    config = CONFIG.changed(min_train=1000)
     with pytest.raises(ValueError, match="too few for any of the 8 probing tasks") as raised:
         build_probing(corpus, tmp_path / "probing", config)
     message = str(raised.value)
@@ -188,7 +190,7 @@ def test_too_little_text_for_any_task_is_refused_with_remedies(tmp_path: Path) -
 
 
 def test_a_single_document_is_split_by_sentence(tmp_path: Path) -> None:
-    config = replace(CONFIG, held_out_fraction=1.0)
+    config = CONFIG.changed(held_out_fraction=1.0)
     rows = corpus_rows(1, sentences=800)
     corpus = write_rows(tmp_path / "corpus", rows)
     summary = build_probing(corpus, tmp_path / "probing", config)
@@ -199,7 +201,7 @@ def test_a_single_document_is_split_by_sentence(tmp_path: Path) -> None:
 
 
 def test_held_out_blocks_are_split_and_resampled_whole(tmp_path: Path) -> None:
-    config = replace(CONFIG, held_out_unit="block", held_out_block_sentences=10)
+    config = CONFIG.changed(held_out_unit="block", held_out_block_sentences=10)
     rows = corpus_rows(2, sentences=900)
     corpus = write_rows(tmp_path / "corpus", rows)
     summary = build_probing(corpus, tmp_path / "probing", config)
@@ -280,8 +282,8 @@ def test_published_facts_are_pinned() -> None:
         ({"held_out_fraction": 0.0}, "held_out_fraction must lie in"),
         ({"test_size": 0}, "must be at least 1"),
         ({"sizes": 3}, r"unknown probing settings \['sizes'\]"),
-        ({"test_size": "9"}, "probing setting test_size must be a whole number, got '9'"),
-        ({"held_out_unit": "page"}, "held_out_unit must be one of document, block"),
+        ({"test_size": "9"}, "probing setting test_size must be a valid integer, got '9'"),
+        ({"held_out_unit": "page"}, "held_out_unit must be 'document' or 'block'"),
     ],
 )
 def test_settings_that_cannot_work_are_refused(values: dict[str, float], message: str) -> None:

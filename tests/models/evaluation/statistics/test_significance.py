@@ -21,7 +21,7 @@ from tests.support.evaluation_examples import predictions, similarities, task
 
 def p_values(of, *pair, num_resamples: int = 2000) -> dict[str, float]:  # type: ignore[no-untyped-def]
     return permutation_p_values(
-        [scorer(of, *pair)], np.arange(len(pair[0].gold)), Resampling(num_resamples)
+        [scorer(of, *pair)], np.arange(len(pair[0].gold)), Resampling(num_resamples=num_resamples)
     )
 
 

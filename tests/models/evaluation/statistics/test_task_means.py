@@ -37,7 +37,7 @@ def interval(
             name: np.arange(end - size, end)
             for name, end, size in zip(sorted(scores), ends, sizes, strict=True)
         }
-    how = Resampling(num_resamples, seed=seed)
+    how = Resampling(num_resamples=num_resamples, seed=seed)
     return mean_interval(scores, clusters, resampling=how)
 
 
