@@ -134,7 +134,7 @@ def execute(job: EmbedShardJob, on_progress: Progress) -> None:
             encoder,
             dtype=job.dtype,
             on_progress=follow,
-            machine={"device": encoder.encoder.device},
+            machine={"device": encoder.device},
         )
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -62,22 +62,11 @@ def describe_embedding() -> dict[str, Any]:
     return {"embedding_version": EMBEDDING_VERSION}
 
 
-@dataclass(frozen=True, eq=False)
-class OpenedEncoder:
-    """An encoder, and what the shards say of it."""
-
-    encoder: Encoder
-    called: str
-    digest: str
-    """Of everything that determines the vectors but the sentences and their parses."""
-    parsers: Mapping[str, str] = field(default_factory=dict)
-    """Parse stage that it reads -> checksum of the parser."""
-
-
-def open_encoder(called: str, settings: EncoderSettings, version: str = "") -> OpenedEncoder:
-    """Returns the encoder of this name, see `models.encoding.encoder_names`.
+def open_encoder(called: str, settings: EncoderSettings, version: str = "") -> Encoder:
+    """Returns the encoder of this name with a digest of everything that determines its vectors.
 
     Args:
+        called: see `models.encoding.encoder_names`.
         settings: sentences that cannot be taken are never an error here.
         version: of a function of the user's own.
 
@@ -88,16 +77,15 @@ def open_encoder(called: str, settings: EncoderSettings, version: str = "") -> O
     encoder = load_encoder(called, settings.changed(on_refusal="zero"))
     if not encoder.has_views:
         content = {"function": called, "version": version, "source": kept_checksum(called)}
-        return OpenedEncoder(encoder, called, digest_of(content))
-    parsers: dict[str, str] = {}
+        encoder.digest = digest_of(content)
     for model in encoder.models:
         for stage, checksum in model.reader.parsers.items():
-            if parsers.setdefault(stage, checksum) != checksum:
+            if encoder.parsers[stage] != checksum:
                 raise ValueError(
                     f"encoder {called}: its models read {stage} by different parsers, and a corpus "
                     "is parsed by one; embed it by one model at a time"
                 )
-    return OpenedEncoder(encoder, called, encoder.digest, parsers)
+    return encoder
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,7 +97,7 @@ class EmbeddedFolders:
     """Parse stage -> its folder; those that the encoder does not read are not looked at."""
     output: Path
 
-    def manifests(self, number: int, encoder: OpenedEncoder) -> dict[str, ShardManifest]:
+    def manifests(self, number: int, encoder: Encoder) -> dict[str, ShardManifest]:
         """Returns the manifest of each shard that an encoder reads: of the same sentences, by its
         parsers.
 
@@ -123,7 +111,7 @@ class EmbeddedFolders:
         for stage, checksum in encoder.parsers.items():
             if stage not in self.parses:
                 raise ValueError(
-                    f"encoder {encoder.called} reads {stage}: parse the corpus by the parser of "
+                    f"encoder {encoder.name} reads {stage}: parse the corpus by the parser of "
                     f"checksum {checksum[:12]}… and give the folder of these parses"
                 )
             manifests[stage] = parsed = _complete(self.parses[stage], number)
@@ -159,7 +147,7 @@ def _check_parser(path: Path, parsed: ShardManifest, wanted: str) -> None:
 def embed_shard(
     folders: EmbeddedFolders,
     number: int,
-    encoder: OpenedEncoder,
+    encoder: Encoder,
     *,
     dtype: VectorType = "float32",
     on_progress: Progress | None = None,
@@ -183,7 +171,7 @@ def embed_shard(
     """
     manifests = folders.manifests(number, encoder)
     identity = {
-        "encoder": encoder.called,
+        "encoder": encoder.name,
         ENCODER_DIGEST: encoder.digest,
         DTYPE: dtype,
         PARSED_FROM: manifests["sentences"].sha256,
@@ -196,11 +184,11 @@ def embed_shard(
         check_identity(folders.output, standing, identity)
         return standing
     started, num_rows = time.monotonic(), manifests["sentences"].rows
-    kind = Vectors(encoder.encoder.dimension, dtype)
+    kind = Vectors(encoder.dimension, dtype)
     quarantine: list[dict[str, Any]] = []
     with ShardWriter(folders.output, EMBEDDINGS, number, vectors=kind) as writer:
         for group in _row_groups(folders, number, list(encoder.parsers)):
-            vectors, refused = group.vectors(encoder.encoder)
+            vectors, refused = group.vectors(encoder)
             path = shard_path(folders.output, number)
             writer.write(_table(_stored(vectors, dtype, path, group.first), refused, kind))
             quarantine += [group.record(refusal) for refusal in refused]

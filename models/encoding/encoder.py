@@ -208,8 +208,16 @@ class Encoder:
 
     @cached_property
     def digest(self) -> str:
-        """Of everything that determines the embeddings of a sentence; empty of a function."""
-        return self._strategy.digest
+        """Of everything that determines the embeddings of a sentence; empty of a function, whose
+        changes nothing tells."""
+        return self._strategy.digest if isinstance(self._strategy, ViewsOfModels) else ""
+
+    @property
+    def parsers(self) -> dict[str, str]:
+        """Parse stage that the views read -> checksum of its parser."""
+        return {
+            stage: parser for model in self.models for stage, parser in model.reader.parsers.items()
+        }
 
     @property
     def device(self) -> str:

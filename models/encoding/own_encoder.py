@@ -37,9 +37,6 @@ class OwnEncoderError(ValueError):
 class OwnFunction:
     """Calls a function from sentences to vectors on batches, and refuses what is no embedding."""
 
-    digest = ""
-    """Nothing tells when a function changes."""
-
     def __init__(self, function: Function, name: str, batch_size: int | None = None) -> None:
         """Takes the function.
 

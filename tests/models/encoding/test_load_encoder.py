@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -223,7 +222,7 @@ def test_words_beside_an_encoder_are_its_own(vectors: Path, tmp_path: Path) -> N
     config = preset("laptop", views=("SEQ", "LIN"), hidden_size=3)
     settings = EncoderSettings(vectors=vectors, config=config)
     others = write_vectors(tmp_path / "others", size=7)
-    elsewhere = replace(settings, vectors=others)
+    elsewhere = settings.changed(vectors=others)
     a, b = (write_model(tmp_path / f"m{s}", vectors, seed=s, views=("SEQ", "LIN")) for s in (0, 1))
     c = write_model(tmp_path / "c", others, views=("SEQ", "LIN"))
 

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+import torch
 
 import models
 from models.config.training_config import TrainingConfig
 from models.config.training_presets import preset
-from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus
+from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
 from models.encoding.encoder import Encoder, EncoderSettings
 from models.model.model_description import (
     ModelDescription,
@@ -29,6 +30,7 @@ from models.model.model_description import (
 )
 from models.model.model_folder import load_model
 from models.training.job import RunSettings, TrainingJob
+from models.training.learner import held_out_accuracy
 from models.training.train_views import train
 from pipeline.base.bundled import BUNDLED_PARSERS, shipped_parsers
 from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
@@ -42,7 +44,7 @@ from tests.support.edited_json import edit
 from tests.support.encoders import words_encoder
 from tests.support.parsed_corpora import write_vectors
 from tests.support.repository import REPOSITORY
-from tests.support.saved_models import encoded_one_by_one
+from tests.support.saved_models import encoded_one_by_one, random_model
 
 main = subcommand("encode")
 
@@ -51,7 +53,15 @@ SENTENCES = [
     f"The {a} sees the {b}{tail}" for a in NOUNS for b in NOUNS for tail in ("", " today.")
 ]
 STAGES = ("dependencies", "constituents")
-SETTINGS = RunSettings(gemm="default")
+CONFIG = preset(
+    "laptop",
+    hidden_size=5,
+    epochs=1,
+    batch_size=16,
+    held_out_fraction=0.3,
+    held_out_unit="block",
+    held_out_block_sentences=8,
+)
 
 
 @dataclass(frozen=True)
@@ -61,17 +71,13 @@ class Run:
     folder: Path
     corpus: CorpusFolders
     model: Path
+    summary: dict[str, Any]
 
     def copy_of_model(self, target: Path, **changes: Any) -> Path:
-        """Returns a copy whose model.json has other values; None leaves one out."""
+        """Returns a copy whose model.json has other values."""
         shutil.copytree(self.model, target)
-        edit(target / "model.json", lambda values: self._change(values, changes))
+        edit(target / "model.json", lambda values: values.update(changes))
         return target
-
-    def _change(self, values: dict[str, Any], changes: dict[str, Any]) -> None:
-        values.update(changes)
-        for name in [name for name, value in values.items() if value is None]:
-            del values[name]
 
 
 @pytest.fixture(scope="module")
@@ -91,39 +97,50 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     write_shard(folder / "sentences", "sentences", 0, table, drops={})
     write_dataset_manifest(folder / "sentences", "sentences", config={})
     for stage in STAGES:
-        parser = load_parser(BUNDLED_PARSERS[stage], stage)
-        parse_shard(
-            ParseJob(stage=stage, sentences=folder / "sentences", output=folder / stage, number=0),
-            parser,
-        )
+        job = ParseJob(stage=stage, sentences=folder / "sentences", output=folder / stage, number=0)
+        parse_shard(job, load_parser(BUNDLED_PARSERS[stage], stage))
         write_dataset_manifest(folder / stage, stage, config={})
-    corpus = CorpusFolders(
-        sentences=folder / "sentences",
-        dependencies=folder / "dependencies",
-        constituents=folder / "constituents",
-    )
-    config = preset("laptop", hidden_size=5, epochs=1, batch_size=16, held_out_fraction=0.0)
-    train_on(corpus, config, write_vectors(folder / "vectors"), folder / "model")
-    return Run(folder, corpus, folder / "model")
+    corpus = CorpusFolders.from_dict({name: folder / name for name in ("sentences", *STAGES)})
+    summary = train_on(corpus, CONFIG, write_vectors(folder / "vectors"), folder / "model")
+    return Run(folder, corpus, folder / "model", summary)
 
 
-def train_on(corpus: CorpusFolders, config: TrainingConfig, vectors: Path, out: Path) -> None:
-    parsers = {stage: BUNDLED_PARSERS[stage] for stage in STAGES}
-    train(
-        TrainingJob(
-            config=config,
-            corpus=corpus,
-            vectors=vectors,
-            out=out,
-            parsers=parsers,
-            settings=SETTINGS,
-        )
+def train_on(
+    corpus: CorpusFolders, config: TrainingConfig, vectors: Path, out: Path
+) -> dict[str, Any]:
+    job = TrainingJob(
+        config=config,
+        corpus=corpus,
+        vectors=vectors,
+        out=out,
+        parsers={stage: BUNDLED_PARSERS[stage] for stage in STAGES},
+        settings=RunSettings(gemm="default"),
     )
+    return train(job)
 
 
 @pytest.fixture(scope="module")
 def encoder(run: Run) -> Encoder:
     return models.load(run.model)
+
+
+def test_a_trained_model_comes_back_from_its_folder(run: Run) -> None:
+    model = load_model(run.model)
+
+    assert model.config == CONFIG and not model.training
+    selection = Selection("held_out", CONFIG.hold_out, CONFIG.max_tokens)
+    held_out = ParsedCorpus(run.corpus, model.vectors, views=CONFIG.views, selection=selection)
+    final = run.summary["held_out"]["final"]
+    assert held_out_accuracy(model, held_out).loss == pytest.approx(final["loss"], abs=1e-5)
+    before = run.summary["held_out"]["untrained"]
+    untrained = random_model(CONFIG, model.vectors, CONFIG.seed)
+    assert held_out_accuracy(untrained, held_out).loss == pytest.approx(before["loss"], abs=1e-5)
+
+
+def test_drawing_weights_leaves_the_random_state(run: Run) -> None:
+    state = torch.get_rng_state()
+    random_model(CONFIG, load_model(run.model).vectors, 1)
+    assert torch.equal(state, torch.get_rng_state())
 
 
 def test_raw_sentences_are_embedded_as_the_corpus_was(run: Run, encoder: Encoder) -> None:
@@ -159,7 +176,8 @@ def test_all_empty_and_long_sentences_are_named_before_any_is_parsed(
 
     with pytest.raises(
         ValueError,
-        match=r"^sentence 1 \(from 0\): empty; sentence 3 \(from 0\): too_long .*; and 1 more; ",
+        match=r"^sentence 1 \(from 0\): empty; sentence 3 \(from 0\): too_long .*; and 1 more; "
+        ".*on_refusal='zero'",
     ):
         strict.encode(sentences)
     words = words_encoder(load_model(run.model).vectors, EncoderSettings(on_refusal="error"))
@@ -182,8 +200,9 @@ def test_refused_sentences_are_zeros_and_listed(run: Run, encoder: Encoder) -> N
 def test_what_was_moved_is_found_by_its_argument_or_among_what_ships(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    recorded = json.loads((run.model / "model.json").read_text())["vectors"]
-    moved = run.copy_of_model(tmp_path / "m", vectors={**recorded, "path": "/nowhere"})
+    recorded = json.loads((run.model / "model.json").read_text())
+    vectors = {**recorded["vectors"], "path": "/nowhere", "nearby": ""}
+    moved = run.copy_of_model(tmp_path / "m", vectors=vectors)
     parser = shutil.copytree(BUNDLED_PARSERS["dependencies"], tmp_path / "parser")
     digest = models.load(run.model, dependency_parser=parser).digest
 
@@ -195,18 +214,23 @@ def test_what_was_moved_is_found_by_its_argument_or_among_what_ships(
     assert models.load(moved).digest == digest
 
 
-def test_others_than_the_models_own_are_refused(run: Run, tmp_path: Path) -> None:
+def test_what_is_not_the_models_own_is_refused(run: Run, tmp_path: Path) -> None:
     parsers = json.loads((run.model / "model.json").read_text())["parsers"]
     parsers["dependencies"] |= {"checksum": "0" * 64, "path": "/nowhere"}
     changed = run.copy_of_model(tmp_path / "m", parsers=parsers)
     given = BUNDLED_PARSERS["dependencies"]
+    other = write_vectors(tmp_path / "other", size=7)
 
-    with pytest.raises(ValueError, match=r"/nowhere: no such folder; .*another parser.*; give dep"):
-        models.load(changed)
-    with pytest.raises(ValueError, match=r"another parser \(checksum .*give dependency_parser="):
-        models.load(changed, dependency_parser=given)
-    with pytest.raises(ValueError, match="absent: no such word vectors"):
-        models.load(run.model, vectors="absent")
+    for folder, options, message in [
+        (changed, {}, r"/nowhere: no such folder; .*another parser.*; give dep"),
+        (changed, {"dependency_parser": given}, r"another parser \(checksum .*give dependency_pa"),
+        (run.model, {"vectors": "absent"}, "absent: no such word vectors"),
+        (run.model, {"vectors": other}, r"other: other word vectors .*; give vectors=PATH"),
+        (run.model, {"device": "abacus"}, "device 'abacus' is not to be had here"),
+        (run.model, {"device": "meta"}, "device 'meta' is not to be had here"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            models.load(folder, **options)  # type: ignore[arg-type]
 
 
 def test_every_parser_that_ships_is_found_by_its_weights_however_it_parsed() -> None:
@@ -221,29 +245,14 @@ def test_every_parser_that_ships_is_found_by_its_weights_however_it_parsed() -> 
         assert find_parser("dependencies", record, None) == folder
 
 
-@pytest.mark.parametrize("device", ["abacus", "meta"])
-def test_a_device_that_is_not_there_is_named(run: Run, device: str) -> None:
-    with pytest.raises(ValueError, match=f"device '{device}' is not to be had here"):
-        models.load(run.model, device=device)
-
-
 def test_the_digest_tells_weights_and_not_their_place(run: Run, tmp_path: Path) -> None:
     copy = run.copy_of_model(tmp_path / "copy")
-    config = preset("laptop", hidden_size=5, epochs=1, batch_size=8, held_out_fraction=0.0)
-    train_on(run.corpus, config, run.folder / "vectors", tmp_path / "other")
+    train_on(run.corpus, CONFIG.changed(batch_size=8), run.folder / "vectors", tmp_path / "other")
 
     digest = models.load(run.model).digest
 
     assert models.load(copy).digest == digest
     assert models.load(tmp_path / "other").digest != digest
-
-
-def test_importing_the_package_loads_no_torch() -> None:
-    code = "import models, sys; print(models.load.__name__, 'torch' in sys.modules)"
-    found = subprocess.run(
-        [sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=True
-    )
-    assert found.stdout == "load False\n"
 
 
 @pytest.mark.slow
