@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -131,15 +130,3 @@ def test_another_parser_parses_anew(
     with pytest.raises(RuntimeError, match="asked to parse"):
         encoder.encode_views(sentences.texts)
     assert others["dependencies"].num_asked == 0 < others["constituents"].num_asked
-
-
-def test_sentences_that_are_not_those_of_the_note_are_refused(tmp_path: Path, folder: Path) -> None:
-    place = tmp_path / "copy"
-    shutil.copytree(folder / "probing" / SENTEVAL_FOLDER, place)
-    table = place / "probing" / "sentences.parquet"
-    table.write_bytes(table.read_bytes()[:-1])
-    with pytest.raises(ValueError, match=r"sentences\.parquet: not the file that derived\.json"):
-        derived_sentences(PROBING[0], place)
-    table.unlink()
-    with pytest.raises(ValueError, match=r"no .*sentences\.parquet among the tasks derived from"):
-        derived_sentences(PROBING[0], place)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
 import shutil
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,7 +40,6 @@ from tests.support.command import subcommand
 from tests.support.edited_json import edit
 from tests.support.encoders import words_encoder
 from tests.support.parsed_corpora import write_vectors
-from tests.support.repository import REPOSITORY
 from tests.support.saved_models import encoded_one_by_one, random_model
 
 main = subcommand("encode")
@@ -253,24 +249,6 @@ def test_the_digest_tells_weights_and_not_their_place(run: Run, tmp_path: Path) 
 
     assert models.load(copy).digest == digest
     assert models.load(tmp_path / "other").digest != digest
-
-
-@pytest.mark.slow
-def test_the_command_line_reads_and_writes_standard_streams(run: Run, encoder: Encoder) -> None:
-    text = b"The cat sees the dog\n\nthe bird\n"
-    found = subprocess.run(
-        [sys.executable, "-m", "treeviews", "encode", str(run.model), "--on-refusal", "zero"],
-        cwd=REPOSITORY,
-        input=text,
-        capture_output=True,
-        check=True,
-    )
-
-    embeddings = np.load(io.BytesIO(found.stdout))
-    assert embeddings.shape == (3, 10) and not embeddings[1].any()
-    expected = encoder.encode(["The cat sees the dog", "the bird"])
-    np.testing.assert_allclose(embeddings[[0, 2]], expected, atol=1e-6)
-    assert b"zeros for sentence 1 (from 0): empty\n3 sentences, 1 refused" in found.stderr
 
 
 def test_the_command_line_takes_files_and_poolings(

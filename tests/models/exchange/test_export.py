@@ -1,7 +1,9 @@
-"""A trained bag of words as a folder of its own."""
+"""A model's folder that is passed on: self-contained or not, a trained bag of words made small."""
 
 from __future__ import annotations
 
+import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,27 +12,36 @@ import pytest
 
 import models
 from models.config.training_presets import preset
+from models.exchange.export import export_model
+from models.exchange.export_card import ExportOptions
 from models.words.vector_files import load_word_vectors
-from pipeline.base.bundled import BUNDLED_VECTORS
+from pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_VECTORS
 from tests.support.command import subcommand
-from tests.support.edited_json import edit as edit_json
+from tests.support.edited_json import edit
+from tests.support.tiny_senteval import write_tiny_senteval
 from tests.support.training_runs import make_data, run
 
 main = subcommand("models", "export")
-
-CONFIG = preset("weighted-words", batch_size=32, epochs=2, held_out_fraction=0.2)
 SENTENCES = ["the cat sees the dog", "the goat likes the mouse outside", "a bird"]
+WHOLE = ExportOptions(self_contained=True)
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("export")
-    run(make_data(folder), folder / "model", CONFIG)
-    return folder
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A work folder with a corpus, its vectors, a trained bag of words and models of views."""
+    work = tmp_path_factory.mktemp("work")
+    data = make_data(work)
+    bag = preset("weighted-words", batch_size=32, epochs=2, held_out_fraction=0.2)
+    run(data, work / "models" / "bag", bag)
+    config = preset("laptop", views=("SEQ", "LIN"), hidden_size=4, epochs=1)
+    run(data, work / "models" / "views", config)
+    shipped = replace(data, vectors=BUNDLED_VECTORS)
+    run(shipped, work / "models" / "shipped", config.changed(words_beside=1.0))
+    return work
 
 
-def exported(trained: Path, out: Path, *more: str) -> Path:
-    assert main([str(trained / "model"), "--out", str(out), *more]) == 0
+def exported(model: Path, out: Path, *more: str) -> Path:
+    assert main([str(model), "--out", str(out), *more]) == 0
     return out
 
 
@@ -39,94 +50,117 @@ def cosines(vectors: np.ndarray) -> np.ndarray:
     return unit @ unit.T
 
 
-def test_it_gives_the_trained_means_to_a_byte(trained: Path, tmp_path: Path) -> None:
-    out = exported(trained, tmp_path / "out", "--components", "0")
-    expected = models.load(trained / "model").encode_views(SENTENCES)["0-BOW.last"]
-    found = models.load(out).encode(SENTENCES)
-    assert found.shape == expected.shape
-    assert np.abs(cosines(found) - cosines(expected)).max() < 1e-2
+def test_a_bag_gives_the_trained_means_to_a_byte(work: Path, tmp_path: Path) -> None:
+    bag = work / "models" / "bag"
+    found = models.load(exported(bag, tmp_path / "out")).encode(SENTENCES)
+    assert np.abs(cosines(found) - cosines(models.load(bag).encode(SENTENCES))).max() < 1e-2
+    words = load_word_vectors(exported(bag, tmp_path / "few", "--words", "4") / "words")
+    assert words.words[1:] == load_word_vectors(work / "vectors").words[1:5]
 
 
-def test_a_component_of_the_corpus_is_gone(trained: Path, tmp_path: Path) -> None:
-    kept = models.load(exported(trained, tmp_path / "kept", "--components", "0"))
-    rid = models.load(exported(trained, tmp_path / "rid", "--components", "1"))
+def test_a_component_of_the_corpus_is_gone(work: Path, tmp_path: Path) -> None:
+    bag = work / "models" / "bag"
+    kept = models.load(exported(bag, tmp_path / "kept", "--components", "0"))
+    rid = models.load(exported(bag, tmp_path / "rid", "--components", "1"))
     lost = kept.encode(SENTENCES) - rid.encode(SENTENCES)
     assert np.linalg.matrix_rank(lost, tol=1e-5) == 1
     direction = lost[0] / np.linalg.norm(lost[0])
     np.testing.assert_allclose(rid.encode(SENTENCES) @ direction, 0, atol=1e-5)
 
 
-def test_only_the_most_frequent_words_are_kept(trained: Path, tmp_path: Path) -> None:
-    words = load_word_vectors(exported(trained, tmp_path / "out", "--words", "4") / "words")
-    assert words.words[1:] == load_word_vectors(trained / "vectors").words[1:5]
-
-
-def test_a_folder_that_holds_something_is_left_alone(
-    trained: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("model", "options", "said"),
+    [
+        ("shipped", ["--words", "5"], "--words and --components are of a bag of words"),
+        ("views", [], "give --self-contained, which puts them inside"),
+        ("exported", ["--components", "1"], "names no corpus that components could be found on"),
+        ("bag", ["--results", "none"], "none"),
+        ("bag", ["--format", "pickle"], "--format must be one of treeviews"),
+    ],
+)
+def test_what_cannot_be_exported_is_named_and_leaves_no_folder(
+    model: str, options: list[str], said: str, work: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([str(trained / "model"), "--out", str(trained / "vectors")]) == 2
+    if model == "exported" and not (work / "models" / model).exists():
+        exported(work / "models" / "bag", work / "models" / model)
+    out = work / "out"
+    assert main([str(work / "models" / model), "--out", str(out), *options]) == 2
+    assert said in capsys.readouterr().err
+    assert not out.exists()
+    assert main([str(work / "models" / model), "--out", str(work / "vectors")]) == 2
     assert "not empty; give a new folder" in capsys.readouterr().err
 
 
-@pytest.fixture(scope="module")
-def views(trained: Path) -> Path:
-    """A model of views, by words that ship."""
-    data = replace(make_data(trained / "views"), vectors=BUNDLED_VECTORS)
-    config = preset("laptop", views=("SEQ", "LIN"), hidden_size=4, epochs=1, words_beside=1.0)
-    run(data, trained / "views" / "model", config)
-    return trained / "views" / "model"
-
-
-def test_views_are_passed_on_without_the_places_of_their_maker(views: Path, tmp_path: Path) -> None:
-    assert main([str(views), "--out", str(tmp_path / "out")]) == 0
-    assert "/" not in (tmp_path / "out" / "model.json").read_text(encoding="utf-8")
-    found = models.load(tmp_path / "out").encode_views(SENTENCES)
-    expected = models.load(views).encode_views(SENTENCES)
+def test_a_model_is_passed_on_without_the_places_of_its_maker(work: Path, tmp_path: Path) -> None:
+    model = work / "models" / "shipped"
+    (model / "job.json").write_text("{}", encoding="utf-8")
+    out = exported(model, tmp_path / "out")
+    assert "/" not in (out / "model.json").read_text(encoding="utf-8")
+    assert not [*out.rglob("job.json")]
+    found, expected = (models.load(place).encode_views(SENTENCES) for place in (out, model))
     assert list(found) == ["0-SEQ.last", "1-LIN.last", "2-BOW.last"]
     for name, vectors in expected.items():
         np.testing.assert_array_equal(found[name], vectors)
 
 
-def test_what_is_of_a_bag_is_refused_for_views(
-    views: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([str(views), "--out", str(tmp_path / "out"), "--words", "5"]) == 2
-    assert "--words and --components are of a bag of words" in capsys.readouterr().err
-    assert not (tmp_path / "out").exists()
+def test_a_work_folder_can_be_moved_as_a_whole(work: Path, tmp_path: Path) -> None:
+    text = (work / "models" / "views" / "model.json").read_text(encoding="utf-8")
+    assert str(work) not in text and json.loads(text)["vectors"]["nearby"] == "vectors"
+    expected = models.load(work / "models" / "views").encode(SENTENCES)
+    moved = tmp_path / "moved"
+    shutil.copytree(work, moved)
+    (moved / "vectors").rename(tmp_path / "kept")
+    with pytest.raises(ValueError, match=r"word vectors of the model .* were not found"):
+        models.load(moved / "models" / "views")
+    (tmp_path / "kept").rename(moved / "vectors")
+    found = models.load(moved / "models" / "views").encode(SENTENCES)
+    np.testing.assert_array_equal(found, expected)
+    assert models.load(moved / "models" / "views" / "best").encode(SENTENCES).any()
 
 
-def test_components_need_a_corpus(
-    trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = exported(trained, tmp_path / "out")
-    again = [str(out), "--out", str(tmp_path / "again"), "--components", "1"]
-    assert main(again) == 2
-    assert "names no corpus that components could be found on" in capsys.readouterr().err
-    assert not (tmp_path / "again").exists()
-
-
-def test_words_that_lie_outside_the_folder_are_not_taken(trained: Path, tmp_path: Path) -> None:
-    out = exported(trained, tmp_path / "out")
-    edit_json(out / "model.json", lambda value: value["vectors"].update(path="../elsewhere"))
+def test_a_self_contained_model_needs_nothing_beside_it(work: Path, tmp_path: Path) -> None:
+    model = work / "models" / "views"
+    options = replace(WHOLE, licence="CC BY 4.0")
+    export_model(model, tmp_path / "one", options)
+    moved = Path(shutil.move(tmp_path / "one", tmp_path / "elsewhere"))
+    assert str(work) not in (moved / "model.json").read_text()
+    found, expected = (models.load(place).encode(SENTENCES) for place in (moved, model))
+    np.testing.assert_array_equal(found, expected)
+    export_model(moved, tmp_path / "two", WHOLE)
+    assert json.loads((tmp_path / "two" / "model.json").read_text())["licence"] == "CC BY 4.0"
+    assert "- Licence: CC BY 4.0." in (tmp_path / "two" / "card.md").read_text(encoding="utf-8")
+    edit(moved / "model.json", lambda value: value["vectors"].update(path="../elsewhere"))
     with pytest.raises(ValueError, match="leads out of the folder"):
-        models.load(out)
+        models.load(moved)
 
 
-def test_a_folder_that_was_not_finished_is_not_left(
-    trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    arguments = [str(trained / "model"), "--out", str(tmp_path / "out")]
-    assert main([*arguments, "--results", str(tmp_path / "none")]) == 2
-    assert not (tmp_path / "out").exists()
-    capsys.readouterr()
-    assert main(arguments) == 0
-    assert capsys.readouterr().out == f"{tmp_path / 'out'}\n"
+def test_parsers_inside_are_those_that_are_used(tmp_path: Path) -> None:
+    export_model("english-trees", tmp_path / "out", WHOLE)
+    value = json.loads((tmp_path / "out" / "model.json").read_text())
+    assert value["parsers"]["dependencies"]["path"] == "parsers/dependencies"
+    assert models.load(tmp_path / "out").digest == models.load("english-trees").digest
+    edit(
+        tmp_path / "out" / "model.json",
+        lambda value: value["parsers"]["dependencies"].update(path="../elsewhere"),
+    )
+    with pytest.raises(ValueError, match="leads out of the folder"):
+        models.load(tmp_path / "out")
 
 
-def test_the_job_of_its_training_which_names_its_makers_folders_stays(
-    trained: Path, tmp_path: Path
-) -> None:
-    (trained / "model" / "job.json").write_text("{}", encoding="utf-8")
-    for form in ("treeviews", "sentence-transformers"):
-        out = exported(trained, tmp_path / form, "--format", form)
-        assert not [*out.rglob("job.json")]
+def test_a_card_says_what_is_told_of_the_text_and_the_scores(work: Path, tmp_path: Path) -> None:
+    data, results = write_tiny_senteval(tmp_path / "data"), tmp_path / "results"
+    asked = ["--encoder", "bag_of_words", "--data", str(data), "--tasks", "STS13"]
+    assert subcommand("evaluate")([*asked, "--out", str(results)]) == 0
+    options = ["--self-contained", "--text-licence", "CC0", "--results", str(results)]
+    out = exported(work / "models" / "views", tmp_path / "out", *options)
+    card = (out / "card.md").read_text(encoding="utf-8")
+    assert "| the text of its training | CC0 |" in card
+    assert "## Scores" in card and "STS13" in card
+
+
+@pytest.mark.slow
+def test_what_ships_is_read_as_it_was(tmp_path: Path) -> None:
+    for name, folder in BUNDLED_MODELS.items():
+        assert "made" not in json.loads((folder / "model.json").read_text()), name
+    export_model("english", tmp_path / "out")
+    assert models.load(tmp_path / "out").digest == models.load("english").digest
