@@ -46,7 +46,7 @@ HOMES = {
     "tqdm": ("models/",),
     "triton": ("models/encoders/kernels/fused",),
     "ray": ("tasks/ray_engine.py",),
-    "mteb": ("models/mteb/",),
+    "mteb": ("models/exchange/",),
     "datasets": ("pipeline/downloads/hub_dataset.py",),
     "huggingface_hub": ("models/model/hub.py",),
     "sentence_transformers": ("models/exchange/sentence_transformers_module.py",),
