@@ -53,6 +53,22 @@ class SentenceBlock:
     binary_right: NDArray[np.int16] | None = None
     """[T - N]."""
 
+    @classmethod
+    def of_words(
+        cls,
+        token_ids: NDArray[np.int32],
+        offsets: NDArray[np.int64],
+        rows: NDArray[np.int64],
+    ) -> SentenceBlock:
+        """Returns sentences of one document, without trees."""
+        return cls(
+            token_ids=token_ids,
+            offsets=offsets,
+            documents=np.zeros(len(rows), dtype=np.int32),
+            sentence_index=np.arange(len(rows), dtype=np.int32),
+            rows=rows,
+        )
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
 

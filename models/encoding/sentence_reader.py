@@ -219,7 +219,7 @@ class SentenceReader:
                 )
             positions, offsets = gather_ranges(offsets, taken)
             ids = ids[positions]
-        return ReadSentences(_block_of_words(ids, offsets, taken + first), refusals)
+        return ReadSentences(SentenceBlock.of_words(ids, offsets, taken + first), refusals)
 
     def _tokenize(self, sentences: Sequence[str]) -> pa.Table:
         texts = self._tokenizer.tokenize([clean_text(sentence)[0] for sentence in sentences])
@@ -253,23 +253,11 @@ class SentenceReader:
 
         words = self.vectors.token_ids(flat_values(tokens, "tokens", taken))[0]
         return replace(
-            _block_of_words(words, offsets_of(tokens, "tokens", taken), rows),
+            SentenceBlock.of_words(words, offsets_of(tokens, "tokens", taken), rows),
             heads=numbers("heads", "dependencies"),
             binary_left=numbers("binary_left", "constituents"),
             binary_right=numbers("binary_right", "constituents"),
         )
-
-
-def _block_of_words(
-    token_ids: NDArray[np.int32], offsets: NDArray[np.int64], rows: NDArray[np.int64]
-) -> SentenceBlock:
-    return SentenceBlock(
-        token_ids=token_ids,
-        offsets=offsets,
-        documents=np.zeros(len(rows), dtype=np.int32),
-        sentence_index=np.arange(len(rows), dtype=np.int32),
-        rows=rows,
-    )
 
 
 def keep_given(

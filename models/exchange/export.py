@@ -6,7 +6,6 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -120,7 +119,7 @@ def push_model(
     folder = Path(model)
     if (folder / "modules.json").is_file() and not (folder / MODEL_FILE).is_file():
         return upload_folder(folder, repo, private=private, endpoint=endpoint)
-    options = replace(options or ExportOptions(), self_contained=True)
+    options = (options or ExportOptions()).changed(self_contained=True)
     with tempfile.TemporaryDirectory(prefix="treeviews-push-") as temporary:
         out = Path(temporary) / "model"
         export_model(model, out, options)
@@ -166,7 +165,7 @@ def _export_ensemble(name: EncoderName, out: Path, options: ExportOptions) -> No
     for place, part in enumerate(name.parts):
         own = out / MEMBERS_FOLDER / f"{place}-{part.folder.resolve().name}"
         settled = read_model_description(part.folder).vectors.are_settled
-        of_member = replace(options, vectors=None if settled else options.vectors, results=None)
+        of_member = options.changed(vectors=None if settled else options.vectors, results=None)
         _export_whole(part.folder, own, of_member)
         write_card(part.folder, own, of_member)
         members.append((own, part.views))
@@ -329,7 +328,7 @@ def _export_for_others(folder: Path, out: Path, options: ExportOptions) -> None:
         write_word_table(out, model.vectors.words, table)
         write_card(folder, out, options)
     else:
-        _export_whole(folder, out, replace(options, self_contained=True))
+        _export_whole(folder, out, options.changed(self_contained=True))
         write_modules(out, MODULE)
         write_card(folder, out, options)
     write_readme(out, options)

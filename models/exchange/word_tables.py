@@ -73,11 +73,11 @@ def word_table(model: SentenceModel) -> NDArray[np.float32]:
         raise ValueError("words_beside gives each view length 1, which no table of words holds")
     views = SentenceViews(model).eval()
     rows = []
-    for ids in np.array_split(
-        np.arange(model.vectors.num_words, dtype=np.int32),
-        -(-model.vectors.num_words // _WORDS_AT_ONCE),
-    ):
-        pooled = views.pool(batch_of(_one_word_each(ids), config), ("last",))
+    for first in range(0, model.vectors.num_words, _WORDS_AT_ONCE):
+        stop = min(first + _WORDS_AT_ONCE, model.vectors.num_words)
+        ids = np.arange(first, stop, dtype=np.int64)
+        one_each = SentenceBlock.of_words(ids.astype(np.int32), np.arange(len(ids) + 1), ids)
+        pooled = views.pool(batch_of(one_each, config), ("last",))
         rows.append(torch.cat([view["last"].float() for view in pooled], dim=1).cpu().numpy())
     return np.concatenate(rows)
 
@@ -128,17 +128,6 @@ def write_modules(folder: Path, module: str) -> None:
         "similarity_fn_name": "cosine",
     }
     write_bytes_atomically(folder / "config_sentence_transformers.json", json_bytes(settings))
-
-
-def _one_word_each(ids: NDArray[np.int32]) -> SentenceBlock:
-    none = np.zeros(len(ids), dtype=np.int32)
-    return SentenceBlock(
-        token_ids=ids,
-        offsets=np.arange(len(ids) + 1, dtype=np.int64),
-        documents=none,
-        sentence_index=none,
-        rows=np.arange(len(ids), dtype=np.int64),
-    )
 
 
 def _spellings(words: Sequence[str]) -> tuple[dict[str, int], NDArray[np.int64], bool]:

@@ -75,7 +75,7 @@ def test_a_component_of_the_corpus_is_gone(work: Path, tmp_path: Path) -> None:
         ("views", [], "give --self-contained, which puts them inside"),
         ("exported", ["--components", "1"], "names no corpus that components could be found on"),
         ("bag", ["--results", "none"], "none"),
-        ("bag", ["--format", "pickle"], "--format must be one of treeviews"),
+        ("bag", ["--format", "pickle"], "export option format must be one of treeviews"),
     ],
 )
 def test_what_cannot_be_exported_is_named_and_leaves_no_folder(
@@ -120,7 +120,7 @@ def test_a_work_folder_can_be_moved_as_a_whole(work: Path, tmp_path: Path) -> No
 
 def test_a_self_contained_model_needs_nothing_beside_it(work: Path, tmp_path: Path) -> None:
     model = work / "models" / "views"
-    options = replace(WHOLE, licence="CC BY 4.0")
+    options = WHOLE.changed(licence="CC BY 4.0")
     export_model(model, tmp_path / "one", options)
     moved = Path(shutil.move(tmp_path / "one", tmp_path / "elsewhere"))
     assert str(work) not in (moved / "model.json").read_text()
