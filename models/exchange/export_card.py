@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 from models.config.training_presets import SIF_WORDS
 from models.model.card import (
@@ -28,9 +28,10 @@ from models.model.release import made_with
 from models.report.evaluation_table import evaluation_table
 from pipeline.base.atomic_files import write_text_atomically
 from pipeline.base.foreign_text import printable
+from pipeline.base.mistakes import did_you_mean
 from pipeline.base.settings import Natural, Settings, at_least
 
-Format = Literal["treeviews", "sentence-transformers", "model2vec"]
+FORMATS = ("treeviews", "sentence-transformers", "model2vec")
 PARSERS_FOLDER = "parsers"
 """Within a self-contained model's folder."""
 README = "README.md"
@@ -44,7 +45,8 @@ class ExportOptions(Settings):
 
     called: ClassVar[str] = "export option"
 
-    format: Format = "treeviews"
+    format: str = "treeviews"
+    """One of `FORMATS`."""
     self_contained: bool = False
     """Whether word vectors and parsers are put inside, even those that ship."""
     num_words: Annotated[int | None, at_least(1)] = None
@@ -61,6 +63,13 @@ class ExportOptions(Settings):
     """Of the text that it was trained on."""
     results: Path | None = None
     """Folder of results of its evaluation, whose scores its card is to have."""
+
+    def _check_together(self) -> None:
+        if self.format not in FORMATS:
+            raise ValueError(
+                f"--format must be one of {', '.join(FORMATS)}, not {self.format!r}"
+                f"{did_you_mean(self.format, known=FORMATS)}"
+            )
 
 
 def licence_said(folder: Path, description: ModelDescription, options: ExportOptions) -> str:

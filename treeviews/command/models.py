@@ -129,7 +129,7 @@ def export(
     from models.exchange.export_card import ExportOptions
 
     options = ExportOptions(
-        format=format_,  # type: ignore[arg-type]
+        format=format_,
         self_contained=self_contained,
         num_words=words,
         components=components,

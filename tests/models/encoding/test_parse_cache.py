@@ -20,7 +20,7 @@ from models.words.word_vectors import WordVectors
 from pipeline.base.refusal import Refusal
 from pipeline.parsers.adapters.base import Sentence
 from pipeline.trees.parses import ConstituencyParse, DependencyParse, Parse
-from tests.support.encoders import torch_encoder, words_encoder
+from tests.support.encoders import torch_encoder
 from tests.support.parsed_corpora import write_vectors
 from tests.support.saved_models import random_model
 
@@ -138,19 +138,6 @@ def test_encoders_of_other_views_share_the_stages_they_have_in_common(
     assert_same(
         encoder(vectors, first, tmp_path, Fails)[0], encoder(vectors, first, None)[0], SENTENCES
     )
-
-
-def test_a_bag_of_words_shares_tokens(
-    vectors: WordVectors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plain = words_encoder(vectors, EncoderSettings(on_refusal="zero"))
-    expected = plain.encode(SENTENCES)
-    encoder(vectors, ("DEP", "SEQ"), tmp_path)[0].encode(SENTENCES)
-    bag = words_encoder(vectors, EncoderSettings(on_refusal="zero", parses=tmp_path))
-    monkeypatch.setattr("pipeline.text.tokenization.EnglishTokenizer.tokenize", None)
-
-    np.testing.assert_array_equal(bag.encode(SENTENCES), expected)
-    assert bag.refused == plain.refused
 
 
 @pytest.mark.parametrize(

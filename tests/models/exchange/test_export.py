@@ -75,7 +75,7 @@ def test_a_component_of_the_corpus_is_gone(work: Path, tmp_path: Path) -> None:
         ("views", [], "give --self-contained, which puts them inside"),
         ("exported", ["--components", "1"], "names no corpus that components could be found on"),
         ("bag", ["--results", "none"], "none"),
-        ("bag", ["--format", "pickle"], "export option format must be 'treeviews'"),
+        ("bag", ["--format", "pickle"], "--format must be one of treeviews"),
     ],
 )
 def test_what_cannot_be_exported_is_named_and_leaves_no_folder(
