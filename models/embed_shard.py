@@ -11,23 +11,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from models.encoding.corpus_embeddings import (
     EmbeddedFolders,
-    describe_embedding,
     embed_shard,
     open_encoder,
 )
 from models.encoding.encoder import EncoderSettings
 from pipeline.base.job import Progress, Rated, run_job_from_command_line
-from pipeline.base.machine import check_releases
 from pipeline.base.settings import Count, Natural, Settings
 from pipeline.shards.manifests import read_shard_manifest
 from pipeline.shards.schema import VectorType
-from pipeline.storage.stored_job import StoredJob
 
 
 class EmbedShardJob(Settings):
@@ -54,48 +50,6 @@ class EmbedShardJob(Settings):
     """Of a function of the user's own."""
     encoder_digest: str = ""
     """Where given, an encoder of another digest is refused."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredEmbedJob(StoredJob):
-    """The same for a machine of a cluster: shards from and to a storage.
-
-    The encoder itself must be where its name says, on every machine, such as in a shared folder;
-    those that ship are.
-    """
-
-    module: str = "models.embed_shard"
-    sentences: str
-    """Folder of the sentence shards in the storage."""
-    parses: Mapping[str, str]
-    """Parse stage -> folder of its shards in the storage, of the stages that the encoder reads."""
-    options: Mapping[str, Any]
-    """Further fields of `EmbedShardJob`."""
-    described: Mapping[str, Any]
-    """What `describe_embedding` says where the shards' digest was made."""
-
-    @property
-    def inputs(self) -> Mapping[str, str]:
-        """The sentences and their parses."""
-        parses = {f"parses/{stage}": place for stage, place in self.parses.items()}
-        return {"sentences": self.sentences, **parses}
-
-    def check_machine(self) -> None:
-        """Checks that this machine embeds as the stage's digest says.
-
-        Raises:
-            ValueError: it does not; names what differs.
-        """
-        check_releases(self.described, describe_embedding())
-
-    def description(self, scratch: Path, output: Path) -> dict[str, Any]:
-        """Returns what to embed, by which encoder, and how."""
-        return {
-            **self.options,
-            "sentences": str(scratch / "sentences"),
-            "output": str(output),
-            "parses": {stage: str(scratch / "parses" / stage) for stage in self.parses},
-        }
 
 
 def execute(job: EmbedShardJob, on_progress: Progress) -> None:

@@ -65,10 +65,10 @@ from models.evaluation.tasks.load import (
 from models.evaluation.tasks.task import EvaluationTask
 from models.evaluation_request import check_results
 from models.report.evaluation_table import evaluation_table
-from models.report.markdown import with_interval
+from models.report.score_text import with_interval
 from pipeline.base.digest import sha256_of_file
 from pipeline.base.job import Progress, run_from_command_line
-from pipeline.downloads.evaluation_data import check_data_folder
+from pipeline.downloads.senteval_data import check_data_folder
 
 _NEEDED = ("encoder", "tasks", "data", "out")
 _OPTIONAL = (

@@ -30,7 +30,7 @@ from models.evaluation.tasks.task import EvaluationTask
 from pipeline.base.digest import digest_of, sha256_of_file
 from pipeline.base.job import Progress
 from pipeline.base.machine import available_cores
-from pipeline.downloads.evaluation_data import check_data_folder
+from pipeline.downloads.senteval_data import check_data_folder
 
 DEFAULT_PRESET = "laptop"
 """Whose architecture an untrained encoder has."""

@@ -13,7 +13,7 @@ from models.evaluation.representations.representation import representation_name
 from pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS, shown
 from pipeline.base.foreign_text import without_secrets
 from pipeline.downloads.download import MAX_BYTES
-from pipeline.parsers.adapters.base import PRECISIONS
+from pipeline.parsers.sentence_parser import PRECISIONS
 from pipeline.sources.file_list import SUFFIXES
 from pipeline.sources.opened import DECLARED
 from tasks.cleaning import CleaningParameters
@@ -173,7 +173,7 @@ class VectorTrainingParameters:
     vector_changes = luigi.DictParameter(
         default={},
         description="With vectors=corpus: settings of their training to change, as JSON: "
-        "'{\"size\": 300}'. pipeline/vectors/train_word_vectors.py describes them all.",
+        "'{\"size\": 300}'. pipeline/vectors/skip_gram.py describes them all.",
     )
 
 

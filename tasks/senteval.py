@@ -16,7 +16,7 @@ from models.evaluation.tasks.declarations import DERIVED, TASKS_VERSION, task_na
 from models.evaluation.tasks.layout import dataset_named
 from models.evaluation.tasks.load import NOTE_NAME, missing_files
 from models.evaluation.tasks.task import EvaluationTask
-from pipeline.downloads.evaluation_data import SENTEVAL_SETS
+from pipeline.downloads.senteval_data import SENTEVAL_SETS
 from tasks.artefact import Artefact, checksum, run_job
 from tasks.checks import Check, check_device
 from tasks.evaluated_encoder import EncoderParameters, EvaluatedEncoder
@@ -44,7 +44,7 @@ class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
         The rows of a report stand beside each other as they always do.
         """
         return {
-            name: parameter._default
+            name: parameter.task_value(cls.get_task_family(), name)
             for name, parameter in cls.get_params()
             if hasattr(SentEvalParameters, name)
         }

@@ -16,7 +16,7 @@ from models.evaluation.derived import classes, passages, splits
 from models.evaluation.derived.held_out.config import PROBING_VERSION, SCARCE_SHARES
 from models.evaluation.protocols.config import PROTOCOL_VERSION
 from models.evaluation.statistics import resampling
-from models.report.run.report import REPORT_VERSION
+from models.report.run_report import REPORT_VERSION
 from pipeline.parsing.parse_shard import library_versions
 from tasks import word_vectors
 from tasks.training import TrainEncoders
@@ -28,7 +28,7 @@ def test_versions_are_read_without_torch() -> None:
     code = (
         "import models.config.training_config, models.report.probing_table, "
         "models.evaluation.derived.held_out.config, models.evaluation.protocols.config, "
-        "models.evaluation.derived.build, models.report.run.report, "
+        "models.evaluation.derived.build, models.report.run_report, "
         "models.encoding.sentence_reader, "
         "sys; print('torch' in sys.modules)"
     )

@@ -36,8 +36,7 @@ from models.encoding.view_models import (
 )
 from models.model.hub import SCHEME
 from models.model.model_description import MODEL_FILE, OPTION_OF_STAGE, read_model_description
-from models.words.vector_files import load_word_vectors
-from models.words.word_vectors import WordVectors
+from models.words.word_vectors import WordVectors, load_word_vectors
 from pipeline.base.bundled import BUNDLED_VECTORS
 
 

@@ -45,12 +45,11 @@ from models.model.sentence_model import (
     build_model,
 )
 from models.words.embedding import WordEmbedding
-from models.words.vector_files import load_word_vectors
-from models.words.word_vectors import UNKNOWN_ID, WordVectors
+from models.words.word_vectors import UNKNOWN_ID, WordVectors, load_word_vectors
 from pipeline.base.atomic_files import json_bytes, write_by_library, write_bytes_atomically
 from pipeline.base.digest import sha256_of_file
 from pipeline.shards.manifests import read_dataset_manifest
-from pipeline.vectors.write_folder import write_vectors
+from pipeline.vectors.vector_folder import write_vectors
 
 TENSOR = "embeddings"
 """sentence-transformers and model2vec know a table of this name."""

@@ -15,8 +15,8 @@ import pytest
 import models.train
 from models import evaluate_tasks
 from models.evaluation.representations.representation import representation_named
-from models.experiments.declaration import NotHere
-from models.experiments.result_table import ResultTable, read_table
+from models.report.experiment import NotHere
+from models.report.result_table import ResultTable, read_table
 from tasks import (
     PaperTables,
     Sweep,

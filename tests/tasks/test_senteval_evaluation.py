@@ -15,8 +15,8 @@ import pytest
 from models.evaluate_tasks import evaluation_of, execute
 from models.evaluation.task_result import AbsentResult, TaskResult, read_result, read_results
 from pipeline.base.bundled import BUNDLED_MODELS
-from pipeline.downloads.evaluation_data import SENTEVAL_SETS as DECLARED
-from pipeline.downloads.evaluation_data.manifest import DataManifest, DatasetEntry, write_manifest
+from pipeline.downloads.senteval_data import SENTEVAL_SETS as DECLARED
+from pipeline.downloads.senteval_data import DataManifest, DatasetEntry, write_manifest
 from tasks import EvaluateAll, EvaluateTask, RunAll
 from tasks.senteval import EvaluateEncoder, SentEvalStage
 from tests.support.command import subcommand

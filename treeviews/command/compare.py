@@ -35,7 +35,7 @@ def compare(
     """Compare two encoders: compare results/one results/other."""
     from models.evaluation.comparison import ComparisonConfig, compare_folders
     from models.evaluation.statistics.resampling import Resampling
-    from models.report.comparison_table import comparison_table
+    from models.report.evaluation_table import comparison_table
     from pipeline.base.settings import to_json
 
     asked = {"num_resamples": resamples, "confidence": confidence, "seed": seed}

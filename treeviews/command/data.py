@@ -72,10 +72,10 @@ def vectors(
     ] = Path("data/work"),
 ) -> int:
     """Download published word vectors; the last line printed is the folder of the archive."""
-    from pipeline.downloads.word_vectors import PUBLISHED_VECTORS, vectors_named
+    from pipeline.downloads.published_vectors import PUBLISHED_VECTORS, vectors_named
 
     if name is None:
-        from models.report.markdown import markdown_table
+        from models.report.sections import markdown_table
 
         rows = [
             (one.name, one.about, one.licence, "yes" if one.sha256 else "no", one.url)

@@ -24,7 +24,7 @@ from models.evaluation.tasks.readers import (
     read_trec,
 )
 from models.evaluation.tasks.task import EvaluationTask
-from pipeline.downloads.evaluation_data import SENTEVAL_SETS
+from pipeline.downloads.senteval_data import SENTEVAL_SETS
 
 Loader = Callable[[EvaluationTask, Mapping[str, TextFile]], Examples]
 

@@ -20,8 +20,7 @@ from models.evaluation.derived.export import SENTEVAL_FOLDER
 from models.evaluation.tasks.declarations import PROBING
 from models.evaluation.tasks.load import DerivedSentences, derived_sentences
 from models.model.sentence_model import SentenceModel
-from models.words.vector_files import load_word_vectors
-from models.words.word_vectors import WordVectors
+from models.words.word_vectors import WordVectors, load_word_vectors
 from tests.support.encoders import torch_encoder, words_encoder
 from tests.support.probing_examples import CONFIG, corpus_rows, tokens_of, write_rows
 from tests.support.saved_models import encoded_one_by_one, random_model

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.base.bundled import BUNDLED_PARSERS
-from pipeline.parsers.lazy_parser import LazyParser
+from pipeline.parsers.sentence_parser import LazyParser
 
 SENTENCES = ["The cat sees the dog.", "It rains."]
 TOKENS = [sentence.split() for sentence in SENTENCES]

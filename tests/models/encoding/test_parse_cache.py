@@ -15,11 +15,10 @@ from models.encoding import encoder as encoder_module
 from models.encoding.encoder import Encoder, EncoderSettings
 from models.encoding.parse_cache import PieceTables
 from models.encoding.sentence_reader import SentenceReader
-from models.words.vector_files import load_word_vectors
-from models.words.word_vectors import WordVectors
+from models.words.word_vectors import WordVectors, load_word_vectors
 from pipeline.base.refusal import Refusal
-from pipeline.parsers.adapters.base import Sentence
-from pipeline.trees.parses import ConstituencyParse, DependencyParse, Parse
+from pipeline.parsers.sentence_parser import Sentence
+from pipeline.trees.flat_trees import ConstituencyParse, DependencyParse, Parse
 from tests.support.encoders import torch_encoder
 from tests.support.parsed_corpora import write_vectors
 from tests.support.saved_models import random_model

@@ -20,7 +20,7 @@ from models.encoding.torch_model import TorchModel, load_torch_model, random_tor
 from models.encoding.view_models import MeanModel
 from models.model.model_folder import load_model, save_model
 from models.model.sentence_model import RemovedComponents
-from models.words.vector_files import load_word_vectors
+from models.words.word_vectors import load_word_vectors
 from pipeline.base.bundled import BUNDLED_MODELS
 from tests.support.encoders import encoder_by
 from tests.support.parsed_corpora import write_vectors

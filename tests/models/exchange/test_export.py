@@ -14,7 +14,7 @@ import models
 from models.config.training_presets import preset
 from models.exchange.export import export_model
 from models.exchange.export_card import ExportOptions
-from models.words.vector_files import load_word_vectors
+from models.words.word_vectors import load_word_vectors
 from pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_VECTORS
 from tests.support.command import subcommand
 from tests.support.edited_json import edit

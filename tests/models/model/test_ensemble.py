@@ -20,11 +20,11 @@ from models.exchange.export_card import ExportOptions
 from models.listing import model_facts
 from models.model.ensemble import ENSEMBLE_FILE, write_ensemble
 from models.model.hub import check_model_folder, fetch_model
-from models.words.vector_files import load_word_vectors
+from models.words.word_vectors import load_word_vectors
 from pipeline.base.bundled import BUNDLED_MODELS
 from pipeline.base.refusal import Refusal
-from pipeline.parsers.adapters.base import Sentence
-from pipeline.trees.parses import DependencyParse, Parse
+from pipeline.parsers.sentence_parser import Sentence
+from pipeline.trees.flat_trees import DependencyParse, Parse
 from tests.support.command import subcommand
 from tests.support.edited_json import edit
 from tests.support.encoders import encoder_by

@@ -33,7 +33,7 @@ from models.evaluation.tasks.load import (
     write_note,
 )
 from models.evaluation.tasks.readers import SPLITS as PROBING_SPLITS
-from models.report.comparison_table import comparison_table
+from models.report.evaluation_table import comparison_table
 from tests.support.command import subcommand
 from tests.support.evaluation_examples import answers, result, task
 from tests.support.probing_examples import built, sentence

@@ -1,0 +1,179 @@
+"""Published word vectors by name: ``published_vectors.tsv`` declares addresses, sha256, licences.
+
+Nothing in it is guessed. The sha256 of GloVe's archives are those that several public catalogues
+record for these addresses (Keras's examples, TorchText, Embeddings.jl); that of the Google News
+vectors, which Google itself only shares by a drive, is Embeddings.jl's for the address that is
+usually named. For fastText's archives none is known: they are taken with a sha256 that the user
+gives, or unverified, and what came is noted.
+"""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline.base.digest import sha256_of_file
+from pipeline.base.foreign_text import without_secrets
+from pipeline.base.job import Progress
+from pipeline.base.json_files import read_object, write_sealed_json
+from pipeline.base.mistakes import did_you_mean
+from pipeline.base.refusal import shortened
+from pipeline.downloads.download import check_sha256, download
+
+DOWNLOAD_FILE = "download.json"
+"""Says where a file came from and why it is believed; sealed, written last."""
+DOWNLOADS_FOLDER = Path("downloads", "word-vectors")
+"""In a work folder: of each name a folder, or several where other files were asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedVectors:
+    """One archive."""
+
+    name: str
+    url: str
+    licence: str
+    sha256: str | None
+    """None: none is known."""
+    about: str
+    """Words, dimensions, and how `import_vectors` is told what it cannot see."""
+
+    @property
+    def file_name(self) -> str:
+        """The last part of its address, by which a mirror has it."""
+        return self.url.rpartition("/")[2]
+
+
+def _read_declaration(path: Path) -> tuple[PublishedVectors, ...]:
+    with path.open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream, delimiter="\t"))
+    return tuple(
+        PublishedVectors(
+            row["name"], row["url"], row["licence"], row["sha256"] or None, row["about"]
+        )
+        for row in rows
+    )
+
+
+PUBLISHED_VECTORS = _read_declaration(Path(__file__).with_suffix(".tsv"))
+
+
+def vectors_named(name: str) -> PublishedVectors:
+    """Returns a declaration.
+
+    Raises:
+        ValueError: there is none of this name; says which there are.
+    """
+    known = {vectors.name: vectors for vectors in PUBLISHED_VECTORS}
+    if name not in known:
+        raise ValueError(
+            f"no word vectors named {name!r}{did_you_mean(name, known=known)}; known: "
+            f"{', '.join(known)}"
+        )
+    return known[name]
+
+
+def expected_sha256(
+    declared: PublishedVectors, given: str, *, accept_unverified: bool
+) -> str | None:
+    """Returns the sha256 that a download must have; None where any is taken.
+
+    Args:
+        given: by the user, who may know of a newer file; empty: what is declared counts.
+
+    Raises:
+        ValueError: none is known, and what comes is not to be taken unverified.
+    """
+    if given:
+        check_sha256(declared.url, given)
+        return given.lower()
+    if declared.sha256 is None and not accept_unverified:
+        raise ValueError(
+            f"{declared.name}: nobody has published a sha256 of {declared.url}: give --sha256 of a "
+            "copy that you trust, or --accept-unverified, which notes the sha256 of what comes"
+        )
+    return declared.sha256
+
+
+def fetch_vectors(
+    declared: PublishedVectors,
+    folder: Path,
+    sha256: str | None,
+    *,
+    mirror: str = "",
+    on_progress: Progress | None = None,
+) -> Path:
+    """Downloads an archive into a folder, resuming where an earlier call broke off.
+
+    Args:
+        sha256: that it must have; None takes what comes. `DOWNLOAD_FILE` says what came.
+        mirror: address under which it stands by its name; empty: the declared address.
+
+    Returns:
+        Its path.
+
+    Raises:
+        ValueError, DownloadError: see `download`.
+    """
+    url = f"{mirror.rstrip('/')}/{declared.file_name}" if mirror else declared.url
+    path = folder / declared.file_name
+    download(url, path, sha256, on_progress=on_progress)
+    facts = {
+        "name": declared.name,
+        "url": without_secrets(url),
+        "licence": declared.licence,
+        "bytes": path.stat().st_size,
+        "sha256": sha256_of_file(path),
+        "proof": "none" if sha256 is None else "sha256",
+    }
+    write_sealed_json(folder / DOWNLOAD_FILE, facts, [path])
+    return path
+
+
+def file_to_import(given: Path, work_folder: Path) -> Path:
+    """Returns the file that is meant by what somebody gave.
+
+    Args:
+        given: a file, the folder of a download, or a name of `PUBLISHED_VECTORS`.
+        work_folder: where those were downloaded that are given by name.
+
+    Raises:
+        FileNotFoundError: nothing there, or not yet downloaded; says how it is.
+        ValueError: a download is damaged, or of the name there are several.
+    """
+    names = [vectors.name for vectors in PUBLISHED_VECTORS]
+    if not given.exists() and str(given) in names:
+        given = _folder_of_download(str(given), work_folder / DOWNLOADS_FOLDER)
+    if not given.exists():
+        raise FileNotFoundError(
+            f"{given}: no such word vectors{did_you_mean(str(given), known=names)}; give a file, "
+            f"the folder of a download, or a name of published ones: {', '.join(names)}"
+        )
+    if not (given / DOWNLOAD_FILE).is_file():
+        return given
+    remedy = f"delete {given} and download it again (treeviews data download vectors)"
+    name = read_object(given / DOWNLOAD_FILE, ("name",), remedy=remedy)["name"]
+    path = given / vectors_named(str(name)).file_name
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: gone; {remedy}")
+    return path
+
+
+def _folder_of_download(name: str, place: Path) -> Path:
+    """Returns the folder of published vectors, as they were downloaded into a work folder.
+
+    Raises:
+        FileNotFoundError: they were not; says how they are.
+        ValueError: several files were downloaded.
+    """
+    folders = sorted(file.parent for file in place.glob(f"{name}-*/{DOWNLOAD_FILE}"))
+    if not folders:
+        raise FileNotFoundError(
+            f"{place}: {name} is not there; download it first (treeviews data download vectors "
+            f"{name}), or say in which --work-folder it is"
+        )
+    if len(folders) > 1:
+        listed = shortened([str(folder) for folder in folders])
+        raise ValueError(f"{place}: {name} was downloaded several times; give one of {listed}")
+    return folders[0]
