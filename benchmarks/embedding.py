@@ -20,9 +20,13 @@ import torch
 from benchmarks.encode import MIN_SENTENCES, argument_parser, distinct_sentences, slug
 from benchmarks.quick import parse_arguments
 from benchmarks.report import Table, fail, header, print_last_line, print_table, tell
-from models.embedded.embed import EmbeddedFolders, OpenedEncoder, embed_shard, open_encoder
-from models.encoding.encoder_interface import FloatArray
-from models.encoding.reading_encoder import EncoderSettings
+from models.encoding.corpus_embeddings import (
+    EmbeddedFolders,
+    embed_shard,
+    open_encoder,
+)
+from models.encoding.encoder import Encoder, EncoderSettings
+from models.encoding.search import FloatArray
 from models.model.model_description import ParserRecord, find_parser
 from pipeline.base.bundled import BUNDLED_MODELS
 from pipeline.parsers.parser_files import STAGES
@@ -119,11 +123,11 @@ def _write_sentences(folder: Path, sentences: Sequence[str]) -> None:
 
 
 def _measured(
-    folders: EmbeddedFolders, encoder: OpenedEncoder, sentences: Sequence[str]
+    folders: EmbeddedFolders, encoder: Encoder, sentences: Sequence[str]
 ) -> dict[str, float]:
-    encoder.encoder.encode(sentences[:1])  # loads what it needs
+    encoder.encode(sentences[:1])  # loads what it needs
     expected: list[FloatArray] = []
-    encoding = _seconds(lambda: expected.append(encoder.encoder.encode(sentences)))
+    encoding = _seconds(lambda: expected.append(encoder.encode(sentences)))
     embedding = _seconds(lambda: embed_shard(folders, 0, encoder))
     vectors, _ = vectors_of(read_shard(folders.output, EMBEDDINGS, 0)[EMBEDDING])
     return {

@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from models.encoding.named_encoder import resolve_encoder
+from models.encoding.load_encoder import load_encoder
 from pipeline.base.machine import peak_bytes
 from pipeline.base.refusal import Refusal
 from pipeline.parsers.sentence_parser import LazyParser, Sentence
@@ -25,7 +25,7 @@ def main() -> None:
     """Encodes one sentence, then so many as are to be cold, then the others."""
     called, path, cold = sys.argv[1:]
     first, *sentences = json.loads(Path(path).read_text(encoding="utf-8"))
-    encoder = resolve_encoder(called)
+    encoder = load_encoder(called)
     parsing = _timed_parsers()
     encoder.encode([first])
     times = [time.process_time()]  # the process began at 0

@@ -32,8 +32,8 @@ from benchmarks.references.sklearn_protocol import (
 from benchmarks.report import Table, fail, header, print_last_line, print_table, tell
 from benchmarks.stopwatch import Spent, Stopwatch
 from models.config.training_presets import preset
-from models.encoding.named_encoder import resolve_encoder
-from models.encoding.reading_encoder import EncoderSettings
+from models.encoding.encoder import EncoderSettings
+from models.encoding.load_encoder import load_encoder
 from models.evaluation.embedding_cache import EmbeddingCache
 from models.evaluation.evaluate_task import learn
 from models.evaluation.protocols.config import (
@@ -132,7 +132,7 @@ def _inputs(options: argparse.Namespace) -> list[Input]:
     config = preset(options.preset, **json.loads(options.changes))
     kept = options.cache
     parses = None if kept is None else kept / "parses"
-    encoder = resolve_encoder(options.encoder, EncoderSettings(config=config, parses=parses))
+    encoder = load_encoder(options.encoder, EncoderSettings(config=config, parses=parses))
     poolings = options.poolings.split(",")
     representation = representation_named("plain", supervised_pooling=poolings)
     return inputs(

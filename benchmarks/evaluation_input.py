@@ -14,7 +14,7 @@ import numpy.typing as npt
 import torch
 
 from benchmarks.corpus import corpus_folders
-from models.encoding.encoder_interface import Encoder
+from models.encoding.encoder import Encoder
 from models.evaluation.embedding_cache import EmbeddingCache
 from models.evaluation.evaluate_task import Featuriser, features_by_split
 from models.evaluation.protocols.config import ProtocolConfig

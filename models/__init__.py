@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import torch
 
-    from models.encoding.reading_encoder import OnRefusal
-    from models.encoding.string_encoder import StringEncoder
+    from models.encoding.encoder import Encoder, OnRefusal
 
 __all__ = ["load"]
 
@@ -22,14 +21,14 @@ def load(
     dependency_parser: str | Path | None = None,
     constituency_parser: str | Path | None = None,
     vectors: str | Path | None = None,
-) -> StringEncoder:
+) -> Encoder:
     """Returns an encoder of raw sentences, by its name or its folder::
 
         embeddings = models.load("english").encode(["It rains."])
         embeddings = models.load("data/work/models/DEP-CONST-…").encode(["It rains."])
 
-    What ``encode`` takes is told in `models.encoding.string_encoder.StringEncoder.encode`. Of all
-    but a function of your own, ``encode_views`` gives each view by itself, by place, name and
+    It has ``encode``, ``dimension`` and ``similarity``; see `models.encoding.encoder.Encoder`. Of
+    all but a function of your own, ``encode_views`` gives each view by itself, by place, name and
     pooling: of a model of preset B-G ``encode_views(sentences, ("mean",))["1-INV.mean"]`` is the
     inverse of the decoder.
 
@@ -56,8 +55,8 @@ def load(
             or vectors are given to a model that has its own, or a parser to one that needs none.
     """
     # torch is not loaded by importing the package: whoever defines tasks forks processes.
-    from models.encoding.named_encoder import string_encoder
-    from models.encoding.reading_encoder import EncoderSettings
+    from models.encoding.encoder import EncoderSettings
+    from models.encoding.load_encoder import load_encoder
 
     settings = EncoderSettings.from_dict(
         {
@@ -68,4 +67,4 @@ def load(
             "constituency_parser": constituency_parser,
         }
     )
-    return string_encoder(str(path), settings)
+    return load_encoder(str(path), settings)

@@ -14,8 +14,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
-from models.embedded.embed import EmbeddedFolders, embed_shard, open_encoder
-from models.encoding.reading_encoder import EncoderSettings
+from models.encoding.corpus_embeddings import (
+    EmbeddedFolders,
+    embed_shard,
+    open_encoder,
+)
+from models.encoding.encoder import EncoderSettings
 from pipeline.base.job import Progress, Rated, run_job_from_command_line
 from pipeline.base.settings import Count, Natural, Settings
 from pipeline.shards.manifests import read_shard_manifest
@@ -57,7 +61,7 @@ def execute(job: EmbedShardJob, on_progress: Progress) -> None:
     Raises:
         FileNotFoundError: there is no such encoder, or a shard that it reads is not complete.
         ValueError: the encoder is not the expected one; or see
-            `models.embedded.embed.embed_shard`.
+            `models.encoding.corpus_embeddings.embed_shard`.
     """
     wanted = range(job.number, job.number + job.count)
     missing = [number for number in wanted if read_shard_manifest(job.output, number) is None]
@@ -72,7 +76,6 @@ def execute(job: EmbedShardJob, on_progress: Progress) -> None:
     folders = EmbeddedFolders(job.sentences, job.parses, job.output)
     for number in sorted(set(wanted).difference(missing)):
         embed_shard(folders, number, encoder, dtype=job.dtype)
-    machine = {"device": getattr(encoder.encoder, "device", "cpu")}
     for place, number in enumerate(missing):
 
         def follow(share: float, status: str, place: int = place, number: int = number) -> None:
@@ -85,7 +88,7 @@ def execute(job: EmbedShardJob, on_progress: Progress) -> None:
             encoder,
             dtype=job.dtype,
             on_progress=follow,
-            machine={name: str(value) for name, value in machine.items()},
+            machine={"device": encoder.device},
         )
 
 
@@ -93,7 +96,7 @@ def _on_device(settings: EncoderSettings) -> EncoderSettings:
     """Returns settings whose device is this machine's, where it is ``auto``."""
     if settings.device != "auto":
         return settings
-    from models.encoding.text_encoder import available_device
+    from models.encoding.torch_model import available_device
 
     return settings.changed(device=available_device("auto"))
 

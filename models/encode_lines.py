@@ -11,17 +11,15 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import IO
+from typing import IO, Unpack
 
 import numpy as np
 
-from models.encoding.encoder_interface import FloatArray
-from models.encoding.string_encoder import Asked, StringEncoder
-from models.search.similarity import normalized
+from models.encoding.encoder import EncodeOptions, Encoder
 from pipeline.base.atomic_files import write_by_library
 from pipeline.base.foreign_text import decoded_lines
 from pipeline.base.refusal import RefusedSentence
@@ -43,15 +41,12 @@ class Encoded:
 
 
 def encode_file(
-    encoder: StringEncoder,
+    encoder: Encoder,
     lines: IO[bytes],
     name: str,
     target: Path,
-    asked: Asked | None = None,
-    *,
-    normalize: bool = False,
-    show_progress: bool = False,
     on_progress: Callable[[int], None] | None = None,
+    **options: Unpack[EncodeOptions],
 ) -> Encoded:
     """Writes the vectors of a text's lines to a file, which appears whole or not at all.
 
@@ -60,42 +55,30 @@ def encode_file(
         lines: UTF-8; a last line without a break counts, an empty rest does not.
         name: of the text, for messages.
         target: the ``.npy`` file.
-        asked: how to encode.
-        normalize: whether each row is given length 1.
-        show_progress: whether to draw a bar a piece on standard error.
         on_progress: told the number of sentences done, piece by piece.
+        options: of `Encoder.encode`.
 
     Raises:
         OSError: the file cannot be written there.
         ValueError: no lines, one that is not UTF-8, or what the encoder refuses; names the line.
     """
-    found: list[Encoded] = []
+    encoded: list[Encoded] = []
 
     def write(path: Path) -> None:
         with path.open("w+b") as stream:
-            found.append(
-                _write(
-                    *(encoder, lines, name, stream, asked or Asked()),
-                    normalize=normalize,
-                    show_progress=show_progress,
-                    on_progress=on_progress,
-                )
-            )
+            encoded.append(_write(encoder, lines, name, stream, on_progress, options))
 
     write_by_library(target, write)
-    return found[0]
+    return encoded[0]
 
 
 def encode_lines(
-    encoder: StringEncoder,
+    encoder: Encoder,
     lines: IO[bytes],
     name: str,
     out: IO[bytes],
-    asked: Asked | None = None,
-    *,
-    normalize: bool = False,
-    show_progress: bool = False,
     on_progress: Callable[[int], None] | None = None,
+    **options: Unpack[EncodeOptions],
 ) -> Encoded:
     """Writes the vectors of a text's lines to a stream; arguments as of `encode_file`.
 
@@ -106,43 +89,39 @@ def encode_lines(
     """
     with tempfile.TemporaryDirectory() as folder:
         waiting = Path(folder) / "vectors.npy"
-        found = encode_file(
-            *(encoder, lines, name, waiting, asked),
-            normalize=normalize,
-            show_progress=show_progress,
-            on_progress=on_progress,
-        )
+        encoded = encode_file(encoder, lines, name, waiting, on_progress, **options)
         with waiting.open("rb") as stream:
             shutil.copyfileobj(stream, out, 1 << 20)
     out.flush()
-    return found
+    return encoded
 
 
 def _write(
-    encoder: StringEncoder,
+    encoder: Encoder,
     lines: IO[bytes],
     name: str,
     out: IO[bytes],
-    asked: Asked,
-    *,
-    normalize: bool,
-    show_progress: bool,
     on_progress: Callable[[int], None] | None,
+    options: EncodeOptions,
 ) -> Encoded:
     """Writes the vectors to a file that is empty; arguments as of `encode_file`."""
     done, width = 0, 0
     refused: list[RefusedSentence] = []
-    for piece in _pieces(lines, name, LINES_AT_ONCE):
-        vectors = _encoded(encoder, piece, asked, done, show_progress=show_progress)
-        if normalize:
-            vectors = normalized(vectors)
+    decoded = decoded_lines(lines, name)
+    while piece := list(islice(decoded, LINES_AT_ONCE)):
+        try:
+            vectors = encoder.encode(piece, **options)
+        except ValueError as error:
+            if not done:
+                raise
+            raise ValueError(f"counted from line {done + 1:,} on: {error}") from error
         if not done:
             width = vectors.shape[1]
             _write_header(out, 0, width)
         out.write(np.ascontiguousarray(vectors).data)
         refused += [
-            RefusedSentence(done + one.index, one.reason, one.detail)
-            for one in getattr(encoder, "refused", ())
+            RefusedSentence(done + refusal.index, refusal.reason, refusal.detail)
+            for refusal in encoder.refused
         ]
         done += len(piece)
         if on_progress is not None:
@@ -152,38 +131,6 @@ def _write(
     out.seek(0)
     _write_header(out, done, width)
     return Encoded(done, width, tuple(refused))
-
-
-def _encoded(
-    encoder: StringEncoder, piece: Sequence[str], asked: Asked, first: int, *, show_progress: bool
-) -> FloatArray:
-    """Returns the vectors of a piece.
-
-    Raises:
-        ValueError: the encoder refuses sentences; says from which line on they are counted.
-    """
-    try:
-        return encoder.encode(
-            piece,
-            pooling=asked.pooling,
-            batch_size=asked.batch_size,
-            show_progress=show_progress,
-        )
-    except ValueError as error:
-        if not first:
-            raise
-        raise ValueError(f"counted from line {first + 1:,} on: {error}") from error
-
-
-def _pieces(lines: IO[bytes], name: str, size: int) -> Iterator[list[str]]:
-    """Yields the lines in pieces of a size.
-
-    Raises:
-        ValueError: one is not UTF-8; names it.
-    """
-    decoded = decoded_lines(lines, name)
-    while piece := list(islice(decoded, size)):
-        yield piece
 
 
 def _write_header(out: IO[bytes], num_rows: int, width: int) -> None:

@@ -32,13 +32,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from models.encoding.encoder_interface import Encoder, MeasuredEncoder, ViewEncoder
+from models.encoding.encoder import Encoder, EncoderSettings
 from models.encoding.encoder_names import parse_encoder_name
-from models.encoding.named_encoder import resolve_encoder, words_beside
+from models.encoding.load_encoder import encoder_of, load_encoder, words_beside
 from models.encoding.own_encoder import kept_checksum
-from models.encoding.reading_encoder import EncoderSettings
 from models.encoding.sentence_reader import keep_given
-from models.encoding.text_encoder import available_device
+from models.encoding.torch_model import available_device
 from models.evaluation.evaluate_task import MAX_REFUSED, Evaluation, evaluate_task
 from models.evaluation.protocols.config import ProtocolConfig
 from models.evaluation.representations.representation import Representation
@@ -65,7 +64,6 @@ from models.evaluation.tasks.load import (
 )
 from models.evaluation.tasks.task import EvaluationTask
 from models.evaluation_request import check_results
-from models.kept_encoder import encoder_of
 from models.report.evaluation_table import evaluation_table
 from models.report.score_text import with_interval
 from pipeline.base.digest import sha256_of_file
@@ -125,7 +123,7 @@ def scores_of(
     """Returns the scores of an encoder, which may be a name, a folder, an object or a function.
 
     Args:
-        encoder: see `models.kept_encoder.encoder_of`.
+        encoder: see `models.encoding.load_encoder.encoder_of`.
         data: the folder that SentEval calls data.
         tasks: names, separated by commas or listed.
         out: folder of the results; None keeps none.
@@ -236,14 +234,14 @@ def evaluation_of(job: Mapping[str, Any], encoder: Encoder | None = None) -> Eva
     settings = EncoderSettings.from_dict({**given, "device": device, "parses": job.get("parses")})
     representation = Representation.from_dict(job.get("representation", {}))
     source = _source(job)
-    encoder = encoder or resolve_encoder(str(job["encoder"]), settings)
+    encoder = encoder or load_encoder(str(job["encoder"]), settings)
     return Evaluation(
         encoder=encoder,
         identity=_identity(job, encoder, source),
         data_folder=Path(job["data"]),
         representation=representation,
         protocol=ProtocolConfig.from_dict(job.get("protocol", {})),
-        is_versioned=isinstance(encoder, ViewEncoder) or "encoder_version" in job,
+        is_versioned=encoder.has_views or "encoder_version" in job,
         # Zeros that are asked for may be any number; unsaid, few sentences may be zeros.
         max_refused=1.0 if given.get("on_refusal") == "zero" else MAX_REFUSED,
         words=words_beside(encoder, settings) if representation.join_words else None,
@@ -267,11 +265,11 @@ def check_views(tasks: Sequence[EvaluationTask], evaluation: Evaluation) -> None
         ValueError: see `Representation.check`.
     """
     representation = evaluation.representation
-    if not isinstance(evaluation.encoder, MeasuredEncoder):
+    if not evaluation.encoder.has_views:
         return
     for protocol in dict.fromkeys(task.protocol for task in tasks):
         widths = evaluation.encoder.widths(representation.poolings(protocol))
-        if isinstance(evaluation.words, MeasuredEncoder):
+        if evaluation.words is not None:
             widths |= evaluation.words.widths(representation.word_poolings())
         representation.check(widths, protocol)
 
@@ -364,7 +362,7 @@ def _identity(job: Mapping[str, Any], encoder: Encoder, source: str) -> EncoderI
     spec = str(job["encoder"])
     version = job.get("encoder_version")
     own = spec if version is None else "-".join(filter(None, [spec, version, source]))
-    digest = encoder.digest if isinstance(encoder, ViewEncoder) else own
+    digest = encoder.digest if encoder.has_views else own
     return EncoderIdentity(str(job.get("name", spec)), digest, job.get("seed"))
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from models.config.training_presets import preset
-from models.encoding.encoder_interface import Encoder, ViewEncoder
+from models.encoding.encoder import Encoder
 from models.encoding.encoder_names import parse_encoder_name
 from models.evaluation.protocols.config import ProtocolConfig
 from models.evaluation.representations.representation import (
@@ -133,7 +133,7 @@ def check_results(job: Mapping[str, Any], data: Path, encoder: Encoder | None = 
     if encoder is None:
         is_function = parse_encoder_name(job["encoder"]).kind == "function"
     else:
-        is_function = not isinstance(encoder, ViewEncoder)
+        is_function = not encoder.has_views
     unversioned = is_function and "encoder_version" not in job
     for path, result in results_by_file(Path(job["out"])).items():
         if isinstance(result, AbsentResult):

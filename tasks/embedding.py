@@ -11,9 +11,9 @@ from typing import Any
 import luigi
 
 from models.config.views import needed_stages
-from models.embedded.embed import describe_embedding, open_encoder
+from models.encoding.corpus_embeddings import describe_embedding, open_encoder
+from models.encoding.encoder import EncoderSettings
 from models.encoding.encoder_names import OF_A_RUN, parse_encoder_name
-from models.encoding.reading_encoder import EncoderSettings
 from models.model.model_description import (
     OPTION_OF_STAGE,
     find_parser,

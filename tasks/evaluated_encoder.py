@@ -11,10 +11,16 @@ from typing import Any
 from models.config.training_config import TRAINING_VERSION, TrainingConfig
 from models.config.training_presets import SIF_WORDS
 from models.config.views import needed_stages
-from models.encoding.encoder_interface import chosen_views, name_of, placed
-from models.encoding.encoder_names import EncoderName, ModelViews, parse_encoder_name
+from models.encoding.encoder_names import (
+    EncoderName,
+    ModelViews,
+    chosen_views,
+    name_of,
+    parse_encoder_name,
+    placed,
+)
 from models.encoding.own_encoder import kept_checksum
-from models.encoding.versions import describe_encoding
+from models.encoding.sentence_reader import describe_encoding
 from models.model.model_description import (
     MODEL_FILE,
     OPTION_OF_STAGE,

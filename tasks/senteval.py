@@ -9,8 +9,7 @@ from typing import Any
 import luigi
 
 from models.config.views import STAGE_OF_VIEW
-from models.encoding.encoder_interface import chosen_views, name_of
-from models.encoding.encoder_names import FORMS
+from models.encoding.encoder_names import FORMS, chosen_views, name_of
 from models.evaluation.protocols.config import PROTOCOL_VERSION
 from models.evaluation.task_result import TaskResult, read_result
 from models.evaluation.tasks.declarations import DERIVED, TASKS_VERSION, task_named, tasks_named

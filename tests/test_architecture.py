@@ -48,7 +48,7 @@ HOMES = {
     "triton": ("models/encoders/kernels/fused",),
     "matplotlib": ("models/report/training_section.py",),
     "ray": ("tasks/ray_engine.py",),
-    "mteb": ("models/mteb/",),
+    "mteb": ("models/exchange/",),
     "datasets": ("pipeline/downloads/hub_dataset.py",),
     "huggingface_hub": ("models/model/hub.py",),
     "sentence_transformers": ("models/exchange/sentence_transformers_module.py",),

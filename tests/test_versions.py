@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from models.config.training_config import TRAINING_VERSION
-from models.encoding.versions import describe_encoding
+from models.encoding.sentence_reader import describe_encoding
 from models.evaluation.derived import classes, passages, splits
 from models.evaluation.derived.held_out.config import PROBING_VERSION, SCARCE_SHARES
 from models.evaluation.protocols.config import PROTOCOL_VERSION
@@ -28,7 +28,8 @@ def test_versions_are_read_without_torch() -> None:
     code = (
         "import models.config.training_config, models.report.probing_table, "
         "models.evaluation.derived.held_out.config, models.evaluation.protocols.config, "
-        "models.evaluation.derived.build, models.report.run_report, models.encoding.versions, "
+        "models.evaluation.derived.build, models.report.run_report, "
+        "models.encoding.sentence_reader, "
         "sys; print('torch' in sys.modules)"
     )
     repository = REPOSITORY
@@ -87,7 +88,7 @@ def test_all_versions_are_positive() -> None:
 
 
 TREES, WORDS = ("DEP", "CONST"), None
-ENCODING = "models.encoding.versions"
+ENCODING = "models.encoding.sentence_reader"
 PARSING = "pipeline.parsing.parse_shard"
 
 
@@ -129,7 +130,7 @@ def test_another_release_of_a_library_changes_the_encoders_that_use_it(
         return "1000.0" if name == library else importlib.metadata.version(name).partition("+")[0]
 
     monkeypatch.setattr("pipeline.parsing.parse_shard.installed_version", installed)
-    monkeypatch.setattr("models.encoding.versions.spacy_version", lambda: installed("spacy"))
+    monkeypatch.setattr("models.encoding.sentence_reader.spacy_version", lambda: installed("spacy"))
 
     after = [describe_encoding(views) for views in kinds]
     assert [v for v, a, b in zip(kinds, after, before, strict=True) if a != b] == changed

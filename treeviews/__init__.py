@@ -26,20 +26,18 @@ from pipeline.parsing.parsed_sentence import write_parses  # noqa: E402
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
+    from typing import Unpack
 
     import numpy as np
     import numpy.typing as npt
     import pyarrow as pa
 
-    from models.config.views import Pooling
-    from models.embedded.matrix import EmbeddingMatrix
-    from models.encoding.reading_encoder import OnRefusal
-    from models.encoding.string_encoder import StringEncoder
+    from models.encoding.encoder import EncodeOptions, Encoder, OnRefusal
+    from models.encoding.search import EmbeddingMatrix, Hits, Score
     from models.evaluate_tasks import Scores
-    from models.search.exact import Hits, Score
 
     FloatArray = npt.NDArray[np.float32]
-    AnyEncoder = str | Path | StringEncoder | Callable[[list[str]], Any] | object
+    AnyEncoder = str | Path | Encoder | Callable[[list[str]], Any] | object
 
 __all__ = [
     "Parser",
@@ -63,10 +61,7 @@ def encode(
     *,
     device: str = "cpu",
     on_refusal: OnRefusal = "error",
-    pooling: Pooling | Sequence[Pooling] = ("last",),
-    batch_size: int | None = None,
-    show_progress: bool = False,
-    normalize: bool = False,
+    **options: Unpack[EncodeOptions],
 ) -> FloatArray:
     """Returns the vectors of sentences, [n, d] of a list and [d] of one string.
 
@@ -81,26 +76,18 @@ def encode(
             from a list of strings to a matrix; see `load`.
         device: torch's name of where to parse and embed; of an encoder by name.
         on_refusal: see `load`; of an encoder by name.
-        pooling: how a view's states become one vector, such as ``mean``; several stand side by
-            side.
-        batch_size: sentences embedded at once.
-        show_progress: whether to draw a bar on standard error.
-        normalize: whether to give each vector length 1; one of zeros stays one.
+        options: those of `Encoder.encode`: ``pooling``, how a view's states become one vector,
+            such as ``mean``, or several side by side; ``batch_size``, sentences embedded at once;
+            ``show_progress``, to draw a bar on standard error; ``normalize``, to give each vector
+            length 1.
 
     Raises:
         FileNotFoundError: no such encoder.
         ValueError: no strings, a sentence that cannot be taken, or an option out of range.
     """
-    from models.kept_encoder import encoder_of
+    from models.encoding.load_encoder import encoder_of
 
-    found = encoder_of(encoder, device=device, on_refusal=on_refusal)
-    return found.encode(
-        sentences,
-        pooling=(pooling,) if isinstance(pooling, str) else pooling,
-        batch_size=batch_size,
-        show_progress=show_progress,
-        normalize=normalize,
-    )
+    return encoder_of(encoder, device=device, on_refusal=on_refusal).encode(sentences, **options)
 
 
 def similarity(a: Any, b: Any = None, *, encoder: AnyEncoder = "english") -> Any:
@@ -119,8 +106,8 @@ def similarity(a: Any, b: Any = None, *, encoder: AnyEncoder = "english") -> Any
     Raises:
         ValueError: they are neither, or of different widths.
     """
-    from models.kept_encoder import vectors_of
-    from models.search.similarity import similarity as of_vectors
+    from models.encoding.load_encoder import vectors_of
+    from models.encoding.search import similarity as of_vectors
 
     return of_vectors(vectors_of(a, encoder), None if b is None else vectors_of(b, encoder))
 
@@ -138,8 +125,8 @@ def similarity_pairwise(a: Any, b: Any, *, encoder: AnyEncoder = "english") -> A
     Raises:
         ValueError: they are neither, of different widths, or not as many.
     """
-    from models.kept_encoder import vectors_of
-    from models.search.similarity import similarity_pairwise as of_vectors
+    from models.encoding.load_encoder import vectors_of
+    from models.encoding.search import similarity_pairwise as of_vectors
 
     return of_vectors(vectors_of(a, encoder), vectors_of(b, encoder))
 
@@ -169,8 +156,8 @@ def search(
     Raises:
         ValueError: they are neither, of different widths, or not finite.
     """
-    from models.kept_encoder import vectors_of
-    from models.search.exact import search as in_matrix
+    from models.encoding.load_encoder import vectors_of
+    from models.encoding.search import search as in_matrix
 
     wanted, rows = vectors_of(queries, encoder), vectors_of(matrix, encoder)
     return in_matrix(wanted, rows, k, score=score)
@@ -193,7 +180,7 @@ def open_embeddings(folder: str | Path, *, unpacked: str | Path | None = None) -
         FileNotFoundError: the stage is not complete.
         ValueError: it holds no embeddings, or is damaged.
     """
-    from models.embedded.matrix import open_embeddings as as_matrix
+    from models.encoding.search import open_embeddings as as_matrix
 
     return as_matrix(folder, unpacked=unpacked)
 

@@ -108,13 +108,6 @@ class CorpusSurvey:
         return sum(self.rows)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Shard:
-    block: SentenceBlock
-    skipped: Counter[str]
-    coverage: Coverage
-
-
 class ParsedCorpus:
     """The chosen sentences of a corpus, shard by shard."""
 
@@ -153,7 +146,7 @@ class ParsedCorpus:
         Raises:
             ValueError: a parse does not fit its sentence; the message names file and row.
         """
-        return self._load(number).block
+        return self._load(number)[0]
 
     def blocks(self) -> Iterator[SentenceBlock]:
         """Yields the chosen sentences of each shard, in the dataset's order."""
@@ -167,14 +160,14 @@ class ParsedCorpus:
         num_words = self._vectors.num_words
         counts = np.zeros(num_words, dtype=np.int64)
         for number in range(self.num_shards):
-            shard = self._load(number)
-            rows.append(len(shard.block))
-            skipped.update(shard.skipped)
-            coverage += shard.coverage
-            counts += np.bincount(shard.block.token_ids, minlength=num_words)
+            block, skipped_here, coverage_here = self._load(number)
+            rows.append(len(block))
+            skipped.update(skipped_here)
+            coverage += coverage_here
+            counts += np.bincount(block.token_ids, minlength=num_words)
         return CorpusSurvey(tuple(rows), dict(sorted(skipped.items())), coverage, counts)
 
-    def _load(self, number: int) -> _Shard:
+    def _load(self, number: int) -> tuple[SentenceBlock, Counter[str], Coverage]:
         table = self._read_table(number)
         documents = table["document_id"].cast(pa.string()).combine_chunks().dictionary_encode()
         names = documents.dictionary.to_pylist()
@@ -183,7 +176,9 @@ class ParsedCorpus:
         chosen, skipped = self._usable(table, chosen)
         rows = np.flatnonzero(chosen)
         table = table.filter(pa.array(chosen)).combine_chunks()
-        self._check_lengths(table, rows, number)
+        for stage in list(self._folders)[1:]:
+            path = shard_path(self._folders[stage], number)
+            check_lengths(path, stage, table.select(self._columns[stage]), table["tokens"], rows)
         token_ids, coverage = self._vectors.token_ids(pc.list_flatten(table["tokens"]))
         offsets = np.concatenate([[0], np.cumsum(_list_lengths(table["tokens"]))]).astype(np.int64)
         block = SentenceBlock(
@@ -196,7 +191,7 @@ class ParsedCorpus:
             binary_left=_flat(table, "binary_left"),
             binary_right=_flat(table, "binary_right"),
         )
-        return _Shard(block, skipped, coverage)
+        return block, skipped, coverage
 
     def _read_table(self, number: int) -> pa.Table:
         """Returns the needed columns of all stages side by side."""
@@ -230,12 +225,6 @@ class ParsedCorpus:
                 skipped[reason] = count
             chosen = chosen & ~applies
         return chosen, skipped
-
-    def _check_lengths(self, table: pa.Table, rows: NDArray[np.int64], number: int) -> None:
-        for stage, folder in self._folders.items():
-            if stage != "sentences":
-                parses = table.select(self._columns[stage])
-                check_lengths(shard_path(folder, number), stage, parses, table["tokens"], rows)
 
 
 def check_lengths(
@@ -296,9 +285,8 @@ def _matching_rows(
 
 
 def _list_lengths(column: pa.ChunkedArray) -> NDArray[np.int64]:
-    lengths = pc.fill_null(pc.list_value_length(column), 0)
-    result: NDArray[np.int64] = lengths.to_numpy().astype(np.int64)
-    return result
+    lengths: NDArray[np.int32] = pc.fill_null(pc.list_value_length(column), 0).to_numpy()
+    return lengths.astype(np.int64)
 
 
 def _flat(table: pa.Table, name: str) -> NDArray[np.int16] | None:

@@ -14,12 +14,22 @@ from numpy.typing import NDArray
 
 from models.config.training_config import Shuffled
 from models.config.views import Pooling
-from models.corpus.hashes import hashes
 from models.words.word_vectors import WordVectors
 from pipeline.shards.arrow import gather_ranges
 
 MAX_TOKENS = 32_767
 """Of a sentence; as many as shards can number, too, whose heads have 16 bits."""
+
+
+def hashes(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Returns well mixed 64-bit numbers (splitmix64, Steele et al. 2014), as int64 that wraps."""
+    mixed = (values.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)  # 0 is fixed
+    mixed ^= mixed >> np.uint64(30)
+    mixed *= np.uint64(0xBF58476D1CE4E5B9)
+    mixed ^= mixed >> np.uint64(27)
+    mixed *= np.uint64(0x94D049BB133111EB)
+    mixed ^= mixed >> np.uint64(31)
+    return mixed.view(np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +52,22 @@ class SentenceBlock:
     """[T - N]; see ``pipeline.shards.schema``. None unless a view needs it."""
     binary_right: NDArray[np.int16] | None = None
     """[T - N]."""
+
+    @classmethod
+    def of_words(
+        cls,
+        token_ids: NDArray[np.int32],
+        offsets: NDArray[np.int64],
+        rows: NDArray[np.int64],
+    ) -> SentenceBlock:
+        """Returns sentences of one document, without trees."""
+        return cls(
+            token_ids=token_ids,
+            offsets=offsets,
+            documents=np.zeros(len(rows), dtype=np.int32),
+            sentence_index=np.arange(len(rows), dtype=np.int32),
+            rows=rows,
+        )
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

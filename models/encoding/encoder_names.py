@@ -1,4 +1,4 @@
-"""What encoders are called: the one grammar of their names, and what each form stands for.
+"""What encoders and their views are called: the one grammar of names, and what each stands for.
 
     trained, trained-SEED          the model that a run of Luigi trains, with its seed or another
     expanded, expanded-SEED        the same with trained words, and then more (`ExpandVocabulary`)
@@ -19,10 +19,12 @@ all of them are taken. Loads neither torch nor a model.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from models.config.views import UNORDERED_VIEWS, Pooling
 from models.model.ensemble import is_ensemble, member_folders, read_ensemble
 from models.model.hub import folder_called
 from pipeline.base.bundled import BUNDLED_MODELS
@@ -58,6 +60,11 @@ READY = (*_BASELINES, *BUNDLED_MODELS)
 _OF_A_RUN = re.compile(rf"({'|'.join(OF_A_RUN)})(?:-(\d+))?")
 _RANDOM = re.compile(r"random-(\d+)")
 _JOIN, _OF = "+", "@"
+
+OPAQUE_VIEW = "0-encoder"
+"""The one view of a function, which gives a matrix and says nothing of states."""
+WORDS_VIEW = "words"
+"""The word vectors themselves, as a view: what a bag of words pools."""
 
 
 class UnknownEncoderError(FileNotFoundError, ValueError):
@@ -114,37 +121,23 @@ def parse_encoder_name(called: str) -> EncoderName:
     """
     if called in _BASELINES:
         return EncoderName(called, _BASELINES[called])
-    if found := _OF_A_RUN.fullmatch(called):
-        kind: Kind = found[1]  # type: ignore[assignment]
-        return EncoderName(called, kind, None if found[2] is None else int(found[2]))
-    if found := _RANDOM.fullmatch(called):
-        return EncoderName(called, "random", int(found[1]))
-    if (folder := _model_folder(called)).is_dir():
+    if match := _OF_A_RUN.fullmatch(called):
+        kind: Kind = match[1]  # type: ignore[assignment]
+        return EncoderName(called, kind, None if match[2] is None else int(match[2]))
+    if match := _RANDOM.fullmatch(called):
+        return EncoderName(called, "random", int(match[1]))
+    if (folder := folder_called(called)).is_dir():
         return _of_folder(called, folder)
     if _JOIN in called or _OF in called:
-        return EncoderName(called, "joined", parts=tuple(_joined_models(called)))
+        return EncoderName(called, "joined", parts=_joined_models(called))
+    if called.startswith(":") or called.endswith(":"):
+        raise ValueError(f"{called!r}: give package.module:name")
     if ":" in called:
-        if not all(called.partition(":")[::2]):
-            raise ValueError(f"{called!r}: give package.module:name")
         return EncoderName(called, "function")
     meant = did_you_mean(called, known=(*OF_A_RUN, *READY))
     raise UnknownEncoderError(
         f"encoder {called!r}: no such folder and no known name{meant}; give {FORMS}"
     )
-
-
-def _joined_models(called: str) -> list[ModelViews]:
-    """Returns the models of a joined name and their views, in order.
-
-    Folders may have the signs in their own names: the longest name that is one counts.
-    """
-    pieces = called.split(_JOIN)
-    found: list[ModelViews] = []
-    while pieces:
-        size, part = _longest(pieces, called)
-        found.append(part)
-        pieces = pieces[size:]
-    return found
 
 
 def _of_folder(called: str, folder: Path) -> EncoderName:
@@ -154,50 +147,103 @@ def _of_folder(called: str, folder: Path) -> EncoderName:
 
 
 def _members(folder: Path) -> tuple[ModelViews, ...]:
-    """Returns the models of an ensemble's folder.
-
-    Raises:
-        ValueError: see `read_ensemble`.
-    """
     description = read_ensemble(folder)
     pairs = zip(member_folders(folder, description), description.members, strict=True)
     return tuple(ModelViews(place, member.views) for place, member in pairs)
 
 
-def _one_model(part: ModelViews, called: str) -> ModelViews:
-    """Returns a part of joined models, which is one model.
+def _joined_models(called: str) -> tuple[ModelViews, ...]:
+    """Returns the models of a joined name and their views, in order.
 
-    Raises:
-        ValueError: it is an ensemble; names what to join in its place.
+    Folders may have the signs in their own names: the longest name that is one counts.
     """
-    if not is_ensemble(part.folder):
-        return part
-    members = _JOIN.join(_OF.join([str(one.folder), *one.views]) for one in _members(part.folder))
-    raise ValueError(
-        f"encoder {called!r}: {part.name} is an ensemble, of which no other one is made; join "
-        f"its members: {members}"
-    )
+    pieces = called.split(_JOIN)
+    parts: list[ModelViews] = []
+    while pieces:
+        size, part = _longest_part(pieces, called)
+        if is_ensemble(part.folder):
+            members = [_OF.join([str(one.folder), *one.views]) for one in _members(part.folder)]
+            raise ValueError(
+                f"encoder {called!r}: {part.name} is an ensemble, of which no other one is made; "
+                f"join its members: {_JOIN.join(members)}"
+            )
+        parts.append(part)
+        pieces = pieces[size:]
+    return tuple(parts)
 
 
-def _model_folder(called: str) -> Path:
-    """Returns the folder of a model that ships or of a hub's, by its name, or the path itself."""
-    return folder_called(called)
-
-
-def _longest(pieces: list[str], called: str) -> tuple[int, ModelViews]:
+def _longest_part(pieces: list[str], called: str) -> tuple[int, ModelViews]:
     """Returns how many pieces the first part takes, and the part."""
     for size in range(len(pieces), 0, -1):
         text = _JOIN.join(pieces[:size])
         folder, _, view = text.rpartition(_OF)
-        if text and (model := _model_folder(text)).is_dir():
-            return size, _one_model(ModelViews(model), called)
-        if folder and _JOIN not in view and (model := _model_folder(folder)).is_dir():
+        if text and (model := folder_called(text)).is_dir():
+            return size, ModelViews(model)
+        if folder and _JOIN not in view and (model := folder_called(folder)).is_dir():
             if not view:
                 raise ValueError(
                     f"encoder {called!r}: give a view after {text!r}, or leave {_OF} out"
                 )
-            return size, _one_model(ModelViews(model, (view,)), called)
+            return size, ModelViews(model, (view,))
     raise ValueError(
         f"encoder {called!r}: {pieces[0]!r} does not begin with the folder of a model; "
         f"{JOINED_FORM} joins views of models that are folders"
     )
+
+
+def key_of(view: str, pooling: Pooling) -> str:
+    """Returns the key of a view's pooled vectors, as in ``0-DEP.last``."""
+    return f"{view}.{pooling}"
+
+
+def view_and_pooling(key: str) -> tuple[str, str]:
+    """Returns the two parts of a key.
+
+    Raises:
+        ValueError: it has no pooling.
+    """
+    view, point, pooling = key.rpartition(".")
+    if not point or not view:
+        raise ValueError(f"embeddings {key!r} are not named by view and pooling, as in 0-DEP.last")
+    return view, pooling
+
+
+def placed(views: Sequence[str]) -> tuple[str, ...]:
+    """Returns views as an encoder calls them, each with its place among them: ``0-SEQ``."""
+    return tuple(f"{place}-{view}" for place, view in enumerate(views))
+
+
+def name_of(view: str) -> str:
+    """Returns a view's name without its place among the encoder's: SEQ of ``0-SEQ``."""
+    return re.sub(r"^\d+-", "", view)
+
+
+def is_bag(view: str) -> bool:
+    """Returns whether a view's states have no order, so that the last of them means nothing."""
+    return name_of(view) in {WORDS_VIEW, *UNORDERED_VIEWS}
+
+
+def chosen_views(available: Sequence[str], wanted: Sequence[str]) -> list[str]:
+    """Returns the views that are asked for, in the encoder's order; all if none is.
+
+    Args:
+        available: the encoder's, as in ``0-SEQ``.
+        wanted: each by its name, as in ``SEQ``, or with its place, as in ``0-SEQ``.
+
+    Raises:
+        ValueError: a view that the encoder has not, a name that several have, or one view named
+            twice; lists those there are.
+    """
+    chosen = [_chosen_view(available, view) for view in wanted]
+    if doubled := sorted({view for view in chosen if chosen.count(view) > 1}):
+        raise ValueError(f"views {list(wanted)} name {', '.join(doubled)} twice")
+    return [view for view in available if not wanted or view in chosen]
+
+
+def _chosen_view(available: Sequence[str], wanted: str) -> str:
+    named = [wanted] if wanted in available else [v for v in available if name_of(v) == wanted]
+    if len(named) > 1:
+        raise ValueError(f"several views are called {wanted}; give one of {', '.join(named)}")
+    if not named:
+        raise ValueError(f"no view {wanted!r}; the encoder's are {', '.join(available) or 'none'}")
+    return named[0]

@@ -1,4 +1,4 @@
-"""A user's own function or object as an encoder whose answers are checked.
+"""A user's own function or object as a strategy of an encoder: its answers are checked.
 
 Legend: n sentences, b of a batch, d width.
 """
@@ -8,19 +8,23 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import sys
-from collections.abc import Callable, Sequence
-from importlib.machinery import ModuleSpec, PathFinder
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from models.encoding.encoder_interface import FloatArray
-from models.encoding.string_encoder import LAST, Asked, Progress, StringEncoder
+from models.config.views import Pooling
+from models.encoding.encoder_names import OPAQUE_VIEW, key_of
+from models.encoding.search import FloatArray
 from pipeline.base.digest import digest_of, sha256_of_file
 from pipeline.base.watched import OwnPackages
 
 Function = Callable[[list[str]], Any]
+Progress = Callable[[float], None]
+"""Takes the share of the sentences done, 0 to 1."""
 
 DEFAULT_BATCH_SIZE = 128
 """Sentences a call, as SentEval's own batches."""
@@ -30,29 +34,30 @@ class OwnEncoderError(ValueError):
     """A user's own code raised an exception, which is this one's cause."""
 
 
-class CallableEncoder(StringEncoder):
+class OwnFunction:
     """Calls a function from sentences to vectors on batches, and refuses what is no embedding."""
 
-    def __init__(
-        self, function: Function, name: str, *, batch_size: int = DEFAULT_BATCH_SIZE
-    ) -> None:
+    def __init__(self, function: Function, name: str, batch_size: int | None = None) -> None:
         """Takes the function.
 
         Args:
             function: from a list of b strings to a matrix [b, d] (numpy, torch or lists).
             name: for messages.
-            batch_size: sentences of a call; 0 gives all of them in one.
+            batch_size: sentences of a call, by default as many as SentEval's own batches have; 0
+                gives all of them in one.
         """
-        if batch_size < 0:
-            raise ValueError(f"batch_size must be 0 or more, not {batch_size}")
         self.name = name
-        self.batch_size = batch_size
+        self._batch_size = DEFAULT_BATCH_SIZE if batch_size is None else batch_size
         self._function = function
 
-    def _vectors(
-        self, sentences: Sequence[str], asked: Asked, on_progress: Progress | None
-    ) -> FloatArray:
-        """Returns the embeddings, float32 [n, d].
+    def encode(
+        self,
+        sentences: Sequence[str],
+        pooling: Sequence[Pooling],
+        batch_size: int | None,
+        on_progress: Progress | None,
+    ) -> dict[str, FloatArray]:
+        """Returns the embeddings, float32 [n, d], as the one view of which nothing is known.
 
         Raises:
             OwnEncoderError: the function raised an exception; names the function and the batch.
@@ -64,13 +69,16 @@ class CallableEncoder(StringEncoder):
                 f"{self.name}: no sentences, and an encoder of one's own tells its width by its "
                 "answer alone; give at least one"
             )
-        if tuple(asked.pooling) != LAST:
+        if tuple(pooling) != ("last",):
             raise ValueError(f"{self.name}: gives no states to pool; leave out pooling")
-        size = asked.batch_size or self.batch_size or len(sentences)
+        size = batch_size or self._batch_size or len(sentences)
         batches: list[FloatArray] = []
         for start in range(0, len(sentences), size):
             batch = list(sentences[start : start + size])
-            vectors = self._checked(self._answer(batch, start), batch, start)
+            places = f"sentences {start} to {start + len(batch) - 1} (from 0)"
+            with _own_code(f"{self.name}: {places}, the first {batch[0][:80]!r},"):
+                answer = self._function(batch)
+            vectors = self._checked(answer, batch, start)
             if batches and vectors.shape[1] != batches[0].shape[1]:
                 raise ValueError(
                     f"{self.name}: {vectors.shape[1]} numbers a sentence from sentence {start} "
@@ -79,16 +87,7 @@ class CallableEncoder(StringEncoder):
             batches.append(vectors)
             if on_progress is not None:
                 on_progress(min(1.0, (start + size) / len(sentences)))
-        return np.concatenate(batches)
-
-    def _answer(self, batch: list[str], start: int) -> Any:
-        try:
-            return self._function(batch)
-        except Exception as error:
-            raise OwnEncoderError(
-                f"{self.name}: raised {_in_words(error)} for sentences {start} to "
-                f"{start + len(batch) - 1} (from 0), the first {batch[0][:80]!r}"
-            ) from error
+        return {key_of(OPAQUE_VIEW, "last"): np.concatenate(batches)}
 
     def _checked(self, answer: Any, batch: list[str], start: int) -> FloatArray:
         if hasattr(answer, "detach"):  # a tensor, wherever it lies
@@ -113,56 +112,53 @@ class CallableEncoder(StringEncoder):
         return vectors
 
 
-def source_checksum(spec: str) -> str | None:
-    """Returns the sha256 of the file of ``package.module:name``'s module; runs nothing of it.
+@contextmanager
+def _own_code(what: str) -> Iterator[None]:
+    """Says of an exception of the user's code where it was raised.
 
-    Of a package, or a module in one, it is a digest of all Python files of the package. What these
-    import from elsewhere, and what they read, is not in it. None is returned where no file is
-    found, as in an archive.
+    Raises:
+        OwnEncoderError: there was one.
     """
-    top = spec.partition(":")[0].partition(".")[0]
-    found = PathFinder.find_spec(top, [str(Path.cwd())])
-    if found is None or found.loader is None:  # a folder without __init__.py comes last in Python
-        found = _spec_of(top) or found
-    if found is None:
-        return None
-    if found.submodule_search_locations is None:
-        file = Path(found.origin or "")
-        return sha256_of_file(file) if file.is_file() else None
-    files = {
-        str(path.relative_to(place)): sha256_of_file(path)
-        for place in found.submodule_search_locations
-        for path in sorted(Path(place).rglob("*.py"))
-    }
-    return digest_of(files) if files else None
+    try:
+        yield
+    except Exception as error:
+        message = f": {error}" if str(error) else ""
+        raise OwnEncoderError(f"{what} raised {type(error).__name__}{message}") from error
 
 
 def kept_checksum(spec: str) -> str:
-    """Returns `source_checksum` of a function whose results are kept.
+    """Returns the sha256 of the file of ``package.module:name``'s module; runs nothing of it.
+
+    Of a package, or a module in one, it is a digest of all Python files of the package. What these
+    import from elsewhere, and what they read, is not in it.
 
     Raises:
-        ValueError: no file of its module is found; names the remedy.
+        ValueError: no file of its module is found, as in an archive; names the remedy.
     """
-    checksum = source_checksum(spec)
-    if checksum is None:
+    module = spec.partition(":")[0]
+    top = module.partition(".")[0]
+    found = PathFinder.find_spec(top, [str(Path.cwd())])
+    if found is None or found.loader is None:  # a folder without __init__.py comes last in Python
+        with suppress(ValueError):  # loaded, but from nowhere
+            found = importlib.util.find_spec(top) or found
+    places = found and (found.submodule_search_locations or [found.origin or "/nowhere"])
+    files = {
+        str(path.relative_to(place)): sha256_of_file(path)
+        for place in map(Path, places or [])
+        for path in ([place] if place.is_file() else sorted(place.rglob("*.py")))
+    }
+    if not files:
         raise ValueError(
-            f"encoder {spec}: no file of the module {spec.partition(':')[0]} is found, so nothing "
+            f"encoder {spec}: no file of the module {module} is found, so nothing "
             "tells when it changes; run from the folder that holds it, put that into PYTHONPATH, "
             "or, with treeviews evaluate, leave out --encoder-version, which keeps nothing"
         )
-    return checksum
+    is_package = found is not None and found.submodule_search_locations is not None
+    return digest_of(files) if is_package else next(iter(files.values()))
 
 
-def _spec_of(module: str) -> ModuleSpec | None:
-    """Returns where a module that has no point in its name is found; imports nothing."""
-    try:
-        return importlib.util.find_spec(module)
-    except ValueError:  # loaded, but from nowhere
-        return None
-
-
-def import_encoder(spec: str) -> tuple[Any, Function]:
-    """Returns what ``package.module:name`` stands for and its function from strings to vectors.
+def import_function(spec: str) -> Function:
+    """Returns the function from strings to vectors that ``package.module:name`` stands for.
 
     The name is an object with ``encode``, a function from a list of strings to vectors, or a
     function or class without arguments that gives one of these.
@@ -172,42 +168,34 @@ def import_encoder(spec: str) -> tuple[Any, Function]:
         ValueError: no such module or name, or it is no encoder; names the remedy.
     """
     module_name, _, attribute = spec.partition(":")
-    _look_in_working_folder_first()
+    if sys.path[:1] != [str(Path.cwd())]:  # commands and jobs of ours are started elsewhere
+        sys.path.insert(0, str(Path.cwd()))
     try:
-        found: Any = importlib.import_module(module_name)
-    except ImportError as error:
+        with _own_code(f"{spec}: importing {module_name}"):
+            found: Any = importlib.import_module(module_name)
+    except OwnEncoderError as error:
+        if not isinstance(cause := error.__cause__, ImportError):
+            raise
         raise ValueError(
-            f"{spec}: {module_name} cannot be imported ({error}); "
-            f"{_remedy(module_name, error.name or '')}"
-        ) from error
-    except Exception as error:
-        raise OwnEncoderError(
-            f"{spec}: importing {module_name} raised {_in_words(error)}"
-        ) from error
+            f"{spec}: {module_name} cannot be imported ({cause}); "
+            f"{_remedy(module_name, cause.name or '')}"
+        ) from cause
     for part in attribute.split("."):
         if not hasattr(found, part):
             public = [name for name in dir(found) if not name.startswith("_")]
             raise ValueError(f"{spec}: nothing called {part!r} there, only {', '.join(public)}")
         found = getattr(found, part)
     if _takes_nothing(found):
-        try:
+        with _own_code(f"{spec}: making it"):
             found = found()
-        except Exception as error:
-            raise OwnEncoderError(f"{spec}: making it raised {_in_words(error)}") from error
-    function = getattr(found, "encode", found)
+    function: Any = getattr(found, "encode", found)
     if not callable(function):
         raise ValueError(
             f"{spec}: {type(found).__name__} is no encoder; give a function from a list of "
             "strings to a matrix [n, d], or an object with such a method encode"
         )
-    return found, function
-
-
-def _look_in_working_folder_first() -> None:
-    """As for a program that was started there; commands and jobs of ours are started elsewhere."""
-    folder = str(Path.cwd())
-    if folder not in sys.path[:1]:
-        sys.path.insert(0, folder)
+    typed: Function = function
+    return typed
 
 
 def _remedy(*modules: str) -> str:
@@ -216,11 +204,6 @@ def _remedy(*modules: str) -> str:
         if top in OwnPackages.names:
             return f"{top} is Treeviews' own package: give yours another name"
     return "run from the folder that holds it, or put that into PYTHONPATH"
-
-
-def _in_words(error: Exception) -> str:
-    said = str(error)
-    return f"{type(error).__name__}: {said}" if said else type(error).__name__
 
 
 def _takes_nothing(found: Any) -> bool:

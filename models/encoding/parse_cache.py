@@ -23,9 +23,9 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from itertools import chain
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -42,9 +42,8 @@ from pipeline.base.atomic_files import (
 from pipeline.base.digest import digest_of, sentences_digest
 from pipeline.base.refusal import Refusal
 from pipeline.parsing.parse_shard import Row
-from pipeline.shards.arrow import numbers, strings, values_of
+from pipeline.shards.arrow import numbers, values_of
 from pipeline.shards.schema import schema_for
-from pipeline.shards.shards import FlatListColumn
 
 logger = logging.getLogger(__name__)
 
@@ -62,72 +61,44 @@ _REFUSAL = (
 )
 
 
-class TableKeeper(Protocol):
-    """What keeps the rows that stages made of pieces of sentences."""
+class PieceTables:
+    """What the stages made of one piece of sentences, in memory and in a folder if one is given."""
 
-    def table(
-        self,
-        stage: str,
-        content: Mapping[str, Any],
-        sentences: Sequence[str],
-        make: Callable[[], pa.Table],
-    ) -> pa.Table:
-        """Returns a stage's rows of these sentences; see `ParseCache.table`."""
-        ...
-
-
-class PieceInMemory:
-    """What stages made of one piece of sentences, for several encoders that read it in turn."""
-
-    def __init__(self) -> None:
+    def __init__(self, sentences: Sequence[str], folder: Path | None = None) -> None:
+        self.folder = folder
+        self._sentences = sentences
         self._tables: dict[str, pa.Table] = {}
 
-    def table(
-        self,
-        stage: str,
-        content: Mapping[str, Any],
-        sentences: Sequence[str],
-        make: Callable[[], pa.Table],
-    ) -> pa.Table:
-        """Returns a stage's rows of these sentences, made if they are not kept."""
-        key = f"{stage}-{digest_of(content)}-{sentences_digest(sentences)}"
-        if key not in self._tables:
-            self._tables[key] = make()
-        return self._tables[key]
-
-    def forget(self) -> None:
-        """Frees the memory, before the next piece."""
-        self._tables.clear()
-
-
-class ParseCache:
-    """What stages made of pieces of sentences, in a folder."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    @cached_property
+    def _file_name(self) -> str:
+        return f"{sentences_digest(self._sentences)}.parquet"
 
     def table(
-        self,
-        stage: str,
-        content: Mapping[str, Any],
-        sentences: Sequence[str],
-        make: Callable[[], pa.Table],
+        self, stage: str, content: Mapping[str, Any], make: Callable[[], pa.Table]
     ) -> pa.Table:
-        """Returns a stage's rows of these sentences, made and kept if they do not stand there.
+        """Returns a stage's rows of the sentences, made and kept if they are not there.
 
-        A piece that is damaged is said, made again and overwritten.
+        A file that is damaged is made again and overwritten, with a warning.
 
         Args:
             stage: see `schema_of`.
             content: everything but the sentences that determines the rows, JSON-serialisable.
-            sentences: in their order, which is part of what a piece is found by.
             make: gives the rows.
         """
-        content = {**content, "format_version": FORMAT_VERSION}
-        place = self.folder / f"{stage}-{digest_of(content)}"
-        piece = place / f"{sentences_digest(sentences)}.parquet"
+        key = f"{stage}-{digest_of({**content, 'format_version': FORMAT_VERSION})}"
+        if key not in self._tables:
+            kept = self.folder is not None
+            self._tables[key] = self._kept(key, stage, content, make) if kept else make()
+        return self._tables[key]
+
+    def _kept(
+        self, key: str, stage: str, content: Mapping[str, Any], make: Callable[[], pa.Table]
+    ) -> pa.Table:
+        assert self.folder is not None
+        place = self.folder / key
+        piece = place / self._file_name
         try:
-            return _read(piece, stage, len(sentences))
+            return _read(piece, stage, len(self._sentences))
         except FileNotFoundError:
             pass
         except (OSError, ValueError, RecursionError, KeyError, TypeError) as error:
@@ -137,13 +108,11 @@ class ParseCache:
         seconds = time.perf_counter() - started
         if not (place / CONFIG_FILE).exists():
             place.mkdir(parents=True, exist_ok=True)
-            write_json_atomically(place / CONFIG_FILE, content)
+            write_json_atomically(
+                place / CONFIG_FILE, {**content, "format_version": FORMAT_VERSION}
+            )
         _write(piece, table, seconds)
         return table
-
-
-def _manifest_path(piece: Path) -> Path:
-    return piece.with_suffix(".json")
 
 
 def _read(piece: Path, stage: str, num_sentences: int) -> pa.Table:
@@ -155,7 +124,7 @@ def _read(piece: Path, stage: str, num_sentences: int) -> pa.Table:
     """
     import pyarrow.parquet as pq  # takes as long to import as numpy; few encoders keep anything
 
-    manifest: dict[str, Any] = json.loads(_manifest_path(piece).read_text(encoding="utf-8"))
+    manifest: dict[str, Any] = json.loads(piece.with_suffix(".json").read_text(encoding="utf-8"))
     content = piece.read_bytes()
     if hashlib.sha256(content).hexdigest() != manifest["sha256"]:
         raise ValueError("its checksum is another than its manifest says")
@@ -183,37 +152,52 @@ def _write(piece: Path, table: pa.Table, seconds: float) -> None:
         "sha256": hashlib.sha256(content).hexdigest(),
         "seconds": round(seconds, 3),
     }
-    write_json_atomically(_manifest_path(piece), manifest)
+    write_json_atomically(piece.with_suffix(".json"), manifest)
 
 
 def schema_of(stage: str) -> pa.Schema:
     """Returns the columns of a stage, as its schema has them, and those of refusals."""
-    if stage == TOKENS:
-        # Differs from the sentence shards: what is refused keeps its tokens, if it has any.
-        return pa.schema([schema_for("sentences").field("tokens"), *_REFUSAL])
-    columns = schema_for(stage)
-    return pa.schema([*(columns.field(name) for name in _READ_BY_VIEWS[stage]), *_REFUSAL])
+    # Differs from the sentence shards: what is refused keeps its tokens, if it has any.
+    columns = schema_for("sentences" if stage == TOKENS else stage)
+    names = ("tokens",) if stage == TOKENS else _READ_BY_VIEWS[stage]
+    return pa.schema([*(columns.field(name) for name in names), *_REFUSAL])
 
 
 def token_table(tokens: Sequence[Sequence[str]], rejections: Sequence[Refusal | None]) -> pa.Table:
     """Returns the table of tokens, with what no parser is to be asked about."""
     schema = schema_of(TOKENS)
-    offsets = np.cumsum([0, *map(len, tokens)], dtype=np.int32)
-    flat = strings(list(chain.from_iterable(tokens)), pa.string())
-    words = pa.ListArray.from_arrays(numbers(offsets), flat, type=schema.field("tokens").type)
+    words = pa.array(tokens, schema.field("tokens").type)
     return pa.Table.from_arrays([words, *_refusal_columns(rejections)], schema=schema)
 
 
 def parse_table(stage: str, rows: Sequence[Row | Refusal | None]) -> pa.Table:
     """Returns the table of a parse stage; a row of nulls for what was refused or not asked."""
     schema = schema_of(stage)
-    columns = {name: FlatListColumn(schema.field(name).type) for name in _READ_BY_VIEWS[stage]}
-    for row in rows:
-        for name, column in columns.items():
-            column.append(None if row is None or isinstance(row, Refusal) else row[name])
+    columns = [
+        pa.array(
+            [None if row is None or isinstance(row, Refusal) else row[name] for row in rows],
+            schema.field(name).type,
+        )
+        for name in _READ_BY_VIEWS[stage]
+    ]
     rejections = [row if isinstance(row, Refusal) else None for row in rows]
-    arrays = [column.to_arrow() for column in columns.values()]
-    return pa.Table.from_arrays([*arrays, *_refusal_columns(rejections)], schema=schema)
+    return pa.Table.from_arrays([*columns, *_refusal_columns(rejections)], schema=schema)
+
+
+def stage_table(stage: str, given: pa.Table) -> pa.Table:
+    """Returns a stage's table of sentences; those without a parse are refused as such.
+
+    Args:
+        given: the stage's columns, among others.
+    """
+    schema = schema_of(stage)
+    names = [name for name in schema.names if name in given.column_names]
+    columns = [given.column(name).cast(schema.field(name).type) for name in names]
+    has_none = columns[0].is_null()
+    reason = pc.if_else(has_none, f"no_{stage}", pa.scalar(None, pa.string()))
+    return pa.Table.from_arrays(
+        [*columns, reason, pc.if_else(has_none, "", pa.scalar(None, pa.string()))], schema=schema
+    )
 
 
 def rejections_of(table: pa.Table) -> dict[int, Refusal]:
@@ -235,8 +219,7 @@ def offsets_of(table: pa.Table, name: str, rows: NDArray[np.int64]) -> NDArray[n
 
 
 def _refusal_columns(rejections: Sequence[Refusal | None]) -> list[pa.Array]:
-    if not any(rejections):
-        return [pa.nulls(len(rejections), pa.string())] * 2
-    reasons = [None if rejection is None else rejection.reason for rejection in rejections]
-    details = [None if rejection is None else rejection.detail for rejection in rejections]
-    return [pa.array(reasons, pa.string()), pa.array(details, pa.string())]
+    return [
+        pa.array([rejection and getattr(rejection, name) for rejection in rejections], pa.string())
+        for name in ("reason", "detail")
+    ]

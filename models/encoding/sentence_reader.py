@@ -13,36 +13,81 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from models.config.views import needed_stages
 from models.corpus.sentence_block import MAX_TOKENS, SentenceBlock
 from models.encoding.parse_cache import (
     TOKENS,
-    ParseCache,
-    TableKeeper,
+    PieceTables,
     flat_values,
     offsets_of,
     parse_table,
     rejections_of,
-    schema_of,
+    stage_table,
     token_table,
 )
-from models.encoding.versions import describe_tokens
 from models.words.word_vectors import WordVectors
 from pipeline.base.refusal import Refusal, RefusedSentence
 from pipeline.parsers.sentence_parser import MAX_TOKENS as MAX_PARSED_TOKENS
 from pipeline.parsers.sentence_parser import SentenceParser, reject_input
 from pipeline.parsing.parse_shard import Row, describe_parsing, row_of
 from pipeline.shards.arrow import gather_ranges, values_of
-from pipeline.text.tokenization import EnglishTokenizer, clean_text
+from pipeline.text.tokenization import (
+    CLEANING_VERSION,
+    TOKENIZATION_VERSION,
+    EnglishTokenizer,
+    clean_text,
+    spacy_version,
+)
 from pipeline.trees.flat_trees import Parse
 
 SENTENCES_AT_ONCE = 2_048
 """Sentences tokenized, parsed and kept together; bounds the memory of their parses."""
+ENCODING_VERSION = 1
+"""Raised when the same weights, parsers and sentences would give other embeddings."""
+WORDS_ENCODING_VERSION = 2
+"""Raised when the same word vectors and sentences would give another bag of words."""
 
 Parsers = Mapping[str, SentenceParser[Parse]]
 """Parse stage -> its parser."""
+
+
+def describe_encoding(views: Sequence[str] | None) -> dict[str, Any]:
+    """Returns what releases and installed libraries contribute to embeddings, for a digest.
+
+    Args:
+        views: of the encoder; None for the bag of words.
+    """
+    if views is None:
+        return {"words_encoding_version": WORDS_ENCODING_VERSION, "tokens": describe_tokens()}
+    return {
+        "encoding_version": ENCODING_VERSION,
+        "tokens": describe_tokens(),
+        "parsing": {stage: describe_parsing(stage) for stage in needed_stages(views)},
+    }
+
+
+def describe_tokens() -> dict[str, Any]:
+    """Returns everything but the sentences that determines their tokens."""
+    return {
+        "spacy": spacy_version(),
+        "tokenization_version": TOKENIZATION_VERSION,
+        "cleaning_version": CLEANING_VERSION,
+        "max_tokens": MAX_TOKENS,
+    }
+
+
+def describe_table(stage: str, checksum: str = "") -> dict[str, Any]:
+    """Returns everything but the sentences that determines a stage's table.
+
+    Args:
+        checksum: of the stage's parser, if it parses.
+    """
+    if stage == TOKENS:
+        return describe_tokens()
+    parser = {"checksum": checksum, **describe_parsing(stage)}
+    return {"tokens": describe_tokens(), "parser": parser}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,18 +119,6 @@ class ParsedRows:
         return ParsedRows(self.tokens.slice(start, count), parses)
 
 
-def content_of(stage: str, checksum: str = "") -> dict[str, Any]:
-    """Returns everything but the sentences that determines a stage's table.
-
-    Args:
-        checksum: of the stage's parser, if it parses.
-    """
-    if stage == TOKENS:
-        return describe_tokens()
-    parser = {"checksum": checksum, **describe_parsing(stage)}
-    return {"tokens": describe_tokens(), "parser": parser}
-
-
 class SentenceReader:
     """A tokenizer, a vocabulary and the parsers that some views need."""
 
@@ -99,51 +132,36 @@ class SentenceReader:
         return EnglishTokenizer()  # spaCy takes a second to import, for nothing if tokens are kept
 
     @property
-    def parses(self) -> bool:
-        """Whether there is a parser."""
-        return bool(self._parsers)
-
-    @property
     def parsers(self) -> dict[str, str]:
         """Parse stage -> checksum of the parser that reads it."""
         return {stage: parser.checksum for stage, parser in self._parsers.items()}
 
     def describe(self) -> dict[str, Any]:
-        """Returns the data that sentences are read with, for a digest.
-
-        Code and libraries are `models.encoding.versions.describe_encoding`'s.
-        """
-        return {
-            "vectors": self.vectors.checksum,
-            "parsers": self.parsers,
-        }
+        """Returns what sentences are read with, for a digest beside `describe_encoding`."""
+        return {"vectors": self.vectors.checksum, "parsers": self.parsers}
 
     def read(
-        self, sentences: Sequence[str], first: int = 0, *, cache: TableKeeper | None = None
+        self, sentences: Sequence[str], first: int = 0, tables: PieceTables | None = None
     ) -> ReadSentences:
         """Returns the sentences' arrays; each string is one sentence, whatever it holds.
 
         Args:
             first: position of the first one, for ``rows`` and refusals.
-            cache: gives what it has of these sentences as one piece, and keeps the rest.
+            tables: gives what it has of these sentences, and keeps the rest.
 
         Raises:
             RuntimeError: memory, a device or a parser failed.
         """
-
-        if cache is None and not self._parsers:
+        tables = tables or PieceTables(sentences)
+        if tables.folder is None and not self._parsers:
             return self._read_words(sentences, first)
 
-        def stage_table(stage: str, make: Callable[[], pa.Table]) -> pa.Table:
-            if cache is None:
-                return make()
-            checksum = "" if stage == TOKENS else self._parsers[stage].checksum
-            return cache.table(stage, content_of(stage, checksum), sentences, make)
+        def table(stage: str, make: Callable[[], pa.Table]) -> pa.Table:
+            return tables.table(stage, describe_table(stage, self.parsers.get(stage, "")), make)
 
-        tokens = stage_table(TOKENS, partial(self._tokenize, sentences))
+        tokens = table(TOKENS, partial(self._tokenize, sentences))
         parses = {
-            stage: stage_table(stage, partial(self._parse, stage, tokens))
-            for stage in self._parsers
+            stage: table(stage, partial(self._parse, stage, tokens)) for stage in self._parsers
         }
         return self.read_rows(ParsedRows(tokens, parses), first)
 
@@ -205,7 +223,7 @@ class SentenceReader:
                 )
             positions, offsets = gather_ranges(offsets, taken)
             ids = ids[positions]
-        return ReadSentences(_block_of_words(ids, offsets, taken + first), refusals)
+        return ReadSentences(SentenceBlock.of_words(ids, offsets, taken + first), refusals)
 
     def _tokenize(self, sentences: Sequence[str]) -> pa.Table:
         texts = self._tokenizer.tokenize([clean_text(sentence)[0] for sentence in sentences])
@@ -239,23 +257,11 @@ class SentenceReader:
 
         words = self.vectors.token_ids(flat_values(tokens, "tokens", taken))[0]
         return replace(
-            _block_of_words(words, offsets_of(tokens, "tokens", taken), rows),
+            SentenceBlock.of_words(words, offsets_of(tokens, "tokens", taken), rows),
             heads=numbers("heads", "dependencies"),
             binary_left=numbers("binary_left", "constituents"),
             binary_right=numbers("binary_right", "constituents"),
         )
-
-
-def _block_of_words(
-    token_ids: NDArray[np.int32], offsets: NDArray[np.int64], rows: NDArray[np.int64]
-) -> SentenceBlock:
-    return SentenceBlock(
-        token_ids=token_ids,
-        offsets=offsets,
-        documents=np.zeros(len(rows), dtype=np.int32),
-        sentence_index=np.arange(len(rows), dtype=np.int32),
-        rows=rows,
-    )
 
 
 def keep_given(
@@ -269,26 +275,10 @@ def keep_given(
         given: a row a sentence: its tokens, and the columns of each stage of ``parsers``.
         parsers: parse stage -> checksum of the parser that made its columns.
     """
-    cache = ParseCache(folder)
     for start in range(0, len(sentences), SENTENCES_AT_ONCE):
         piece = sentences[start : start + SENTENCES_AT_ONCE]
         rows = given.slice(start, len(piece)).combine_chunks()
+        tables = PieceTables(piece, folder)
         for stage in (TOKENS, *parsers):
-            content = content_of(stage, parsers.get(stage, ""))
-            cache.table(stage, content, piece, partial(stage_table, stage, rows))
-
-
-def stage_table(stage: str, given: pa.Table) -> pa.Table:
-    """Returns a stage's table of sentences; those without a parse are refused as such.
-
-    Args:
-        given: the stage's columns, among others.
-    """
-    schema = schema_of(stage)
-    own = [field for field in schema if field.name in given.column_names]
-    columns = [given.column(field.name).cast(field.type) for field in own]
-    has_none = columns[0].is_null()
-    reason = pc.if_else(has_none, f"no_{stage}", pa.scalar(None, pa.string()))
-    return pa.Table.from_arrays(
-        [*columns, reason, pc.if_else(has_none, "", pa.scalar(None, pa.string()))], schema=schema
-    )
+            content = describe_table(stage, parsers.get(stage, ""))
+            tables.table(stage, content, partial(stage_table, stage, rows))

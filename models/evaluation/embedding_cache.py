@@ -15,13 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.config.views import Pooling
-from models.encoding.encoder_interface import (
-    OPAQUE_VIEW,
-    Encoder,
-    FloatArray,
-    ViewEncoder,
-    key_of,
-)
+from models.encoding.encoder import Encoder
+from models.encoding.search import FloatArray
 from pipeline.base.refusal import RefusedSentence
 
 
@@ -66,7 +61,7 @@ class EmbeddingCache:
         if self._sentences != tuple(sentences):
             self._found.clear()  # frees the memory before more is taken
             self._sentences = tuple(sentences)
-        if not isinstance(encoder, ViewEncoder):
+        if not encoder.has_views:
             pooling = ("last",)
         if missing := [pool for pool in pooling if (id(encoder), pool) not in self._found]:
             for pool, made in _computed(encoder, sentences, missing).items():
@@ -89,10 +84,7 @@ def _computed(
 ) -> dict[Pooling, Embeddings]:
     """Returns the embeddings by each pooling; they share one computation and its time."""
     started = time.perf_counter()
-    if isinstance(encoder, ViewEncoder):
-        views = encoder.encode_views(sentences, pooling)
-    else:
-        views = {key_of(OPAQUE_VIEW, "last"): np.asarray(encoder.encode(sentences), np.float32)}
+    views = encoder.encode_views(sentences, pooling)
     for key, matrix in views.items():
         if matrix.ndim != 2 or len(matrix) != len(sentences) or not np.isfinite(matrix).all():
             raise ValueError(
@@ -100,7 +92,7 @@ def _computed(
                 "sentences, or values that are not finite"
             )
     seconds = (time.perf_counter() - started) / len(pooling)
-    refused = tuple(getattr(encoder, "refused", ()))
+    refused = tuple(encoder.refused)
     return {name: Embeddings(_of_pooling(views, name), seconds, refused) for name in pooling}
 
 

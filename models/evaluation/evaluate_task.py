@@ -19,7 +19,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from models.encoding.encoder_interface import Encoder, FloatArray
+from models.encoding.encoder import Encoder
+from models.encoding.search import FloatArray
 from models.evaluation.embedding_cache import EmbeddingCache, Embeddings
 from models.evaluation.protocols.classes import folds_of_train, given_split, nested_folds
 from models.evaluation.protocols.config import PROTOCOL_VERSION, ProtocolConfig

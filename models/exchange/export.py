@@ -1,11 +1,11 @@
-"""A model as a folder to pass on: ours, self-contained or not, or one of another library."""
+"""A model as a folder to pass on: ours, self-contained or not, or one of another library; a hub."""
 
 from __future__ import annotations
 
 import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,31 +14,24 @@ import numpy as np
 from models.config.training_presets import SIF_WORDS
 from models.config.views import UNORDERED_VIEWS, needed_stages
 from models.encoding.encoder_names import (
-    BAG_OF_WORDS,
     SIF,
     EncoderName,
     UnknownEncoderError,
     parse_encoder_name,
 )
-from models.exchange.bag import export_bag
-from models.exchange.cards import (
+from models.exchange.export_card import (
+    PARSERS_FOLDER,
+    ExportOptions,
     licence_said,
     write_baseline_card,
     write_card,
     write_ensemble_card,
     write_readme,
 )
-from models.exchange.export_options import PARSERS_FOLDER, ExportOptions
-from models.exchange.static_embedding import (
-    StaticEncoder,
-    static_encoder,
-    static_words,
-    write_modules,
-    write_static,
-)
+from models.exchange.word_tables import export_bag, word_table, write_modules, write_word_table
 from models.model.card import CARD_FILE, UNKNOWN_LICENCE
-from models.model.ensemble import MEMBERS_FOLDER, is_ensemble, write_ensemble
-from models.model.hub import folder_called
+from models.model.ensemble import MEMBERS_FOLDER, write_ensemble
+from models.model.hub import folder_called, upload_folder
 from models.model.model_description import (
     EXPANDED,
     MODEL_FILE,
@@ -52,8 +45,8 @@ from models.model.model_description import (
 )
 from models.model.model_folder import load_model, save_model
 from models.model.release import made_with
-from models.model.sentence_model import SentenceModel, build_model
-from models.words.word_vectors import WordVectors, load_word_vectors
+from models.model.sentence_model import build_model
+from models.words.word_vectors import load_word_vectors
 from pipeline.base.bundled import BUNDLED_VECTORS, SHIPPED_VECTORS, shown
 from pipeline.base.inside import inside
 from pipeline.base.json_files import read_object
@@ -84,14 +77,53 @@ def export_model(model: str | Path, out: Path, options: ExportOptions | None = N
     """
     options = options or ExportOptions()
     with new_folder(out):
-        if str(model) in (BAG_OF_WORDS, SIF):
-            _export_baseline(str(model), out, options)
-        elif (joined := _joined(str(model))) is not None:
-            export_ensemble(joined, out, options)
+        try:
+            name = parse_encoder_name(str(model))
+        except UnknownEncoderError:
+            name = EncoderName(
+                str(model), "model"
+            )  # what is wrong with it is told where it is read
+        if name.kind in ("bag_of_words", "sif"):
+            _export_baseline(name.kind, out, options)
+        elif name.kind == "joined":
+            _export_ensemble(name, out, options)
         elif options.format == "treeviews":
             _export_ours(folder_called(model), out, options)
         else:
             _export_for_others(folder_called(model), out, options)
+
+
+def push_model(
+    model: str | Path,
+    repo: str,
+    options: ExportOptions | None = None,
+    *,
+    private: bool = False,
+    endpoint: str | None = None,
+) -> str:
+    """Exports a model, self-contained, and puts it on a hub; returns the commit.
+
+    Whoever loads it there needs nothing of its maker's machine.
+
+    Args:
+        model: as `export_model` takes it, or a folder that was exported for another library.
+        repo: ``user/name``, made if it is not there.
+        options: how it is exported.
+        private: whether a new one is for its owner alone.
+        endpoint: the hub's address; by default that of the environment (``HF_ENDPOINT``).
+
+    Raises:
+        FileNotFoundError, ValueError: see `export_model` and `upload_folder`.
+    """
+    folder = Path(model)
+    if (folder / "modules.json").is_file() and not (folder / MODEL_FILE).is_file():
+        return upload_folder(folder, repo, private=private, endpoint=endpoint)
+    options = (options or ExportOptions()).changed(self_contained=True)
+    with tempfile.TemporaryDirectory(prefix="treeviews-push-") as temporary:
+        out = Path(temporary) / "model"
+        export_model(model, out, options)
+        write_readme(out, options)
+        return upload_folder(out, repo, private=private, endpoint=endpoint)
 
 
 @contextmanager
@@ -115,19 +147,7 @@ def new_folder(out: Path) -> Iterator[None]:
         raise
 
 
-def _joined(called: str) -> EncoderName | None:
-    """Returns what a name stands for, if these are several models or views of one."""
-    folder = folder_called(called)
-    if folder.is_dir() and not is_ensemble(folder):
-        return None
-    try:
-        name = parse_encoder_name(called)
-    except UnknownEncoderError:
-        return None  # what is wrong with a model's name is told where it is read
-    return name if name.kind == "joined" else None
-
-
-def export_ensemble(name: EncoderName, out: Path, options: ExportOptions) -> None:
+def _export_ensemble(name: EncoderName, out: Path, options: ExportOptions) -> None:
     """Writes joined models as one folder, each of them as a model's folder within it.
 
     Their weights go on as they are: a trained bag of words is not made smaller.
@@ -144,7 +164,7 @@ def export_ensemble(name: EncoderName, out: Path, options: ExportOptions) -> Non
     for place, part in enumerate(name.parts):
         own = out / MEMBERS_FOLDER / f"{place}-{part.folder.resolve().name}"
         settled = read_model_description(part.folder).vectors.are_settled
-        of_member = replace(options, vectors=None if settled else options.vectors, results=None)
+        of_member = options.changed(vectors=None if settled else options.vectors, results=None)
         _export_whole(part.folder, own, of_member)
         write_card(part.folder, own, of_member)
         members.append((own, part.views))
@@ -153,14 +173,15 @@ def export_ensemble(name: EncoderName, out: Path, options: ExportOptions) -> Non
 
 
 def _export_ours(folder: Path, out: Path, options: ExportOptions) -> None:
-    views = read_model_description(folder).config.views
+    config = read_model_description(folder).config
+    views = config.views
     is_of_bag = options.num_words is not None or options.components
     if is_of_bag and "BOW" not in views:
         raise ValueError(
             f"{folder}: --words and --components are of a bag of words, and its views are "
             f"{', '.join(views)}"
         )
-    if is_of_bag or _is_trained_bag(folder):
+    if is_of_bag or (set(views) == {"BOW"} and config.word_vectors == "trained"):
         export_bag(
             folder,
             out,
@@ -173,28 +194,23 @@ def _export_ours(folder: Path, out: Path, options: ExportOptions) -> None:
     write_card(folder, out, options)
 
 
-def _is_trained_bag(folder: Path) -> bool:
-    config = read_model_description(folder).config
-    return set(config.views) == {"BOW"} and config.word_vectors == "trained"
-
-
 def _export_whole(folder: Path, out: Path, options: ExportOptions) -> None:
     """Writes a model with its weights as they are."""
     description = read_model_description(folder)
     model = load_model(folder, vectors_path=options.vectors)
     parsers = _parsers_found(folder, description, options)
-    own = description.vectors.are_own
-    ships = _ship(description.vectors.checksum)
-    if not (options.self_contained or own or ships):
+    inside_it = description.vectors.are_own or options.self_contained
+    if not inside_it and description.vectors.checksum not in {
+        load_word_vectors(path).checksum for path in SHIPPED_VECTORS
+    }:
         raise ValueError(
             f"{folder}: its word vectors are none that ship "
             f"({', '.join(map(shown, SHIPPED_VECTORS))}), so nobody else would find them; give "
             "--self-contained, which puts them inside"
         )
     out.mkdir(parents=True, exist_ok=True)
-    inside_it = own or options.self_contained
     if inside_it:
-        _copy_words(folder, description, model, out / WORDS_FOLDER, options.vectors)
+        _copy_words(folder, description, out / WORDS_FOLDER, options.vectors)
     records = {
         stage: _copied_parser(stage, path, out) if options.self_contained else None
         for stage, path in parsers.items()
@@ -224,10 +240,6 @@ def _said(folder: Path, description: ModelDescription, options: ExportOptions) -
     return kept | ({} if licence == UNKNOWN_LICENCE else {"licence": licence})
 
 
-def _ship(checksum: str) -> bool:
-    return checksum in {load_word_vectors(path).checksum for path in SHIPPED_VECTORS}
-
-
 def _parsers_found(
     folder: Path, description: ModelDescription, options: ExportOptions
 ) -> dict[str, Path]:
@@ -254,21 +266,14 @@ def _parsers_found(
 
 
 def _copy_words(
-    folder: Path,
-    description: ModelDescription,
-    model: SentenceModel,
-    target: Path,
-    given: Path | None,
+    folder: Path, description: ModelDescription, target: Path, given: Path | None
 ) -> None:
     """Copies the word vectors, or writes them where they are a text file."""
     recorded = description.vectors
-    if recorded.are_own:
-        place: Path | None = inside(folder, str(recorded.path))
-    else:
-        near = found_nearby(folder, recorded.nearby)
-        places = [given] if given else [recorded.path, near, *SHIPPED_VECTORS]
-        place = next((p for p in places if p and _holds(p, recorded.checksum)), None)
-    assert place is not None, "the model was loaded with them"
+    place = inside(folder, str(recorded.path)) if recorded.are_own else given
+    near = found_nearby(folder, recorded.nearby)
+    places = [place] if place is not None else [recorded.path, near, *SHIPPED_VECTORS]
+    place = next(p for p in places if p is not None and _holds(p, recorded.checksum))
     if place.is_dir():
         target.mkdir()
         for name in (*FOLDER_FILES, CARD_FILE):
@@ -278,15 +283,10 @@ def _copy_words(
         if not (target / CARD_FILE).is_file() and card.is_file():
             shutil.copyfile(card, target / CARD_FILE)
         return
-    whole: WordVectors = load_word_vectors(place)
+    whole = load_word_vectors(place)
+    rows = whole.rows(np.arange(1, whole.num_words))
     facts = {"from": place.name, "words": len(whole.index)}
-    write_vectors(
-        target,
-        whole.index.words,
-        whole.rows(np.arange(1, whole.num_words)),
-        facts,
-        kept_as="float32",
-    )
+    write_vectors(target, whole.index.words, rows, facts, kept_as="float32")
 
 
 def _holds(place: Path, checksum: str) -> bool:
@@ -319,14 +319,15 @@ def _export_for_others(folder: Path, out: Path, options: ExportOptions) -> None:
     is_static = set(config.test_views) <= UNORDERED_VIEWS and config.words_beside is None
     if is_static or options.format == "model2vec":
         try:
-            encoder = static_encoder(load_model(folder, vectors_path=options.vectors))
+            model = load_model(folder, vectors_path=options.vectors)
+            table = word_table(model)
         except ValueError as error:
             raise ValueError(f"{folder}: no table of words: {error}") from error
         out.mkdir(parents=True, exist_ok=True)
-        write_static(out, encoder)
+        write_word_table(out, model.vectors.words, table)
         write_card(folder, out, options)
     else:
-        _export_whole(folder, out, replace(options, self_contained=True))
+        _export_whole(folder, out, options.changed(self_contained=True))
         write_modules(out, MODULE)
         write_card(folder, out, options)
     write_readme(out, options)
@@ -340,12 +341,11 @@ def _export_baseline(name: str, out: Path, options: ExportOptions) -> None:
         )
     place = options.vectors or BUNDLED_VECTORS
     vectors = load_word_vectors(place)
-    encoder: StaticEncoder
     if name == SIF:
-        encoder = static_encoder(build_model(SIF_WORDS, vectors, seed=0))
+        table = word_table(build_model(SIF_WORDS, vectors, seed=0))
     else:
-        encoder = static_words(vectors)
+        table = vectors.rows(np.arange(vectors.num_words))
     out.mkdir(parents=True, exist_ok=True)
-    write_static(out, encoder)
+    write_word_table(out, vectors.words, table)
     write_baseline_card(out, name, place, options)
     write_readme(out, options)

@@ -14,8 +14,8 @@ import torch
 from sentence_transformers.sentence_transformer.modules import InputModule
 from torch import Tensor
 
-from models.encoding.reading_encoder import EncoderSettings
-from models.encoding.text_encoder import TextEncoder, load_text_encoder
+from models.encoding.encoder import Encoder, EncoderSettings
+from models.encoding.load_encoder import load_encoder
 
 
 class ParsedSentences(InputModule):  # type: ignore[misc]
@@ -27,7 +27,7 @@ class ParsedSentences(InputModule):  # type: ignore[misc]
 
     save_in_root = True
 
-    def __init__(self, folder: Path, encoder: TextEncoder) -> None:
+    def __init__(self, folder: Path, encoder: Encoder) -> None:
         """Takes an encoder over.
 
         Args:
@@ -55,7 +55,7 @@ class ParsedSentences(InputModule):  # type: ignore[misc]
 
     def get_embedding_dimension(self) -> int:
         """Returns d, the width of all views together."""
-        return sum(self._encoder.widths().values())
+        return self._encoder.dimension
 
     def get_sentence_embedding_dimension(self) -> int:
         """Returns the same; what releases before 5.4 ask for."""
@@ -99,4 +99,4 @@ class ParsedSentences(InputModule):  # type: ignore[misc]
                 local_files_only=local_files_only,
             )
         )
-        return cls(folder, load_text_encoder(folder, EncoderSettings(on_refusal="zero")))
+        return cls(folder, load_encoder(str(folder), EncoderSettings(on_refusal="zero")))

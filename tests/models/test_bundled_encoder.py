@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import models
-from models.encoding.text_encoder import TextEncoder
+from models.encoding.encoder import Encoder
 from pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_VECTORS
 from tests.support.command import subcommand
 
@@ -18,7 +18,7 @@ MOST_BYTES = 25_000_000
 
 
 @pytest.fixture(scope="module")
-def english() -> TextEncoder:
+def english() -> Encoder:
     return models.load("english", on_refusal="zero")
 
 
@@ -26,7 +26,7 @@ def cosine(first: np.ndarray, second: np.ndarray) -> float:
     return float(first @ second / np.linalg.norm(first) / np.linalg.norm(second))
 
 
-def test_a_paraphrase_is_nearer_than_another_sentence(english: TextEncoder) -> None:
+def test_a_paraphrase_is_nearer_than_another_sentence(english: Encoder) -> None:
     vectors = english.encode(
         ["A man is playing a guitar.", "Someone plays the guitar.", "The bank raised its rates."]
     )
@@ -35,7 +35,7 @@ def test_a_paraphrase_is_nearer_than_another_sentence(english: TextEncoder) -> N
 
 
 def test_unknown_words_alone_are_zeros_and_an_empty_sentence_is_refused(
-    english: TextEncoder,
+    english: Encoder,
 ) -> None:
     vectors = english.encode(["qzxvwwqk zzqjx", "", "dog", "word " * 2_000])
     assert not vectors[:2].any() and vectors[2:].any(axis=1).all()
@@ -43,17 +43,17 @@ def test_unknown_words_alone_are_zeros_and_an_empty_sentence_is_refused(
     assert [(refused.index, refused.reason) for refused in english.refused] == [(1, "empty")]
 
 
-def test_it_is_small(english: TextEncoder) -> None:
+def test_it_is_small(english: Encoder) -> None:
     files = [path for path in Path(BUNDLED_MODELS["english"]).rglob("*") if path.is_file()]
     assert sum(path.stat().st_size for path in files) <= MOST_BYTES
 
 
 @pytest.fixture(scope="module")
-def trees() -> TextEncoder:
+def trees() -> Encoder:
     return models.load("english-trees", on_refusal="zero")
 
 
-def test_trees_stand_beside_the_words_of_english(trees: TextEncoder, english: TextEncoder) -> None:
+def test_trees_stand_beside_the_words_of_english(trees: Encoder, english: Encoder) -> None:
     sentences = ["A man is playing a guitar.", "The bank raised its rates."]
     views = trees.encode_views(sentences)
     assert list(views) == ["0-DEP.last", "1-CONST.last", "2-BOW.last"]
@@ -63,7 +63,7 @@ def test_trees_stand_beside_the_words_of_english(trees: TextEncoder, english: Te
         np.testing.assert_allclose(np.linalg.norm(views[view], axis=1), length, rtol=1e-5)
 
 
-def test_trees_hear_what_a_mean_of_words_does_not(trees: TextEncoder, english: TextEncoder) -> None:
+def test_trees_hear_what_a_mean_of_words_does_not(trees: Encoder, english: Encoder) -> None:
     """The order of words, and a small word."""
     asked = ["The dog chased the cat.", "The cat chased the dog."]
     bag = english.encode(asked)
@@ -75,7 +75,7 @@ def test_trees_hear_what_a_mean_of_words_does_not(trees: TextEncoder, english: T
     assert cosine(before, after) < cosine(words, more_words) - 0.05
 
 
-def test_trees_give_any_text_a_defined_vector(trees: TextEncoder) -> None:
+def test_trees_give_any_text_a_defined_vector(trees: Encoder) -> None:
     vectors = trees.encode(["qzxvwwqk zzqjx", "", "dog", "word " * 2_000])
     assert np.isfinite(vectors).all() and vectors[2].any()
     assert [(refused.index, refused.reason) for refused in trees.refused] == [

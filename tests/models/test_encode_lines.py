@@ -12,7 +12,6 @@ import pytest
 import models
 from models import encode_lines
 from models.encode_lines import encode_file
-from models.encoding.string_encoder import Asked
 
 SENTENCES = ["The cat sat.", "It rained\x0cand rained.", "Äpfel fallen.", "  ", "Why?"] * 3
 
@@ -74,10 +73,10 @@ def test_a_file_may_be_appended_to(english: Any, tmp_path: Path) -> None:
 
 
 def test_how_to_encode_is_passed_on(english: Any, tmp_path: Path) -> None:
-    asked = Asked(pooling=("mean", "max"), batch_size=2)
-    encode_file(english, text(), "text", tmp_path / "vectors.npy", asked)
+    target = tmp_path / "vectors.npy"
+    encode_file(english, text(), "text", target, pooling=("mean", "max"), batch_size=2)
     expected = english.encode(SENTENCES, pooling=("mean", "max"))
-    np.testing.assert_allclose(np.load(tmp_path / "vectors.npy"), expected, atol=1e-6)
+    np.testing.assert_allclose(np.load(target), expected, atol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from models.encoding.encoder import Encoder
+from models.encoding.own_encoder import OwnFunction
 from tests.support.parsed_corpora import NOUNS, PLACES, VERBS
 from tests.support.senteval_files import write_files
 
@@ -74,13 +76,14 @@ def _sts13() -> dict[str, str]:
     return files
 
 
-class CountingEncoder:
+class CountingEncoder(Encoder):
     """Counts letters that words begin and end with, the subject's more; keeps what it was asked."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, ...]] = []
+        super().__init__(OwnFunction(self._counts, "counting", 0), "counting")
 
-    def encode(self, sentences: Sequence[str]) -> npt.NDArray[np.float32]:
+    def _counts(self, sentences: Sequence[str]) -> npt.NDArray[np.float32]:
         self.asked.append(tuple(sentences))
         counts = np.zeros((len(sentences), 26), dtype=np.float32)
         for row, text in enumerate(sentences):

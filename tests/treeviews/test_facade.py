@@ -13,7 +13,7 @@ import pytest
 import torch
 
 import treeviews
-from models import kept_encoder
+from models.encoding import load_encoder
 from models.evaluation.task_result import AbsentResult
 from tests.support.parsed_corpora import stories, write_corpus
 from tests.support.repository import REPOSITORY
@@ -59,14 +59,14 @@ def test_sentences_are_encoded() -> None:
 
 def test_a_second_call_loads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     loaded: list[str] = []
-    real = kept_encoder.string_encoder
+    real = load_encoder.load_encoder
 
     def counted(called: str, settings: Any) -> Any:
         loaded.append(called)
         return real(called, settings)
 
-    monkeypatch.setattr(kept_encoder, "string_encoder", counted)
-    kept_encoder._kept.cache_clear()
+    monkeypatch.setattr(load_encoder, "load_encoder", counted)
+    load_encoder._kept.cache_clear()
     for _ in range(2):
         treeviews.encode(SENTENCES)
     treeviews.encode(["", "a"], on_refusal="zero")

@@ -7,7 +7,7 @@ import time
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -61,9 +61,8 @@ def encode(
         check_output(output)
 
     from models.encode_lines import encode_file, encode_lines
-    from models.encoding.named_encoder import string_encoder
-    from models.encoding.reading_encoder import EncoderSettings
-    from models.encoding.string_encoder import Asked
+    from models.encoding.encoder import EncoderSettings, check_pooling
+    from models.encoding.load_encoder import load_encoder
 
     settings = given(
         device=device,
@@ -73,10 +72,10 @@ def encode(
         dependency_parser=dependency_parser,
         constituency_parser=constituency_parser,
     )
-    pools = tuple(name.strip() for name in pooling.split(","))
-    asked = Asked(pools, batch_size)  # type: ignore[arg-type]
+    pools: Any = tuple(name.strip() for name in pooling.split(","))
+    check_pooling(pools)
     with nullcontext(sys.stdin.buffer) if source is None else source.open("rb") as lines:
-        found = string_encoder(encoder, EncoderSettings.from_dict(settings))
+        found = load_encoder(encoder, EncoderSettings.from_dict(settings))
         started = time.perf_counter()
         name = "standard input" if source is None else str(source)
         bar = sys.stderr.isatty()
@@ -87,10 +86,11 @@ def encode(
         with standard_output_named() if output is None else nullcontext():
             encoded = write(
                 *(found, lines, name),
-                asked=asked,
+                on_progress=tell,
+                pooling=pools,
+                batch_size=batch_size,
                 normalize=normalize,
                 show_progress=bar,
-                on_progress=tell,
             )
     seconds = time.perf_counter() - started
     for refusal in encoded.refused:

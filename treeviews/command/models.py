@@ -126,10 +126,10 @@ def export(
 ) -> None:
     """Make a model a folder to pass on, and print it: models export MODEL --out FOLDER."""
     from models.exchange.export import export_model
-    from models.exchange.export_options import ExportOptions
+    from models.exchange.export_card import ExportOptions
 
     options = ExportOptions(
-        format=format_,  # type: ignore[arg-type]
+        format=format_,
         self_contained=self_contained,
         num_words=words,
         components=components,
@@ -155,8 +155,8 @@ def push(
     endpoint: _EndpointOption = None,
 ) -> None:
     """Put a model on a hub, self-contained: models push MODEL USER/NAME."""
-    from models.exchange.export_options import ExportOptions
-    from models.exchange.push import push_model
+    from models.exchange.export import push_model
+    from models.exchange.export_card import ExportOptions
 
     options = ExportOptions(
         vectors=vectors, licence=licence, text_licence=text_licence, results=results

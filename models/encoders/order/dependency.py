@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from models.corpus.hashes import hashes
+from models.corpus.sentence_block import hashes
 from models.encoders.order.arrays import (
     BoolArray,
     IndexArray,

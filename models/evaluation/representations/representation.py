@@ -16,15 +16,15 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 
 from models.config.views import Pooling
-from models.encoding.encoder_interface import (
+from models.encoding.encoder_names import (
     OPAQUE_VIEW,
     WORDS_VIEW,
-    FloatArray,
     chosen_views,
     is_bag,
     key_of,
     view_and_pooling,
 )
+from models.encoding.search import FloatArray
 from models.evaluation.representations.linear_maps import (
     Method,
     principal_components,
@@ -146,7 +146,7 @@ class Representation(Settings):
         """Refuses an encoder that this cannot be made of, before it has encoded anything.
 
         Args:
-            widths: `MeasuredEncoder.widths` of `poolings`, and of `word_poolings`.
+            widths: `Encoder.widths` of `poolings`, and of `word_poolings`.
 
         Raises:
             ValueError: see `keys`, and views that differ in width are averaged.

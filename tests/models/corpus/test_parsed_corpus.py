@@ -1,9 +1,11 @@
-"""Reading parsed corpora: alignment, what is skipped, and who is held out."""
+"""Reading parsed corpora: alignment, what is skipped, who is held out, what is refused."""
 
 from __future__ import annotations
 
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -31,79 +33,62 @@ def vectors(tmp_path_factory: pytest.TempPathFactory) -> WordVectors:
     return load_word_vectors(write_vectors(tmp_path_factory.mktemp("vectors") / "english"))
 
 
+def listed(values: Any) -> list[int]:
+    assert values is not None
+    numbers: list[int] = values.tolist()
+    return numbers
+
+
 def test_arrays_are_those_of_the_shards(tmp_path: Path, vectors: WordVectors) -> None:
     documents = {"one": [["the", "cat"], ["the", "Dog", "zzz"]], "two": [["again"]]}
-    folders = write_corpus(tmp_path, documents)
 
-    block = ParsedCorpus(folders, vectors, views=TREES).read(0)
+    block = ParsedCorpus(write_corpus(tmp_path, documents), vectors, views=TREES).read(0)
 
     words = [vectors.words[i] for i in block.token_ids]
     assert words == ["the", "cat", "the", "dog", "", "again"]
     assert block.offsets.tolist() == [0, 2, 5, 6]
     assert block.inner_offsets.tolist() == [0, 1, 3, 3]
-    assert block.heads is not None
-    assert block.heads.tolist() == [*chain_heads(2), *chain_heads(3), *chain_heads(1)]
-    assert block.binary_left is not None
-    assert block.binary_right is not None
-    assert block.binary_left.tolist() == left_branching(2)[0] + left_branching(3)[0]
-    assert block.binary_right.tolist() == left_branching(2)[1] + left_branching(3)[1]
+    assert listed(block.heads) == [*chain_heads(2), *chain_heads(3), *chain_heads(1)]
+    assert listed(block.binary_left) == left_branching(2)[0] + left_branching(3)[0]
+    assert listed(block.binary_right) == left_branching(2)[1] + left_branching(3)[1]
     assert block.sentence_index.tolist() == [0, 1, 0]
     assert block.documents[0] == block.documents[1] != block.documents[2]
 
 
-def test_rows_count_over_all_shards(tmp_path: Path, vectors: WordVectors) -> None:
-    folders = write_corpus(tmp_path, stories(3, sentences=5), rows_per_shard=4)
-
-    corpus = ParsedCorpus(folders, vectors, views=TREES)
-
-    assert [block.rows.tolist() for block in corpus.blocks()] == [
-        [0, 1, 2, 3],
-        [4, 5, 6, 7],
-        [8, 9, 10, 11],
-        [12, 13, 14],
-    ]
-
-
-def test_rows_without_a_needed_parse_are_skipped_and_counted(
+def test_rows_that_cannot_be_used_are_skipped_and_counted(
     tmp_path: Path, vectors: WordVectors
 ) -> None:
     folders = write_corpus(
-        tmp_path, stories(1, sentences=6), without_heads=[1], without_constituents=[1, 4]
+        tmp_path / "a", stories(1, sentences=6), without_heads=[1], without_constituents=[1, 4]
     )
-
     corpus = ParsedCorpus(folders, vectors, views=TREES)
-
-    assert corpus.read(0).rows.tolist() == [0, 2, 3, 5]
-    assert corpus.read(0).sentence_index.tolist() == [0, 2, 3, 5]
+    assert corpus.read(0).rows.tolist() == corpus.read(0).sentence_index.tolist() == [0, 2, 3, 5]
     assert corpus.survey().skipped == {"no_constituents": 1, "no_dependencies": 1}
+    of_heads = ParsedCorpus(folders.changed(constituents=None), vectors, views=("SEQ", "DEP"))
+    assert len(of_heads.read(0)) == 5 and of_heads.read(0).binary_left is None
 
-
-def test_a_parse_that_no_view_needs_may_be_absent(tmp_path: Path, vectors: WordVectors) -> None:
-    folders = write_corpus(tmp_path, stories(1, sentences=6), without_constituents=[0, 1])
-
-    block = ParsedCorpus(folders.changed(constituents=None), vectors, views=("SEQ", "DEP")).read(0)
-
-    assert len(block) == 6
-    assert block.binary_left is None
-
-
-def test_long_sentences_are_skipped_and_counted(tmp_path: Path, vectors: WordVectors) -> None:
-    folders = write_corpus(tmp_path, {"one": [["the"] * 3, ["the"] * 4, ["the"] * 5]})
-
+    folders = write_corpus(tmp_path / "b", {"one": [["the"] * 3, ["the"] * 4, ["the"] * 5]})
     corpus = ParsedCorpus(folders, vectors, views=TREES, selection=Selection(max_tokens=4))
-
     assert corpus.read(0).rows.tolist() == [0, 1]
     assert corpus.survey().skipped == {"too_long": 1}
 
 
-def test_the_survey_counts_sentences_and_known_tokens(tmp_path: Path, vectors: WordVectors) -> None:
-    folders = write_corpus(tmp_path, {"one": [["the", "zzz"], ["The", "cat"]]}, rows_per_shard=1)
+def test_rows_and_known_tokens_count_over_all_shards(tmp_path: Path, vectors: WordVectors) -> None:
+    folders = write_corpus(
+        tmp_path / "a", {"one": [["the", "zzz"], ["The", "cat"], ["a"]]}, rows_per_shard=2
+    )
+    corpus = ParsedCorpus(folders, vectors, views=TREES)
+    assert [block.rows.tolist() for block in corpus.blocks()] == [[0, 1], [2]]
+    survey = corpus.survey()
+    assert survey.rows == (2, 1)
+    found = survey.coverage
+    assert (found.exact, found.lower_cased, found.unknown) == (2, 1, 2)
+    assert survey.word_counts.sum() == 5 and survey.word_counts[0] == 2
 
-    survey = ParsedCorpus(folders, vectors, views=TREES).survey()
-
-    assert survey.rows == (1, 1)
-    assert (survey.coverage.exact, survey.coverage.lower_cased) == (2, 1)
-    assert survey.coverage.unknown == 1
+    (tmp_path / "b").mkdir()
+    write_dataset_manifest(tmp_path / "b", "sentences", config={})
+    empty = CorpusFolders(sentences=tmp_path / "b")
+    assert ParsedCorpus(empty, vectors, views=("SEQ", "SEQ")).survey().num_sentences == 0
 
 
 def test_held_out_and_training_documents_are_apart_and_together_all(
@@ -117,117 +102,72 @@ def test_held_out_and_training_documents_are_apart_and_together_all(
         return {int(row) for block in corpus.blocks() for row in block.rows}
 
     train, held_out = rows("train"), rows("held_out")
-    assert train
-    assert held_out
-    assert train.isdisjoint(held_out)
+    assert train and held_out and train.isdisjoint(held_out)
     assert train | held_out == rows("all")
     assert all((row ^ 1) in train for row in train)  # a document is never split
 
 
-def test_held_out_is_a_function_of_name_fraction_and_seed() -> None:
-    names = [f"document-{number}" for number in range(4000)]
-    chosen = [HoldOut(fraction=0.3, seed=0).takes(name) for name in names]
+def _flipped(folders: CorpusFolders) -> CorpusFolders:
+    path = folders.sentences / "00000.parquet"
+    content = bytearray(path.read_bytes())
+    content[100] ^= 4
+    path.write_bytes(content)
+    return folders
 
-    assert chosen == [HoldOut(fraction=0.3, seed=0).takes(name) for name in names]
-    assert np.mean(chosen) == pytest.approx(0.3, abs=0.03)
-    assert chosen != [HoldOut(fraction=0.3, seed=1).takes(name) for name in names]
-    assert all(
-        HoldOut(fraction=0.5, seed=0).takes(n) for n, c in zip(names, chosen, strict=True) if c
+
+def _unfinished(folders: CorpusFolders) -> CorpusFolders:
+    (folders.sentences / "manifest.json").unlink()
+    return folders
+
+
+def _beside(documents: Any, rows_per_shard: int = 4) -> Callable[[CorpusFolders], CorpusFolders]:
+    def exchange(folders: CorpusFolders) -> CorpusFolders:
+        place = folders.sentences.parent.parent / "other"
+        other = write_corpus(
+            place, documents, rows_per_shard=rows_per_shard, says_what_was_parsed=True
+        )
+        return folders.changed(dependencies=other.dependencies)
+
+    return exchange
+
+
+@pytest.mark.parametrize(
+    ("change", "views", "message"),
+    [
+        (_flipped, TREES, r"sentences/00000\.parquet: sha256 differs .* delete"),
+        (_unfinished, TREES, "this stage is not complete"),
+        (_beside(stories(2, sentences=4), 3), TREES, r"3 rows, but .*00000\.parquet has 4"),
+        (_beside(stories(1, sentences=4)), TREES, r"1 shards, but .* has 3"),
+        (_beside({"z": [["the", "cat"]] * 10}), TREES, r"dependencies/00000\.parquet: these are"),
+        (lambda f: f.changed(constituents=None), TREES, "view CONST needs the constituents folder"),
+        (lambda f: f, ("AMR", "SEQ"), "unknown view 'AMR'; known: SEQ"),
+    ],
+)
+def test_what_cannot_be_read_is_named(
+    tmp_path: Path,
+    vectors: WordVectors,
+    change: Callable[[CorpusFolders], CorpusFolders],
+    views: tuple[str, ...],
+    message: str,
+) -> None:
+    written = write_corpus(
+        tmp_path / "a", stories(2, sentences=5), rows_per_shard=4, says_what_was_parsed=True
     )
-    assert not any(HoldOut(fraction=0.0, seed=0).takes(name) for name in names)
-    assert all(HoldOut(fraction=1.0, seed=0).takes(name) for name in names)
+    with pytest.raises((ValueError, FileNotFoundError), match=message):
+        ParsedCorpus(change(written), vectors, views=views).read(0)
 
 
-def test_stages_of_different_corpora_are_refused(tmp_path: Path, vectors: WordVectors) -> None:
-    folders = write_corpus(tmp_path / "a", stories(2, sentences=5), rows_per_shard=4)
-    fewer_rows = write_corpus(tmp_path / "b", stories(2, sentences=4), rows_per_shard=3)
-    fewer_shards = write_corpus(tmp_path / "c", stories(2, sentences=5))
-
-    with pytest.raises(ValueError, match=r"00000\.parquet: 3 rows, but .*00000\.parquet has 4"):
-        ParsedCorpus(folders.changed(dependencies=fewer_rows.dependencies), vectors, views=TREES)
-    with pytest.raises(ValueError, match=r"1 shards, but .* has 3"):
-        ParsedCorpus(folders.changed(constituents=fewer_shards.constituents), vectors, views=TREES)
-
-
-def test_parses_of_another_text_are_refused_by_file_and_row(
+def test_a_parse_of_another_length_is_named_by_its_row(
     tmp_path: Path, vectors: WordVectors
 ) -> None:
     folders = write_corpus(tmp_path / "a", {"one": [["the", "cat"], ["the", "dog"]]})
     other = write_corpus(tmp_path / "b", {"one": [["the", "cat"], ["the", "dog", "sees"]]})
-    corpus = ParsedCorpus(
-        folders.changed(dependencies=other.dependencies), vectors, views=("DEP", "SEQ")
-    )
-
+    corpus = ParsedCorpus(folders.changed(dependencies=other.dependencies), vectors, views=TREES)
     with pytest.raises(ValueError, match=r"00000\.parquet: row 1: heads does not fit"):
         corpus.read(0)
 
 
-def test_parses_whose_manifests_name_other_sentences_are_refused(
-    tmp_path: Path, vectors: WordVectors
-) -> None:
-    folders = write_corpus(tmp_path / "a", stories(2), says_what_was_parsed=True)
-    other = write_corpus(tmp_path / "b", {"z": [["the", "cat"]] * 16}, says_what_was_parsed=True)
-    ParsedCorpus(folders, vectors, views=TREES)
-
-    with pytest.raises(ValueError, match=r"dependencies/00000\.parquet: these are parses of ano"):
-        ParsedCorpus(folders.changed(dependencies=other.dependencies), vectors, views=TREES)
-
-
-@pytest.mark.parametrize("stage", ["sentences", "dependencies", "constituents"])
-def test_a_flipped_bit_in_any_stage_is_refused(
-    tmp_path: Path, vectors: WordVectors, stage: str
-) -> None:
-    corpus = ParsedCorpus(write_corpus(tmp_path, stories(2)), vectors, views=TREES)
-    corpus.read(0)
-    path = tmp_path / stage / "00000.parquet"
-    content = bytearray(path.read_bytes())
-    content[100] ^= 4
-    path.write_bytes(content)
-
-    with pytest.raises(ValueError, match=rf"{stage}/00000\.parquet: sha256 differs .* delete"):
-        corpus.read(0)
-
-
-def test_an_incomplete_stage_is_refused(tmp_path: Path, vectors: WordVectors) -> None:
-    folders = write_corpus(tmp_path, stories(1))
-    (folders.sentences / "manifest.json").unlink()
-
-    with pytest.raises(FileNotFoundError, match="this stage is not complete"):
-        ParsedCorpus(folders, vectors, views=("SEQ", "SEQ"))
-
-
-def test_a_view_whose_folder_is_missing_is_refused(tmp_path: Path, vectors: WordVectors) -> None:
-    folders = CorpusFolders(sentences=write_corpus(tmp_path, stories(1)).sentences)
-
-    with pytest.raises(ValueError, match="view CONST needs the constituents folder"):
-        ParsedCorpus(folders, vectors, views=("SEQ", "CONST"))
-    with pytest.raises(ValueError, match="unknown view 'AMR'; known: SEQ"):
-        ParsedCorpus(folders, vectors, views=("AMR", "SEQ"))
-
-
-def test_an_empty_corpus_gives_no_sentences(tmp_path: Path, vectors: WordVectors) -> None:
-    (tmp_path / "sentences").mkdir()
-    write_dataset_manifest(tmp_path / "sentences", "sentences", config={})
-    folders = CorpusFolders(sentences=tmp_path / "sentences")
-
-    assert ParsedCorpus(folders, vectors, views=("SEQ", "SEQ")).survey().num_sentences == 0
-
-
-def test_taking_and_slicing_agree(tmp_path: Path, vectors: WordVectors) -> None:
-    block = ParsedCorpus(write_corpus(tmp_path, stories(2)), vectors, views=TREES).read(0)
-
-    sliced = block.slice(3, 9)
-    taken = block.take(np.arange(3, 9))
-
-    for name in ("token_ids", "offsets", "documents", "sentence_index", "rows", "heads"):
-        np.testing.assert_array_equal(getattr(sliced, name), getattr(taken, name))
-    np.testing.assert_array_equal(sliced.binary_left, taken.binary_left)
-    np.testing.assert_array_equal(sliced.binary_right, taken.binary_right)
-
-
-def test_taking_in_another_order_moves_whole_sentences(
-    tmp_path: Path, vectors: WordVectors
-) -> None:
+def test_sentences_are_sliced_and_taken_whole(tmp_path: Path, vectors: WordVectors) -> None:
     documents = {"one": [["the"], ["the", "cat", "sees"], ["again", "here"]]}
     block = ParsedCorpus(write_corpus(tmp_path, documents), vectors, views=TREES).read(0)
 
@@ -235,10 +175,12 @@ def test_taking_in_another_order_moves_whole_sentences(
 
     words = [vectors.words[i] for i in turned.token_ids]
     assert words == ["again", "here", "the", "cat", "sees", "the", "cat", "sees"]
-    assert turned.heads is not None
-    assert turned.heads.tolist() == [0, 1, 0, 1, 2, 0, 1, 2]
-    assert turned.binary_left is not None
-    assert turned.binary_left.tolist() == [-1, 1, -1, 1, -1]
+    assert listed(turned.heads) == [0, 1, 0, 1, 2, 0, 1, 2]
+    assert listed(turned.binary_left) == [-1, 1, -1, 1, -1]
+    sliced, taken = block.slice(1, 3), block.take(np.arange(1, 3))
+    for name in ("token_ids", "offsets", "documents", "sentence_index", "rows", "heads"):
+        np.testing.assert_array_equal(getattr(sliced, name), getattr(taken, name))
+    np.testing.assert_array_equal(listed(sliced.binary_right), listed(taken.binary_right))
 
 
 def peak_of_an_epoch(folders: CorpusFolders, vectors: WordVectors, shards: int) -> int:
@@ -271,24 +213,7 @@ def test_memory_does_not_grow_with_the_corpus(tmp_path: Path, vectors: WordVecto
     assert peak_of_an_epoch(many, vectors, 12) < 1.2 * peak
 
 
-def test_shuffling_moves_words_within_their_sentences(tmp_path: Path, vectors: WordVectors) -> None:
-    documents = {f"{k}": [["the", "cat", "sees", "again", "here", f"x{k}"]] for k in range(9)}
-    block = ParsedCorpus(write_corpus(tmp_path, documents), vectors, views=("DEP",)).read(0)
-
-    moved = block.shuffled("words")
-
-    assert block.shuffled("nothing") is block
-    assert moved.heads is block.heads
-    assert not np.array_equal(block.token_ids, moved.token_ids)
-    splits = (np.split(each.token_ids, 9) for each in (block, moved))
-    for one, other in zip(*splits, strict=True):
-        assert sorted(one.tolist()) == sorted(other.tolist())
-    assert len(block.slice(0, 0).shuffled("words")) == 0
-    alone = block.slice(4, 5).shuffled("words")
-    assert np.array_equal(alone.token_ids, moved.slice(4, 5).token_ids)
-
-
-def test_a_word_has_no_place_of_its_own_among_the_shuffled() -> None:
+def test_shuffling_moves_words_within_their_sentences_to_any_place() -> None:
     sentences, length = 2000, 10
     words = np.random.default_rng(0).integers(2, 500, (sentences, length)).astype(np.int32)
     words[:, 0] = 1
@@ -300,8 +225,15 @@ def test_a_word_has_no_place_of_its_own_among_the_shuffled() -> None:
         rows=np.arange(sentences),
     )
 
-    places = np.flatnonzero(block.shuffled("words").token_ids == 1) % length
+    moved = block.shuffled("words")
 
-    counts = np.bincount(places, minlength=length)
+    assert block.shuffled("nothing") is block
+    np.testing.assert_array_equal(
+        np.sort(moved.token_ids.reshape(sentences, length)), np.sort(words)
+    )
+    counts = np.bincount(np.flatnonzero(moved.token_ids == 1) % length, minlength=length)
     assert counts.sum() == sentences
     assert counts.min() > 150  # of 200 expected; five standard deviations are 67
+    assert len(block.slice(0, 0).shuffled("words")) == 0
+    alone = block.slice(4, 5).shuffled("words")
+    np.testing.assert_array_equal(alone.token_ids, moved.slice(4, 5).token_ids)

@@ -24,22 +24,15 @@ def models(tmp_path: Path) -> Path:
 
 
 def test_models_and_their_views_are_found_in_order(models: Path) -> None:
-    spec = f"{models}/g@LIN+{models}/f@0-SEQ+{models}/g"
+    spec = f"{models}/g@LIN+{models}/f@0-SEQ+{models}/g+english@BOW"
 
     assert joined_models(spec) == [
         ModelViews(models / "g", ("LIN",)),
         ModelViews(models / "f", ("0-SEQ",)),
         ModelViews(models / "g"),
+        ModelViews(BUNDLED_MODELS["english"], ("BOW",)),
     ]
-    assert parse_encoder_name(spec).shown == "g@LIN+f@0-SEQ+g"
-
-
-def test_an_encoder_that_ships_is_joined_by_its_name(models: Path) -> None:
-    english = BUNDLED_MODELS["english"]
-    assert joined_models(f"english@BOW+{models}/f") == [
-        ModelViews(english, ("BOW",)),
-        ModelViews(models / "f"),
-    ]
+    assert parse_encoder_name(spec).shown == "g@LIN+f@0-SEQ+g+english@BOW"
 
 
 def test_folders_may_have_the_signs_in_their_names(models: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,7 @@ from safetensors.numpy import save_file
 
 from models.config.training_presets import preset
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus
-from models.encoding.reading_encoder import EncoderSettings, WordsEncoder
-from models.encoding.text_encoder import TextEncoder
+from models.encoding.encoder import EncoderSettings
 from models.evaluate_tasks import keep_parses_of_data
 from models.evaluation.derived.build import build_probing
 from models.evaluation.derived.export import SENTEVAL_FOLDER
@@ -23,6 +21,7 @@ from models.evaluation.tasks.declarations import PROBING
 from models.evaluation.tasks.load import DerivedSentences, derived_sentences
 from models.model.sentence_model import SentenceModel
 from models.words.word_vectors import WordVectors, load_word_vectors
+from tests.support.encoders import torch_encoder, words_encoder
 from tests.support.probing_examples import CONFIG, corpus_rows, tokens_of, write_rows
 from tests.support.saved_models import encoded_one_by_one, random_model
 
@@ -90,9 +89,7 @@ def parsers(checksums: Mapping[str, str] = CHECKSUMS) -> dict[str, CountingParse
 def test_views_are_those_of_the_parsed_corpus(
     folder: Path, tmp_path: Path, model: SentenceModel, sentences: DerivedSentences
 ) -> None:
-    found = TextEncoder(model, parsers(), settings=given(folder, tmp_path)).encode_views(
-        sentences.texts
-    )
+    found = torch_encoder(model, parsers(), given(folder, tmp_path)).encode_views(sentences.texts)
 
     stages = ("sentences", "dependencies", "constituents")
     folders = CorpusFolders(**{stage: folder / "corpus" / stage for stage in stages})
@@ -108,8 +105,8 @@ def test_views_are_those_of_the_parsed_corpus(
 def test_words_are_the_tokens_of_the_corpus_however_they_would_be_cut_anew(
     folder: Path, tmp_path: Path, vectors: WordVectors, sentences: DerivedSentences
 ) -> None:
-    read = WordsEncoder(vectors, given(folder, tmp_path)).encode(sentences.texts)
-    anew = WordsEncoder(vectors).encode(sentences.texts)
+    read = words_encoder(vectors, given(folder, tmp_path)).encode(sentences.texts)
+    anew = words_encoder(vectors).encode(sentences.texts)
 
     tokens = tokens_of(folder / "corpus" / "sentences")
     place_of = {word: place for place, word in enumerate(vectors.words)}
@@ -127,20 +124,8 @@ def test_another_parser_parses_anew(
     folder: Path, tmp_path: Path, model: SentenceModel, sentences: DerivedSentences
 ) -> None:
     others = parsers({**CHECKSUMS, "constituents": "another"})
-    encoder = TextEncoder(model, others, settings=given(folder, tmp_path))
+    encoder = torch_encoder(model, others, given(folder, tmp_path))
 
     with pytest.raises(RuntimeError, match="asked to parse"):
         encoder.encode_views(sentences.texts)
     assert others["dependencies"].num_asked == 0 < others["constituents"].num_asked
-
-
-def test_sentences_that_are_not_those_of_the_note_are_refused(tmp_path: Path, folder: Path) -> None:
-    place = tmp_path / "copy"
-    shutil.copytree(folder / "probing" / SENTEVAL_FOLDER, place)
-    table = place / "probing" / "sentences.parquet"
-    table.write_bytes(table.read_bytes()[:-1])
-    with pytest.raises(ValueError, match=r"sentences\.parquet: not the file that derived\.json"):
-        derived_sentences(PROBING[0], place)
-    table.unlink()
-    with pytest.raises(ValueError, match=r"no .*sentences\.parquet among the tasks derived from"):
-        derived_sentences(PROBING[0], place)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,17 +11,15 @@ import pytest
 
 from models.config.training_presets import preset
 from models.config.views import needed_stages
-from models.corpus.sentence_block import SentenceBlock
-from models.encoding import reading_encoder
-from models.encoding.parse_cache import ParseCache
-from models.encoding.reading_encoder import EncoderSettings, WordsEncoder
-from models.encoding.sentence_reader import ReadSentences, SentenceReader
-from models.encoding.text_encoder import TextEncoder
+from models.encoding import encoder as encoder_module
+from models.encoding.encoder import Encoder, EncoderSettings
+from models.encoding.parse_cache import PieceTables
+from models.encoding.sentence_reader import SentenceReader
 from models.words.word_vectors import WordVectors, load_word_vectors
 from pipeline.base.refusal import Refusal
-from pipeline.parsers.sentence_parser import Sentence, SentenceParser
+from pipeline.parsers.sentence_parser import Sentence
 from pipeline.trees.flat_trees import ConstituencyParse, DependencyParse, Parse
-from tasks.senteval import EvaluateTask
+from tests.support.encoders import torch_encoder
 from tests.support.parsed_corpora import write_vectors
 from tests.support.saved_models import random_model
 
@@ -80,21 +77,16 @@ def encoder(
     views: tuple[str, str],
     kept: Path | None,
     parser: type[Parser] = Parser,
-    *,
-    seed: int = 0,
     checksum: str = "1",
-) -> tuple[TextEncoder, dict[str, Parser]]:
+) -> tuple[Encoder, dict[str, Parser]]:
     """Returns a random encoder and its parsers."""
     parsers = {stage: parser(stage, checksum) for stage in needed_stages(views)}
-    typed: Mapping[str, SentenceParser[Parse]] = parsers
-    model = random_model(preset("laptop", views=views, hidden_size=3), vectors, seed)
     settings = EncoderSettings(on_refusal="zero", parses=kept)
-    return TextEncoder(model, typed, settings), parsers
+    model = random_model(preset("laptop", views=views, hidden_size=3), vectors, 0)
+    return torch_encoder(model, parsers, settings), parsers
 
 
-def assert_same(
-    found: TextEncoder | WordsEncoder, plain: TextEncoder | WordsEncoder, sentences: list[str]
-) -> None:
+def assert_same(found: Encoder, plain: Encoder, sentences: list[str]) -> None:
     """Asserts that two encoders agree to the last bit, in what they refuse too."""
     views, expected = (e.encode_views(sentences, ["last", "mean"]) for e in (found, plain))
     assert list(views) == list(expected)
@@ -147,20 +139,6 @@ def test_encoders_of_other_views_share_the_stages_they_have_in_common(
     )
 
 
-def test_a_bag_of_words_shares_tokens(
-    vectors: WordVectors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings = EncoderSettings(on_refusal="zero")
-    plain = WordsEncoder(vectors, settings)
-    expected = plain.encode(SENTENCES)
-    encoder(vectors, ("DEP", "SEQ"), tmp_path)[0].encode(SENTENCES)
-    bag = WordsEncoder(vectors, settings.changed(parses=tmp_path))
-    monkeypatch.setattr("pipeline.text.tokenization.EnglishTokenizer.tokenize", None)
-
-    np.testing.assert_array_equal(bag.encode(SENTENCES), expected)
-    assert bag.refused == plain.refused
-
-
 @pytest.mark.parametrize(
     ("sentences", "checksum"), [(SENTENCES[::-1], "1"), (SENTENCES[1:], "1"), (SENTENCES, "2")]
 )
@@ -175,45 +153,40 @@ def test_other_sentences_and_other_parsers_are_parsed(
     assert len(parsers["dependencies"].asked) == sum(map(bool, sentences))
 
 
-@pytest.mark.parametrize("version", ["TOKENIZATION_VERSION", "CLEANING_VERSION", "MAX_TOKENS"])
-def test_another_version_of_the_tokens_is_parsed_again(
-    vectors: WordVectors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str
-) -> None:
-    encoder(vectors, ("DEP", "SEQ"), tmp_path)[0].encode(SENTENCES)
-    monkeypatch.setattr(f"models.encoding.versions.{version}", 1_000)
-
-    found, parsers = encoder(vectors, ("DEP", "SEQ"), tmp_path)
-    found.encode(SENTENCES)
-
-    assert parsers["dependencies"].asked
-    assert len(list(tmp_path.glob("tokens-*"))) == len(list(tmp_path.glob("depend*-*"))) == 2
-
-
 @pytest.mark.parametrize(
-    "version",
+    ("version", "is_parsed_again"),
     [
-        "models.encoding.versions.TOKENIZATION_VERSION",
-        "models.encoding.versions.CLEANING_VERSION",
-        "models.encoding.versions.ENCODING_VERSION",
-        "pipeline.parsing.parse_shard.PARSING_VERSION",
-        "pipeline.parsing.parse_shard.BINARIZATION_VERSION",
+        ("models.encoding.sentence_reader.TOKENIZATION_VERSION", True),
+        ("models.encoding.sentence_reader.CLEANING_VERSION", True),
+        ("models.encoding.sentence_reader.MAX_TOKENS", True),
+        ("models.encoding.sentence_reader.ENCODING_VERSION", False),
+        ("pipeline.parsing.parse_shard.PARSING_VERSION", True),
+        ("pipeline.parsing.parse_shard.BINARIZATION_VERSION", False),
     ],
 )
-def test_what_is_parsed_again_is_embedded_again(
-    vectors: WordVectors, monkeypatch: pytest.MonkeyPatch, version: str
+def test_another_version_is_parsed_and_embedded_again(
+    vectors: WordVectors,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    version: str,
+    is_parsed_again: bool,
 ) -> None:
-    before = encoder(vectors, ("DEP", "CONST"), None)[0].digest
-    assert encoder(vectors, ("DEP", "CONST"), None)[0].digest == before
+    before, _ = encoder(vectors, ("DEP", "CONST"), tmp_path)
+    before.encode(SENTENCES)
+    assert encoder(vectors, ("DEP", "CONST"), None)[0].digest == before.digest
 
     monkeypatch.setattr(version, 1_000)
 
-    assert encoder(vectors, ("DEP", "CONST"), None)[0].digest != before
+    found, parsers = encoder(vectors, ("DEP", "CONST"), tmp_path)
+    found.encode(SENTENCES)
+    assert found.digest != before.digest
+    assert bool(parsers["dependencies"].asked) == is_parsed_again
 
 
 def test_a_killed_parse_goes_on_with_the_piece_that_is_missing(
     vectors: WordVectors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading_encoder, "SENTENCES_AT_ONCE", 3)
+    monkeypatch.setattr(encoder_module, "SENTENCES_AT_ONCE", 3)
     with pytest.raises(MemoryError):
         encoder(vectors, ("DEP", "SEQ"), tmp_path, Killed)[0].encode(SENTENCES)
     assert stages(tmp_path) == {"dependencies": 1, "tokens": 2}
@@ -227,18 +200,8 @@ def test_a_killed_parse_goes_on_with_the_piece_that_is_missing(
     assert not list(tmp_path.rglob("*.unfinished"))
 
 
-def _flip(piece: Path) -> None:
-    content = bytearray(piece.read_bytes())
-    content[len(content) // 2] ^= 1
-    piece.write_bytes(content)
-
-
 def _cut(piece: Path) -> None:
     piece.write_bytes(piece.read_bytes()[:-20])
-
-
-def _spoil_manifest(piece: Path) -> None:
-    piece.with_suffix(".json").write_text("[]")
 
 
 def _exchange(piece: Path) -> None:
@@ -248,7 +211,7 @@ def _exchange(piece: Path) -> None:
             piece.with_suffix(other.suffix).write_bytes(other.read_bytes())
 
 
-@pytest.mark.parametrize("damage", [_flip, _cut, _spoil_manifest, _exchange])
+@pytest.mark.parametrize("damage", [_cut, _exchange])
 def test_a_damaged_piece_is_said_and_made_again(
     vectors: WordVectors,
     tmp_path: Path,
@@ -279,35 +242,13 @@ def test_a_damaged_piece_is_said_and_made_again(
 def test_positions_are_counted_from_where_the_piece_begins(
     vectors: WordVectors, tmp_path: Path
 ) -> None:
-    def read(first: int) -> ReadSentences:
+    for first in (0, 100):  # made, then read
         reader = SentenceReader(vectors, {"dependencies": Parser("dependencies")})
-        return reader.read(SENTENCES, first, cache=ParseCache(tmp_path))
+        later = reader.read(SENTENCES, first, PieceTables(SENTENCES, tmp_path))
 
-    read(0)
-    block: SentenceBlock = (later := read(100)).block
-
+    block = later.block
     assert block.rows.tolist() == [100, 102, 104, 105, 106]
     assert [refusal.index for refusal in later.refusals] == [101, 103]
     assert block.lengths.tolist() == [5, 2, 1, 4, 3]
     assert block.heads is not None and block.heads.dtype == np.int16
     assert block.heads.tolist() == [0, 1, 2, 3, 4, 0, 1, 0, 0, 1, 2, 3, 0, 1, 2]
-
-
-def test_a_piece_of_refused_sentences_alone_is_kept(vectors: WordVectors, tmp_path: Path) -> None:
-    for parser in (Parser, Fails):
-        found, _ = encoder(vectors, ("DEP", "CONST"), tmp_path, parser)
-        assert not found.encode(["", "crash", "no"]).any()
-        assert [refusal.index for refusal in found.refused] == [0, 1, 2]
-
-
-def test_all_encoders_of_a_run_share_one_folder(tmp_path: Path) -> None:
-    vectors_folder = write_vectors(tmp_path / "vectors", size=4)
-    runs = [
-        EvaluateTask(encoder=name, work_folder=tmp_path / "work", vectors=vectors_folder, task="MR")
-        for name in ("bag_of_words", "random-0", "random-1")
-    ]
-
-    assert {run.job([run])["parses"] for run in runs} == {
-        str(tmp_path / "work" / "evaluation-parses")
-    }
-    assert all("parses" not in json.dumps(run.content()) for run in runs)

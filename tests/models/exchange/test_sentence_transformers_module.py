@@ -10,7 +10,7 @@ import pytest
 
 import models
 from models.exchange.export import export_model
-from models.exchange.export_options import ExportOptions
+from models.exchange.export_card import ExportOptions
 
 SENTENCES = ["A man is playing a guitar.", "", "The bank didn't raise its rates."]
 

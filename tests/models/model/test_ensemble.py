@@ -11,14 +11,12 @@ import pytest
 
 import models
 from models.config.training_presets import preset
-from models.encoding import reading_encoder
+from models.encoding import encoder as encoder_module
+from models.encoding.encoder import Encoder, EncoderSettings, TakenViews, ViewsOfModels
 from models.encoding.encoder_names import parse_encoder_name
-from models.encoding.named_encoder import EncoderViews, JoinedEncoder
-from models.encoding.reading_encoder import EncoderSettings
-from models.encoding.text_encoder import TextEncoder
-from models.exchange.export import export_model
-from models.exchange.export_options import ExportOptions
-from models.exchange.push import push_model
+from models.encoding.torch_model import TorchModel
+from models.exchange.export import export_model, push_model
+from models.exchange.export_card import ExportOptions
 from models.listing import model_facts
 from models.model.ensemble import ENSEMBLE_FILE, write_ensemble
 from models.model.hub import check_model_folder, fetch_model
@@ -29,6 +27,7 @@ from pipeline.parsers.sentence_parser import Sentence
 from pipeline.trees.flat_trees import DependencyParse, Parse
 from tests.support.command import subcommand
 from tests.support.edited_json import edit
+from tests.support.encoders import encoder_by
 from tests.support.hub_server import HubServer, hub
 from tests.support.parsed_corpora import write_vectors
 from tests.support.saved_models import random_model, write_model
@@ -89,7 +88,7 @@ def test_their_order_is_that_of_the_name(members: tuple[Path, Path]) -> None:
 def test_views_of_the_members_may_be_chosen(members: tuple[Path, Path], tmp_path: Path) -> None:
     name = joined(f"{members[0]}@LIN", f"{members[1]}@0-SEQ")
     export_model(name, tmp_path / "out", WHOLE)
-    found = models.load(tmp_path / "out").encode_views(SENTENCES)  # type: ignore[attr-defined]
+    found = models.load(tmp_path / "out").encode_views(SENTENCES)
     assert list(found) == ["0-LIN.last", "1-SEQ.last"]
     assert model_facts(tmp_path / "out")["views"] == ["LIN", "0-SEQ"]
 
@@ -113,29 +112,30 @@ class Parser:
         ]
 
 
-def encoder_of(parser: Parser, folder: Path, size: int, **settings: str) -> TextEncoder:
+def model_of(parser: Parser, folder: Path, size: int) -> TorchModel:
     vectors = load_word_vectors(write_vectors(folder, size=size))
     model = random_model(preset("laptop", hidden_size=4, views=("DEP", "SEQ")), vectors, size)
-    return TextEncoder(model, {"dependencies": parser}, EncoderSettings.from_dict(settings))
+    return TorchModel(model, {"dependencies": parser})
 
 
 def test_a_text_is_parsed_once_for_members_of_one_parser(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading_encoder, "SENTENCES_AT_ONCE", 3)
+    monkeypatch.setattr(encoder_module, "SENTENCES_AT_ONCE", 3)
     texts = [*SENTENCES, "bird", *reversed(SENTENCES)]
     one, other, third = Parser("1"), Parser("1"), Parser("3")
-    encoders = [
-        encoder_of(parser, tmp_path / str(place), place + 3)
+    members = [
+        model_of(parser, tmp_path / str(place), place + 3)
         for place, parser in enumerate((one, other, third))
     ]
-    together = JoinedEncoder([EncoderViews(encoder) for encoder in encoders])
+    settings = EncoderSettings(on_refusal="zero")
+    together = Encoder(ViewsOfModels([TakenViews(model) for model in members], settings))
 
     found = together.encode(texts)
 
     assert (len(one.asked), len(other.asked), len(third.asked)) == (9, 0, 9)
     assert [refusal.index for refusal in together.refused] == [4]
-    alone = np.hstack([encoder.encode(texts) for encoder in encoders])
+    alone = np.hstack([encoder_by(model, settings).encode(texts) for model in members])
     np.testing.assert_array_equal(found, alone)
     assert not found[4].any() and found[5].any()
 

@@ -15,7 +15,7 @@ import models
 from models.config.training_config import TrainingConfig
 from models.config.training_presets import preset
 from models.exchange.export import export_model
-from models.exchange.export_options import ExportOptions
+from models.exchange.export_card import ExportOptions
 from models.model.expanded_model import expand_model, expanded_config, trained_words
 from models.model.model_folder import load_model
 from models.words.expansion import ExpansionConfig

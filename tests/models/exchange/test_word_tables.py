@@ -10,11 +10,11 @@ import pytest
 from tokenizers import Tokenizer
 
 import models
-from models.encoding.named_encoder import resolve_encoder
+from models.encoding.load_encoder import load_encoder
 from models.exchange.export import export_model
-from models.exchange.export_options import ExportOptions
-from models.exchange.static_embedding import StaticEncoder, write_static
+from models.exchange.export_card import ExportOptions
 from models.exchange.tokenizer_json import WORD, tokenizer_json
+from models.exchange.word_tables import write_word_table
 from pipeline.text.tokenization import EnglishTokenizer, clean_text
 from tests.support.parsed_corpora import write_vectors
 from tests.support.saved_models import write_model
@@ -52,14 +52,14 @@ def test_english_gives_the_same_vectors(english: Path) -> None:
 def test_baselines_give_the_same_vectors(name: str, tmp_path: Path) -> None:
     export_model(name, tmp_path / "out", FOR_OTHERS)
     known = [text for text in AWKWARD if "iPhone" not in text]
-    expected = resolve_encoder(name).encode(known)
+    expected = load_encoder(name).encode(known)
     np.testing.assert_allclose(means(tmp_path / "out", known), expected, atol=1e-6)
 
 
 def test_words_with_case_have_rows_for_their_spellings(tmp_path: Path) -> None:
     export_model("bag_of_words", tmp_path / "out", FOR_OTHERS)
     shouted = ["THE Committees WERE Quietly Waiting."]
-    expected = resolve_encoder("bag_of_words").encode(shouted)
+    expected = load_encoder("bag_of_words").encode(shouted)
     np.testing.assert_allclose(means(tmp_path / "out", shouted), expected, atol=1e-6)
 
 
@@ -68,7 +68,7 @@ def test_words_with_case_that_have_no_further_spelling_are_read_as_they_stand(
     words: tuple[str, ...], tmp_path: Path
 ) -> None:
     table = np.eye(len(words) + 1, dtype=np.float32)
-    write_static(tmp_path, StaticEncoder(("[unknown]", *words), table))
+    write_word_table(tmp_path, ("[unknown]", *words), table)
     np.testing.assert_array_equal(means(tmp_path, words), table[1:])
 
 

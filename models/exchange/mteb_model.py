@@ -1,7 +1,7 @@
 """An encoder as one of MTEB's models.
 
     import mteb
-    from models.mteb.mteb_model import mteb_model
+    from models.exchange.mteb_model import mteb_model
 
     mteb.evaluate(mteb_model("english"), mteb.get_tasks(tasks=["STSBenchmark"]))
 
@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from models.encoding.encoder_interface import Encoder, FloatArray, MeasuredEncoder, ViewEncoder
+from models.encoding.encoder import Encoder, EncoderSettings
 from models.encoding.encoder_names import parse_encoder_name
-from models.encoding.named_encoder import resolve_encoder
-from models.encoding.reading_encoder import EncoderSettings
+from models.encoding.load_encoder import encoder_of, load_encoder
+from models.encoding.search import FloatArray
 from pipeline.base.bundled import BUNDLED_MODELS, how_to_install
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class MTEBModel:
         """Takes an encoder.
 
         Args:
-            encoder: also one of a user's own; its vectors are compared by their cosine.
+            encoder: its vectors are compared by their cosine.
             name: what MTEB calls the model, after ``treeviews/`` unless it names another
                 organisation.
             meta: fields of MTEB's ``ModelMeta`` that are given here instead of found out, such as
@@ -75,17 +75,17 @@ class MTEBModel:
 
     def similarity(self, embeddings1: Any, embeddings2: Any) -> torch.Tensor:
         """Returns the cosine of each of [n, d] with each of [m, d], [n, m]."""
-        found: torch.Tensor = self._functions.cos_sim(embeddings1, embeddings2)
-        return found
+        cosines: torch.Tensor = self._functions.cos_sim(embeddings1, embeddings2)
+        return cosines
 
     def similarity_pairwise(self, embeddings1: Any, embeddings2: Any) -> torch.Tensor:
         """Returns the cosine of each row of [n, d] with the same row of [n, d], [n]."""
-        found: torch.Tensor = self._functions.pairwise_cos_sim(embeddings1, embeddings2)
-        return found
+        cosines: torch.Tensor = self._functions.pairwise_cos_sim(embeddings1, embeddings2)
+        return cosines
 
 
 def mteb_model(
-    encoder: str | Encoder,
+    encoder: object,
     *,
     name: str | None = None,
     settings: EncoderSettings | None = None,
@@ -94,7 +94,8 @@ def mteb_model(
     """Returns an encoder as one of MTEB's models.
 
     Args:
-        encoder: its name, as ``models.encoding.encoder_names`` has it, or the encoder itself.
+        encoder: its name, as ``models.encoding.encoder_names`` has it, an encoder, or a function
+            from a list of strings to a matrix, or an object with such a method ``encode``.
         name: what MTEB calls it; by default its own name, or its class.
         settings: of an encoder that is given by name.
         meta: fields of MTEB's ``ModelMeta``.
@@ -104,11 +105,11 @@ def mteb_model(
         ValueError: mteb is not installed, the name stands for nothing, or a field is unknown.
     """
     if not isinstance(encoder, str):
-        return MTEBModel(encoder, name or type(encoder).__name__, **meta)
+        return MTEBModel(encoder_of(encoder), name or type(encoder).__name__, **meta)
     shown = Path(encoder).name if Path(encoder).is_dir() else parse_encoder_name(encoder).shown
     if encoder in BUNDLED_MODELS:
         meta = {"license": _LICENCE_OF_SHIPPED, "training_datasets": set(), **meta}
-    return MTEBModel(resolve_encoder(encoder, settings), name or shown, **meta)
+    return MTEBModel(load_encoder(encoder, settings), name or shown, **meta)
 
 
 def _model_meta(encoder: Encoder, name: str, given: Mapping[str, Any]) -> Any:
@@ -128,9 +129,9 @@ def _model_meta(encoder: Encoder, name: str, given: Mapping[str, Any]) -> Any:
         **dict.fromkeys(("n_parameters", "n_embedding_parameters", "memory_usage_mb")),
         **dict.fromkeys(("max_tokens", "public_training_data")),
         "name": f"{owner}/{parts[-1]}",
-        "revision": encoder.digest if isinstance(encoder, ViewEncoder) else "unknown",
+        "revision": encoder.digest or "unknown",
         "languages": ["eng-Latn"],
-        "embed_dim": _width(encoder),
+        "embed_dim": encoder.dimension if encoder.has_views else None,
         "open_weights": True,
         "public_training_code": CODE,
         "framework": ["PyTorch", "NumPy"],
@@ -139,7 +140,3 @@ def _model_meta(encoder: Encoder, name: str, given: Mapping[str, Any]) -> Any:
         "use_instructions": False,
     }
     return ModelMeta(**{**fields, **given})
-
-
-def _width(encoder: Encoder) -> int | None:
-    return sum(encoder.widths().values()) if isinstance(encoder, MeasuredEncoder) else None

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.mteb.mteb_model import mteb_model
+from models.exchange.mteb_model import mteb_model
 
 
 class Lengths:
@@ -46,7 +46,7 @@ def test_the_meta_of_a_shipped_encoder_is_whole() -> None:
     model = mteb_model("english")
     meta = model.mteb_model_meta
     assert isinstance(model, EncoderProtocol)
-    assert (meta.name, meta.revision) == ("treeviews/english", model.encoder.digest)  # type: ignore[attr-defined]
+    assert (meta.name, meta.revision) == ("treeviews/english", model.encoder.digest)
     assert (meta.embed_dim, meta.license) == (300, "cc-by-sa-4.0")
     with pytest.raises(ValueError, match="ModelMeta has no licence"):
         mteb_model(Lengths(), licence="mit")

@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.corpus.sentence_block import MAX_TOKENS
-from models.encoding.reading_encoder import EncoderSettings, WordsEncoder
+from models.encoding.encoder import EncoderSettings
 from models.encoding.sentence_reader import SentenceReader
 from models.words.word_vectors import WordVectors
 from pipeline.text.tokenization import EnglishTokenizer, clean_text
+from tests.support.encoders import words_encoder
 
 WORDS = ("the", "The", "cat", "smile", ":", ")", ":)", "do", "n't", ",", ".", "straße", "i̇", "σας")
 TEXTS = (
@@ -63,8 +64,8 @@ def test_ids_are_those_of_the_tokens(sentences: list[str]) -> None:
 
 def test_a_reader_without_parses_reads_as_one_that_keeps_its_tokens(tmp_path: Path) -> None:
     sentences = [*TEXTS, "", " \u200b\t", "a " * (MAX_TOKENS + 1), "a " * MAX_TOKENS, *TEXTS]
-    kept = WordsEncoder(VECTORS, EncoderSettings(parses=tmp_path))
-    quick = WordsEncoder(VECTORS, EncoderSettings())
+    kept = words_encoder(VECTORS, EncoderSettings(on_refusal="zero", parses=tmp_path))
+    quick = words_encoder(VECTORS, EncoderSettings(on_refusal="zero"))
     for pooling in (("mean",), ("max",), ("min",), ("last", "max")):
         views, expected = (one.encode_views(sentences, pooling) for one in (quick, kept))
         assert list(views) == list(expected)
@@ -72,14 +73,14 @@ def test_a_reader_without_parses_reads_as_one_that_keeps_its_tokens(tmp_path: Pa
             assert np.array_equal(views[key], expected[key])
         assert quick.refused == kept.refused
     assert [refusal.index for refusal in quick.refused] == [7, 8, 9]
-    failing = WordsEncoder(VECTORS, EncoderSettings(on_refusal="error"))
+    failing = words_encoder(VECTORS, EncoderSettings(on_refusal="error"))
     with pytest.raises(ValueError, match=r"7.*8.*9"):
         failing.encode(sentences)
 
 
 def test_means_are_those_of_the_words() -> None:
     sentences = [*TEXTS, "the cat " * 900]
-    (means,) = WordsEncoder(VECTORS).encode_views(sentences).values()
+    (means,) = words_encoder(VECTORS).encode_views(sentences).values()
     read = SentenceReader(VECTORS, {}).read(sentences)
     for row, mean in enumerate(means):
         words = read.block.slice(row, row + 1).token_ids

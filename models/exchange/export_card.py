@@ -1,13 +1,13 @@
-"""The cards of exported folders."""
+"""How a model is passed on: the options, and the card of the exported folder."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated, ClassVar
 
 from models.config.training_presets import SIF_WORDS
-from models.exchange.export_options import PARSERS_FOLDER, ExportOptions
 from models.model.card import (
     CARD_FILE,
     LICENCE_ROW,
@@ -28,11 +28,48 @@ from models.model.release import made_with
 from models.report.evaluation_table import evaluation_table
 from pipeline.base.atomic_files import write_text_atomically
 from pipeline.base.foreign_text import printable
+from pipeline.base.mistakes import did_you_mean
+from pipeline.base.settings import Natural, Settings, at_least
 
+FORMATS = ("treeviews", "sentence-transformers", "model2vec")
+PARSERS_FOLDER = "parsers"
+"""Within a self-contained model's folder."""
 README = "README.md"
 """What hubs show of a folder."""
 _LINK = re.compile(r"\[([^\]]*)\]\((?![a-z]+://|#)[^)]*\)")
 """To a file beside the folder, which is not passed on with it."""
+
+
+class ExportOptions(Settings):
+    """How a model is passed on."""
+
+    called: ClassVar[str] = "export option"
+
+    format: str = "treeviews"
+    """One of `FORMATS`."""
+    self_contained: bool = False
+    """Whether word vectors and parsers are put inside, even those that ship."""
+    num_words: Annotated[int | None, at_least(1)] = None
+    """Of a bag of words, the most frequent ones; None takes all."""
+    components: Natural = 0
+    """Of a bag, how many are removed."""
+    vectors: Path | None = None
+    """Where the word vectors lie, if they were moved."""
+    dependency_parser: Path | None = None
+    constituency_parser: Path | None = None
+    licence: str = ""
+    """Of the model; by default what its folder or its card says."""
+    text_licence: str = ""
+    """Of the text that it was trained on."""
+    results: Path | None = None
+    """Folder of results of its evaluation, whose scores its card is to have."""
+
+    def _check_together(self) -> None:
+        if self.format not in FORMATS:
+            raise ValueError(
+                f"--format must be one of {', '.join(FORMATS)}, not {self.format!r}"
+                f"{did_you_mean(self.format, known=FORMATS)}"
+            )
 
 
 def licence_said(folder: Path, description: ModelDescription, options: ExportOptions) -> str:
@@ -68,9 +105,7 @@ def write_card(folder: Path, out: Path, options: ExportOptions) -> None:
         made = description.made or made_with()
         card = unsigned_card(folder, description.config, made, licence, options.text_licence)
     card = _with_licences(card, licence, options.text_licence)
-    if options.results is not None:
-        card += f"\n{evaluation_table([options.results], by_subset=False)}\n"
-    write_text_atomically(out / CARD_FILE, f"{card}\n{_this_folder(out, licence, options)}")
+    _write(out, card, licence, options)
 
 
 def write_ensemble_card(
@@ -102,9 +137,13 @@ def write_ensemble_card(
         f"| {LICENCE_ROW} | {printable(licence)} |",
         "",
     ]
+    _write(out, "\n".join(lines), licence, options)
+
+
+def _write(out: Path, card: str, licence: str, options: ExportOptions) -> None:
+    """Writes a card with the scores, if there are some, and what the folder holds."""
     if options.results is not None:
-        lines.append(f"{evaluation_table([options.results], by_subset=False)}\n")
-    card = "\n".join(lines)
+        card += f"\n{evaluation_table([options.results], by_subset=False)}\n"
     write_text_atomically(out / CARD_FILE, f"{card}\n{_this_folder(out, licence, options)}")
 
 

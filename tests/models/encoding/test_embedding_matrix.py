@@ -11,8 +11,7 @@ import pyarrow as pa
 import pytest
 
 import treeviews
-from models.embedded.matrix import open_embeddings
-from models.encoding.encoder_interface import FloatArray
+from models.encoding.search import FloatArray, open_embeddings
 from pipeline.shards.arrow import flags, numbers
 from pipeline.shards.manifests import read_shard_manifest, shard_path, write_dataset_manifest
 from pipeline.shards.schema import EMBEDDINGS, Vectors, schema_for
@@ -78,39 +77,37 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_all_shards_are_one_matrix_with_zeros_for_nulls(folder: Path) -> None:
-    corpus = open_embeddings(folder)
+    corpus = treeviews.open_embeddings(folder)
 
     assert len(corpus) == len(VECTORS) and corpus.missing.tolist() == [NULL_ROW]
     is_there = np.arange(len(VECTORS)) != NULL_ROW
     np.testing.assert_array_equal(corpus.vectors[is_there], VECTORS[is_there])
     assert not corpus.vectors[NULL_ROW].any()
-
-
-def test_a_row_is_found_in_its_shard(folder: Path) -> None:
-    corpus = open_embeddings(folder)
-
     assert [corpus.place_of(row) for row in (0, 2, 3, 6)] == [(0, 0), (0, 2), (1, 0), (1, 3)]
     with pytest.raises(IndexError, match="row 7 is not among 7"):
         corpus.place_of(7)
+    assert treeviews.search(VECTORS[5], corpus.vectors, k=1).rows.tolist() == [5]
 
 
-def test_the_matrix_is_mapped_and_unpacked_once(folder: Path) -> None:
-    first = open_embeddings(folder)
+def test_the_matrix_is_mapped_and_unpacked_where_it_is_asked_for_once(
+    folder: Path, tmp_path: Path
+) -> None:
+    before = sorted(folder.iterdir())
+    place = tmp_path / "elsewhere"
+    first = open_embeddings(folder, unpacked=place)
     assert isinstance(first.vectors, np.memmap) and not first.vectors.flags.writeable
+    assert sorted(folder.iterdir()) == before and list(place.glob("vectors-*.npy"))
+    expected = np.array(first.vectors)
+    for lost in ("vectors", "missing"):
+        (path,) = place.glob(f"{lost}-*.npy")
+        path.unlink()
+        again = open_embeddings(folder, unpacked=place)
+        np.testing.assert_array_equal(again.vectors, expected)
+        assert again.missing.tolist() == [NULL_ROW]
 
     for number in range(len(ROWS)):
         shard_path(folder, number).write_bytes(b"not looked at again")
-
-    np.testing.assert_array_equal(open_embeddings(folder).vectors, first.vectors)
-
-
-def test_the_unpacked_file_may_lie_elsewhere(folder: Path, tmp_path: Path) -> None:
-    before = sorted(folder.iterdir())
-
-    open_embeddings(folder, unpacked=tmp_path / "elsewhere")
-
-    assert sorted(folder.iterdir()) == before
-    assert list((tmp_path / "elsewhere").glob("vectors-*.npy"))
+    np.testing.assert_array_equal(open_embeddings(folder, unpacked=place).vectors, expected)
 
 
 def test_damaged_shards_are_not_unpacked(folder: Path) -> None:
@@ -144,58 +141,3 @@ def test_shards_of_unlike_vectors_are_no_matrix(
     assert not list(folder.glob("vectors-*"))
     assert inspect(["check", str(folder)]) == 1
     assert re.search(said, capsys.readouterr().out)
-
-
-@pytest.mark.parametrize("lost", ["vectors", "missing"])
-def test_either_file_that_was_deleted_is_unpacked_again(folder: Path, lost: str) -> None:
-    expected = np.array(open_embeddings(folder).vectors)
-    (path,) = folder.glob(f"{lost}-*.npy")
-    path.unlink()
-
-    corpus = open_embeddings(folder)
-
-    np.testing.assert_array_equal(corpus.vectors, expected)
-    assert corpus.missing.tolist() == [NULL_ROW]
-
-
-def test_neighbours_are_found_among_all_shards(folder: Path) -> None:
-    corpus = treeviews.open_embeddings(folder)
-
-    assert treeviews.search(VECTORS[5], corpus.vectors, k=1).rows.tolist() == [5]
-
-
-def test_shards_are_read_as_those_of_other_stages(folder: Path) -> None:
-    tables = list(treeviews.read_shards(folder.parent, ["tokens", "embedding"]))
-
-    assert [table.num_rows for table in tables] == [3, 4]
-    assert tables[1]["tokens"][1].as_py() == [f"word{NULL_ROW}"]
-    assert tables[1]["embedding"][1].as_py() is None
-    np.testing.assert_array_equal(tables[0]["embedding"][2].as_py(), VECTORS[2])
-
-
-@pytest.mark.parametrize(
-    ("vectors", "changes", "problem"),
-    [
-        (VECTORS[:2], {}, "2 rows, the sentences have 3"),
-        (VECTORS[:3], {"sentences_sha256": "0"}, "was parsed from other sentences"),
-        (
-            np.full((3, 4), np.nan, np.float32),
-            {},
-            "row 0 field embedding: has a number that is not",
-        ),
-    ],
-)
-def test_check_finds_what_is_wrong(
-    folder: Path,
-    vectors: FloatArray,
-    changes: dict[str, object],
-    problem: str,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    source = read_shard_manifest(folder.parent / "sentences", 0)
-    assert source is not None
-    facts = {"sentences_sha256": source.sha256} | changes
-    write_embeddings(folder, 0, vectors, **facts)  # type: ignore[arg-type]
-
-    assert inspect(["check", str(folder)]) == 1
-    assert problem in capsys.readouterr().out

@@ -12,15 +12,17 @@ import pytest
 import torch
 
 import models
+from models.config.training_presets import SIF_WORDS
 from models.config.views import Pooling
 from models.corpus.sentence_block import SentenceBlock, pooled_words
-from models.encoding.named_encoder import resolve_encoder
-from models.encoding.static_encoder import StaticEncoder
-from models.encoding.text_encoder import TextEncoder, load_text_encoder, random_text_encoder
+from models.encoding.encoder import Encoder, EncoderSettings
+from models.encoding.torch_model import TorchModel, load_torch_model, random_torch_model
+from models.encoding.view_models import MeanModel
 from models.model.model_folder import load_model, save_model
 from models.model.sentence_model import RemovedComponents
 from models.words.word_vectors import load_word_vectors
 from pipeline.base.bundled import BUNDLED_MODELS
+from tests.support.encoders import encoder_by
 from tests.support.parsed_corpora import write_vectors
 from tests.support.repository import REPOSITORY
 from tests.support.saved_models import write_model
@@ -54,44 +56,39 @@ def without_components(folder: Path, out: Path, count: int) -> Path:
     return out
 
 
-def assert_same(static: Any, module: TextEncoder) -> None:
-    assert isinstance(static, StaticEncoder)
-    found, expected = static.encode_views(TEXTS, POOLINGS), module.encode_views(TEXTS, POOLINGS)
+def assert_same(mean: Encoder, model: TorchModel) -> None:
+    assert isinstance(mean.models[0], MeanModel)
+    module = encoder_by(model)
+    found, expected = mean.encode_views(TEXTS, POOLINGS), module.encode_views(TEXTS, POOLINGS)
     assert list(found) == list(expected)
     for key, matrix in expected.items():
         np.testing.assert_allclose(found[key], matrix, atol=1e-6)
         assert matrix.any()
-    assert static.digest == module.digest
-    assert static.widths(POOLINGS) == module.widths(POOLINGS)
+    assert mean.digest == module.digest
+    assert mean.widths(POOLINGS) == module.widths(POOLINGS)
 
 
-def test_a_model_of_given_words_is_what_its_module_computes(folder: Path) -> None:
-    assert_same(models.load(folder), load_text_encoder(folder))
-
-
-def test_so_is_one_that_is_rid_of_components(folder: Path, tmp_path: Path) -> None:
+def test_a_model_of_given_words_is_what_its_module_computes(folder: Path, tmp_path: Path) -> None:
+    assert_same(models.load(folder), load_torch_model(folder, EncoderSettings()))
     rid = without_components(folder, tmp_path / "rid", 2)
-    assert_same(models.load(rid), load_text_encoder(rid))
+    assert_same(models.load(rid), load_torch_model(rid, EncoderSettings()))
     plain, without = models.load(folder).encode(TEXTS), models.load(rid).encode(TEXTS)
     assert not np.allclose(plain, without)
 
 
 @pytest.mark.parametrize("name", ["english", "sif"])
 def test_so_are_those_that_ship(name: str) -> None:
-    found = models.load(name)
     if name == "sif":
-        sif = resolve_encoder("sif")
-        assert isinstance(sif, StaticEncoder)
-        module = random_text_encoder(0, sif.settings)
+        module = random_torch_model(0, EncoderSettings(config=SIF_WORDS))
     else:
-        module = load_text_encoder(BUNDLED_MODELS[name])
-    assert_same(found, module)
+        module = load_torch_model(BUNDLED_MODELS[name], EncoderSettings())
+    assert_same(models.load(name), module)
 
 
 def test_other_models_are_computed_by_torch(tmp_path: Path) -> None:
     vectors = write_vectors(tmp_path / "vectors")
     trained = write_model(tmp_path / "trained", vectors, word_vectors="trained", **BAG)
-    assert isinstance(models.load(trained), TextEncoder)
+    assert isinstance(models.load(trained).models[0], TorchModel)
 
 
 def test_a_damaged_one_is_refused_as_any_model_is(folder: Path) -> None:
@@ -121,14 +118,16 @@ def test_sums_have_the_bits_of_torchs_embedding_bag() -> None:
     np.testing.assert_array_equal(pooled_words(vectors, block), expected.numpy())
 
 
-@pytest.mark.parametrize("name", ["english", "bag_of_words", "sif"])
-def test_a_new_process_loads_neither_torch_nor_spacy(name: str) -> None:
+def test_a_new_process_loads_neither_torch_nor_spacy_nor_a_parser_before_it_must() -> None:
     code = (
-        f"import models, sys; found = models.load({name!r}).encode(['The cat sat, it rained.'])\n"
-        "assert found.any()\n"
-        "print([m for m in ('torch', 'spacy', 'thinc', 'scipy', 'nltk') if m in sys.modules])"
+        "import models, sys\n"
+        "for name in ('english', 'bag_of_words', 'sif'):\n"
+        "    assert models.load(name).encode(['The cat sat, it rained.']).any()\n"
+        "print([m for m in ('torch', 'spacy', 'thinc', 'scipy', 'nltk') if m in sys.modules])\n"
+        "assert models.load('english-trees').digest\n"
+        "print([m for m in ('supar', 'benepar', 'spacy') if m in sys.modules])"
     )
     found = subprocess.run(
         [sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=True
     )
-    assert found.stdout == "[]\n"
+    assert found.stdout == "[]\n[]\n"

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,7 @@ import pytest
 import models
 from models import embed_shard as job_module
 from models.embed_shard import EmbedShardJob
-from models.embedded.matrix import open_embeddings
-from models.encoding.encoder_interface import FloatArray
+from models.encoding.search import FloatArray, open_embeddings
 from pipeline.base.job import JobKilledError, run_job_process
 from pipeline.inspect.check import faults_of
 from pipeline.inspect.dataset import select
@@ -129,19 +127,18 @@ def test_trees_of_the_corpus_give_the_vectors_of_the_same_sentences_parsed_anew(
 ) -> None:
     found = corpus.embed(corpus.folder / "trees", tmp_path)
 
-    monkeypatch.setattr("models.encoding.text_encoder.LazyParser", Chains)
+    monkeypatch.setattr("models.encoding.torch_model.LazyParser", Chains)
     encoder = models.load(corpus.folder / "trees", on_refusal="zero", **corpus.settings)
     for number, vectors in enumerate(found):
         np.testing.assert_array_equal(vectors, encoder.encode(texts(number)))
     assert found[0].any(axis=1).all()
 
 
-def test_words_give_the_bits_of_encode(corpus: Corpus, tmp_path: Path) -> None:
-    found = corpus.embed("english", tmp_path)
-
-    for number, vectors in enumerate(found):
-        expected = models.load("english").encode(texts(number))
-        np.testing.assert_array_equal(vectors, expected)
+def test_words_and_functions_give_the_bits_of_encode(corpus: Corpus, tmp_path: Path) -> None:
+    for name in ("english", f"{FUNCTIONS}:letters"):
+        found = corpus.embed(name, tmp_path / name.partition(".")[0])
+        for number, vectors in enumerate(found):
+            np.testing.assert_array_equal(vectors, models.load(name).encode(texts(number)))
 
 
 def test_views_of_several_models_stand_side_by_side(corpus: Corpus, tmp_path: Path) -> None:
@@ -155,33 +152,20 @@ def test_views_of_several_models_stand_side_by_side(corpus: Corpus, tmp_path: Pa
     assert nulls_in(tmp_path / "words", 1) == []
 
 
-def test_a_function_is_given_tokens_joined_by_spaces(corpus: Corpus, tmp_path: Path) -> None:
-    found = corpus.embed(f"{FUNCTIONS}:letters", tmp_path)
-
-    for number, vectors in enumerate(found):
-        np.testing.assert_array_equal(vectors, embedding_functions.letters(texts(number)))
-
-
-def test_a_sentence_without_a_parse_keeps_its_row_with_a_null(
+def test_a_shard_says_by_what_and_from_what_and_which_rows_have_no_vector(
     corpus: Corpus, tmp_path: Path
 ) -> None:
-    corpus.embed(corpus.folder / "trees", tmp_path)
-
-    assert len(vectors_in(tmp_path, 1)) == len(SHARDS[1])
-    assert nulls_in(tmp_path, 1) == [ODD_ROW]
-    manifest = read_shard_manifest(tmp_path, 1)
-    assert manifest is not None and manifest.drops == {"no_dependencies": 1}
-    (record,) = map(json.loads, quarantine_path(tmp_path, 1).read_text().splitlines())
-    assert (record["row"], record["document_id"], record["excerpt"]) == (ODD_ROW, "d1", "odd")
-
-
-def test_the_manifest_says_by_what_and_from_what(corpus: Corpus, tmp_path: Path) -> None:
     vectors = corpus.embed(corpus.folder / "trees", tmp_path, dtype="float16")
 
-    manifest = read_shard_manifest(tmp_path, 0)
-    source = read_shard_manifest(corpus.folder / "sentences", 0)
-    parses = read_shard_manifest(corpus.folder / "dependencies", 0)
+    assert len(vectors[1]) == len(SHARDS[1]) and nulls_in(tmp_path, 1) == [ODD_ROW]
+    manifest, source, parses = (
+        read_shard_manifest(folder, 1)
+        for folder in (tmp_path, corpus.folder / "sentences", corpus.folder / "dependencies")
+    )
     assert manifest is not None and source is not None and parses is not None
+    assert manifest.drops == {"no_dependencies": 1}
+    (record,) = map(json.loads, quarantine_path(tmp_path, 1).read_text().splitlines())
+    assert (record["row"], record["document_id"], record["excerpt"]) == (ODD_ROW, "d1", "odd")
     said = manifest.extra
     assert (said["width"], said["dtype"]) == (vectors[0].shape[1], "float16")
     assert said["encoder_digest"] == models.load(corpus.folder / "trees", **corpus.settings).digest
@@ -196,37 +180,43 @@ def test_a_number_beyond_float16_is_refused(corpus: Corpus, tmp_path: Path) -> N
     assert not list(tmp_path.glob("00000*"))
 
 
-def copied(corpus: Corpus, folder: Path, **stages: Any) -> Corpus:
-    """Returns a corpus in which a stage's first shard holds other rows."""
+def copied(corpus: Corpus, folder: Path, change: Callable[[list[Any], Any], Any]) -> Corpus:
+    """Returns a corpus in which the first shard of parses holds other rows."""
     for stage in ("sentences", "dependencies"):
         for number in range(len(SHARDS)):
             table = read_shard(corpus.folder / stage, stage, number)
             manifest = read_shard_manifest(corpus.folder / stage, number)
             assert manifest is not None
             rows, extra = table.to_pylist(), dict(manifest.extra)
-            if stage in stages and number == 0:
-                rows, extra = stages[stage](rows, extra)
+            if stage == "dependencies" and number == 0:
+                change(rows, extra)
             write_rows(folder / stage, stage, number, rows, extra=extra)
     write_chain_parser(folder / "chain")
     return Corpus(folder)
 
 
-def test_parses_of_other_sentences_are_refused(corpus: Corpus, tmp_path: Path) -> None:
-    def other(rows: list[Any], extra: Mapping[str, Any]) -> Any:
-        return rows, {**extra, "sentences_sha256": "0" * 64}
-
-    wrong = copied(corpus, tmp_path / "corpus", dependencies=other)
-    with pytest.raises(ValueError, match=r"00000\.parquet: these are parses of another text"):
-        wrong.embed(corpus.folder / "trees", tmp_path / "out")
-
-
-def test_a_parse_of_another_length_is_refused_by_its_row(corpus: Corpus, tmp_path: Path) -> None:
-    def shifted(rows: list[Any], extra: Mapping[str, Any]) -> Any:
-        rows[3] = {"heads": [0], "deprels": ["root"]}
-        return rows, extra
-
-    wrong = copied(corpus, tmp_path / "corpus", dependencies=shifted)
-    with pytest.raises(ValueError, match=r"00000\.parquet: row 3: heads does not fit a sentence"):
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            lambda _, extra: extra.update(sentences_sha256="0" * 64),
+            r"00000\.parquet: these are parses of another text",
+        ),
+        (
+            lambda rows, _: rows.__setitem__(3, {"heads": [0], "deprels": ["root"]}),
+            r"00000\.parquet: row 3: heads does not fit a sentence",
+        ),
+        (
+            lambda _, extra: extra.update(parser_checksum="0" * 64),
+            r"00000\.parquet: parsed by .* was trained with the parser of",
+        ),
+    ],
+)
+def test_parses_of_other_sentences_or_parsers_are_refused(
+    change: Callable[[list[Any], Any], Any], said: str, corpus: Corpus, tmp_path: Path
+) -> None:
+    wrong = copied(corpus, tmp_path / "corpus", change)
+    with pytest.raises(ValueError, match=said):
         wrong.embed(corpus.folder / "trees", tmp_path / "out")
     assert not list((tmp_path / "out").glob("0000*"))
 
@@ -250,7 +240,6 @@ def test_a_shard_without_a_sentence_gives_one_without_a_row(
     assert list(faults_of(select(out.parent))) == []
 
 
-@pytest.mark.parametrize("count", [1, 2])
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
@@ -259,24 +248,14 @@ def test_a_shard_without_a_sentence_gives_one_without_a_row(
     ],
 )
 def test_what_stands_by_others_is_refused(
-    changes: dict[str, str], said: str, count: int, corpus: Corpus, tmp_path: Path
+    changes: dict[str, str], said: str, corpus: Corpus, tmp_path: Path
 ) -> None:
     job_module.execute(corpus.job("english", tmp_path, count=1), lambda *_: None)
 
-    job = corpus.job("english", tmp_path, count=count).changed(**changes)  # type: ignore[arg-type]
+    job = corpus.job("english", tmp_path, count=2).changed(**changes)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=f"shard 0 stands with {said}; delete the folder or"):
         job_module.execute(job, lambda *_: None)
     assert read_shard_manifest(tmp_path, 1) is None
-
-
-def test_the_same_encoder_in_another_folder_goes_on(corpus: Corpus, tmp_path: Path) -> None:
-    elsewhere = shutil.copytree(corpus.folder / "trees", tmp_path / "elsewhere")
-    job = corpus.job(corpus.folder / "trees", tmp_path / "out", count=1)
-    job_module.execute(job, lambda *_: None)
-
-    found = corpus.embed(elsewhere, tmp_path / "out")
-
-    assert [len(vectors) for vectors in found] == [len(part) for part in SHARDS]
 
 
 def test_a_range_that_was_killed_goes_on_where_it_was(

@@ -1,0 +1,302 @@
+"""One shard of sentences, with the parses beside it, to the shard of their embeddings.
+
+Whatever reads tokens and trees is given those of the corpus, by `Encoder.encode_rows`: its vectors
+are those that it gives for sentences which it tokenizes and parses so itself. A function of the
+user's own reads text: it is given the tokens joined by spaces. One row group of sentences and the
+parses of one shard are in memory at a time.
+
+Legend: n sentences of a row group, d width of an embedding.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from models.config.views import VIEWS, columns_read
+from models.corpus.parsed_corpus import check_lengths
+from models.encoding.encoder import Encoder, EncoderSettings
+from models.encoding.load_encoder import load_encoder
+from models.encoding.own_encoder import kept_checksum
+from models.encoding.parse_cache import TOKENS, stage_table
+from models.encoding.search import FloatArray
+from models.encoding.sentence_reader import ParsedRows
+from models.model.model_description import checksum_of_weights
+from pipeline.base.digest import digest_of
+from pipeline.base.job import Progress, Rated
+from pipeline.base.refusal import Refusal, RefusedSentence, excerpt_of
+from pipeline.shards.arrow import flags, numbers
+from pipeline.shards.manifests import (
+    DTYPE,
+    ENCODER_DIGEST,
+    PARSED_FROM,
+    WIDTH,
+    ShardManifest,
+    check_identity,
+    is_parsed_from,
+    read_shard_manifest,
+    read_verified_manifest,
+    remedy,
+    shard_path,
+)
+from pipeline.shards.schema import EMBEDDINGS, Vectors, VectorType, schema_for
+from pipeline.shards.shards import ShardWriter, read_row_groups, read_shard
+
+EMBEDDING_VERSION = 1
+"""Raised whenever this release makes other rows of the same sentences, parses and encoder."""
+PARSES_SHA256 = "parses_sha256"
+"""Key of an embedded shard's extra facts: sha256 of each parsed shard that was read."""
+_PLACE = ("document_id", "sentence_index")
+_COLUMNS = columns_read(VIEWS)
+
+
+def describe_embedding() -> dict[str, Any]:
+    """Returns what of this release determines embeddings beside the encoder, for a digest."""
+    return {"embedding_version": EMBEDDING_VERSION}
+
+
+def open_encoder(called: str, settings: EncoderSettings, version: str = "") -> Encoder:
+    """Returns the encoder of this name with a digest of everything that determines its vectors.
+
+    Args:
+        called: see `models.encoding.encoder_names`.
+        settings: sentences that cannot be taken are never an error here.
+        version: of a function of the user's own.
+
+    Raises:
+        FileNotFoundError: no such encoder.
+        ValueError: see `load_encoder`; or joined models whose trees are by different parsers.
+    """
+    encoder = load_encoder(called, settings.changed(on_refusal="zero"))
+    if not encoder.has_views:
+        content = {"function": called, "version": version, "source": kept_checksum(called)}
+        encoder.digest = digest_of(content)
+    for model in encoder.models:
+        for stage, checksum in model.reader.parsers.items():
+            if encoder.parsers[stage] != checksum:
+                raise ValueError(
+                    f"encoder {called}: its models read {stage} by different parsers, and a corpus "
+                    "is parsed by one; embed it by one model at a time"
+                )
+    return encoder
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EmbeddedFolders:
+    """Where the shards of a corpus lie, and where its embeddings go."""
+
+    sentences: Path
+    parses: Mapping[str, Path]
+    """Parse stage -> its folder; those that the encoder does not read are not looked at."""
+    output: Path
+
+    def manifests(self, number: int, encoder: Encoder) -> dict[str, ShardManifest]:
+        """Returns the manifest of each shard that an encoder reads: of the same sentences, by its
+        parsers.
+
+        Raises:
+            FileNotFoundError: one of them is not complete.
+            ValueError: no folder of a stage is given; or a shard is damaged, parsed from other
+                sentences or by another parser; names the file and the remedy.
+        """
+        sentences = _complete(self.sentences, number)
+        manifests = {"sentences": sentences}
+        for stage, checksum in encoder.parsers.items():
+            if stage not in self.parses:
+                raise ValueError(
+                    f"encoder {encoder.name} reads {stage}: parse the corpus by the parser of "
+                    f"checksum {checksum[:12]}… and give the folder of these parses"
+                )
+            manifests[stage] = parsed = _complete(self.parses[stage], number)
+            path = shard_path(self.parses[stage], number)
+            if parsed.rows != sentences.rows or not is_parsed_from(parsed, sentences):
+                raise ValueError(
+                    f"{path}: these are parses of another text, not of the sentences in "
+                    f"{self.sentences}; {remedy(path)}"
+                )
+            _check_parser(path, parsed, checksum)
+        return manifests
+
+
+def _complete(folder: Path, number: int) -> ShardManifest:
+    manifest = read_verified_manifest(folder, number)
+    if manifest is None:
+        raise FileNotFoundError(
+            f"{shard_path(folder, number)}: not complete; run the stage that writes it again"
+        )
+    return manifest
+
+
+def _check_parser(path: Path, parsed: ShardManifest, wanted: str) -> None:
+    checksum = checksum_of_weights(str(parsed.extra.get("parser_checksum", "")))
+    if checksum != checksum_of_weights(wanted):
+        raise ValueError(
+            f"{path}: parsed by {parsed.extra.get('parser', 'a parser without a name')!r} "
+            f"(checksum {checksum[:12]}…), the encoder was trained with the parser of "
+            f"checksum {wanted[:12]}…; give parses by that one"
+        )
+
+
+def embed_shard(
+    folders: EmbeddedFolders,
+    number: int,
+    encoder: Encoder,
+    *,
+    dtype: VectorType = "float32",
+    on_progress: Progress | None = None,
+    machine: Mapping[str, Any] | None = None,
+) -> ShardManifest:
+    """Embeds one shard; returns its manifest, at once where the shard stands already.
+
+    One that stands is taken whatever its encoder was called: of one digest it is the same.
+
+    A sentence that the encoder cannot take, such as one without a parse, keeps its row with a null
+    and is quarantined with its reason. A shard without a sentence gives one without a row.
+
+    Args:
+        machine: what the manifest is to say of how it was embedded, such as the device.
+
+    Raises:
+        FileNotFoundError: a shard that is read is not complete.
+        ValueError: it is damaged, of other sentences or by another parser than the encoder's; a
+            number is beyond float16; or the output holds a shard by another encoder or of other
+            sentences.
+    """
+    manifests = folders.manifests(number, encoder)
+    identity = {
+        "encoder": encoder.name,
+        ENCODER_DIGEST: encoder.digest,
+        DTYPE: dtype,
+        PARSED_FROM: manifests["sentences"].sha256,
+        PARSES_SHA256: {stage: manifests[stage].sha256 for stage in encoder.parsers},
+    }
+    standing = read_shard_manifest(folders.output, number)
+    if standing is not None:
+        if standing.extra.get(ENCODER_DIGEST) == encoder.digest:
+            del identity["encoder"]  # its folder may lie elsewhere, such as on another machine
+        check_identity(folders.output, standing, identity)
+        return standing
+    started, num_rows = time.monotonic(), manifests["sentences"].rows
+    kind = Vectors(encoder.dimension, dtype)
+    quarantine: list[dict[str, Any]] = []
+    with ShardWriter(folders.output, EMBEDDINGS, number, vectors=kind) as writer:
+        for group in _row_groups(folders, number, list(encoder.parsers)):
+            vectors, refused = group.vectors(encoder)
+            path = shard_path(folders.output, number)
+            writer.write(_table(_stored(vectors, dtype, path, group.first), refused, kind))
+            quarantine += [group.record(refusal) for refusal in refused]
+            if on_progress is not None:
+                done = group.first + len(group.parsed)
+                rate = done / max(time.monotonic() - started, 1e-9)
+                status = f"{done:,} of {num_rows:,} sentences, {rate:,.0f} a second"
+                on_progress(done / num_rows, Rated(status, rate))
+        seconds = time.monotonic() - started
+        rate = round(num_rows / max(seconds, 1e-9), 1)
+        return writer.finish(
+            drops=Counter(record["reason"] for record in quarantine),
+            quarantine=quarantine,
+            extra={
+                **identity,
+                **(machine or {}),
+                WIDTH: kind.width,
+                "sentences_per_second": rate,
+            },
+            seconds=seconds,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _RowGroup:
+    """Neighbouring rows of a shard: their tokens, and the parses that stand beside them."""
+
+    first: int
+    """Row of the shard."""
+    places: pa.Table
+    """Document and position in it."""
+    parsed: ParsedRows
+
+    def vectors(self, encoder: Encoder) -> tuple[FloatArray, Sequence[RefusedSentence]]:
+        """Returns the vectors, float32 [n, d], and the rows that have none."""
+        if encoder.has_views:
+            return encoder.encode_rows(self.parsed)
+        tokens = self.parsed.tokens["tokens"].to_pylist()
+        return encoder.encode([" ".join(words) for words in tokens]), ()
+
+    def record(self, refused: RefusedSentence) -> dict[str, Any]:
+        """Returns the line of a quarantine file of a row that has no vector."""
+        tokens = self.parsed.tokens["tokens"][refused.index].as_py()
+        refusal = Refusal(refused.reason, refused.detail, excerpt=excerpt_of(tokens))
+        place = {name: self.places[name][refused.index].as_py() for name in _PLACE}
+        return refusal.record(row=self.first + refused.index, **place)
+
+
+def _row_groups(
+    folders: EmbeddedFolders, number: int, stages: Sequence[str]
+) -> Iterator[_RowGroup]:
+    """Yields the rows, a row group of the sentences at a time; nothing where there is no row.
+
+    Raises:
+        ValueError: a parse does not fit its sentence, or a shard is damaged; names file and row.
+    """
+    parses = {
+        stage: read_shard(folders.parses[stage], stage, number, _COLUMNS[stage]) for stage in stages
+    }
+    first = 0
+    for group in read_row_groups(folders.sentences, "sentences", number):
+        if not group.num_rows:
+            continue
+        tables = {stage: rows.slice(first, len(group)) for stage, rows in parses.items()}
+        for stage, table in tables.items():
+            is_parsed = table[table.column_names[0]].is_valid()
+            check_lengths(
+                shard_path(folders.parses[stage], number),
+                stage,
+                table.filter(is_parsed),
+                group["tokens"].filter(is_parsed),
+                first + np.flatnonzero(is_parsed.to_numpy()),
+            )
+        parsed = ParsedRows(
+            stage_table(TOKENS, group),
+            {stage: stage_table(stage, table) for stage, table in tables.items()},
+        )
+        yield _RowGroup(first, group.select(list(_PLACE)), parsed)
+        first += group.num_rows
+
+
+def _stored(vectors: FloatArray, dtype: VectorType, path: Path, first: int) -> np.ndarray[Any, Any]:
+    """Returns vectors in the type that is stored.
+
+    Raises:
+        ValueError: a number is too large for float16; names the row and the remedy.
+    """
+    with np.errstate(over="ignore"):
+        stored = vectors.astype(dtype, copy=False)
+    beyond = np.flatnonzero(~np.isfinite(stored).all(axis=1))
+    if len(beyond):
+        raise ValueError(
+            f"{path}: the vector of row {first + beyond[0]} has a number that {dtype} cannot hold; "
+            "give dtype float32"
+        )
+    return stored
+
+
+def _table(
+    vectors: np.ndarray[Any, Any], refused: Sequence[RefusedSentence], kind: Vectors
+) -> pa.Table:
+    """Returns the rows of a stage of embeddings; a null for a sentence that was refused."""
+    schema = schema_for(EMBEDDINGS, kind)
+    is_refused = np.zeros(len(vectors), dtype=np.bool_)
+    is_refused[[refusal.index for refusal in refused]] = True
+    rows = pa.FixedSizeListArray.from_arrays(
+        numbers(vectors.reshape(-1)),
+        type=schema.field(0).type,
+        mask=flags(is_refused) if is_refused.any() else None,
+    )
+    return pa.Table.from_arrays([rows], schema=schema)

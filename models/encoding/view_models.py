@@ -1,0 +1,281 @@
+"""What gives an encoder its views: the bag of words, and means of given vectors without torch.
+
+A model whose one view is the bag of its words (BOW), over vectors that were not trained any further
+and no weights but those that follow from the words' counts, is a table and a mean. torch takes a
+second to import, this a tenth. All other models are `models.encoding.torch_model`'s.
+
+Legend: V words, E word dimension, H width of a view, b sentences of a batch, k components.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.config.training_config import TrainingConfig
+from models.config.views import Pooling
+from models.corpus.sentence_block import SentenceBlock, pooled_words
+from models.encoding.encoder_names import WORDS_VIEW, key_of
+from models.encoding.search import FloatArray
+from models.encoding.sentence_reader import SENTENCES_AT_ONCE, SentenceReader, describe_encoding
+from models.model.model_description import (
+    MODEL_FILE,
+    REMEDY,
+    WEIGHTS_FILE,
+    load_recorded_vectors,
+    read_model_description,
+)
+from models.words.word_vectors import WordVectors, sif_weights
+from pipeline.base.digest import digest_of
+from pipeline.base.inside import inside
+from pipeline.base.json_files import check_file, read_object
+
+_SCALE = "encoder.embeddings.0.scale"
+_REMOVED = "removed.0.directions"
+_ARCHITECTURE = (
+    "views",
+    "bidirectional",
+    "dep_cell",
+    "read_rms",
+    "words_beside",
+    "shuffled",
+    "precision",
+    "word_weights",
+    "sif_a",
+    "unit_words",
+    "decoder",
+    "coupling_partition",
+    "coupling_activation",
+)
+"""Fields of a configuration that say what is computed with the weights, and are not their shapes.
+Without a decoder the last ones change nothing but the digest."""
+
+
+class ViewModel(ABC):
+    """Embeds sentences that were read: one array a view and pooling."""
+
+    most_at_once: ClassVar[tuple[int, int]] = SENTENCES_AT_ONCE, 1 << 17
+    """Sentences and tokens of a batch, unless an encoder says another number of sentences; pooling
+    words takes no memory of their number."""
+    turn: AbstractContextManager[Any] = nullcontext()
+    """What a thread holds while it encodes; for those that share what is written, a lock."""
+    device = "cpu"
+
+    def __init__(self, reader: SentenceReader) -> None:
+        self.reader = reader
+
+    @property
+    @abstractmethod
+    def digest(self) -> str:
+        """Of everything that determines the embeddings of a sentence, but for rounding."""
+
+    @abstractmethod
+    def widths(self, pooling: Sequence[Pooling]) -> dict[str, int]:
+        """Returns the width of each array of `embed`, by `key_of` view and pooling."""
+
+    @abstractmethod
+    def embed(self, block: SentenceBlock, pooling: Sequence[Pooling]) -> dict[str, FloatArray]:
+        """Returns the vectors of one batch, [b, H] by key, in the order of `widths`."""
+
+    def batches(self, block: SentenceBlock, size: int | None) -> Iterator[SentenceBlock]:
+        """Yields the sentences in batches of like length, so that few levels run half empty."""
+        by_length = np.argsort(block.lengths, kind="stable")
+        lengths = block.lengths[by_length]
+        most_sentences, most_tokens = self.most_at_once
+        start = 0
+        while start < len(by_length):
+            limit = start + (size or most_sentences)
+            # Sorted, so a batch's tokens are at most its size times its last length.
+            tokens = lengths[start:limit] * np.arange(1, len(lengths[start:limit]) + 1)
+            stop = start + max(1, int(np.searchsorted(tokens, most_tokens, side="right")))
+            yield block.take(by_length[start:stop])
+            start = stop
+
+
+class WordsModel(ViewModel):
+    """Mean, maximum and minimum of a sentence's word vectors; unknown words are zero vectors.
+
+    Its view is ``words``. Words have no last state, so their mean is given for it; asked for both,
+    it gives that one array.
+    """
+
+    def __init__(self, vectors: WordVectors) -> None:
+        super().__init__(SentenceReader(vectors, {}))
+
+    @cached_property
+    def digest(self) -> str:
+        """Of word vectors and tokenization."""
+        return digest_of({"encoding": describe_encoding(None), "read_with": self.reader.describe()})
+
+    def widths(self, pooling: Sequence[Pooling]) -> dict[str, int]:
+        """Returns the width of each array of `embed`, by its key."""
+        return {key_of(WORDS_VIEW, name): self.reader.vectors.size for name in _of_words(pooling)}
+
+    def embed(self, block: SentenceBlock, pooling: Sequence[Pooling]) -> dict[str, FloatArray]:
+        """Returns the vectors of one batch."""
+        return {
+            key_of(WORDS_VIEW, name): pooled_words(self.reader.vectors, block, name)
+            for name in _of_words(pooling)
+        }
+
+
+def _of_words(pooling: Sequence[Pooling]) -> list[Pooling]:
+    return list(dict.fromkeys("mean" if name == "last" else name for name in pooling))
+
+
+def model_digest(
+    config: TrainingConfig, weights: Mapping[str, NDArray[Any]], reader: SentenceReader
+) -> str:
+    """Returns the digest of a model: of weights, architecture, words, parsers and tokenization.
+
+    Args:
+        weights: the saved state, the same on every device.
+    """
+    sha256 = hashlib.sha256()
+    for name in sorted(weights):
+        array = weights[name]
+        sha256.update(f"{name} {array.dtype} {array.shape}".encode())
+        sha256.update(np.ascontiguousarray(array).tobytes())
+    return digest_of(
+        {
+            "encoding": describe_encoding(config.views),
+            "architecture": describe_architecture(config),
+            "weights": sha256.hexdigest(),
+            "read_with": reader.describe(),
+        }
+    )
+
+
+def describe_architecture(config: TrainingConfig) -> dict[str, Any]:
+    """Returns the fields of a configuration that say what is computed with the weights."""
+    fields = {name: getattr(config, name) for name in _ARCHITECTURE}
+    # So what was kept before there was another cell is still found.
+    return fields | {"seq_cell": config.seq_cell} if config.has_lstm else fields
+
+
+class MeanModel(ViewModel):
+    """The mean of a model's words, its vectors as they are looked up."""
+
+    def __init__(
+        self,
+        config: TrainingConfig,
+        vectors: WordVectors,
+        weights: Mapping[str, NDArray[np.float32]],
+    ) -> None:
+        """Takes a model of which `is_mean` holds.
+
+        Args:
+            vectors: as loaded, before what the configuration makes of them.
+            weights: the model's saved state, but for what trained it.
+        """
+        super().__init__(SentenceReader(vectors, {}))
+        self._config, self._weights = config, weights
+        self._removed = weights.get(_REMOVED)
+
+    @cached_property
+    def digest(self) -> str:
+        """The same as `models.encoding.torch_model.TorchModel`'s."""
+        return model_digest(self._config, self._weights, self.reader)
+
+    def widths(self, pooling: Sequence[Pooling]) -> dict[str, int]:
+        """Returns the width of each array of `embed`, by its key."""
+        return {key_of("0-BOW", name): self.reader.vectors.size for name in pooling}
+
+    @cached_property
+    def _table(self) -> WordVectors:
+        """The vectors as they are looked up: those that were given, where nothing changes them."""
+        factors = self._factors()  # in the order in which `WordEmbedding` takes them
+        return self.reader.vectors.times(factors) if factors else self.reader.vectors
+
+    def _factors(self) -> list[NDArray[np.float32]]:
+        """Returns what the vectors are multiplied by, one after another, each [] or [V, 1]."""
+        scale, config, vectors = self._weights[_SCALE], self._config, self.reader.vectors
+        factors = [] if scale == 1 else [scale]
+        weights: NDArray[Any] | None = None
+        if config.word_weights == "sif":
+            weights = sif_weights(vectors, config.sif_a)
+        if config.unit_words:
+            weights = (np.float32(1) if weights is None else weights) / vectors.lengths
+        return factors if weights is None else [*factors, weights[:, None]]
+
+    def embed(self, block: SentenceBlock, pooling: Sequence[Pooling]) -> dict[str, FloatArray]:
+        """Returns the vectors of one batch, without the components that were removed."""
+        pooled = {}
+        for name in pooling:
+            vectors: FloatArray = pooled_words(self._table, block, name)
+            if self._removed is not None and name in ("last", "mean"):
+                vectors -= (vectors @ self._removed.T) @ self._removed
+            pooled[key_of("0-BOW", name)] = vectors
+        return pooled
+
+
+def is_mean(config: TrainingConfig, device: str) -> bool:
+    """Returns whether a model is a mean of words that were given, wanted on the processor."""
+    return (
+        config.test_views == ("BOW",)
+        and config.word_vectors == "frozen"
+        and config.word_weights in ("none", "sif")
+        and config.precision != "bfloat16"
+        and config.shuffled == "nothing"
+        and device == "cpu"
+    )
+
+
+def load_mean_model(folder: Path, device: str, vectors_path: Path | None) -> MeanModel | None:
+    """Returns the model of a folder, if it is such a mean; None leaves it to `load_torch_model`.
+
+    That one also says what is wrong with a model or with the settings.
+
+    Raises:
+        FileNotFoundError: no model there.
+        ValueError: it is damaged, or its word vectors are not found.
+    """
+    description = read_model_description(folder)
+    recorded = description.vectors
+    if not is_mean(description.config, device) or (recorded.are_own and vectors_path is not None):
+        return None
+    place = inside(folder, str(recorded.path)) if recorded.are_own else recorded.path
+    vectors = load_recorded_vectors(recorded.checksum, place, vectors_path)
+    weights = _read_weights(folder, vectors)
+    return None if weights is None else MeanModel(description.config, vectors, weights)
+
+
+def untrained_mean_model(config: TrainingConfig, vectors: WordVectors) -> MeanModel:
+    """Returns the untrained model of a configuration of which `is_mean` holds.
+
+    Raises:
+        ValueError: vectors that are all zero are to be scaled.
+    """
+    scale = 1.0
+    if config.vector_rms is not None:
+        scale = vectors.scale_to(config.vector_rms, unit=config.unit_words)
+    return MeanModel(config, vectors, {_SCALE: np.array(scale, dtype=np.float32)})
+
+
+def _read_weights(folder: Path, vectors: WordVectors) -> dict[str, NDArray[np.float32]] | None:
+    """Returns what such a model's folder saved beside what trained it; None if it is odd."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    path = folder / WEIGHTS_FILE
+    if not path.is_file():
+        return None
+    check_file(path, read_object(folder / MODEL_FILE, (), remedy=REMEDY), REMEDY)
+    try:
+        tensors: dict[str, NDArray[np.float32]] = load_file(path)
+    except (OSError, SafetensorError):
+        return None
+    kept = {name: array for name, array in tensors.items() if not name.startswith("objective.")}
+    if _SCALE not in kept or not kept.keys() <= {_SCALE, _REMOVED} or kept[_SCALE].shape:
+        return None
+    removed = kept.get(_REMOVED)
+    fits = removed is None or (removed.ndim == 2 and removed.shape[1] == vectors.size)
+    return kept if fits else None

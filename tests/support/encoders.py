@@ -1,0 +1,28 @@
+"""Encoders of models that are made in a test."""
+
+from __future__ import annotations
+
+from models.encoding.encoder import Encoder, EncoderSettings, TakenViews, ViewsOfModels
+from models.encoding.sentence_reader import Parsers
+from models.encoding.torch_model import TorchModel
+from models.encoding.view_models import ViewModel, WordsModel
+from models.model.sentence_model import SentenceModel
+from models.words.word_vectors import WordVectors
+
+
+def encoder_by(model: ViewModel, settings: EncoderSettings | None = None) -> Encoder:
+    """Returns a model with all its views as an encoder."""
+    settings = settings or EncoderSettings(on_refusal="error")
+    return Encoder(ViewsOfModels([TakenViews(model)], settings, joined=False))
+
+
+def words_encoder(vectors: WordVectors, settings: EncoderSettings | None = None) -> Encoder:
+    """Returns the bag of words of some vectors."""
+    return encoder_by(WordsModel(vectors), settings)
+
+
+def torch_encoder(
+    model: SentenceModel, parsers: Parsers, settings: EncoderSettings | None = None
+) -> Encoder:
+    """Returns a model with its parsers as an encoder."""
+    return encoder_by(TorchModel(model, parsers), settings)
