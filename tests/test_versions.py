@@ -12,10 +12,10 @@ import pytest
 
 from models.config.training_config import TRAINING_VERSION
 from models.encoding.versions import describe_encoding
+from models.evaluation import resampling
 from models.evaluation.derived import classes, passages, splits
-from models.evaluation.derived.held_out.config import PROBING_VERSION, SCARCE_SHARES
-from models.evaluation.protocols.config import PROTOCOL_VERSION
-from models.evaluation.statistics import resampling
+from models.evaluation.evaluation_settings import PROTOCOL_VERSION
+from models.evaluation.probing_sentences import PROBING_VERSION, SCARCE_SHARES
 from models.report.run.report import REPORT_VERSION
 from pipeline.parsing.parse_shard import library_versions
 from tasks import word_vectors
@@ -27,8 +27,8 @@ from tests.support.repository import REPOSITORY
 def test_versions_are_read_without_torch() -> None:
     code = (
         "import models.config.training_config, models.report.probing_table, "
-        "models.evaluation.derived.held_out.config, models.evaluation.protocols.config, "
-        "models.evaluation.derived.build, models.report.run.report, models.encoding.versions, "
+        "models.evaluation.probing_sentences, models.evaluation.evaluation_settings, "
+        "models.evaluation.build_probing, models.report.run.report, models.encoding.versions, "
         "sys; print('torch' in sys.modules)"
     )
     repository = REPOSITORY

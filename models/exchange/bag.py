@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from models.config.training_config import TrainingConfig
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
 from models.corpus.sentence_block import SentenceBlock, pooled_words
-from models.evaluation.representations.linear_maps import principal_components
+from models.evaluation.linear_maps import principal_components
 from models.model.model_description import (
     WORDS_FOLDER,
     ModelDescription,

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 
 from models.evaluation.averages import average_value, lacking, published_averages
-from models.evaluation.statistics.resampling import Interval, over_seeds
+from models.evaluation.evaluation_task import Features
+from models.evaluation.resampling import Interval, over_seeds
 from models.evaluation.task_result import AbsentResult, Result, TaskResult, scored_results
-from models.evaluation.tasks.task import Features
 from models.experiments.columns import Column, Fact
 from models.experiments.declaration import NotHere
 from models.experiments.result_table import Cell

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from models.evaluation.averages import AVERAGES, AverageDeclaration
+from models.evaluation.evaluation_task import EvaluationTask
 from models.evaluation.scores import main_metric
-from models.evaluation.tasks.declarations import DERIVED, task_named, tasks_named
-from models.evaluation.tasks.task import EvaluationTask
+from models.evaluation.task_registry import DERIVED, task_named, tasks_named
 from pipeline.base.mistakes import did_you_mean
 
 Fact = Literal["dimensions", "parameters", "hours", "held-out accuracy", "development score"]

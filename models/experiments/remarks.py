@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from models.evaluation.representations.representation import described
+from models.evaluation.representation import described
 from models.evaluation.task_result import Setup, corpora_of, shown_setup
 from models.experiments.declaration import Experiment, Note
 from models.experiments.scored_rows import Measured, ScoredRow

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from models.evaluation.comparison import Comparison, TaskComparison
-from models.evaluation.representations.representation import described
+from models.evaluation.representation import described
 from models.evaluation.task_result import Setup
 from models.report.markdown import (
     bullets,

@@ -15,8 +15,9 @@ from models.evaluation.averages import (
     lacking,
     published_averages,
 )
-from models.evaluation.representations.representation import described
-from models.evaluation.statistics.resampling import Interval, over_seeds
+from models.evaluation.representation import described
+from models.evaluation.resampling import Interval, over_seeds
+from models.evaluation.task_registry import TASKS
 from models.evaluation.task_result import (
     AbsentResult,
     Result,
@@ -27,7 +28,6 @@ from models.evaluation.task_result import (
     scored_results,
     shown_setup,
 )
-from models.evaluation.tasks.declarations import TASKS
 from models.report.html.sections import Bullets, Section, Table
 from models.report.markdown import (
     SCORES_OF_ERRORS,

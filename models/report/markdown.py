@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
-from models.evaluation.statistics.resampling import Interval, SeedMean
+from models.evaluation.resampling import Interval, SeedMean
 from models.report.html.sections import (
     Bullets,
     Code,

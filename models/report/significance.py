@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from models.evaluation.comparison import ComparisonConfig, compare
-from models.evaluation.statistics.resampling import CONFIDENCE, Interval
+from models.evaluation.resampling import CONFIDENCE, Interval
 from models.report.html.sections import Mark
 from models.report.probing_table import (
     MAJORITY_ROW,

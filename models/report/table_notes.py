@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from models.evaluation.protocols.outcome import ZERO_VECTORS
+from models.evaluation.scores import ZERO_VECTORS
 from models.evaluation.task_result import TaskResult
 from models.report.markdown import count
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
 
-from models.evaluation.statistics.resampling import CONFIDENCE, Interval, SeedMean, over_seeds
+from models.evaluation.resampling import CONFIDENCE, Interval, SeedMean, over_seeds
 from models.report.markdown import count, percent, with_interval
 
 _CONTEXT = "how often a held-out sentence picks its neighbour from the batch"

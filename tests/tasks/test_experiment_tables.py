@@ -14,7 +14,7 @@ import pytest
 
 import models.train
 from models import evaluate_tasks
-from models.evaluation.representations.representation import representation_named
+from models.evaluation.representation import representation_named
 from models.experiments.declaration import NotHere
 from models.experiments.result_table import ResultTable, read_table
 from tasks import (

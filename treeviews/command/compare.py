@@ -36,7 +36,7 @@ def compare(
     from dataclasses import asdict
 
     from models.evaluation.comparison import ComparisonConfig, compare_folders
-    from models.evaluation.statistics.resampling import Resampling
+    from models.evaluation.resampling import Resampling
     from models.report.comparison_table import comparison_table
 
     asked = {"num_resamples": resamples, "confidence": confidence, "seed": seed}

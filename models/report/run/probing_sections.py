@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from models.evaluation.derived.held_out.config import SPLITS
+from models.evaluation.probing_sentences import SPLITS
 from models.report.html.sections import (
     Bullets,
     Cell,

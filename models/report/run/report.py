@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from models.evaluation.derived.build import read_summary
+from models.evaluation.build_probing import read_summary
 from models.report.evaluation_table import evaluation_sections
 from models.report.html.drawing import svg_file
 from models.report.html.page import html_page

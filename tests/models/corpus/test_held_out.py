@@ -9,8 +9,7 @@ import pytest
 
 from models.config.held_out import HoldOut
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
-from models.evaluation.derived.held_out.config import ProbingConfig
-from models.evaluation.derived.held_out.held_out_rows import held_out_rows
+from models.evaluation.probing_sentences import ProbingConfig, held_out_rows
 from models.words.word_vectors import WordVectors
 from tests.support.parsed_corpora import stories, write_corpus
 from tests.support.probing_examples import corpus_rows, write_rows

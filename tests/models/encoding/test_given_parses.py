@@ -17,10 +17,9 @@ from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus
 from models.encoding.reading_encoder import EncoderSettings, WordsEncoder
 from models.encoding.text_encoder import TextEncoder
 from models.evaluate_tasks import keep_parses_of_data
-from models.evaluation.derived.build import build_probing
-from models.evaluation.derived.export import SENTEVAL_FOLDER
-from models.evaluation.tasks.declarations import PROBING
-from models.evaluation.tasks.load import DerivedSentences, derived_sentences
+from models.evaluation.build_probing import SENTEVAL_FOLDER, build_probing
+from models.evaluation.task_data import DerivedSentences, derived_sentences
+from models.evaluation.task_registry import PROBING
 from models.model.sentence_model import SentenceModel
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors

@@ -15,9 +15,8 @@ from models.evaluation.comparison import (
     Test,
     compare,
 )
-from models.evaluation.protocols.outcome import Predictions
-from models.evaluation.scores import score_intervals
-from models.evaluation.statistics.resampling import Resampling
+from models.evaluation.resampling import Resampling
+from models.evaluation.scores import Predictions, score_intervals
 from models.evaluation.task_result import (
     AbsentResult,
     EncoderIdentity,

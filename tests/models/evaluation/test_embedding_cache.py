@@ -9,7 +9,7 @@ import pytest
 
 from models.config.views import Pooling
 from models.encoding.encoder_interface import FloatArray
-from models.evaluation.embedding_cache import EmbeddingCache
+from models.evaluation.evaluate_task import EmbeddingCache
 from pipeline.base.refusal import RefusedSentence
 
 SENTENCES = ["a b", "c", "a"]

@@ -14,11 +14,12 @@ from models import evaluate_tasks
 from models.config.views import Pooling
 from models.encoding.encoder_interface import FloatArray
 from models.evaluate_tasks import execute
+from models.evaluation import representation as representation_module
 from models.evaluation.evaluate_task import Evaluation, evaluate_task
-from models.evaluation.protocols.config import PROTOCOL_VERSION, ProtocolConfig
-from models.evaluation.representations import representation as representation_module
-from models.evaluation.representations.representation import Representation
-from models.evaluation.statistics.resampling import Resampling
+from models.evaluation.evaluation_settings import PROTOCOL_VERSION, ProtocolConfig
+from models.evaluation.representation import Representation
+from models.evaluation.resampling import Resampling
+from models.evaluation.task_registry import task_named
 from models.evaluation.task_result import (
     AbsentResult,
     EncoderIdentity,
@@ -26,7 +27,6 @@ from models.evaluation.task_result import (
     read_result,
     read_results,
 )
-from models.evaluation.tasks.declarations import task_named
 from pipeline.base.refusal import RefusedSentence
 from tests.support.tiny_senteval import CountingEncoder, write_tiny_senteval
 

@@ -7,12 +7,12 @@ import numpy.typing as npt
 import pytest
 
 from models.evaluation.evaluate_task import Featuriser
-from models.evaluation.representations.linear_maps import (
+from models.evaluation.evaluation_task import EvaluationTask, Features, Items, Protocol, TaskData
+from models.evaluation.linear_maps import (
     principal_components,
     remove_components,
 )
-from models.evaluation.representations.representation import Representation
-from models.evaluation.tasks.task import EvaluationTask, Features, Items, Protocol, TaskData
+from models.evaluation.representation import Representation
 
 FloatArray = npt.NDArray[np.float32]
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.evaluation.protocols.outcome import Predictions
+from models.evaluation.evaluation_task import EvaluationTask
+from models.evaluation.resampling import Resampling, bootstrap_weights
 from models.evaluation.scores import (
+    Predictions,
     main_metric,
     resampled_scores,
     score,
     score_intervals,
     stream_of,
 )
-from models.evaluation.statistics.resampling import Resampling, bootstrap_weights
-from models.evaluation.tasks.task import EvaluationTask
 from tests.support.evaluation_examples import predictions, task
 
 stats = pytest.importorskip("scipy.stats", reason="compared with scipy: the extra bench")

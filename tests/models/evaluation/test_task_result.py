@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from models.evaluation.evaluation_task import Items, TaskData
 from models.evaluation.task_result import (
     AbsentResult,
     DataRecord,
@@ -21,7 +22,6 @@ from models.evaluation.task_result import (
     result_path,
     write_result,
 )
-from models.evaluation.tasks.task import Items, TaskData
 from tests.support.edited_json import edit
 from tests.support.evaluation_examples import ENCODER, answers, result, similarities, task
 

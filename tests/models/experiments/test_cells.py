@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from models.evaluation.evaluate_task import FEATURES
+from models.evaluation.evaluation_task import SENTENCES_OF, Features
 from models.evaluation.task_result import TaskResult
-from models.evaluation.tasks.task import SENTENCES_OF, Features
 from models.experiments.cells import measured_cell
 from models.experiments.columns import column_named
 from tests.support.evaluation_examples import answers, result, similarities, task

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from models.evaluation.representations.representation import representation_named
+from models.evaluation.representation import representation_named
 from models.experiments.configs import changes_of, check_trainings, config_of
 from models.experiments.declaration import (
     WORDS,

@@ -21,9 +21,10 @@ from models.evaluation.averages import (
     lacking,
     published_averages,
 )
-from models.evaluation.representations.representation import representation_named
+from models.evaluation.evaluation_task import EvaluationTask
+from models.evaluation.representation import representation_named
+from models.evaluation.resampling import Resampling
 from models.evaluation.scores import resampled_scores
-from models.evaluation.statistics.resampling import Resampling
 from models.evaluation.task_result import (
     AbsentResult,
     EncoderIdentity,
@@ -33,7 +34,6 @@ from models.evaluation.task_result import (
     result_path,
     write_result,
 )
-from models.evaluation.tasks.task import EvaluationTask
 from models.report.evaluation_table import evaluation_table
 from tests.support.evaluation_examples import answers, result, similarities, task
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from models.evaluation.protocols.outcome import Outcome
+from models.evaluation.scores import Outcome
+from models.evaluation.task_registry import task_named
 from models.evaluation.task_result import (
     AbsentResult,
     DataRecord,
@@ -18,7 +19,6 @@ from models.evaluation.task_result import (
     scored,
     write_result,
 )
-from models.evaluation.tasks.declarations import task_named
 from models.experiments.report_columns import published_columns
 from models.report.evaluation_table import PublishedColumn
 from models.report.probing_table import probing_table

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from models.evaluation.tasks.declarations import DISCOURSE
-from models.evaluation.tasks.layout import DATASETS as LAYOUT
+from models.evaluation.task_registry import DATASETS as LAYOUT
+from models.evaluation.task_registry import DISCOURSE
 from pipeline.downloads.evaluation_data import SENTEVAL_SETS, datasets_named
 
 # The first is licensed by the LDC, never part of SentEval; that on discourse is derived.

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from models.evaluation.tasks.declarations import TASKS
+from models.evaluation.task_registry import TASKS
 from models.evaluation_request import EvaluationRequest, job_of
 from tests.support.command import subcommand
 from tests.support.parsed_corpora import write_vectors

@@ -9,9 +9,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from models.evaluation.classifiers.adam import AdamConfig, AdamModels, BatchLoss
-from models.evaluation.classifiers.senteval_models import fit_adam
-from models.evaluation.protocols.config import COMPATIBILITY_GRID
+from models.evaluation.adam_classifiers import AdamConfig, AdamModels, BatchLoss, fit_adam
+from models.evaluation.evaluation_settings import COMPATIBILITY_GRID
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

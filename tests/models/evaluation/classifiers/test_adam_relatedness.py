@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from models.evaluation.classifiers.adam import BatchLoss
-from models.evaluation.classifiers.senteval_models import (
+from models.evaluation.adam_classifiers import (
     AdamRelatednessConfig,
+    BatchLoss,
     fit_adam_relatedness,
     grade_targets,
 )

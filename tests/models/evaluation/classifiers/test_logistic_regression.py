@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.evaluation.classifiers import logistic_regression
+from models.evaluation import logistic_regression
 from models.evaluation.classifiers.inputs import Standardiser
-from models.evaluation.classifiers.logistic_regression import (
+from models.evaluation.logistic_regression import (
     LogisticModels,
     fit_logistic_regression,
 )

@@ -10,29 +10,29 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from models.evaluation.comparison import compare
-from models.evaluation.derived.build import read_summary
-from models.evaluation.derived.classes import Candidate
-from models.evaluation.derived.declarations import TASKS
-from models.evaluation.derived.export import (
+from models.evaluation.build_probing import (
     PROTOCOL,
     SENTEVAL_FOLDER,
+    read_summary,
     senteval_path,
     write_senteval_files,
 )
-from models.evaluation.derived.held_out.config import SPLITS
-from models.evaluation.protocols.config import ProtocolConfig
-from models.evaluation.statistics.resampling import Resampling
-from models.evaluation.task_result import DataRecord, TaskResult, read_results
-from models.evaluation.tasks.declarations import DERIVED
-from models.evaluation.tasks.load import (
+from models.evaluation.comparison import compare
+from models.evaluation.evaluation_settings import ProtocolConfig
+from models.evaluation.probing_labels import Candidate
+from models.evaluation.probing_sentences import SPLITS
+from models.evaluation.probing_tasks import TASKS
+from models.evaluation.resampling import Resampling
+from models.evaluation.senteval_format import SPLITS as PROBING_SPLITS
+from models.evaluation.task_data import (
     NOTE_NAME,
     AbsentDataError,
     DerivedNote,
     read_note,
     write_note,
 )
-from models.evaluation.tasks.readers import SPLITS as PROBING_SPLITS
+from models.evaluation.task_registry import DERIVED
+from models.evaluation.task_result import DataRecord, TaskResult, read_results
 from models.report.comparison_table import comparison_table
 from tests.support.command import subcommand
 from tests.support.evaluation_examples import answers, result, task

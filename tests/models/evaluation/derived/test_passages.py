@@ -8,12 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from models.evaluation.derived.build import build_probing
-from models.evaluation.derived.export import SENTEVAL_FOLDER, senteval_path
-from models.evaluation.derived.held_out.config import ProbingConfig
-from models.evaluation.derived.held_out.held_out_rows import ParsedSentence
-from models.evaluation.derived.passages import by_coherence, passages, with_intruders
-from models.evaluation.derived.splits import DocumentSplits
+from models.evaluation.build_probing import SENTEVAL_FOLDER, build_probing, senteval_path
+from models.evaluation.probing_sentences import ParsedSentence, ProbingConfig
+from models.evaluation.probing_splits import DocumentSplits
+from models.evaluation.probing_tasks import by_coherence, passages, with_intruders
 from tests.support.probing_examples import (
     CONFIG,
     Built,

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from models.config.held_out import HoldOut
-from models.evaluation.derived.build import build_probing, read_summary
-from models.evaluation.derived.classes import pearson, quantile_bins
-from models.evaluation.derived.declarations import TASKS
-from models.evaluation.derived.held_out.config import SCARCE_SHARES, SPLITS, ProbingConfig
-from models.evaluation.derived.splits import assign_units, class_quotas, split_shares
+from models.evaluation.build_probing import build_probing, read_summary
+from models.evaluation.probing_labels import pearson, quantile_bins
+from models.evaluation.probing_sentences import SCARCE_SHARES, SPLITS, ProbingConfig
+from models.evaluation.probing_splits import assign_units, class_quotas, split_shares
+from models.evaluation.probing_tasks import TASKS
 from tests.support.probing_examples import (
     CONFIG,
     Built,

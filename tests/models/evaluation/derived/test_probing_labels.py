@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from models.evaluation.derived.classes import (
+from models.evaluation.probing_labels import (
     Marked,
     object_number,
     subject_number,

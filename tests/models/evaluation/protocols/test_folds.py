@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.evaluation.protocols.classes import IntArray, stratified_folds
+from models.evaluation.class_protocols import IntArray, stratified_folds
 
 sklearn = pytest.importorskip(
     "sklearn.model_selection", reason="compared with scikit-learn: the extra bench"

@@ -11,9 +11,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.evaluation.classifiers.senteval_models import fit_adam
-from models.evaluation.protocols.classes import folds_of_train, given_split, nested_folds
-from models.evaluation.protocols.config import (
+from models.evaluation.adam_classifiers import fit_adam
+from models.evaluation.class_protocols import folds_of_train, given_split, nested_folds
+from models.evaluation.evaluation_settings import (
     COMPATIBILITY_GRID,
     FOLDS_GRID,
     NESTED_GRID,
@@ -21,7 +21,7 @@ from models.evaluation.protocols.config import (
     Classifier,
     ProtocolConfig,
 )
-from models.evaluation.protocols.outcome import Outcome
+from models.evaluation.scores import Outcome
 
 linear_model = pytest.importorskip(
     "sklearn.linear_model", reason="compared with scikit-learn: the extra bench"

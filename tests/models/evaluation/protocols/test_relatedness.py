@@ -7,16 +7,16 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.evaluation.classifiers.senteval_models import fit_adam_relatedness
-from models.evaluation.protocols.outcome import Outcome
-from models.evaluation.protocols.pair_scores import (
+from models.evaluation.adam_classifiers import fit_adam_relatedness
+from models.evaluation.pair_protocols import (
     REGULARISERS,
     FloatArray,
     RelatednessConfig,
     distributions,
     relatedness,
 )
-from models.evaluation.statistics.weighted_scores import pearson
+from models.evaluation.scores import Outcome
+from models.evaluation.weighted_scores import pearson
 from tests.support.graded_pairs import graded_pairs
 
 pytestmark = pytest.mark.usefixtures("one_thread")

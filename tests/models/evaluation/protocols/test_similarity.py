@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.evaluation.protocols.outcome import ZERO_VECTORS
-from models.evaluation.protocols.pair_scores import cosine_similarity, cosines
-from models.evaluation.scores import score
-from models.evaluation.tasks.declarations import task_named
+from models.evaluation.pair_protocols import cosine_similarity, cosines
+from models.evaluation.scores import ZERO_VECTORS, score
+from models.evaluation.task_registry import task_named
 
 WIDTH = 100
 

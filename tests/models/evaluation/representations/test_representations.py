@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from models.evaluation.representations.linear_maps import (
+from models.evaluation.linear_maps import (
     principal_components,
     projected_in_place,
     random_projection,
 )
-from models.evaluation.representations.representation import (
+from models.evaluation.representation import (
     REPRESENTATIONS,
     Representation,
     described,

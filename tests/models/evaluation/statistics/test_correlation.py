@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.evaluation.statistics.weighted_scores import (
+from models.evaluation.weighted_scores import (
     average_ranks,
     pearson,
 )

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.evaluation.scores import scorer
-from models.evaluation.statistics.resampling import Resampling
-from models.evaluation.statistics.significance import (
+from models.evaluation.comparison import (
     bootstrap_p_value,
     holm,
     permutation_p_values,
 )
+from models.evaluation.resampling import Resampling
+from models.evaluation.scores import scorer
 from tests.support.evaluation_examples import predictions, similarities, task
 
 

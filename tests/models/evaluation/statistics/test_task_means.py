@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from models.evaluation.scores import score_intervals
-from models.evaluation.statistics.resampling import (
+from models.evaluation.resampling import (
     Interval,
     Resampling,
     clusters_of,
     mean_interval,
 )
+from models.evaluation.scores import score_intervals
 from tests.support.evaluation_examples import answers, task
 
 Scores = Mapping[str, npt.ArrayLike]

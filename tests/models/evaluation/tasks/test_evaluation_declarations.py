@@ -6,16 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from models.evaluation.tasks.declarations import (
+from models.evaluation.task_data import AbsentDataError, load_task, missing_files
+from models.evaluation.task_registry import (
+    DATASETS,
     DISCOURSE,
     PROBING,
     SENTEVAL_NAMES,
     TASKS,
+    dataset_named,
     task_named,
     tasks_named,
 )
-from models.evaluation.tasks.layout import DATASETS, dataset_named
-from models.evaluation.tasks.load import AbsentDataError, load_task, missing_files
 from tests.support.senteval_files import write_files
 
 PROTOCOLS = {

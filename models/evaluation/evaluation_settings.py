@@ -1,17 +1,27 @@
-"""How answers are learnt and chosen; readable where torch is not loaded."""
+"""The settings of an evaluation, and of how answers are learnt and chosen; loads no torch."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
+from models.encoding.encoder_names import parse_encoder_name
+from models.evaluation.evaluation_task import Protocol
+from models.evaluation.representation import Representation
 from pipeline.base.config_fields import POSITIVE, Config, Count, Positive, at_least
+from pipeline.base.digest import digest_of
 
 PROTOCOL_VERSION = 2
 """Raised when the same representations and configuration would give other predictions."""
 
 BatchLoss = Literal["sum", "mean"]
+"""Whether the losses of a batch's items are added or averaged. SentEval asks for the sum by setting
+``size_average = False`` on the loss. PyTorch obeyed as long as that was what its losses read (until
+0.4.0); later ones have ``reduction`` and average all the same, which makes a weight decay 64 times
+as strong beside the loss."""
 Classifier = Literal["logistic_regression", "compatibility"]
 """``logistic_regression``: convex, to a tolerance; ``compatibility``: SentEval's own, trained by
 Adam with early stopping."""
@@ -22,8 +32,14 @@ FOLDS_GRID = tuple(2.0**t for t in range(-1, 6))
 """C of folds of train (validation.py, KFoldClassifier)."""
 SPLIT_GRID = tuple(2.0**t for t in range(-2, 4))
 """C of a given dev split (validation.py, SplitClassifier)."""
+GRIDS: Mapping[Protocol, tuple[float, ...]] = {
+    "nested_folds": NESTED_GRID,
+    "folds": FOLDS_GRID,
+    "split": SPLIT_GRID,
+}
 COMPATIBILITY_GRID = tuple(10.0**t for t in range(-5, -1))
 """Weight decay of SentEval's own classifier, in all three."""
+DIGITS_OF_FOLDER = 8
 LEFT_TO_DATA = ("standardise", "penalties")
 """Fields that data may declare, where nothing else is asked for."""
 
@@ -109,3 +125,79 @@ class ProtocolConfig(Config):
         later = {"grid_scale": 1.0, "standardise": None, "penalties": None}
         fields = Config.to_dict(self)
         return {k: v for k, v in fields.items() if k not in later or v != later[k]}
+
+
+MAX_REFUSED = 0.1
+"""Above this share, scores say little of an encoder, and a wrong language or parser is likely."""
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationSettings(Config):
+    """What is scored, on what, and how: what commands make, and jobs are as JSON."""
+
+    called: ClassVar[str] = "evaluation setting"
+
+    encoder: str
+    """Of the grammar of `models.encoding.encoder_names`."""
+    tasks: tuple[str, ...]
+    data: Path
+    """SentEval's ``data`` folder, the one that holds ``downstream`` and ``probing``."""
+    out: Path | Mapping[str, Path]
+    """Folder of the results, or of each task's by its name."""
+    name: str | None = None
+    """What tables call the encoder; by default what it is asked for by."""
+    seed: int | None = None
+    """Of the encoder, for the result."""
+    parses: Path | None = None
+    """Folder of tokens and parses that encoders share; None keeps them for this evaluation."""
+    encoder_version: str | None = None
+    """Of a function of the user's own: what its results are kept under, beside the checksum of its
+    module; without it they are made anew each time."""
+    encoder_source: str | None = None
+    """That checksum, as whoever made the settings saw it."""
+    representation: Representation = field(default_factory=Representation)
+    protocol: ProtocolConfig = field(default_factory=ProtocolConfig)
+    encoder_settings: Mapping[str, Any] = field(default_factory=dict)
+    """``batch_size``, ``on_refusal``, ``vectors``, ``dependency_parser``, ``constituency_parser``,
+    and ``config`` of an untrained one."""
+    device: str = "cpu"
+    threads: Count = 1
+
+    @property
+    def max_refused(self) -> float:
+        """Share of a dataset's distinct sentences that the encoder may refuse, giving zeros.
+
+        Zeros that are asked for may be any number; unsaid, few sentences may be zeros.
+        """
+        return 1.0 if self.encoder_settings.get("on_refusal") == "zero" else MAX_REFUSED
+
+    def folder(self, task: str) -> Path:
+        """Returns the folder of a task's result.
+
+        Raises:
+            ValueError: it has none.
+        """
+        if not isinstance(self.out, Mapping):
+            return self.out
+        if task not in self.out:
+            raise ValueError(f"out names no folder for {task}")
+        return self.out[task]
+
+
+def results_folder(
+    encoder: str, representation: Representation, protocol: ProtocolConfig, preset: str = ""
+) -> Path:
+    """Returns where results go unless told; what is not scored by the defaults has a digest.
+
+    Args:
+        preset: of an untrained encoder, where it is not the default one.
+    """
+    name = parse_encoder_name(encoder)
+    shown = Path(encoder).name if Path(encoder).is_dir() else name.shown
+    shown = re.sub(r"[^A-Za-z0-9._-]+", "-", shown).strip("-")
+    if preset and name.kind == "random":
+        shown = f"{shown}-{preset}"
+    if (representation, protocol) == (Representation(), ProtocolConfig()):
+        return Path("results", shown)
+    used = {"representation": representation.to_dict(), "protocol": protocol.to_dict()}
+    return Path("results", f"{shown}-{digest_of(used)[:DIGITS_OF_FOLDER]}")

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
-from models.evaluation.derived.classes import Candidate
-from models.evaluation.derived.declarations import DerivedTask, SplitBy
-from models.evaluation.derived.held_out.config import (
+from models.evaluation.probing_labels import Candidate
+from models.evaluation.probing_sentences import (
     SCARCE_SHARES,
     SPLITS,
     ProbingConfig,
     stable_number,
 )
+from models.evaluation.probing_tasks import DerivedTask, SplitBy
 
 LEAST_FILL = 0.5
 """Documents decide the splits if each split gets at least this part of its due share."""
@@ -63,96 +64,78 @@ def assign_units(
     return assigned
 
 
-class DocumentSplits:
-    """The splits of one task: whole documents, or held-out blocks.
+Splits = tuple[list[str], str]
+"""The split of each candidate, and by what they were split: ``document``, ``block``, ``sentence``
+or ``target_word``."""
+
+
+def by_document(
+    candidates: Sequence[Candidate],
+    shares: Mapping[str, float],
+    config: ProbingConfig,
+    *,
+    by_text: bool = False,
+) -> Splits:
+    """Returns splits of whole documents, or held-out blocks.
 
     Differs from Conneau et al. 2018, whose splits are random sentences: neighbours in a document
     share their words, so whole documents go to one split.
+
+    Args:
+        by_text: whether texts are split where documents are few; no text may stand twice then.
     """
-
-    def __init__(
-        self, candidates: Sequence[Candidate], shares: Mapping[str, float], config: ProbingConfig
-    ) -> None:
-        self._config = config
-        # Each class weighs the same, so that the rare ones, which bound the size of a balanced
-        # split, come close to their shares.
-        counts = Counter(candidate.label for candidate in candidates)
-        weights: dict[str, float] = defaultdict(float)
-        for candidate in candidates:
-            weights[self._unit_of(candidate)] += 1 / counts[candidate.label]
-        self._splits = assign_units(weights, shares, config.seed)
-        filled: dict[str, float] = defaultdict(float)
-        for unit, split in self._splits.items():
-            filled[split] += weights[unit]
-        self._filled = all(filled[s] >= LEAST_FILL * shares[s] * len(counts) for s in SPLITS)
-        self.unit: str = config.held_out_unit
-        """``document``, ``block`` or ``sentence``."""
-
-    def of(self, candidate: Candidate) -> str:
-        """Returns the split of one of the candidates."""
-        return self._splits[self._unit_of(candidate)]
-
-    def _unit_of(self, candidate: Candidate) -> str:
-        sentence = candidate.sentence
-        return self._config.hold_out.unit_of(sentence.document_id, sentence.sentence_index)
+    # Each class weighs the same, so that the rare ones, which bound the size of a balanced
+    # split, come close to their shares.
+    counts = Counter(candidate.label for candidate in candidates)
+    units = [candidate.sentence.unit for candidate in candidates]
+    weights: dict[str, float] = defaultdict(float)
+    for candidate, unit in zip(candidates, units, strict=True):
+        weights[unit] += 1 / counts[candidate.label]
+    splits = assign_units(weights, shares, config.seed)
+    filled: dict[str, float] = defaultdict(float)
+    for unit, split in splits.items():
+        filled[split] += weights[unit]
+    is_filled = all(filled[s] >= LEAST_FILL * shares[s] * len(counts) for s in SPLITS)
+    if by_text and not is_filled:
+        return [_split_of_text(each.text, shares, config) for each in candidates], "sentence"
+    return [splits[unit] for unit in units], config.held_out_unit
 
 
-class TextSplits(DocumentSplits):
-    """The same, or texts where documents are few. Duplicate texts must be gone already."""
-
-    def __init__(
-        self, candidates: Sequence[Candidate], shares: Mapping[str, float], config: ProbingConfig
-    ) -> None:
-        super().__init__(candidates, shares, config)
-        self._shares = shares
-        if not self._filled:
-            self.unit = "sentence"
-
-    def of(self, candidate: Candidate) -> str:
-        """Returns the split of one of the candidates."""
-        if self.unit != "sentence":
-            return super().of(candidate)
-        place = stable_number(self._config.seed, "text", candidate.text) / _RANGE
-        for split in SPLITS[:-1]:
-            if place < self._shares[split]:
-                return split
-            place -= self._shares[split]
-        return SPLITS[-1]
+def _split_of_text(text: str, shares: Mapping[str, float], config: ProbingConfig) -> str:
+    place = stable_number(config.seed, "text", text) / _RANGE
+    for split in SPLITS[:-1]:
+        if place < shares[split]:
+            return split
+        place -= shares[split]
+    return SPLITS[-1]
 
 
-class WordSplits:
-    """The splits of one task by target word, so that no word is a target in two splits.
+def by_target_word(
+    candidates: Sequence[Candidate], shares: Mapping[str, float], config: ProbingConfig
+) -> Splits:
+    """Returns splits by target word, so that no word is a target in two splits.
 
     As published for tense, subject and object number (Conneau et al. 2018, section 2), against
     classifiers that learn words by heart. Each label's words are assigned on their own, so both
     labels fill all splits; a word with two labels goes with the commoner one.
     """
-
-    unit = "target_word"
-
-    def __init__(
-        self, candidates: Sequence[Candidate], shares: Mapping[str, float], config: ProbingConfig
-    ) -> None:
-        labels: dict[str, Counter[str]] = defaultdict(Counter)
-        for candidate in candidates:
-            labels[candidate.word][candidate.label] += 1
-        by_label: dict[str, dict[str, int]] = defaultdict(dict)
-        for word, counts in labels.items():
-            label = min(counts, key=lambda name: (-counts[name], name))
-            by_label[label][word] = sum(counts.values())
-        self._splits: dict[str, str] = {}
-        for units in by_label.values():
-            self._splits.update(assign_units(units, shares, config.seed))
-
-    def of(self, candidate: Candidate) -> str:
-        """Returns the split of one of the candidates."""
-        return self._splits[candidate.word]
+    labels: dict[str, Counter[str]] = defaultdict(Counter)
+    for candidate in candidates:
+        labels[candidate.word][candidate.label] += 1
+    by_label: dict[str, dict[str, int]] = defaultdict(dict)
+    for word, counts in labels.items():
+        label = min(counts, key=lambda name: (-counts[name], name))
+        by_label[label][word] = sum(counts.values())
+    splits: dict[str, str] = {}
+    for units in by_label.values():
+        splits |= assign_units(units, shares, config.seed)
+    return [splits[candidate.word] for candidate in candidates], "target_word"
 
 
-SPLITS_BY: Mapping[SplitBy, type[DocumentSplits] | type[WordSplits]] = {
-    "document": TextSplits,
-    "whole_document": DocumentSplits,
-    "target_word": WordSplits,
+SPLITS_BY: Mapping[SplitBy, Callable[..., Splits]] = {
+    "document": partial(by_document, by_text=True),
+    "whole_document": by_document,
+    "target_word": by_target_word,
 }
 
 

@@ -14,8 +14,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from models.evaluation.derived.held_out.config import ProbingConfig, stable_number, text_key
-from models.evaluation.derived.held_out.held_out_rows import ParsedSentence, below_top_clause
+from models.evaluation.probing_sentences import (
+    ParsedSentence,
+    ProbingConfig,
+    stable_number,
+    text_key,
+)
 
 TENSES = {"VBD": "past", "VBP": "present", "VBZ": "present"}
 NUMBERS = {"NN": "singular", "NNP": "singular", "NNS": "plural", "NNPS": "plural"}
@@ -50,10 +54,22 @@ def tree_depth(sentence: ParsedSentence) -> int:
 def top_constituents(sentence: ParsedSentence) -> str | None:
     """Returns the labels of the constituents right below the top S, as ``NP VP .``.
 
-    A word that hangs from S directly gives its part-of-speech tag. None where the top is no S.
+    Of a chain of unary constituents that is the highest; a word that hangs from S directly gives
+    its part-of-speech tag. None where the top is no S.
     """
-    below = below_top_clause(sentence)
-    return None if below is None else " ".join(below)
+    top, *chain = sentence.labels[0].split("+")
+    if top != "S":
+        return None
+    if chain:
+        return chain[0]
+    below: list[str] = []
+    position = 0
+    spans = zip(sentence.starts[1:], sentence.ends[1:], sentence.labels[1:], strict=True)
+    for start, end, label in spans:
+        if start >= position:
+            below += [*sentence.tags[position:start], label.split("+")[0]]
+            position = end
+    return " ".join([*below, *sentence.tags[position:]])
 
 
 def tense(sentence: ParsedSentence) -> Marked | None:
@@ -64,16 +80,19 @@ def tense(sentence: ParsedSentence) -> Marked | None:
     imperative, whose tags bear no tense.
     """
     root = sentence.heads.index(0)
-    auxiliaries = [
-        position
-        for position, (head, relation) in enumerate(
-            zip(sentence.heads, sentence.deprels, strict=True)
-        )
-        if head == root + 1 and relation.split(":")[0] in _AUXILIARY
-    ]
-    finite = auxiliaries[0] if auxiliaries else root
+    finite = next(iter(_children(sentence, root, _AUXILIARY)), root)
     label = TENSES.get(sentence.tags[finite])
     return Marked(label, sentence.tokens[finite].lower()) if label else None
+
+
+def _children(sentence: ParsedSentence, head: int, relations: Sequence[str]) -> list[int]:
+    """Returns the words that hang from a word by one of these relations, whatever its subtype."""
+    arcs = zip(sentence.heads, sentence.deprels, strict=True)
+    return [
+        place
+        for place, (of, relation) in enumerate(arcs)
+        if of == head + 1 and relation.split(":")[0] in relations
+    ]
 
 
 def subject_number(sentence: ParsedSentence) -> Marked | None:
@@ -87,14 +106,7 @@ def object_number(sentence: ParsedSentence) -> Marked | None:
 
 
 def _number_of(sentence: ParsedSentence, relation: str) -> Marked | None:
-    root = sentence.heads.index(0)
-    arguments = [
-        position
-        for position, (head, deprel) in enumerate(
-            zip(sentence.heads, sentence.deprels, strict=True)
-        )
-        if head == root + 1 and deprel.split(":")[0] == relation
-    ]
+    arguments = _children(sentence, sentence.heads.index(0), (relation,))
     if len(arguments) != 1:
         return None
     label = NUMBERS.get(sentence.tags[arguments[0]])
@@ -199,16 +211,11 @@ def common_top_constituents(
     sequences = [(s, top_constituents(s)) for s in sentences]
     labelled = [(sentence, sequence) for sentence, sequence in sequences if sequence is not None]
     counts = Counter(sequence for _, sequence in labelled)
-    needed = config.sentences_of_a_class
     ranked = sorted(counts, key=lambda sequence: (-counts[sequence], sequence))
-    common = {
-        sequence
-        for sequence in ranked[: config.num_top_constituents - 1]
-        if counts[sequence] >= needed
-    }
+    most = ranked[: config.num_top_constituents - 1]
+    common = {sequence for sequence in most if counts[sequence] >= config.sentences_of_a_class}
     return [
-        Candidate(sentence, sequence if sequence in common else OTHER)
-        for sentence, sequence in labelled
+        Candidate(sentence, label if label in common else OTHER) for sentence, label in labelled
     ]
 
 
@@ -219,7 +226,10 @@ def tree_depths(sentences: Sequence[ParsedSentence], config: ProbingConfig) -> l
     marginals of all N: the product in which both are independent. The largest s is taken whose
     correlation is low enough, or the smallest that leaves enough sentences.
     """
-    middle = _of_middling_length(sentences)
+    lengths = sorted(len(sentence.tokens) for sentence in sentences)
+    trimmed = math.floor(LENGTH_TRIM * len(lengths))
+    shortest, longest = (lengths[trimmed], lengths[-1 - trimmed]) if lengths else (0, 0)
+    middle = [s for s in sentences if shortest <= len(s.tokens) <= longest]
     depths = [tree_depth(sentence) for sentence in middle]
     shares = Counter(depths)
     pool = [
@@ -234,21 +244,11 @@ def tree_depths(sentences: Sequence[ParsedSentence], config: ProbingConfig) -> l
         if len(thinned) < wanted:
             break
         kept = thinned
-        if (
-            abs(depth_length_correlation([sentence for sentence, _ in kept]))
-            <= config.max_depth_length_correlation
-        ):
+        of_kept = [float(len(sentence.tokens)) for sentence, _ in kept]
+        correlation = pearson([float(depth) for _, depth in kept], of_kept)
+        if abs(correlation) <= config.max_depth_length_correlation:
             break
     return [Candidate(sentence, f"{depth:02d}") for sentence, depth in kept]
-
-
-def _of_middling_length(sentences: Sequence[ParsedSentence]) -> list[ParsedSentence]:
-    lengths = sorted(len(sentence.tokens) for sentence in sentences)
-    if not lengths:
-        return []
-    trimmed = math.floor(LENGTH_TRIM * len(lengths))
-    shortest, longest = lengths[trimmed], lengths[-1 - trimmed]
-    return [s for s in sentences if shortest <= len(s.tokens) <= longest]
 
 
 _Deep = tuple[ParsedSentence, int]
@@ -264,20 +264,12 @@ def _thin(pool: Sequence[_Deep], scale: float, config: ProbingConfig) -> list[_D
         for depth, length in set(cell_of.values())
     }
     kept: list[_Deep] = []
-    for sentence, depth in sorted(
-        pool, key=lambda item: stable_number(config.seed, "thin", item[0].row)
-    ):
+    drawn = sorted(pool, key=lambda item: stable_number(config.seed, "thin", item[0].row))
+    for sentence, depth in drawn:
         if room[cell_of[sentence.row]] > 0:
             room[cell_of[sentence.row]] -= 1
             kept.append((sentence, depth))
     return sorted(kept, key=lambda item: item[0].row)
-
-
-def depth_length_correlation(sentences: Sequence[ParsedSentence]) -> float:
-    """Returns Pearson's r of tree depth and sentence length; 0 where either does not vary."""
-    depths = [float(tree_depth(sentence)) for sentence in sentences]
-    lengths = [float(len(sentence.tokens)) for sentence in sentences]
-    return pearson(depths, lengths)
 
 
 def pearson(xs: Sequence[float], ys: Sequence[float]) -> float:

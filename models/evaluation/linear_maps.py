@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float32]
+Matrix = npt.NDArray[np.float64]
 Method = Literal["exact", "power_iteration"]
 """How components are found: by an eigendecomposition, or as Tang & de Sa 2018 estimate them."""
 
@@ -38,11 +39,8 @@ def principal_components(
     a method of its own, ``exact`` is used, so that the result has no seed.
 
     Raises:
-        ValueError: a negative count, more components than dimensions, or vectors that are not
-            finite.
+        ValueError: more components than dimensions, or vectors that are not finite.
     """
-    if count < 0:
-        raise ValueError(f"the number of components must not be negative, got {count}")
     if count > vectors.shape[1]:
         raise ValueError(
             f"{count} components cannot be removed from vectors {vectors.shape[1]} wide"
@@ -53,8 +51,9 @@ def principal_components(
     z = vectors.astype(np.float64)
     is_wide = len(z) < z.shape[1]
     gram = z @ z.T if is_wide else z.T @ z
-    found = _by_power(gram, count) if method == "power_iteration" else _exact(gram, count)
-    directions = found @ z if is_wide else found
+    directions = _by_power(gram, count) if method == "power_iteration" else _exact(gram, count)
+    if is_wide:
+        directions = directions @ z
     # Estimated directions are not quite orthogonal by themselves.
     components: FloatArray = np.linalg.qr(directions.T)[0].T.astype(np.float32)
     return components
@@ -65,15 +64,7 @@ def remove_components(vectors: FloatArray, components: FloatArray) -> FloatArray
 
     A single vector that is its own set has nothing left. What rounding leaves of it is set to zero,
     or a normalisation would make a direction of it.
-
-    Raises:
-        ValueError: components of another width.
     """
-    if components.shape[1] != vectors.shape[1]:
-        raise ValueError(
-            f"components of width {components.shape[1]} cannot be removed from vectors of width "
-            f"{vectors.shape[1]}; fit them on the same views and poolings"
-        )
     z, u = vectors.astype(np.float64), components.astype(np.float64)
     rest = z - (z @ u.T) @ u
     is_gone = np.linalg.norm(rest, axis=1) <= ROUNDING * np.linalg.norm(z, axis=1)
@@ -82,19 +73,19 @@ def remove_components(vectors: FloatArray, components: FloatArray) -> FloatArray
     return left
 
 
-def _exact(gram: npt.NDArray[np.float64], count: int) -> npt.NDArray[np.float64]:
+def _exact(gram: Matrix, count: int) -> Matrix:
     """Returns the eigenvectors of the largest eigenvalues as rows, those of zero left out."""
     values, columns = np.linalg.eigh(gram)
     smallest = SMALLEST_SHARE * max(values.max(initial=0.0), 0.0)
     kept = [i for i in range(len(values))[::-1][:count] if values[i] > smallest]
-    rows: npt.NDArray[np.float64] = columns[:, kept].T
+    rows: Matrix = columns[:, kept].T
     return rows
 
 
-def _by_power(gram: npt.NDArray[np.float64], count: int) -> npt.NDArray[np.float64]:
+def _by_power(gram: Matrix, count: int) -> Matrix:
     """Returns estimates of the same, each in what the ones before it leave."""
     rest = gram
-    found: list[npt.NDArray[np.float64]] = []
+    directions: list[Matrix] = []
     smallest = SMALLEST_SHARE * float(np.trace(gram))
     for _ in range(min(count, len(gram))):
         if np.trace(rest) <= smallest:
@@ -105,18 +96,16 @@ def _by_power(gram: npt.NDArray[np.float64], count: int) -> npt.NDArray[np.float
             u = _unit(rest @ u)
         projection = np.eye(len(u)) - np.outer(u, u)
         rest = projection @ rest @ projection
-        found.append(u)
-    return np.array(found).reshape(len(found), len(gram))
+        directions.append(u)
+    return np.array(directions).reshape(len(directions), len(gram))
 
 
-def _unit(vector: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    scaled: npt.NDArray[np.float64] = vector / np.linalg.norm(vector)
+def _unit(vector: Matrix) -> Matrix:
+    scaled: Matrix = vector / np.linalg.norm(vector)
     return scaled
 
 
-def random_projection(
-    embeddings: npt.NDArray[np.float32], width: int, *, seed: int
-) -> npt.NDArray[np.float32]:
+def random_projection(embeddings: FloatArray, width: int, *, seed: int) -> FloatArray:
     """Returns embeddings [n, width] of embeddings [n, d] through a random linear map.
 
     The map's entries are Glorot-uniform, in ±sqrt(6 / (d + width)), as Simoulin & Crabbé 2021
@@ -124,43 +113,32 @@ def random_projection(
     Wieting & Kiela 2019); it adds width and no information, and below d it loses some. Over seeds
     the mean of an inner product is 2 · width / (d + width) times the vectors' own; how far one seed
     is from it falls with width.
-
-    Raises:
-        ValueError: width below 1.
     """
-    if width < 1:
-        raise ValueError(f"the width of a projection must be at least 1, got {width}")
     matrix = _matrix(embeddings.shape[1], width, seed)
-    projected: npt.NDArray[np.float32] = (embeddings @ matrix).astype(np.float32)
+    projected: FloatArray = (embeddings @ matrix).astype(np.float32)
     return projected
 
 
-def projected_in_place(
-    embeddings: npt.NDArray[np.float32], width: int, *, seed: int
-) -> npt.NDArray[np.float32]:
+def projected_in_place(embeddings: FloatArray, width: int, *, seed: int) -> FloatArray:
     """Returns embeddings [n, d] whose inner products are those of `random_projection`.
 
     A projection to a larger width fills d of its dimensions. What is learnt from inner products
     alone, as a linear model with a penalty on its length, is the same from these, at the cost of d.
-
-    Raises:
-        ValueError: a width that is not larger than d.
+    Args:
+        width: larger than d.
     """
-    size = embeddings.shape[1]
-    if width <= size:
-        raise ValueError(f"{width} is no larger width than {size}")
-    placed: npt.NDArray[np.float32] = (embeddings @ _root(size, width, seed)).astype(np.float32)
-    return placed
+    placed: FloatArray = embeddings @ _root(embeddings.shape[1], width, seed)
+    return placed.astype(np.float32)
 
 
 @functools.lru_cache(maxsize=1)
-def _root(size: int, width: int, seed: int) -> npt.NDArray[np.float64]:
+def _root(size: int, width: int, seed: int) -> Matrix:
     """Returns L [d, d], where L Lᵀ is the product of the map with itself, [d, d]."""
     matrix = _matrix(size, width, seed)
     return np.linalg.cholesky(matrix @ matrix.T).astype(np.float64)
 
 
 @functools.lru_cache(maxsize=1)  # a task's batches are all projected by the same one
-def _matrix(size: int, width: int, seed: int) -> npt.NDArray[np.float64]:
+def _matrix(size: int, width: int, seed: int) -> Matrix:
     bound = (6.0 / (size + width)) ** 0.5
     return np.random.default_rng(seed).uniform(-bound, bound, size=(size, width))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -16,13 +15,7 @@ import numpy.typing as npt
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
-Protocol = Literal[
-    "nested_folds",
-    "folds",
-    "split",
-    "relatedness",
-    "similarity",
-]
+Protocol = Literal["nested_folds", "folds", "split", "relatedness", "similarity"]
 """How a task is scored. ``nested_folds``: outer folds for the score, inner ones for the
 regulariser; ``folds``: folds of train for the regulariser, then test; ``split``: dev for the
 regulariser, then test; ``relatedness``: a distribution over five grades is learnt; ``similarity``:
@@ -34,13 +27,13 @@ Features = Literal["sentence", "pair", "passage"]
 and x2). ``passage``: of six, the sums of ``|xi − xi+1|`` and of xi ∗ xi+1 over neighbours. Differs
 from DiscoEval (Chen et al. 2019, section 3), all six side by side: there a hidden layer of 2,000
 units brings sentences together, and a logistic regression would see each by itself."""
-SENTENCES_OF: Mapping[Features, int] = MappingProxyType({"sentence": 1, "pair": 2, "passage": 6})
+SENTENCES_OF: Mapping[Features, int] = {"sentence": 1, "pair": 2, "passage": 6}
 """How many sentences an item has."""
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluationTask:
-    """One task, declared; its behaviour stands in ``models.evaluation.protocols``."""
+    """One task, as `models.evaluation.task_registry` declares it."""
 
     name: str
     """As the field writes it: ``MR``, ``SICK-R``, ``STS14``, ``TreeDepth``."""
@@ -62,20 +55,13 @@ class EvaluationTask:
 class Items:
     """The items of one split or one subset, in the order in which SentEval arranges them."""
 
-    first: IntArray
-    """[n]; the item's first sentence, a position among ``TaskData.sentences``."""
+    sentences: tuple[IntArray, ...]
+    """[n] each, the items' first sentences first; positions among ``TaskData.sentences``."""
     labels: IntArray | FloatArray
     """[n]; the class, or the gold score."""
-    further: tuple[IntArray, ...] = ()
-    """[n] each; the other sentences of items that have several, in their order."""
 
     def __len__(self) -> int:
-        return len(self.first)
-
-    @property
-    def sentences(self) -> tuple[IntArray, ...]:
-        """The sentences of the items, [n] each, the first ones first."""
-        return (self.first, *self.further)
+        return len(self.labels)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,17 +7,13 @@ instead: their items resemble each other, so single items would be drawn as if t
 them than there are (section 3.8). What the intervals cover is another draw of test items; not
 another training set, seed or fold, nor documents of another kind.
 
-The mean over several tasks has an interval of its own. One draw of clusters serves all tasks at
-once, because the tasks share documents and even sentences: their errors move together, and the
-interval of an average counts that (percentile interval: Efron & Tibshirani 1993, chapter 13).
-
-Legend: R resamples, n items, C clusters, T tasks.
+Legend: R resamples, n items, C clusters.
 """
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
@@ -27,6 +23,7 @@ import numpy.typing as npt
 from pipeline.base.config_fields import Config, Count, Natural, Range
 
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 
 CONFIDENCE = 0.95
 NUM_RESAMPLES = 2_000
@@ -70,8 +67,6 @@ def over_seeds(values: Sequence[float]) -> SeedMean:
     deviation = statistics.stdev(values) if len(values) > 1 else None
     return SeedMean(statistics.fmean(values), deviation, len(values))
 
-
-IntArray = npt.NDArray[np.int64]
 
 Scorer = Callable[[FloatArray], dict[str, FloatArray]]
 """From the weights of samples, [R, n], to each of their scores, [R]; see ``weighted_scores``."""
@@ -134,11 +129,6 @@ def drawn_as(clusters_n: IntArray | None) -> Drawn:
     return "sentence" if len(clusters_n) and clusters_n.min() < 0 else "document"
 
 
-def observed_scores(scorer: Scorer, num_items: int) -> dict[str, float]:
-    """Returns the scores of the items as they are, each once."""
-    return {name: float(value[0]) for name, value in scorer(np.ones((1, num_items))).items()}
-
-
 def bootstrap_scores(
     scorer: Scorer,
     groups_n: IntArray,
@@ -155,7 +145,7 @@ def bootstrap_scores(
     Args:
         groups_n: group of each item; items are drawn within it.
         stream: keeps the draws of one task apart from another's, whatever their sizes. Clusters
-            are not kept apart: tasks share them, see `mean_interval`.
+            are not kept apart: tasks share them, see `models.evaluation.averages`.
         clusters_n: cluster of each item; whole clusters are drawn, whatever the groups.
     """
     sizes = resampling.block_sizes(len(groups_n))
@@ -196,58 +186,3 @@ def bootstrap_weights(
 def concatenated(parts: Sequence[dict[str, FloatArray]]) -> dict[str, FloatArray]:
     """Returns the scores of successive blocks of samples, joined."""
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-
-
-def mean_interval(
-    scores: Mapping[str, npt.ArrayLike],
-    clusters: Mapping[str, npt.ArrayLike],
-    *,
-    resampling: Resampling | None = None,
-) -> Interval:
-    """Returns the mean score of the tasks, each of equal weight, with its interval.
-
-    Args:
-        scores: scores of each task's items, at least one: 1 for a right answer and 0 for a wrong
-            one, means of such over several models, or their differences.
-        clusters: cluster of each item, an integer with one meaning in all tasks.
-    """
-    how = resampling or Resampling()
-    arrays = {name: np.asarray(values, dtype=np.float64) for name, values in scores.items()}
-    sums_ct, counts_ct = _by_cluster(arrays, clusters)
-    weights_t = np.ones(len(arrays)) / len(arrays)
-    value = float((sums_ct.sum(axis=0) / counts_ct.sum(axis=0)) @ weights_t)
-    resampled = _resampled_means(sums_ct, counts_ct, how)
-    return percentile_interval(100.0 * value, 100.0 * resampled, confidence=how.confidence)
-
-
-def _by_cluster(
-    scores: Mapping[str, FloatArray], clusters: Mapping[str, npt.ArrayLike]
-) -> tuple[FloatArray, FloatArray]:
-    """Returns the sum of scores and the number of items, each [C, T], tasks in sorted order."""
-    names = sorted(scores)
-    distinct, flat = np.unique(np.concatenate([clusters[n] for n in names]), return_inverse=True)
-    parts = np.split(flat, np.cumsum([scores[name].size for name in names])[:-1])
-    length = len(distinct)
-    pairs = list(zip(names, parts, strict=True))
-    sums = [np.bincount(part, weights=scores[name], minlength=length) for name, part in pairs]
-    counts = [np.bincount(part, minlength=length).astype(np.float64) for _, part in pairs]
-    return np.stack(sums, axis=1), np.stack(counts, axis=1)
-
-
-def _resampled_means(
-    sums_ct: FloatArray, counts_ct: FloatArray, resampling: Resampling
-) -> FloatArray:
-    """Returns the mean of each resample, [R].
-
-    A task none of whose clusters was drawn enters with its observed mean: without it, the average
-    would be one of other tasks.
-    """
-    observed_t = sums_ct.sum(axis=0) / counts_ct.sum(axis=0)
-    generator = np.random.default_rng(resampling.seed)
-    means: list[FloatArray] = []
-    for size in resampling.block_sizes(len(sums_ct)):
-        times_rc = times_drawn(len(sums_ct), size, generator)
-        totals_rt, sizes_rt = times_rc @ sums_ct, times_rc @ counts_ct
-        tasks_rt = np.where(sizes_rt > 0, totals_rt / np.maximum(sizes_rt, 1), observed_t)
-        means.append(tasks_rt.mean(axis=1))
-    return np.concatenate(means)

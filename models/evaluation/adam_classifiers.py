@@ -1,4 +1,16 @@
-"""Linear models under Adam, stopped early as SentEval stops its own.
+"""SentEval's own models, for compatibility: linear ones under Adam, stopped early.
+
+Classes (its ``tools/classifier.py``): logistic regression, chosen by accuracy on dev. Differs from
+SentEval: without a dev set and with so few items that its share rounds to none, it divides by zero;
+here that is an error with a remedy.
+
+Relatedness (its ``tools/relatedness.py``): softmax of a linear map to five grades, squared error to
+the target distribution, chosen by Pearson's r on dev. Differs from SentEval: where all predictions
+for dev are equal, r counts as 0 rather than as not a number.
+
+A score y between two grades is a distribution over these with mean y: p[⌊y⌋] = ⌊y⌋ − y + 1 and
+p[⌊y⌋ + 1] = y − ⌊y⌋. A predicted distribution p̂ stands for the score r · p̂, r = (1, 2, 3, 4, 5)
+(Tai, Socher & Manning 2015, section 4.2).
 
 All fits of a search start from the same seed in SentEval, so that they draw the same first weights
 and, over the same data, the same permutations. Here they are rows of one matrix and take their
@@ -8,8 +20,8 @@ the rounding of a matrix product of another size).
 Rounds of some epochs are followed by a look at the dev set. A fit bears so many rounds that are not
 better than the best so far; the next ends it, whether or not rounds between were better.
 
-Legend: N items, D features, K outputs of a model, R fits, A of these still in training, C rows of
-the matrix (one output of one model each), the last of whose D + 1 columns is the bias.
+Legend: N items or pairs, D features, K outputs of a model, R fits, A of these still in training,
+C rows of the matrix (one output of one model each), the last of whose D + 1 columns is the bias.
 """
 
 from __future__ import annotations
@@ -17,23 +29,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import torch
 from torch import Tensor
+
+from models.evaluation.evaluation_settings import BatchLoss
+from models.evaluation.weighted_scores import pearson
 
 LEARNING_RATE = 1e-3
 FIRST_MOMENT_DECAY = 0.9
 SECOND_MOMENT_DECAY = 0.999
 EPSILON = 1e-8
 """PyTorch's defaults, which SentEval does not change."""
-
-BatchLoss = Literal["sum", "mean"]
-"""Whether the losses of a batch's items are added or averaged. SentEval asks for the sum by setting
-``size_average = False`` on the loss. PyTorch obeyed as long as that was what its losses read (until
-0.4.0); later ones have ``reduction`` and average all the same, which makes a weight decay 64 times
-as strong beside the loss."""
+NUM_GRADES = 5
 
 
 class Adam:
@@ -84,17 +93,6 @@ def linear(features: Tensor, parameters: Tensor) -> Tensor:
     return torch.addmm(parameters[:, -1], features, parameters[:, :-1].T)
 
 
-def linear_gradient(features: Tensor, output_gradient: Tensor, out: Tensor) -> Tensor:
-    """Writes a loss's gradient by the parameters to ``out`` [C, D + 1], and returns it.
-
-    Args:
-        output_gradient: [n, C], by the outputs.
-    """
-    torch.mm(output_gradient.T, features, out=out[:, :-1])
-    torch.sum(output_gradient, dim=0, out=out[:, -1])
-    return out
-
-
 @dataclass(frozen=True, slots=True)
 class AdamConfig:
     """SentEval's defaults for classes, with which published rows were made."""
@@ -111,6 +109,11 @@ class AdamConfig:
     """Share of the training items that serve as dev set where none is given."""
     batch_loss: BatchLoss = "sum"
     """Over items, and over the outputs where the loss is a sum over these."""
+
+    @classmethod
+    def of_relatedness(cls, seed: int = 1111, batch_loss: BatchLoss = "sum") -> AdamConfig:
+        """Returns SentEval's defaults for relatedness; rounds of fifty end at 1050 epochs."""
+        return cls(seed, epoch_size=50, max_epoch=1000, tenacity=3, batch_loss=batch_loss)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,20 +139,11 @@ class AdamModels:
     epochs: Tensor
     """[R], int64; epochs trained before the fit ended."""
 
-    @property
-    def weights(self) -> Tensor:
-        """[R, K, D]."""
-        return self.parameters[:, :, :-1].contiguous()
-
-    @property
-    def biases(self) -> Tensor:
-        """[R, K]."""
-        return self.parameters[:, :, -1].contiguous()
-
     def predict(self, features: Tensor) -> Tensor:
         """Returns the most likely class [R, N] (int64) of each item of features [N, D]."""
-        scores = features.to(self.parameters) @ self.weights.transpose(1, 2)
-        return (scores + self.biases[:, None, :]).argmax(dim=2)
+        weights = self.parameters[:, :, :-1].contiguous()
+        scores = features.to(self.parameters) @ weights.transpose(1, 2)
+        return (scores + self.parameters[:, None, :, -1]).argmax(dim=2)
 
 
 def fit_early_stopped(
@@ -208,8 +202,10 @@ class _Search:
 
     def step(self, features: Tensor, answers: Tensor) -> None:
         """Takes a step of every model in training on a batch [B, D] with answers [B, …]."""
-        slope = self._loss.slope(self._outputs(features), answers)
-        self._adam.step(linear_gradient(features, slope.flatten(1), self._gradient))
+        slope = self._loss.slope(self._outputs(features), answers).flatten(1)
+        torch.mm(slope.T, features, out=self._gradient[:, :-1])
+        torch.sum(slope, dim=0, out=self._gradient[:, -1])
+        self._adam.step(self._gradient)
 
     def end_round(self, dev_x: Tensor, dev_y: Tensor) -> None:
         """Scores the models on dev, keeps those that are better and ends those that are not."""
@@ -228,3 +224,137 @@ class _Search:
             rows = going_on.repeat_interleave(self._loss.num_outputs)
             self._adam.keep(rows.nonzero()[:, 0])
             self._gradient = torch.empty_like(self._adam.parameters)
+
+
+def fit_adam(
+    train: tuple[Tensor, Tensor],
+    dev: tuple[Tensor, Tensor] | None,
+    regularisers: Tensor,
+    num_classes: int,
+    config: AdamConfig | None = None,
+) -> AdamModels:
+    """Returns the model that SentEval would fit with each regulariser, on the features' device.
+
+    Args:
+        train: features [N, D], as they are: SentEval standardises nothing; and classes [N], int64.
+        dev: the same of dev; where None, a share of the training items, drawn as SentEval draws it.
+        regularisers: [R], weight decays >= 0; they bear on biases too.
+        config: SentEval's defaults if None.
+
+    Raises:
+        ValueError: no dev item.
+    """
+    config = config or AdamConfig()
+    random = np.random.RandomState(config.seed)
+    if dev is None:
+        train, dev = _held_back(train, config, random)
+    train, dev = (train[0].float(), train[1]), (dev[0].float(), dev[1])
+
+    def slope(logits: Tensor, labels: Tensor) -> Tensor:
+        error = torch.softmax(logits, dim=2)
+        error[torch.arange(len(labels), device=labels.device), :, labels] -= 1.0
+        return error / len(labels) if config.batch_loss == "mean" else error
+
+    def accuracy(logits: Tensor, labels: Tensor) -> Tensor:
+        return (logits.argmax(dim=2) == labels[:, None]).double().mean(dim=0)
+
+    loss = ClassifierLoss(num_classes, slope, accuracy)
+    return fit_early_stopped(train, dev, regularisers, loss, config, random)
+
+
+def _held_back(
+    train: tuple[Tensor, Tensor], config: AdamConfig, random: np.random.RandomState
+) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
+    """Returns what remains for training, and the dev set: the first of a permutation."""
+    num_items = len(train[0])
+    num_dev = int(config.validation_split * num_items)
+    if not num_dev:
+        raise ValueError(
+            f"{config.validation_split:.0%} of {num_items} items is less than one dev item; "
+            "give more items or a dev set"
+        )
+    order = torch.from_numpy(random.permutation(num_items)).to(train[0].device)
+    dev, rest = order[:num_dev], order[num_dev:]
+    return (train[0][rest], train[1][rest]), (train[0][dev], train[1][dev])
+
+
+def grade_targets(scores: Tensor) -> Tensor:
+    """Returns the distribution [N, 5] (float32) of each score [N] as SentEval encodes it.
+
+    A score y below 1, as STS-B has them, keeps only its upper part: y at grade 1 and nothing
+    else, so that its row sums to y and that of score 0 to 0.
+
+    Raises:
+        ValueError: a score that is not between 0 and 5.
+    """
+    y = scores.to(torch.float64)
+    if not bool(((y >= 0) & (y <= NUM_GRADES)).all()):
+        raise ValueError(f"scores must lie between 0 and {NUM_GRADES}: {y.tolist()[:5]}…")
+    floor = y.floor()
+    grades = _grades(y)
+    upper = (grades == (floor + 1)[:, None]) * (y - floor)[:, None]
+    lower = (grades == floor[:, None]) * (floor - y + 1)[:, None]
+    return (upper + lower).float()
+
+
+def expected_scores(probabilities: Tensor) -> Tensor:
+    """Returns the mean grade (float64) of distributions [..., N, 5], between 1 and 5."""
+    return probabilities.to(torch.float64) @ _grades(probabilities)
+
+
+def _grades(like: Tensor) -> Tensor:
+    return torch.arange(1, NUM_GRADES + 1, dtype=torch.float64, device=like.device)
+
+
+@dataclass(frozen=True, slots=True)
+class RelatednessModel:
+    """The model with the best correlation on dev."""
+
+    parameters: Tensor
+    """[5, D + 1], float32; biases last."""
+    dev_pearson: float
+    epochs: int
+    """Epochs trained before the fit ended."""
+
+    def predict(self, features: Tensor) -> Tensor:
+        """Returns the score [N] (float64), 1 to 5, of each pair of features [N, D]."""
+        logits = linear(features.to(self.parameters), self.parameters)
+        return expected_scores(torch.softmax(logits, dim=1))
+
+
+def fit_adam_relatedness(
+    train: tuple[Tensor, Tensor], dev: tuple[Tensor, Tensor], config: AdamConfig | None = None
+) -> RelatednessModel:
+    """Returns the model that SentEval would fit, on the features' device.
+
+    Args:
+        train: features [N, D], as they are, and scores [N], 0 to 5.
+        dev: the same of dev.
+        config: SentEval's defaults if None.
+
+    Raises:
+        ValueError: scores out of range.
+    """
+    config = config or AdamConfig.of_relatedness()
+    random = np.random.RandomState(config.seed)
+    train_x, targets = train[0].float(), grade_targets(train[1]).to(train[0].device)
+
+    def slope(logits: Tensor, target: Tensor) -> Tensor:
+        """Returns the derivative [B, 1, 5] of the squared error of the softmax by the logits."""
+        probability = torch.softmax(logits[:, 0], dim=1)
+        slope = 2 * (probability - target)
+        if config.batch_loss == "mean":
+            slope /= slope.numel()
+        by_logits = probability * (slope - (slope * probability).sum(dim=1, keepdim=True))
+        return by_logits[:, None]
+
+    def correlation(logits: Tensor, gold: Tensor) -> Tensor:
+        predicted = expected_scores(torch.softmax(logits[:, 0], dim=1))
+        value = pearson(predicted.cpu(), gold.cpu())
+        return torch.tensor([value], dtype=torch.float64, device=logits.device)
+
+    loss = ClassifierLoss(NUM_GRADES, slope, correlation)
+    best = fit_early_stopped(
+        (train_x, targets), (dev[0].to(train_x), dev[1]), torch.zeros(1), loss, config, random
+    )
+    return RelatednessModel(best.parameters[0], float(best.dev_scores[0]), int(best.epochs[0]))

@@ -20,16 +20,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from models.evaluation.tasks.declarations import DISCOURSE
-from models.evaluation.tasks.examples import (
-    RESTORE,
-    Examples,
-    arranged,
-    items_of,
-    read_text_file,
-)
-from models.evaluation.tasks.layout import dataset_named
-from models.evaluation.tasks.task import EvaluationTask, TaskData
+from models.evaluation.evaluation_task import SENTENCES_OF, EvaluationTask, Items, TaskData
+from models.evaluation.senteval_format import RESTORE, Example, Examples, Tokens, read_text_file
+from models.evaluation.task_registry import DATASETS, DERIVED, DISCOURSE, tasks_named
 from pipeline.base.digest import sha256_of_file
 from pipeline.base.json_files import unsealed, write_sealed_json
 from pipeline.shards.schema import schema_for
@@ -39,12 +32,11 @@ SENTENCES_NAME = "sentences.parquet"
 FORMAT = "treeviews derived tasks"
 FORMAT_VERSION = 4
 
-_NAME = pa.dictionary(pa.int32(), pa.string())
 SENTENCES = pa.schema(
     [
         schema_for("sentences").field("tokens"),
         # The document, or the held-out block of it, that the sentence belongs to.
-        pa.field("unit", _NAME, nullable=False),
+        pa.field("unit", pa.dictionary(pa.int32(), pa.string()), nullable=False),
         # Row of the corpus, counted over its shards.
         pa.field("dataset_row", pa.int64(), nullable=False),
         schema_for("dependencies").field("heads"),
@@ -110,15 +102,6 @@ class DerivedSentences:
     sha256: str
 
 
-def sentence_file(rows: Sequence[Mapping[str, Any]]) -> bytes:
-    """Returns the content of the file of sentences, rows of `SENTENCES`."""
-    stream = pa.BufferOutputStream()
-    table = pa.Table.from_pylist(list(rows), schema=SENTENCES)
-    pq.write_table(table, stream, compression="zstd")
-    content: bytes = stream.getvalue().to_pybytes()
-    return content
-
-
 def read_sentences(folder: Path, note: DerivedNote) -> DerivedSentences:
     """Returns the sentences of a folder of derived tasks.
 
@@ -130,19 +113,18 @@ def read_sentences(folder: Path, note: DerivedNote) -> DerivedSentences:
         raise ValueError(note.why_missing(path))
     sha256 = sha256_of_file(path)
     note.check(path, sha256)
-    table, texts, units = _table_texts_units(path, sha256)
-    return DerivedSentences(texts, units, table, note.parsers, sha256)
+    return DerivedSentences(*_texts_units_table(path, sha256), note.parsers, sha256)
 
 
 @lru_cache(maxsize=1)  # all tasks of a folder read the same file
-def _table_texts_units(
+def _texts_units_table(
     path: Path, sha256: str
-) -> tuple[pa.Table, tuple[str, ...], npt.NDArray[np.int64]]:
-    del sha256  # part of the cache's key only
+) -> tuple[tuple[str, ...], npt.NDArray[np.int64], pa.Table]:
+    """Returns what stands in the file of this checksum, which is part of the cache's key only."""
     table = pq.read_table(path, schema=SENTENCES)
     texts = tuple(" ".join(tokens) for tokens in table.column("tokens").to_pylist())
     names = np.array(table.column("unit").to_pylist(), dtype=object)
-    return table, texts, np.unique(names, return_inverse=True)[1].astype(np.int64)
+    return texts, np.unique(names, return_inverse=True)[1].astype(np.int64), table
 
 
 def write_note(folder: Path, note: DerivedNote) -> None:
@@ -162,16 +144,16 @@ def read_note(folder: Path) -> DerivedNote | None:
         return None
     try:
         value = unsealed(path.read_bytes())
-        found = (value.pop("format"), value.pop("format_version"))
+        written = (value.pop("format"), value.pop("format_version"))
         note = DerivedNote(**value)
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(
             f"{path}: no note of derived tasks ({type(error).__name__}: {error}); {_REMEDY}"
         ) from error
-    if found != (FORMAT, FORMAT_VERSION):
+    if written != (FORMAT, FORMAT_VERSION):
         raise ValueError(
-            f"{path}: {found[0]!r} of version {found[1]}, this release reads {FORMAT!r} of version "
-            f"{FORMAT_VERSION}; {_REMEDY}"
+            f"{path}: {written[0]!r} of version {written[1]}, this release reads {FORMAT!r} of "
+            f"version {FORMAT_VERSION}; {_REMEDY}"
         )
     return note
 
@@ -182,7 +164,7 @@ class AbsentDataError(FileNotFoundError):
 
 def missing_files(task: EvaluationTask, data_folder: Path) -> list[Path]:
     """Returns the files of a task that the data folder does not hold."""
-    paths = (data_folder / name for name in dataset_named(task.dataset).files.values())
+    paths = (data_folder / name for name in DATASETS[task.dataset].files.values())
     return [path for path in paths if not path.is_file()]
 
 
@@ -210,6 +192,15 @@ def why_absent(task: EvaluationTask, data_folder: Path) -> str:
     )
 
 
+def tasks_of_data(names: str, data_folder: Path) -> tuple[EvaluationTask, ...]:
+    """Returns the tasks of a list of names; all of derived data are others than of SentEval's.
+
+    Raises:
+        ValueError: see `tasks_named`, or a damaged note.
+    """
+    return tasks_named(names, derived=derived_note(DERIVED[0], data_folder) is not None)
+
+
 def derived_note(task: EvaluationTask, data_folder: Path) -> DerivedNote | None:
     """Returns the note that this folder's data of a task are derived, None for published ones.
 
@@ -230,7 +221,7 @@ def derived_sentences(task: EvaluationTask, data_folder: Path) -> DerivedSentenc
 
 
 def _folder_of(task: EvaluationTask, data_folder: Path) -> Path:
-    return (data_folder / next(iter(dataset_named(task.dataset).files.values()))).parent
+    return (data_folder / next(iter(DATASETS[task.dataset].files.values()))).parent
 
 
 def load_task(task: EvaluationTask, data_folder: Path) -> TaskData:
@@ -244,7 +235,7 @@ def load_task(task: EvaluationTask, data_folder: Path) -> TaskData:
         ValueError: a file is malformed; names file and line. Or a file among derived tasks is not
             the one that was written.
     """
-    dataset = dataset_named(task.dataset)
+    dataset = DATASETS[task.dataset]
     note = derived_note(task, data_folder)
     if reason := why_absent(task, data_folder):
         raise AbsentDataError(reason)
@@ -255,37 +246,83 @@ def load_task(task: EvaluationTask, data_folder: Path) -> TaskData:
     if note is not None:
         for file in files.values():
             note.check(file.path, file.sha256)
-    examples = dataset.load(task, files)
-    empty = [name for name, split in examples.splits.items() if not split]
-    if empty:
+    examples = dataset.read(task, files)
+    folder = _folder_of(task, data_folder)
+    if empty := [name for name, split in examples.splits.items() if not split]:
         raise ValueError(
-            f"{task.name}: the files in {_folder_of(task, data_folder)} hold no item of "
-            f"{', '.join(empty)}; {RESTORE}"
+            f"{task.name}: the files in {folder} hold no item of {', '.join(empty)}; {RESTORE}"
         )
     digests = {path: files[role].sha256 for role, path in dataset.files.items()}
     if note is None:
-        return arranged(task, examples, digests)
-    return _derived(task, data_folder, note, examples, digests)
+        return _published(task, examples, digests)
+    sentences = read_sentences(folder, note)
+    digests[str((folder / SENTENCES_NAME).relative_to(data_folder))] = sentences.sha256
+    return _derived(task, examples, digests, note, sentences)
 
 
 def _derived(
     task: EvaluationTask,
-    data_folder: Path,
-    note: DerivedNote,
     examples: Examples,
-    digests: dict[str, str],
+    digests: Mapping[str, str],
+    note: DerivedNote,
+    sentences: DerivedSentences,
 ) -> TaskData:
     """Returns the data of a derived task: in the order of its file, with the folder's sentences."""
-    folder = _folder_of(task, data_folder)
-    sentences = read_sentences(folder, note)
     positions = {text: place for place, text in enumerate(sentences.texts)}
-    path = folder / SENTENCES_NAME
     return TaskData(
         sentences=sentences.texts,
-        splits={name: items_of(task, split, positions) for name, split in examples.splits.items()},
+        splits={name: _items(task, split, positions) for name, split in examples.splits.items()},
         class_names=examples.class_names,
-        files={**digests, str(path.relative_to(data_folder)): sentences.sha256},
+        files=digests,
         derived_from=note.corpus,
         units=sentences.units,
         protocol=note.protocol,
+    )
+
+
+def _published(task: EvaluationTask, examples: Examples, digests: Mapping[str, str]) -> TaskData:
+    """Returns the data of a task in the order in which SentEval hands them to the classifier."""
+    splits, left_out = dict(examples.splits), dict(examples.left_out)
+    if task.protocol == "similarity" and "test" in splits:
+        # Where nothing is learnt, the other splits of a learnt task serve no purpose.
+        for name in [name for name in splits if name != "test"]:
+            left_out[f"pair of the {name} split"] = len(splits.pop(name))
+    every = [s for split in examples.splits.values() for one in split for s in one.sentences]
+    positions: dict[str, int] = {}
+    for tokens in every:
+        positions.setdefault(_as_text(tokens), len(positions))
+    num_empty = sum(not tokens for tokens in every)
+    ordered = {name: sorted(split, key=Example.sort_key) for name, split in splits.items()}
+    return TaskData(
+        sentences=tuple(positions),
+        splits={name: _items(task, split, positions) for name, split in ordered.items()},
+        class_names=examples.class_names or task.classes,
+        left_out=left_out,
+        replaced={"empty sentence, given as a period": num_empty} if num_empty else {},
+        files=digests,
+    )
+
+
+def _as_text(tokens: Tokens) -> str:
+    """Returns the sentence as it is encoded.
+
+    One without tokens is a period: so SentEval's own examples (bow.py and others) have it.
+    """
+    return " ".join(tokens) or "."
+
+
+def _items(
+    task: EvaluationTask, examples: Sequence[Example], positions: Mapping[str, int]
+) -> Items:
+    """Returns the items of examples, in their order.
+
+    Args:
+        positions: of each sentence among those of the dataset.
+    """
+    is_score = task.protocol in ("relatedness", "similarity")
+    labels = np.array([example.label for example in examples], dtype=np.float64)
+    rows = [[positions[_as_text(tokens)] for tokens in e.sentences] for e in examples]
+    sentences = np.array(rows, dtype=np.int64).reshape(len(rows), SENTENCES_OF[task.features])
+    return Items(
+        tuple(np.ascontiguousarray(sentences.T)), labels if is_score else labels.astype(np.int64)
     )

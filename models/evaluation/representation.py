@@ -26,14 +26,14 @@ from models.encoding.encoder_interface import (
     key_of,
     view_and_pooling,
 )
-from models.evaluation.representations.linear_maps import (
+from models.evaluation.evaluation_task import Protocol
+from models.evaluation.linear_maps import (
     Method,
     principal_components,
     projected_in_place,
     random_projection,
     remove_components,
 )
-from models.evaluation.tasks.task import Protocol
 from pipeline.base.config_fields import Config, Natural, at_least
 from pipeline.base.mistakes import did_you_mean
 
@@ -107,7 +107,8 @@ class Representation(Config):
 
     def poolings(self, protocol: Protocol) -> tuple[Pooling, ...]:
         """Returns what an encoder is asked for."""
-        return self.unsupervised_pooling if _is_cosine(protocol) else self.supervised_pooling
+        is_cosine = protocol == "similarity"
+        return self.unsupervised_pooling if is_cosine else self.supervised_pooling
 
     def word_poolings(self) -> tuple[Pooling, ...]:
         """Returns what a bag of words is asked for beside the encoder; () if it is not joined."""
@@ -124,65 +125,59 @@ class Representation(Config):
             ValueError: a view, a pooling or the words are missing, a view's name is that of
                 several, or a bag of words is joined with itself.
         """
-        found: dict[str, list[str]] = {}
+        poolings: dict[str, list[str]] = {}
         for key in available:
             view, pooling = view_and_pooling(key)
-            found.setdefault(view, []).append(pooling)
-        main = [view for view in found if view != WORDS_VIEW]
-        if self.join_words and (not main or "mean" not in found.get(WORDS_VIEW, ())):
+            poolings.setdefault(view, []).append(pooling)
+        main = [view for view in poolings if view != WORDS_VIEW]
+        if self.join_words and (not main or "mean" not in poolings.get(WORDS_VIEW, ())):
             raise ValueError(
                 "join_words needs an encoder's views and words.mean, got "
                 f"{sorted(available) or 'nothing'}; a bag of words cannot be joined with itself"
             )
-        chosen = {
-            view: tuple(f"{view}.{p}" for p in self._chosen(view, found[view], protocol))
-            for view in self._views_of(main or list(found))
-        }
-        if not chosen:
+        try:
+            views = chosen_views(main or list(poolings), self.views)
+        except ValueError as error:
+            raise ValueError(f"{self.name}: representation setting views: {error}") from error
+        if not views:
             raise ValueError("there are no embeddings to represent sentences by")
-        if self.join_words:
-            chosen[WORDS_VIEW] = (key_of(WORDS_VIEW, "mean"),)
-        return chosen
+        keys = {
+            view: tuple(f"{view}.{p}" for p in self._poolings_of(view, poolings[view], protocol))
+            for view in views
+        }
+        return keys | ({WORDS_VIEW: (key_of(WORDS_VIEW, "mean"),)} if self.join_words else {})
+
+    def _poolings_of(self, view: str, available: list[str], protocol: Protocol) -> list[str]:
+        if view == OPAQUE_VIEW:
+            return available[:1]
+        wanted: list[str] = list(self.poolings(protocol))
+        if is_bag(view):
+            wanted = list(dict.fromkeys("mean" if p == "last" else p for p in wanted))
+            if "mean" not in available and "last" in available:
+                wanted = ["last" if p == "mean" else p for p in wanted]
+        if missing := [p for p in wanted if p not in available]:
+            raise ValueError(
+                f"{self.name}: view {view} has no pooling {missing}, only {available}; encode with "
+                f"pooling {list(self.poolings(protocol))}"
+            )
+        return wanted
 
     def check(self, widths: Mapping[str, int], protocol: Protocol) -> None:
         """Refuses an encoder that this cannot be made of, before it has encoded anything.
 
         Args:
-            widths: `MeasuredEncoder.widths` of `poolings`, and of `word_poolings`.
+            widths: of each array of an encoder, see `poolings` and `word_poolings`.
 
         Raises:
             ValueError: see `keys`, and views that differ in width are averaged.
         """
-        parts = {
-            view: sum(widths[key] for key in keys)
-            for view, keys in self.keys(widths, protocol).items()
-        }
+        keys = self.keys(widths, protocol)
+        parts = {view: sum(widths[key] for key in keys[view]) for view in keys}
         if self.join_words:
             del parts[WORDS_VIEW]
         self._check_combined(parts, protocol)
 
-    def _views_of(self, available: list[str]) -> list[str]:
-        try:
-            return chosen_views(available, self.views)
-        except ValueError as error:
-            raise ValueError(f"{self.name}: representation setting views: {error}") from error
-
-    def _chosen(self, view: str, found: list[str], protocol: Protocol) -> list[str]:
-        if view == OPAQUE_VIEW:
-            return found[:1]
-        wanted: list[str] = list(self.poolings(protocol))
-        if is_bag(view):
-            wanted = list(dict.fromkeys("mean" if p == "last" else p for p in wanted))
-            if "mean" not in found and "last" in found:
-                wanted = ["last" if p == "mean" else p for p in wanted]
-        if missing := [p for p in wanted if p not in found]:
-            raise ValueError(
-                f"{self.name}: view {view} has no pooling {missing}, only {found}; encode with "
-                f"pooling {list(self.poolings(protocol))}"
-            )
-        return wanted
-
-    def fit(self, views: Mapping[str, FloatArray], protocol: Protocol) -> dict[str, FloatArray]:
+    def fit(self, views: Mapping[str, FloatArray], protocol: Protocol) -> Components:
         """Returns the components [k, d_v] of each view of a set of sentences.
 
         Args:
@@ -208,7 +203,7 @@ class Representation(Config):
 
         Args:
             views: [b, width of the view] by view and pooling, see `key_of`.
-            components: what `fit` found, if `needs_fit`.
+            components: what `fit` gave, if `needs_fit`.
             in_place: whether a projection to a larger width is given by as few dimensions as there
                 were, with the same inner products, see `projected_in_place`.
 
@@ -220,65 +215,51 @@ class Representation(Config):
             raise ValueError(
                 f"{self.name}: components_from is train, so components must be fitted first"
             )
-        parts = {
-            view: self._processed(view, _side_by_side(views, keys), components)
-            for view, keys in self.keys(views, protocol).items()
-        }
-        words = parts.pop(WORDS_VIEW) if self.join_words else None
+        parts: dict[str, FloatArray] = {}
+        for view, keys in self.keys(views, protocol).items():
+            vectors = _side_by_side(views, keys)
+            if self.remove_components:
+                is_fitted = self.needs_fit and components is not None
+                shared = components[view] if is_fitted else self._components(vectors)
+                vectors = remove_components(vectors, shared)
+            if self.normalise:
+                lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+                vectors = (vectors / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
+            parts[view] = vectors
+        words = [parts.pop(WORDS_VIEW)] if self.join_words else []
         features = self._combined(parts, protocol)
         if self.project_to_width is not None:
             is_wider = self.project_to_width > features.shape[1]
             project = projected_in_place if in_place and is_wider else random_projection
             features = project(features, self.project_to_width, seed=self.projection_seed)
-        return features if words is None else np.concatenate([features, words], axis=1)
+        return np.concatenate([features, *words], axis=1)
 
     def _components(self, vectors: FloatArray) -> FloatArray:
         return principal_components(vectors, self.remove_components, method=self.components_by)
 
-    def _processed(
-        self, view: str, vectors: FloatArray, components: Components | None
-    ) -> FloatArray:
-        """Returns a view's vectors [b, d_v] without its components, normalised if asked."""
-        if self.remove_components:
-            is_own = not self.needs_fit or components is None
-            shared = self._components(vectors) if is_own else _fitted(components, view)
-            vectors = remove_components(vectors, shared)
-        if self.normalise:
-            lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-            vectors = (vectors / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
-        return vectors
-
     def _combined(self, parts: Mapping[str, FloatArray], protocol: Protocol) -> FloatArray:
         self._check_combined({view: part.shape[1] for view, part in parts.items()}, protocol)
-        if self._combine(protocol) == "concatenate":
+        if getattr(self, _combine(protocol)) == "concatenate":
             return np.concatenate(list(parts.values()), axis=1)
         averaged: FloatArray = np.mean(list(parts.values()), axis=0, dtype=np.float32)
         return averaged
 
-    def _combine(self, protocol: Protocol) -> Combine:
-        return self.unsupervised_combine if _is_cosine(protocol) else self.supervised_combine
-
     def _check_combined(self, widths: Mapping[str, int], protocol: Protocol) -> None:
-        if self._combine(protocol) == "average" and len(set(widths.values())) > 1:
-            field = "unsupervised_combine" if _is_cosine(protocol) else "supervised_combine"
+        name = _combine(protocol)
+        if getattr(self, name) == "average" and len(set(widths.values())) > 1:
             raise ValueError(
                 f"{self.name}: views of different widths cannot be averaged: {dict(widths)}; give "
-                f"{field} concatenate, or choose views of one width"
+                f"{name} concatenate, or choose views of one width"
             )
 
 
-def _is_cosine(protocol: Protocol) -> bool:
-    return protocol == "similarity"
+def _combine(protocol: Protocol) -> str:
+    """Returns the field that says what is done with the views."""
+    return "unsupervised_combine" if protocol == "similarity" else "supervised_combine"
 
 
 def _side_by_side(views: Mapping[str, FloatArray], keys: tuple[str, ...]) -> FloatArray:
     return np.concatenate([views[key] for key in keys], axis=1).astype(np.float32, copy=False)
-
-
-def _fitted(components: Components | None, view: str) -> FloatArray:
-    if components is None or view not in components:
-        raise ValueError(f"no components were fitted for view {view}; fit on the same views")
-    return components[view]
 
 
 REPRESENTATIONS: dict[str, Representation] = {
@@ -324,12 +305,8 @@ def described(representation: Mapping[str, Any]) -> str:
     if name not in REPRESENTATIONS:
         return name
     preset = REPRESENTATIONS[name].to_dict()
-    changed = [
-        f"{field} {_in_words(value)}"
-        for field, value in representation.items()
-        if value != preset.get(field)
-    ]
-    return ", ".join([name, *changed])
+    changed = {k: v for k, v in representation.items() if v != preset.get(k)}
+    return ", ".join([name, *(f"{field} {_in_words(value)}" for field, value in changed.items())])
 
 
 def _in_words(value: Any) -> str:

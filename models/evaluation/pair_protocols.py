@@ -15,64 +15,43 @@ Legend: n pairs of a split, D features.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from models.evaluation.classifiers.inputs import check_finite, check_items
-from models.evaluation.classifiers.logistic_regression import fit_logistic_regression
-from models.evaluation.classifiers.senteval_models import (
+from models.evaluation.adam_classifiers import (
     NUM_GRADES,
-    AdamRelatednessConfig,
+    AdamConfig,
     expected_scores,
     fit_adam_relatedness,
     grade_targets,
 )
-from models.evaluation.protocols.config import Classifier, ProtocolConfig
-from models.evaluation.protocols.outcome import ZERO_VECTORS, Outcome, Predictions
-from models.evaluation.statistics.weighted_scores import pearson
-from pipeline.base.config_fields import Config, Count, Positive
+from models.evaluation.evaluation_settings import ProtocolConfig
+from models.evaluation.logistic_regression import fit_logistic_regression
+from models.evaluation.scores import ZERO_VECTORS, Outcome, Predictions
+from models.evaluation.weighted_scores import pearson
 
 FloatArray = npt.NDArray[np.float64]
+Vectors = npt.NDArray[np.float32]
 
 REGULARISERS = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 """λ. Tai et al. use 1e-4 (section 5.3). On SICK's dev pairs the mean of the bundled vectors (200
 features) does best at 1e-7 and below, its projection to 1,200 (2,400 features) at 1e-5."""
+TOLERANCE = 1e-4
+"""Share of its objective by which a fit may lie above its minimum. On SICK, 1e-6 moved no r by
+more than 0.0002 and took three times as long for 2,400 features."""
 
 
-@dataclass(frozen=True, slots=True)
-class RelatednessConfig(Config):
-    """How relatedness is learnt."""
-
-    called: ClassVar[str] = "relatedness setting"
-
-    classifier: Classifier = "logistic_regression"
-    tolerance: Positive = 1e-4
-    """Share of its objective by which a fit may lie above its minimum. On SICK, 1e-6 moved no r by
-    more than 0.0002 and took three times as long for 2,400 features."""
-    max_steps: Count = 500
-    adam: AdamRelatednessConfig = field(default_factory=AdamRelatednessConfig)
-    """Of ``compatibility``."""
-
-    @classmethod
-    def of(cls, config: ProtocolConfig) -> RelatednessConfig:
-        """Returns what a run's protocols share; the tolerance and the grid are relatedness' own."""
-        return cls(
-            classifier=config.classifier,
-            max_steps=config.max_steps,
-            adam=AdamRelatednessConfig(seed=config.seed, batch_loss=config.compatibility_loss),
-        )
-
-
-def relatedness(
+def learn_relatedness(
     features: Mapping[str, Tensor],
     gold: Mapping[str, FloatArray],
-    config: RelatednessConfig | None = None,
+    config: ProtocolConfig | None = None,
+    *,
+    tolerance: float = TOLERANCE,
 ) -> Outcome:
     """Returns the predicted score of each test pair; computed where the features lie.
 
@@ -80,63 +59,53 @@ def relatedness(
         features: ``train``, ``dev`` and ``test``, [n, D] each, float32 or float64, as they are:
             SentEval standardises nothing.
         gold: scores [n] of each, 0 to 5; those of test are for the comparison alone.
+        config: of which the tolerance and the grids are those of classes alone.
 
     Raises:
-        ValueError: scores out of range, features that are not finite, sizes that do not fit.
+        ValueError: scores out of range.
     """
-    config = config or RelatednessConfig()
+    config = config or ProtocolConfig()
     scores = {name: torch.from_numpy(gold[name]).to(features[name]) for name in ("train", "dev")}
-    for name, answers in scores.items():
-        check_items(features[name], answers, name)
-    check_finite(features["test"], "test")
-    by_adam = config.classifier == "compatibility"
-    found = (_by_adam if by_adam else _by_logistic_regression)(features, scores, config)
-    test = gold["test"]
-    predictions = Predictions(found.answers, test, np.zeros(len(test), dtype=np.int64))
-    regulariser = found.regulariser
+    learn = _by_adam if config.classifier == "compatibility" else _by_logistic_regression
+    answers, details = learn(features, scores, config, tolerance)
     return Outcome(
-        predictions,
+        Predictions(_as_array(answers), gold["test"], np.zeros(len(gold["test"]), dtype=np.int64)),
         counts={name: len(values) for name, values in gold.items()},
         width=features["test"].shape[1],
-        dev_score=100.0 * found.dev_pearson,
-        regularisers=() if regulariser is None else (regulariser,),
-        at_grid_edge=int(regulariser in (REGULARISERS[0], REGULARISERS[-1])),
-        num_fits=1 if by_adam else len(REGULARISERS),
-        not_converged=found.not_converged,
-        details={"epochs": found.epochs} if by_adam else {},
+        **details,
     )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Found:
-    answers: FloatArray
-    dev_pearson: float
-    regulariser: float | None = None
-    not_converged: int = 0
-    epochs: int = 0
 
 
 def _by_adam(
-    features: Mapping[str, Tensor], scores: Mapping[str, Tensor], config: RelatednessConfig
-) -> _Found:
+    features: Mapping[str, Tensor],
+    scores: Mapping[str, Tensor],
+    config: ProtocolConfig,
+    tolerance: float,
+) -> tuple[Tensor, dict[str, Any]]:
+    """Returns the scores of test, and what else an outcome says."""
     model = fit_adam_relatedness(
-        features["train"], scores["train"], features["dev"], scores["dev"], config.adam
+        (features["train"], scores["train"]),
+        (features["dev"], scores["dev"]),
+        AdamConfig.of_relatedness(seed=config.seed, batch_loss=config.compatibility_loss),
     )
-    answers = _as_array(model.predict(features["test"]))
-    return _Found(answers, model.dev_pearson, epochs=model.epochs)
+    said = {"dev_score": 100.0 * model.dev_pearson, "num_fits": 1}
+    return model.predict(features["test"]), said | {"details": {"epochs": model.epochs}}
 
 
 def _by_logistic_regression(
-    features: Mapping[str, Tensor], scores: Mapping[str, Tensor], config: RelatednessConfig
-) -> _Found:
-    grid, train_x = REGULARISERS, features["train"]
-    penalties = torch.tensor(grid, dtype=torch.float64, device=train_x.device) * len(train_x)
+    features: Mapping[str, Tensor],
+    scores: Mapping[str, Tensor],
+    config: ProtocolConfig,
+    tolerance: float,
+) -> tuple[Tensor, dict[str, Any]]:
+    train_x = features["train"]
+    penalties = torch.tensor(REGULARISERS, dtype=torch.float64, device=train_x.device)
     models = fit_logistic_regression(
         train_x,
         distributions(scores["train"]).to(train_x),
-        penalties,
+        penalties * len(train_x),
         num_classes=NUM_GRADES,
-        tolerance=config.tolerance,
+        tolerance=tolerance,
         max_steps=config.max_steps,
     )
     on_dev = expected_scores(torch.softmax(models.logits(features["dev"]), dim=2))
@@ -144,8 +113,13 @@ def _by_logistic_regression(
     dev_pearsons = [pearson(_as_array(predicted), gold) for predicted in on_dev]
     best = int(np.argmax(dev_pearsons))
     answers = expected_scores(torch.softmax(models.logits(features["test"])[best], dim=1))
-    failed = int((~models.converged).sum())
-    return _Found(_as_array(answers), dev_pearsons[best], grid[best], failed)
+    return answers, {
+        "dev_score": 100.0 * dev_pearsons[best],
+        "regularisers": (REGULARISERS[best],),
+        "at_grid_edge": int(best in (0, len(REGULARISERS) - 1)),
+        "num_fits": len(REGULARISERS),
+        "not_converged": int((~models.converged).sum()),
+    }
 
 
 def distributions(scores: Tensor) -> Tensor:
@@ -160,9 +134,6 @@ def distributions(scores: Tensor) -> Tensor:
 
 def _as_array(values: Tensor) -> FloatArray:
     return values.detach().to("cpu", torch.float64).numpy()
-
-
-Vectors = npt.NDArray[np.float32]
 
 
 COSINE_DECIMALS = 12
@@ -184,7 +155,7 @@ def cosines(first: Vectors, second: Vectors) -> FloatArray:
 
 
 def cosine_similarity(
-    pairs: Mapping[str, tuple[Vectors, Vectors]], gold: Mapping[str, FloatArray]
+    pairs: Mapping[str, Sequence[Vectors]], gold: Mapping[str, FloatArray]
 ) -> Outcome:
     """Returns the cosines of all subsets' pairs, one group a subset.
 
@@ -194,14 +165,13 @@ def cosine_similarity(
     """
     names = tuple(pairs)
     predicted = [cosines(*pairs[name]) for name in names]
-    groups = np.repeat(np.arange(len(names)), [len(part) for part in predicted])
+    counts = {name: len(part) for name, part in zip(names, predicted, strict=True)}
     predictions = Predictions(
         predicted=np.concatenate(predicted),
-        gold=np.concatenate([gold[name] for name in names]).astype(np.float64),
-        groups=groups,
+        gold=np.concatenate([gold[name] for name in names]),
+        groups=np.repeat(np.arange(len(names)), list(counts.values())),
         group_names=names,
     )
-    counts = {name: len(part) for name, part in zip(names, predicted, strict=True)}
     without = sum(int((~(a.any(axis=1) & b.any(axis=1))).sum()) for a, b in pairs.values())
     details = {ZERO_VECTORS: without} if without else {}
     return Outcome(predictions, counts, width=pairs[names[0]][0].shape[1], details=details)
