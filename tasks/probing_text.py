@@ -10,10 +10,9 @@ from models.evaluation.build_probing import (
     FORMAT_VERSION,
     PROTOCOL,
     SENTEVAL_FOLDER,
-    ParsedFolders,
     build_probing,
 )
-from models.evaluation.probing_sentences import PROBING_VERSION, ProbingConfig
+from models.evaluation.probing_sentences import PROBING_VERSION, ParsedFolders, ProbingConfig
 from models.model.model_description import exact_parsers_of_corpus
 from tasks.artefact import Artefact
 from tasks.parameters import CorpusParameters, HeldOutParameters, ParserParameters, joined

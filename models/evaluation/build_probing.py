@@ -12,7 +12,7 @@ ones (see `models.evaluation.task_data`).
 from __future__ import annotations
 
 import hashlib
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from models.evaluation.probing_labels import Candidate
 from models.evaluation.probing_sentences import (
     SPLITS,
     ParsedFolders,
@@ -29,8 +28,8 @@ from models.evaluation.probing_sentences import (
     read_held_out,
     text_key,
 )
-from models.evaluation.probing_splits import SPLITS_BY, Chosen, choose, num_available, split_shares
-from models.evaluation.probing_tasks import TASKS, DerivedTask, in_declared_order
+from models.evaluation.probing_splits import Chosen, chosen_items
+from models.evaluation.probing_tasks import TASKS, DerivedTask, TooFewError, in_declared_order
 from models.evaluation.resampling import draws_units
 from models.evaluation.senteval_format import SPLITS as SPLIT_MARKS
 from models.evaluation.task_data import SENTENCES, SENTENCES_NAME, DerivedNote, write_note
@@ -85,12 +84,13 @@ def build_probing(
     absent: dict[str, str] = {}
     chosen: dict[str, Chosen] = {}
     for task in TASKS:
-        items, unit, reason = _items(task, of_any_length if task.any_length else probed, config)
-        if reason is None:
-            described[task.name] = _describe(task, items, unit, config)
-            chosen[task.name] = items
+        candidates = task.candidates(of_any_length if task.any_length else probed, config)
+        try:
+            chosen[task.name], unit = chosen_items(task, candidates, config)
+        except TooFewError as error:
+            absent[task.name] = str(error)
         else:
-            absent[task.name] = reason
+            described[task.name] = _describe(task, chosen[task.name], unit, config)
     if not chosen:
         raise ValueError(
             f"{corpus.sentences}: {len(probed)} usable held-out sentences are too few "
@@ -134,27 +134,6 @@ def read_summary(folder: Path) -> dict[str, Any]:
     tasks = summary["tasks"]
     summary["tasks"] = {name: tasks[name] for name in in_declared_order(tasks)}
     return summary
-
-
-def _items(
-    task: DerivedTask, sentences: list[ParsedSentence], config: ProbingConfig
-) -> tuple[Chosen, str, str | None]:
-    """Returns the items of each split, by what they were split, and why there are none or None."""
-    candidates = task.candidates(sentences, config)
-    shares = split_shares(num_available(task, candidates, config), config)
-    splits, unit = SPLITS_BY[task.split_by](candidates, shares, config)
-    by_split: dict[str, list[Candidate]] = defaultdict(list)
-    for candidate, split in zip(candidates, splits, strict=True):
-        by_split[split].append(candidate)
-    chosen, reason = choose(task, by_split, config)
-    if reason is None and task.finish is not None:
-        for split, items in chosen.items():
-            finished = task.finish(items, config)
-            if finished is None:
-                reason = f"the {split} items are of one document, and two are needed"
-                break
-            chosen[split] = finished
-    return chosen, unit, reason
 
 
 def _usable(

@@ -127,8 +127,8 @@ def projected_in_place(embeddings: FloatArray, width: int, *, seed: int) -> Floa
     Args:
         width: larger than d.
     """
-    placed: FloatArray = embeddings @ _root(embeddings.shape[1], width, seed)
-    return placed.astype(np.float32)
+    placed: FloatArray = (embeddings @ _root(embeddings.shape[1], width, seed)).astype(np.float32)
+    return placed
 
 
 @functools.lru_cache(maxsize=1)

@@ -17,7 +17,7 @@ from models.evaluation.probing_sentences import (
     ProbingConfig,
     stable_number,
 )
-from models.evaluation.probing_tasks import DerivedTask, SplitBy
+from models.evaluation.probing_tasks import DerivedTask, SplitBy, TooFewError
 
 LEAST_FILL = 0.5
 """Documents decide the splits if each split gets at least this part of its due share."""
@@ -161,75 +161,82 @@ def class_quotas(available: Mapping[str, int], size: int, *, max_share: float) -
     return quotas
 
 
-def max_class_share(task: DerivedTask, num_classes: int) -> float:
+def _class_share(task: DerivedTask, num_classes: int) -> float:
     """Returns the largest share of a split that one class of the task may have."""
     if task.balance == "equal":
         return 1.0 / num_classes
     return max(LARGEST_SHARE, FEW_CLASSES_SHARE / num_classes)
 
 
-def num_available(task: DerivedTask, candidates: Sequence[Candidate], config: ProbingConfig) -> int:
+def _num_available(
+    task: DerivedTask, candidates: Sequence[Candidate], config: ProbingConfig
+) -> int:
     """Returns how many candidates balanced classes could take over all splits together."""
     counts = Counter(candidate.label for candidate in candidates)
     usable = {label: n for label, n in counts.items() if n >= config.min_class_train}
     if len(usable) < 2:
         return 0
-    share = max_class_share(task, len(usable))
+    share = _class_share(task, len(usable))
     return sum(class_quotas(usable, sum(config.sizes.values()), max_share=share).values())
 
 
-def choose(
-    task: DerivedTask, by_split: Mapping[str, Sequence[Candidate]], config: ProbingConfig
-) -> tuple[Chosen, str | None]:
-    """Returns the chosen candidates of each split, and why the task is absent or None.
+def chosen_items(
+    task: DerivedTask, candidates: Sequence[Candidate], config: ProbingConfig
+) -> tuple[Chosen, str]:
+    """Returns the items of each split, and by what they were split.
 
     Classes too rare in train, or missing in dev or test, are left out of all splits first.
+
+    Raises:
+        TooFewError: the reason why the task is absent.
     """
-    counts = {split: Counter(c.label for c in by_split.get(split, ())) for split in SPLITS}
-    labels = {
+    shares = split_shares(_num_available(task, candidates, config), config)
+    splits, unit = SPLITS_BY[task.split_by](candidates, shares, config)
+    by_split: dict[str, dict[str, list[Candidate]]] = {split: defaultdict(list) for split in SPLITS}
+    for candidate, split in zip(candidates, splits, strict=True):
+        by_split[split][candidate.label].append(candidate)
+    counts = {split: {c: len(m) for c, m in by_split[split].items()} for split in SPLITS}
+    labels = sorted(
         label
         for label, number in counts["train"].items()
-        if number >= config.min_class_train and counts["dev"][label] and counts["test"][label]
-    }
+        if number >= config.min_class_train and label in counts["dev"] and label in counts["test"]
+    )
     if len(labels) < 2:
-        found = _in_words(dict(sorted(counts["train"].items())))
-        return {}, (
+        raise TooFewError(
             f"fewer than two classes have {config.min_class_train} training items and one "
-            f"each for dev and test (training items found: {found})"
+            f"each for dev and test (training items found: {_in_words(counts['train'])})"
         )
     chosen: Chosen = {}
     for split in SPLITS:
-        available = {label: counts[split][label] for label in sorted(labels)}
-        share = max_class_share(task, len(labels))
+        available = {label: counts[split][label] for label in labels}
+        share = _class_share(task, len(labels))
         quotas = class_quotas(available, config.sizes[split], max_share=share)
-        chosen[split] = _take(task, by_split[split], quotas, config)
+        chosen[split] = _draw(task, by_split[split], quotas, config)
         if len(chosen[split]) < config.minimal_sizes[split]:
-            return {}, (
+            raise TooFewError(
                 f"{len(chosen[split])} {split} items after balancing, "
                 f"{config.minimal_sizes[split]} needed (found: {_in_words(available)})"
             )
-    return chosen, None
+    if task.finish is not None:
+        chosen = {split: task.finish(items, split, config) for split, items in chosen.items()}
+    return chosen, unit
 
 
 def _in_words(counts: Mapping[str, int]) -> str:
     """Returns numbers of items as text: ``13 intact, 12 inverted``."""
-    return ", ".join(f"{number} {label}" for label, number in counts.items()) or "none"
+    return ", ".join(f"{number} {label}" for label, number in sorted(counts.items())) or "none"
 
 
-def _take(
+def _draw(
     task: DerivedTask,
-    candidates: Sequence[Candidate],
+    classes: Mapping[str, Sequence[Candidate]],
     quotas: Mapping[str, int],
     config: ProbingConfig,
 ) -> list[Candidate]:
-    classes: dict[str, list[Candidate]] = defaultdict(list)
-    for candidate in candidates:
-        classes[candidate.label].append(candidate)
-    taken: list[Candidate] = []
+    drawn: list[Candidate] = []
     for label, quota in quotas.items():
         ordered = sorted(
-            classes[label],
-            key=lambda c: stable_number(config.seed, task.name, c.text),
+            classes[label], key=lambda each: stable_number(config.seed, task.name, each.text)
         )
-        taken += ordered[:quota]
-    return sorted(taken, key=lambda c: c.sentence.row)
+        drawn += ordered[:quota]
+    return sorted(drawn, key=lambda c: c.sentence.row)

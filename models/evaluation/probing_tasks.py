@@ -25,6 +25,11 @@ from models.evaluation.probing_labels import (
 )
 from models.evaluation.probing_sentences import ParsedSentence, ProbingConfig, stable_number
 
+
+class TooFewError(ValueError):
+    """A corpus is too small for a derived task; says what there is too little of."""
+
+
 Balance = Literal["equal", "even"]
 SplitBy = Literal["document", "whole_document", "target_word"]
 """``document``: sentences by themselves where documents are too few for three splits;
@@ -50,9 +55,9 @@ class DerivedTask:
     split_by: SplitBy = "document"
     any_length: bool = False
     """Whether sentences of any length are taken: a passage would break where one is left out."""
-    finish: Callable[[Sequence[Candidate], ProbingConfig], list[Candidate] | None] | None = None
-    """From the items of a split to what they are written as, where that takes other documents of
-    the same split; gives None where it has but one."""
+    finish: Callable[[Sequence[Candidate], str, ProbingConfig], list[Candidate]] | None = None
+    """From the items of a split, and its name, to what they are written as, where that takes other
+    documents of the same split; raises `TooFewError` where it has but one."""
 
 
 COHERENT = 6
@@ -89,15 +94,15 @@ def by_coherence(sentences: Sequence[ParsedSentence], config: ProbingConfig) -> 
 
 
 def with_intruders(
-    candidates: Sequence[Candidate], config: ProbingConfig
-) -> list[Candidate] | None:
+    candidates: Sequence[Candidate], split: str, config: ProbingConfig
+) -> list[Candidate]:
     """Returns the passages of a split, a sentence of the incoherent ones replaced.
 
     The second, third, fourth or fifth gives way to a sentence of another document among these
     passages, so that an intruder is no stranger to its split and nobody's elsewhere.
 
-    Returns:
-        None where the passages are of one document.
+    Raises:
+        TooFewError: the passages are of one document.
     """
     pool = sorted(
         {s.row: s for candidate in candidates for s in candidate.sentences}.values(),
@@ -107,7 +112,7 @@ def with_intruders(
     for place, sentence in enumerate(pool):
         places[sentence.document_id].append(place)
     if len(places) < 2:
-        return None
+        raise TooFewError(f"the {split} items are of one document, and two are needed")
 
     def finished(candidate: Candidate) -> Candidate:
         if candidate.label == "coherent":

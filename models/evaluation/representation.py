@@ -208,19 +208,15 @@ class Representation(Config):
                 were, with the same inner products, see `projected_in_place`.
 
         Raises:
-            ValueError: see `keys`; components are missing; or views that differ in width are
-                averaged.
+            ValueError: see `keys`, or views that differ in width are averaged.
         """
-        if self.needs_fit and components is None:
-            raise ValueError(
-                f"{self.name}: components_from is train, so components must be fitted first"
-            )
+        assert components is not None or not self.needs_fit, "components are fitted first"
+        fitted = components or {}
         parts: dict[str, FloatArray] = {}
         for view, keys in self.keys(views, protocol).items():
             vectors = _side_by_side(views, keys)
             if self.remove_components:
-                is_fitted = self.needs_fit and components is not None
-                shared = components[view] if is_fitted else self._components(vectors)
+                shared = fitted[view] if self.needs_fit else self._components(vectors)
                 vectors = remove_components(vectors, shared)
             if self.normalise:
                 lengths = np.linalg.norm(vectors, axis=1, keepdims=True)

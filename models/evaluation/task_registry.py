@@ -7,10 +7,11 @@ derived from any text (Chen et al. 2019). Where published data come from stands 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import cast
 
-from models.evaluation.evaluation_task import EvaluationTask, Protocol
+from models.evaluation.evaluation_task import EvaluationTask, Features, Protocol
 from models.evaluation.senteval_format import (
     Encoding,
     Reader,
@@ -31,222 +32,134 @@ from pipeline.downloads.evaluation_data import SENTEVAL_SETS
 TASKS_VERSION = 1
 """Raised when the same files would give other sentences, items or answers."""
 
-_POLARITY = ("negative", "positive")
-_GRADES = ("very negative", "negative", "neutral", "positive", "very positive")
+_CITATIONS = """
+Pang 2004: Pang and Lee 2004, A sentimental education: sentiment analysis using subjectivity
+    summarization based on minimum cuts, ACL
+Pang 2005: Pang and Lee 2005, Seeing stars: exploiting class relationships for sentiment
+    categorization with respect to rating scales, ACL
+Hu 2004: Hu and Liu 2004, Mining and summarizing customer reviews, KDD
+Wiebe 2005: Wiebe, Wilson and Cardie 2005, Annotating expressions of opinions and emotions in
+    language, Language Resources and Evaluation
+Socher 2013: Socher et al. 2013, Recursive deep models for semantic compositionality over a
+    sentiment treebank, EMNLP
+Li 2002: Li and Roth 2002, Learning question classifiers, COLING
+Dolan 2004: Dolan, Quirk and Brockett 2004, Unsupervised construction of large paraphrase corpora:
+    exploiting massively parallel news sources, COLING
+Marelli 2014: Marelli et al. 2014, A SICK cure for the evaluation of compositional distributional
+    semantic models, LREC
+Agirre 2012: Agirre et al. 2012, SemEval-2012 task 6: a pilot on semantic textual similarity, *SEM
+Agirre 2013: Agirre et al. 2013, *SEM 2013 shared task: semantic textual similarity, *SEM
+Agirre 2014: Agirre et al. 2014, SemEval-2014 task 10: multilingual semantic textual similarity,
+    SemEval
+Agirre 2015: Agirre et al. 2015, SemEval-2015 task 2: semantic textual similarity, English,
+    Spanish and pilot on interpretability, SemEval
+Agirre 2016: Agirre et al. 2016, SemEval-2016 task 1: semantic textual similarity, monolingual and
+    cross-lingual evaluation, SemEval
+Cer 2017: Cer et al. 2017, SemEval-2017 task 1: semantic textual similarity multilingual and
+    crosslingual focused evaluation, SemEval
+Conneau 2018: Conneau, Kruszewski, Lample, Barrault and Baroni 2018, What you can cram into a
+    single $&!#* vector: Probing sentence embeddings for linguistic properties, ACL
+Chen 2019: Chen, Chu and Gimpel 2019, Evaluation benchmarks and learning criteria for
+    discourse-aware sentence representations, EMNLP
+"""
 
-_PANG_2004 = (
-    "Pang and Lee 2004, A sentimental education: sentiment analysis using subjectivity "
-    "summarization based on minimum cuts, ACL"
-)
-_PANG_2005 = (
-    "Pang and Lee 2005, Seeing stars: exploiting class relationships for sentiment "
-    "categorization with respect to rating scales, ACL"
-)
-_HU_2004 = "Hu and Liu 2004, Mining and summarizing customer reviews, KDD"
-_WIEBE_2005 = (
-    "Wiebe, Wilson and Cardie 2005, Annotating expressions of opinions and emotions in language, "
-    "Language Resources and Evaluation"
-)
-_SOCHER_2013 = (
-    "Socher et al. 2013, Recursive deep models for semantic compositionality over a sentiment "
-    "treebank, EMNLP"
-)
-_LI_2002 = "Li and Roth 2002, Learning question classifiers, COLING"
-_DOLAN_2004 = (
-    "Dolan, Quirk and Brockett 2004, Unsupervised construction of large paraphrase corpora: "
-    "exploiting massively parallel news sources, COLING"
-)
-_MARELLI_2014 = (
-    "Marelli et al. 2014, A SICK cure for the evaluation of compositional distributional "
-    "semantic models, LREC"
-)
-_AGIRRE_2012 = (
-    "Agirre et al. 2012, SemEval-2012 task 6: a pilot on semantic textual similarity, *SEM"
-)
-_AGIRRE_2013 = "Agirre et al. 2013, *SEM 2013 shared task: semantic textual similarity, *SEM"
-_AGIRRE_2014 = (
-    "Agirre et al. 2014, SemEval-2014 task 10: multilingual semantic textual similarity, SemEval"
-)
-_AGIRRE_2015 = (
-    "Agirre et al. 2015, SemEval-2015 task 2: semantic textual similarity, English, Spanish and "
-    "pilot on interpretability, SemEval"
-)
-_AGIRRE_2016 = (
-    "Agirre et al. 2016, SemEval-2016 task 1: semantic textual similarity, monolingual and "
-    "cross-lingual evaluation, SemEval"
-)
-_CER_2017 = (
-    "Cer et al. 2017, SemEval-2017 task 1: semantic textual similarity multilingual and "
-    "crosslingual focused evaluation, SemEval"
-)
-_CONNEAU_2018 = (
-    "Conneau, Kruszewski, Lample, Barrault and Baroni 2018, What you can cram into a single "
-    "$&!#* vector: Probing sentence embeddings for linguistic properties, ACL"
-)
-_CHEN_2019 = (
-    "Chen, Chu and Gimpel 2019, Evaluation benchmarks and learning criteria for discourse-aware "
-    "sentence representations, EMNLP"
-)
+_DECLARED = """
+MR: MR, nested_folds, sentence, Pang 2005
+    Sentiment of sentences from film reviews
+CR: CR, nested_folds, sentence, Hu 2004
+    Sentiment of sentences from customers' product reviews
+SUBJ: SUBJ, nested_folds, sentence, Pang 2004
+    Sentences of reviews (subjective) or of plot summaries (objective)
+MPQA: MPQA, nested_folds, sentence, Wiebe 2005
+    Polarity of opinions in news, mostly short phrases
+SST2: SST2, split, sentence, Socher 2013
+    Sentiment of film reviews, neutral ones left out; train holds phrases
+SST5: SST5, split, sentence, Socher 2013
+    Sentiment of film reviews in five grades
+TREC: TREC, folds, sentence, Li 2002
+    Questions by the kind of their answer
+MRPC: MRPC, folds, pair, Dolan 2004
+    Whether two sentences from news are paraphrases
+SICK-R: SICK, relatedness, pair, Marelli 2014
+    How related two descriptions of scenes are, from 1 to 5
+SICK-E: SICK, split, pair, Marelli 2014
+    Whether one description of a scene entails or contradicts another
+STS-B: STSBenchmark, relatedness, pair, Cer 2017
+    How similar two sentences are, from 0 to 5, learnt
+STS12: STS12, similarity, pair, Agirre 2012
+    Similarity by cosine: paraphrases, video descriptions, machine translation, glosses
+STS13: STS13, similarity, pair, Agirre 2013
+    Similarity by cosine: headlines and glosses, without SMT as in SentEval
+STS13-SMT: STS13-SMT, similarity, pair, Agirre 2013
+    Similarity by cosine: headlines, glosses and machine translation, as first published
+STS14: STS14, similarity, pair, Agirre 2014
+    Similarity by cosine: forums, news, headlines, image descriptions, glosses, tweets
+STS15: STS15, similarity, pair, Agirre 2015
+    Similarity by cosine: forums, students' answers, beliefs, headlines, image descriptions
+STS16: STS16, similarity, pair, Agirre 2016
+    Similarity by cosine: answers, headlines, plagiarism, post-editing, questions
+SICK14: SICK, similarity, pair, Marelli 2014
+    Relatedness of two descriptions of scenes by cosine, on SICK's test split
+STS-B-cosine: STSBenchmark, similarity, pair, Cer 2017
+    Similarity of two sentences by cosine, on STS-B's test split
+SentLen: sentence_length, split, sentence, Conneau 2018
+    The sentence's length, in six bins
+WC: word_content, split, sentence, Conneau 2018
+    Which of 1,000 words the sentence contains
+TreeDepth: tree_depth, split, sentence, Conneau 2018
+    Depth of the constituency tree
+TopConst: top_constituents, split, sentence, Conneau 2018
+    Constituents right below the top S
+BShift: bigram_shift, split, sentence, Conneau 2018
+    Whether two adjacent words were swapped
+Tense: past_present, split, sentence, Conneau 2018
+    Tense of the main verb
+SubjNum: subj_number, split, sentence, Conneau 2018
+    Number of the main clause's subject
+ObjNum: obj_number, split, sentence, Conneau 2018
+    Number of the main clause's direct object
+SOMO: odd_man_out, split, sentence, Conneau 2018
+    Whether a noun or verb was replaced by another
+CoordInv: coordination_inversion, split, sentence, Conneau 2018
+    Whether two joined clauses were swapped
+DC: discourse_coherence, split, passage, Chen 2019
+    Whether one of six sentences was replaced by one of another text
+"""
+"""Name, dataset, protocol, features and citation of each task; and what it asks."""
 
-
-def _sentences(
-    name: str, protocol: Protocol, description: str, citation: str, classes: tuple[str, ...]
-) -> EvaluationTask:
-    return EvaluationTask(name, name, protocol, description, citation, classes)
-
-
-SINGLE_SENTENCES = (
-    _sentences(
-        "MR", "nested_folds", "Sentiment of sentences from film reviews", _PANG_2005, _POLARITY
-    ),
-    _sentences(
-        "CR",
-        "nested_folds",
-        "Sentiment of sentences from customers' product reviews",
-        _HU_2004,
-        _POLARITY,
-    ),
-    _sentences(
-        "SUBJ",
-        "nested_folds",
-        "Sentences of reviews (subjective) or of plot summaries (objective)",
-        _PANG_2004,
-        ("subjective", "objective"),
-    ),
-    _sentences(
-        "MPQA",
-        "nested_folds",
-        "Polarity of opinions in news, mostly short phrases",
-        _WIEBE_2005,
-        _POLARITY,
-    ),
-    _sentences(
-        "SST2",
-        "split",
-        "Sentiment of film reviews, neutral ones left out; train holds phrases",
-        _SOCHER_2013,
-        _POLARITY,
-    ),
-    _sentences("SST5", "split", "Sentiment of film reviews in five grades", _SOCHER_2013, _GRADES),
-    _sentences(
-        "TREC",
-        "folds",
-        "Questions by the kind of their answer",
-        _LI_2002,
-        ("ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM"),
-    ),
-)
-
-
-def _pairs(
-    name: str,
-    dataset: str,
-    protocol: Protocol,
-    description: str,
-    citation: str,
-    classes: tuple[str, ...] = (),
-) -> EvaluationTask:
-    return EvaluationTask(name, dataset, protocol, description, citation, classes, "pair")
+_CLASSES: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("MR", "CR", "MPQA", "SST2"), ("negative", "positive")),
+    "SUBJ": ("subjective", "objective"),
+    "SST5": ("very negative", "negative", "neutral", "positive", "very positive"),
+    "TREC": ("ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM"),
+    "MRPC": ("no paraphrase", "paraphrase"),
+    "SICK-E": ("CONTRADICTION", "NEUTRAL", "ENTAILMENT"),
+}
+"""Names of the classes in the order of their numbers, where the files do not decide them."""
 
 
-LEARNT_PAIRS = (
-    EvaluationTask(
-        "MRPC",
-        "MRPC",
-        "folds",
-        "Whether two sentences from news are paraphrases",
-        _DOLAN_2004,
-        ("no paraphrase", "paraphrase"),
-        "pair",
-        scores_f1=True,
-    ),
-    _pairs(
-        "SICK-R",
-        "SICK",
-        "relatedness",
-        "How related two descriptions of scenes are, from 1 to 5",
-        _MARELLI_2014,
-    ),
-    _pairs(
-        "SICK-E",
-        "SICK",
-        "split",
-        "Whether one description of a scene entails or contradicts another",
-        _MARELLI_2014,
-        ("CONTRADICTION", "NEUTRAL", "ENTAILMENT"),
-    ),
-    _pairs(
-        "STS-B",
-        "STSBenchmark",
-        "relatedness",
-        "How similar two sentences are, from 0 to 5, learnt",
-        _CER_2017,
-    ),
-)
+def _declared() -> Iterator[EvaluationTask]:
+    entries = _CITATIONS.strip().replace("\n    ", " ").splitlines()
+    citations = dict(entry.split(": ", 1) for entry in entries)
+    for entry in _DECLARED.strip().replace("\n    ", ": ").splitlines():
+        name, fields, description = entry.split(": ", 2)
+        dataset, protocol, features, citation = fields.split(", ")
+        yield EvaluationTask(
+            name=name,
+            dataset=dataset,
+            protocol=cast(Protocol, protocol),
+            description=description,
+            citation=citations[citation],
+            classes=_CLASSES.get(name, ()),
+            features=cast(Features, features),
+            scores_f1=name == "MRPC",
+        )
 
 
-def _sts(name: str, between: str, citation: str) -> EvaluationTask:
-    return _pairs(name, name, "similarity", f"Similarity by cosine: {between}", citation)
-
-
-SIMILARITIES = (
-    _sts("STS12", "paraphrases, video descriptions, machine translation, glosses", _AGIRRE_2012),
-    _sts("STS13", "headlines and glosses, without SMT as in SentEval", _AGIRRE_2013),
-    _sts(
-        "STS13-SMT", "headlines, glosses and machine translation, as first published", _AGIRRE_2013
-    ),
-    _sts("STS14", "forums, news, headlines, image descriptions, glosses, tweets", _AGIRRE_2014),
-    _sts(
-        "STS15", "forums, students' answers, beliefs, headlines, image descriptions", _AGIRRE_2015
-    ),
-    _sts("STS16", "answers, headlines, plagiarism, post-editing, questions", _AGIRRE_2016),
-    _pairs(
-        "SICK14",
-        "SICK",
-        "similarity",
-        "Relatedness of two descriptions of scenes by cosine, on SICK's test split",
-        _MARELLI_2014,
-    ),
-    _pairs(
-        "STS-B-cosine",
-        "STSBenchmark",
-        "similarity",
-        "Similarity of two sentences by cosine, on STS-B's test split",
-        _CER_2017,
-    ),
-)
-
-
-def _probing(name: str, dataset: str, description: str) -> EvaluationTask:
-    return EvaluationTask(name, dataset, "split", description, _CONNEAU_2018)
-
-
-PROBING = (
-    _probing("SentLen", "sentence_length", "The sentence's length, in six bins"),
-    _probing("WC", "word_content", "Which of 1,000 words the sentence contains"),
-    _probing("TreeDepth", "tree_depth", "Depth of the constituency tree"),
-    _probing("TopConst", "top_constituents", "Constituents right below the top S"),
-    _probing("BShift", "bigram_shift", "Whether two adjacent words were swapped"),
-    _probing("Tense", "past_present", "Tense of the main verb"),
-    _probing("SubjNum", "subj_number", "Number of the main clause's subject"),
-    _probing("ObjNum", "obj_number", "Number of the main clause's direct object"),
-    _probing("SOMO", "odd_man_out", "Whether a noun or verb was replaced by another"),
-    _probing("CoordInv", "coordination_inversion", "Whether two joined clauses were swapped"),
-)
-
-DISCOURSE = (
-    EvaluationTask(
-        "DC",
-        "discourse_coherence",
-        "split",
-        "Whether one of six sentences was replaced by one of another text",
-        _CHEN_2019,
-        features="passage",
-    ),
-)
+TASKS = tuple(_declared())
+PROBING = tuple(task for task in TASKS if task.citation.startswith("Conneau"))
+DISCOURSE = tuple(task for task in TASKS if task.features == "passage")
 """Of DiscoEval, derived from a corpus alone: SentEval's data do not hold it."""
-
-TASKS = (*SINGLE_SENTENCES, *LEARNT_PAIRS, *SIMILARITIES, *PROBING, *DISCOURSE)
 DERIVED = tuple(
     task for task in (*PROBING, *DISCOURSE) if task.name not in ("BShift", "SOMO", "CoordInv")
 )
@@ -320,22 +233,12 @@ def _published(name: str, read: Reader, roles: str, encoding: Encoding = "utf-8"
     return Dataset(dict(zip(roles.split(), _PUBLISHED[name], strict=True)), read, encoding)
 
 
-STS_SUBSETS: Mapping[str, tuple[str, ...]] = {
-    "STS12": ("MSRpar", "MSRvid", "SMTeuroparl", "surprise.OnWN", "surprise.SMTnews"),
-    "STS13": ("FNWN", "headlines", "OnWN"),
-    "STS13-SMT": ("FNWN", "headlines", "OnWN", "SMT"),
-    "STS14": ("deft-forum", "deft-news", "headlines", "images", "OnWN", "tweet-news"),
-    "STS15": ("answers-forums", "answers-students", "belief", "headlines", "images"),
-    "STS16": ("answer-answer", "headlines", "plagiarism", "postediting", "question-question"),
-}
-"""Subsets of each year in SentEval's order. STS13's SMT is licensed by the LDC and SentEval leaves
-it out; where it is at hand it stands beside the others."""
-
-
-def _sts_files(name: str) -> Dataset:
-    folder = f"downstream/STS/{name.removesuffix('-SMT')}-en-test"
-    roles = [f"{part}.{subset}" for subset in STS_SUBSETS[name] for part in ("input", "gs")]
-    return Dataset({role: f"{folder}/STS.{role}.txt" for role in roles}, read_sts)
+def _sts_files(year: str, *further: str) -> Dataset:
+    """Returns a year's subsets, and further ones, in SentEval's order: of their names as words."""
+    folder = f"downstream/STS/{year}-en-test/STS."
+    roles = [path.removeprefix(folder).removesuffix(".txt") for path in _PUBLISHED[year]]
+    ordered = sorted([*roles, *further], key=lambda role: role.partition(".")[2].lower())
+    return Dataset({role: f"{folder}{role}.txt" for role in ordered}, read_sts)
 
 
 _THREE = "train dev test"
@@ -351,7 +254,9 @@ DATASETS: Mapping[str, Dataset] = {
     "MRPC": _published("MRPC", reader_of_lines(paraphrase_pair, "Quality"), "train test"),
     "SICK": _published("SICK", reader_of_lines(sick_pair, "pair_ID"), _THREE),
     "STSBenchmark": _published("STSBenchmark", reader_of_lines(benchmark_pair), _THREE),
-    **{name: _sts_files(name) for name in STS_SUBSETS},
+    **{f"STS{year}": _sts_files(f"STS{year}") for year in range(12, 17)},
+    # SMT is licensed by the LDC, and SentEval leaves it out.
+    "STS13-SMT": _sts_files("STS13", "input.SMT", "gs.SMT"),
     # Discourse coherence stands beside SentEval's probing tasks, so that all that are derived from
     # a corpus share their sentences.
     **{
