@@ -15,9 +15,9 @@ from __future__ import annotations
 import platform
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -65,29 +65,22 @@ from pipeline.base.job import Progress, run_job_from_command_line
 from pipeline.downloads.evaluation_data import check_data_folder
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Scores(Mapping[str, Mapping[str, Interval]]):
+class Scores(dict[str, Mapping[str, Interval]]):
     """What an encoder reached: each task's scores by their names, with intervals, in percent.
 
     Tasks whose data is absent are left out of the mapping, and are in ``results`` and the table.
     """
 
-    results: Mapping[str, Result]
-    """By task; a `TaskResult` has every prediction, too."""
-    table: str
-    """As Markdown: scores, averages and what was evaluated."""
+    def __init__(self, results: Mapping[str, Result], table: str) -> None:
+        """Takes the results by task, and them as Markdown: scores, averages, what was evaluated."""
+        super().__init__({task: each.scores for task, each in scored_results(results).items()})
+        self.results = results
+        self.table = table
 
-    def __getitem__(self, task: str) -> Mapping[str, Interval]:
+    def __missing__(self, task: str) -> Mapping[str, Interval]:
+        """Raises KeyError, which says why the task's data is absent."""
         result = self.results[task]
-        if isinstance(result, AbsentResult):
-            raise KeyError(f"{task}: {result.reason}")
-        return result.scores
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(scored_results(self.results))
-
-    def __len__(self) -> int:
-        return len(scored_results(self.results))
+        raise KeyError(f"{task}: {result.reason}" if isinstance(result, AbsentResult) else task)
 
 
 def scores_of(

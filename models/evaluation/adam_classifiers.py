@@ -139,6 +139,11 @@ class AdamModels:
     epochs: Tensor
     """[R], int64; epochs trained before the fit ended."""
 
+    def predict_scores(self, features: Tensor) -> Tensor:
+        """Returns the score [N] (float64), 1 to 5, of each pair of features [N, D], by one fit."""
+        logits = linear(features.to(self.parameters), self.parameters[0])
+        return expected_scores(torch.softmax(logits, dim=1))
+
     def predict(self, features: Tensor) -> Tensor:
         """Returns the most likely class [R, N] (int64) of each item of features [N, D]."""
         weights = self.parameters[:, :, :-1].contiguous()
@@ -306,26 +311,10 @@ def _grades(like: Tensor) -> Tensor:
     return torch.arange(1, NUM_GRADES + 1, dtype=torch.float64, device=like.device)
 
 
-@dataclass(frozen=True, slots=True)
-class RelatednessModel:
-    """The model with the best correlation on dev."""
-
-    parameters: Tensor
-    """[5, D + 1], float32; biases last."""
-    dev_pearson: float
-    epochs: int
-    """Epochs trained before the fit ended."""
-
-    def predict(self, features: Tensor) -> Tensor:
-        """Returns the score [N] (float64), 1 to 5, of each pair of features [N, D]."""
-        logits = linear(features.to(self.parameters), self.parameters)
-        return expected_scores(torch.softmax(logits, dim=1))
-
-
 def fit_adam_relatedness(
     train: tuple[Tensor, Tensor], dev: tuple[Tensor, Tensor], config: AdamConfig | None = None
-) -> RelatednessModel:
-    """Returns the model that SentEval would fit, on the features' device.
+) -> AdamModels:
+    """Returns the one model that SentEval would fit, on the features' device.
 
     Args:
         train: features [N, D], as they are, and scores [N], 0 to 5.
@@ -354,7 +343,5 @@ def fit_adam_relatedness(
         return torch.tensor([value], dtype=torch.float64, device=logits.device)
 
     loss = ClassifierLoss(NUM_GRADES, slope, correlation)
-    best = fit_early_stopped(
-        (train_x, targets), (dev[0].to(train_x), dev[1]), torch.zeros(1), loss, config, random
-    )
-    return RelatednessModel(best.parameters[0], float(best.dev_scores[0]), int(best.epochs[0]))
+    train, dev, decay = (train_x, targets), (dev[0].to(train_x), dev[1]), torch.zeros(1)
+    return fit_early_stopped(train, dev, decay, loss, config, random)

@@ -9,8 +9,9 @@ Legend: N items of all splits, one after the other; D features, F fits, R regula
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,8 @@ from models.evaluation.scores import Outcome, Predictions
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
+Fit = Callable[..., LogisticModels]
+"""`fit_logistic_regression` as a protocol asks for it."""
 
 SPLITS_OF: Mapping[Protocol, tuple[str, ...]] = {
     "nested_folds": ("all",),
@@ -197,7 +200,8 @@ def run_searches(
     Raises:
         ValueError: a fit would train on items of one class only.
     """
-    for fit in (fit for search in searches for fit in search.fits):
+    fits = [fit for search in searches for fit in search.fits]
+    for fit in fits:
         if len(present := np.unique(labels[fit])) < 2:
             raise ValueError(
                 f"{int(fit.sum())} training items are all of class {present.tolist()}; a "
@@ -205,12 +209,17 @@ def run_searches(
             )
     if config.classifier == "compatibility":
         return [_by_adam(features, labels, search, num_classes, config) for search in searches]
-    fits = [fit for search in searches for fit in search.fits]
     grid, penalties_fr = _penalties(fits, grid, config)
     solve = _solve_each_standardised if config.standardise else _solve_together
-    models = solve(features, labels, fits, penalties_fr, num_classes, config)
+    fit_all = partial(
+        fit_logistic_regression,
+        num_classes=num_classes,
+        tolerance=config.tolerance,
+        max_steps=config.max_steps,
+    )
+    solved = solve(fit_all, features, torch.from_numpy(labels), fits, penalties_fr)
     # Answers [F, R, N], whether the fits converged [F, R], and their gaps [F, R].
-    answers, converged, gaps = (part.cpu().numpy() for part in models)
+    answers, converged, gaps = (part.cpu().numpy() for part in solved)
     choices: list[Choice] = []
     first = 0
     for search in searches:
@@ -246,58 +255,30 @@ def _penalties(
     return grid, of_grid.expand(len(fits), -1)
 
 
-def _fit(
-    features: Tensor,
-    labels: IntArray,
-    penalties: Tensor,
-    num_classes: int,
-    config: ProtocolConfig,
-    rows: Tensor | None = None,
-) -> LogisticModels:
-    return fit_logistic_regression(
-        features,
-        torch.from_numpy(labels),
-        penalties,
-        num_classes=num_classes,
-        rows=rows,
-        tolerance=config.tolerance,
-        max_steps=config.max_steps,
-    )
-
-
 def _solve_together(
-    features: Tensor,
-    labels: IntArray,
-    fits: Sequence[BoolArray],
-    penalties_fr: Tensor,
-    num_classes: int,
-    config: ProtocolConfig,
+    fit: Fit, features: Tensor, labels: Tensor, fits: Sequence[BoolArray], penalties_fr: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Solves all fits of all searches as one system."""
-    rows = torch.from_numpy(np.stack(fits)).repeat_interleave(penalties_fr.shape[1], dim=0)
-    models = _fit(features, labels, penalties_fr.flatten(), num_classes, config, rows)
     shape = penalties_fr.shape
+    rows = torch.from_numpy(np.stack(fits)).repeat_interleave(shape[1], dim=0)
+    models = fit(features, labels, penalties_fr.flatten(), rows=rows)
     return models.answers.view(*shape, -1), models.converged.view(shape), models.gaps.view(shape)
 
 
 def _solve_each_standardised(
-    features: Tensor,
-    labels: IntArray,
-    fits: Sequence[BoolArray],
-    penalties_fr: Tensor,
-    num_classes: int,
-    config: ProtocolConfig,
+    fit: Fit, features: Tensor, labels: Tensor, fits: Sequence[BoolArray], penalties_fr: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Solves fit by fit, in float64, as each has features of its own: standardised on its items."""
-    answers, converged, gaps = [], [], []
-    for fit, penalties in zip(fits, penalties_fr, strict=True):
-        train = features[torch.from_numpy(np.flatnonzero(fit)).to(features.device)].double()
+    solved = []
+    for items, penalties in zip(fits, penalties_fr, strict=True):
+        chosen = torch.from_numpy(np.flatnonzero(items))
+        train = features[chosen.to(features.device)].double()
         mean, scale = mean_and_scale(train)
-        models = _fit((train - mean) / scale, labels[fit], penalties, num_classes, config)
-        answers.append(models.predict((features.double() - mean) / scale))
-        converged.append(models.converged)
-        gaps.append(models.gaps)
-    return torch.stack(answers), torch.stack(converged), torch.stack(gaps)
+        models = fit((train - mean) / scale, labels[chosen], penalties)
+        answers = models.predict((features.double() - mean) / scale)
+        solved.append((answers, models.converged, models.gaps))
+    answers, converged, gaps = (torch.stack(parts) for parts in zip(*solved, strict=True))
+    return answers, converged, gaps
 
 
 def mean_and_scale(features: Tensor) -> tuple[Tensor, Tensor]:

@@ -88,8 +88,11 @@ def _by_adam(
         (features["dev"], scores["dev"]),
         AdamConfig.of_relatedness(seed=config.seed, batch_loss=config.compatibility_loss),
     )
-    said = {"dev_score": 100.0 * model.dev_pearson, "num_fits": 1}
-    return model.predict(features["test"]), said | {"details": {"epochs": model.epochs}}
+    return model.predict_scores(features["test"]), {
+        "dev_score": 100.0 * float(model.dev_scores[0]),
+        "num_fits": 1,
+        "details": {"epochs": int(model.epochs[0])},
+    }
 
 
 def _by_logistic_regression(

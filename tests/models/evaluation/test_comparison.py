@@ -1,7 +1,8 @@
-"""Two encoders over folders of results: pairing, seeds, refusals, the command line."""
+"""Two encoders over folders of results: pairing, seeds, p values, refusals, the command line."""
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,14 +10,19 @@ from typing import get_args
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from models.evaluation.comparison import (
     ComparisonConfig,
     Test,
+    bootstrap_p_value,
     compare,
+    holm,
+    permutation_p_values,
 )
 from models.evaluation.resampling import Resampling
-from models.evaluation.scores import Predictions, score_intervals
+from models.evaluation.scores import Predictions, score_intervals, scorer
 from models.evaluation.task_result import (
     AbsentResult,
     EncoderIdentity,
@@ -31,7 +37,6 @@ from tests.support.evaluation_examples import answers, predictions, result, simi
 main = subcommand("compare")
 
 FAST = ComparisonConfig(resampling=Resampling(num_resamples=400))
-SETUP = result(answers(4, 0.5), task("MR")).setup
 
 
 def results(name: str, made: Mapping[str, Predictions], *, seed: int = 0) -> dict[str, Result]:
@@ -47,6 +52,15 @@ def results(name: str, made: Mapping[str, Predictions], *, seed: int = 0) -> dic
     }
 
 
+def folded(num_folds: int) -> Predictions:
+    made = answers(100, 0.8)
+    return predictions(made.predicted, made.gold, np.arange(100) % num_folds)
+
+
+ONE = {"MR": folded(10)}
+SEED = EncoderIdentity("b", "b-1")
+
+
 def written(folder: Path, of: Mapping[str, Result]) -> str:
     for one in of.values():
         write_result(result_path(folder, one.task), one)
@@ -60,14 +74,14 @@ def test_pairing_is_narrower_than_the_two_intervals() -> None:
     changed[:10] = 1 - first.gold[:10]
     second = predictions(changed, first.gold)
     row = compare([results("a", {"MR": first})], [results("b", {"MR": second})], FAST).tasks[0]
-    single = score_intervals(task(), first, Resampling(400))["accuracy"]
+    single = score_intervals(task(), first, Resampling(num_resamples=400))["accuracy"]
     assert row.difference.high - row.difference.low < 0.5 * (single.high - single.low)
     assert row.difference.excludes_zero
 
 
 @pytest.mark.parametrize("test", get_args(Test))
 def test_a_clear_difference_is_found_by_either_test(test: Test) -> None:
-    config = ComparisonConfig(test=test, resampling=Resampling(1000))
+    config = ComparisonConfig(test=test, resampling=Resampling(num_resamples=1000))
     better, worse = {"MR": answers(400, 0.9)}, {"MR": answers(400, 0.6, seed=1)}
     row = compare([results("a", better)], [results("b", worse)], config).tasks[0]
     assert row.p < 0.01
@@ -88,41 +102,29 @@ def test_seeds_are_averaged_and_their_deviation_given() -> None:
     assert row.p < 0.05
 
 
-def test_a_seed_given_twice_is_refused() -> None:
-    one = results("a", {"MR": answers(20, 0.8)})
+@pytest.mark.parametrize(
+    ("first", "second", "said"),
+    [
+        (ONE, {"MR": folded(5)}, "MR: the two encoders were scored on different items or folds"),
+        (ONE | {"CR": ONE["MR"]}, ONE, "CR: a has a result and b has none; evaluate both .*--tas"),
+        (ONE, {}, "at least one folder with results a side"),
+        (ONE, {"CR": ONE["MR"]}, "evaluate both on it|no task in common"),
+    ],
+)
+def test_what_cannot_be_compared_is_named(
+    first: dict[str, Predictions], second: dict[str, Predictions], said: str
+) -> None:
+    with pytest.raises(ValueError, match=said):
+        compare([results("a", first)], [results("b", second)], FAST)
+
+
+def test_a_seed_given_twice_and_other_data_are_refused() -> None:
+    a, b = results("a", ONE), results("b", ONE)
     with pytest.raises(ValueError, match="encoder a of digest a-0 is given twice"):
-        compare([one, one], [results("b", {"MR": answers(20, 0.8)})], FAST)
-
-
-@pytest.mark.parametrize("test", get_args(Test))
-def test_other_folds_are_refused_by_either_test(test: Test) -> None:
-    """Resamples are drawn within folds, so those of other folds are not paired."""
-    made = answers(100, 0.8)
-    ten, five = (
-        predictions(made.predicted, made.gold, np.arange(100) % num_folds) for num_folds in (10, 5)
-    )
-    config = ComparisonConfig(test=test, resampling=Resampling(50))
-    with pytest.raises(ValueError, match=r"MR: the two encoders .* different items or folds"):
-        compare([results("a", {"MR": ten})], [results("b", {"MR": five})], config)
-
-
-def test_a_task_that_one_side_lacks_is_named_with_the_remedy() -> None:
-    both = {"MR": answers(20, 0.8), "CR": answers(20, 0.8)}
-    with pytest.raises(
-        ValueError, match=r"CR: a has a result and b has none; evaluate both .*--tas"
-    ):
-        compare([results("a", both)], [results("b", {"MR": both["MR"]})], FAST)
-
-
-def test_other_data_is_refused_with_the_remedy() -> None:
-    of = task("MR")
-    first = {"MR": result(answers(20, 0.8), of, encoder=EncoderIdentity("a", "a"))}
-    other = EncoderIdentity("b", "b")
-    second = {"MR": result(answers(20, 0.8), of, encoder=other, data_digest="d1")}
-    with pytest.raises(
-        ValueError, match=r"MR: scored on data d0 for a \(a\) and on d1 for b \(b\)"
-    ):
-        compare([first], [second], FAST)
+        compare([a, a], [b], FAST)
+    moved = {"MR": result(ONE["MR"], task("MR"), encoder=SEED, data_digest="d1")}
+    with pytest.raises(ValueError, match=r"MR: scored on data d0 for a .* and on d1 for b"):
+        compare([a], [moved], FAST)
 
 
 def test_a_task_absent_on_both_sides_is_listed_and_on_one_refused() -> None:
@@ -165,3 +167,84 @@ def test_a_users_mistake_exits_2_and_says_what(
     assert "no such folder" in capsys.readouterr().err
     assert main([a, a, "--confidence", "95"]) == 2
     assert "between 0 and 1" in capsys.readouterr().err
+
+
+# p values, against enumeration.
+
+
+def p_values(of, *pair, num_resamples: int = 2000) -> dict[str, float]:  # type: ignore[no-untyped-def]
+    return permutation_p_values(
+        [scorer(of, *pair)], np.arange(len(pair[0].gold)), Resampling(num_resamples=num_resamples)
+    )
+
+
+def test_p_is_the_share_of_all_swaps_that_differ_as_much() -> None:
+    """Ten items, so all 1,024 swaps can be counted out."""
+    random = np.random.default_rng(6)
+    gold = random.integers(0, 2, 10)
+    a = np.where(random.random(10) < 0.9, gold, 1 - gold)
+    b = np.where(random.random(10) < 0.5, gold, 1 - gold)
+    observed = abs((a == gold).mean() - (b == gold).mean())
+    as_large = 0
+    for swaps in itertools.product([False, True], repeat=10):
+        first, second = np.where(swaps, b, a), np.where(swaps, a, b)
+        difference = (first == gold).mean() - (second == gold).mean()
+        as_large += abs(difference) >= observed - 1e-12
+    found = p_values(task(), predictions(a, gold), predictions(b, gold), num_resamples=20_000)
+    assert 0 < as_large / 1024 < 1
+    assert found["accuracy"] == pytest.approx(as_large / 1024, abs=0.015)
+
+
+def test_swapped_ranks_are_taken_anew() -> None:
+    """The p value of ρ, by enumeration of swaps between two encoders' own ranks."""
+    random = np.random.default_rng(1)
+    gold = np.arange(9.0)
+    a, b = gold + random.normal(size=9), gold + 5 * random.normal(size=9)
+    ranks = [np.argsort(np.argsort(x)).astype(float) for x in (a, b)]
+
+    def rho(x: np.ndarray) -> float:
+        levels = [(x < value).sum() + ((x == value).sum() - 1) / 2 for value in x]
+        return float(np.corrcoef(levels, gold)[0, 1])
+
+    observed = abs(rho(a) - rho(b))
+    differences = [
+        rho(np.where(swaps, ranks[1], ranks[0])) - rho(np.where(swaps, ranks[0], ranks[1]))
+        for swaps in itertools.product([False, True], repeat=9)
+    ]
+    expected = np.mean(np.abs(differences) >= observed - 1e-9)
+    found = p_values(
+        task(protocol="relatedness"), predictions(a, gold), predictions(b, gold), num_resamples=8000
+    )
+    assert found["spearman"] == pytest.approx(expected, abs=0.02)
+
+
+def test_under_no_difference_few_p_values_are_small() -> None:
+    random = np.random.default_rng(0)
+    gold = np.ones(101)
+    found = [
+        p_values(
+            task(),
+            predictions(random.random(101) < 0.7, gold),
+            predictions(random.random(101) < 0.7, gold),
+            num_resamples=200,
+        )["accuracy"]
+        for _ in range(200)
+    ]
+    assert np.mean(np.array(found) <= 0.05) <= 0.09
+
+
+def test_the_bootstraps_p_is_twice_the_smaller_tail() -> None:
+    assert bootstrap_p_value(np.array([1.0] * 97 + [-1.0] * 2)) == pytest.approx(2 * 3 / 100)
+    assert bootstrap_p_value(np.zeros(50)) == 1.0
+
+
+def test_holm_by_hand() -> None:
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_the_correction_keeps_the_order_and_never_lowers(p: list[float]) -> None:
+    adjusted, order = holm(p), np.argsort(p, kind="stable")
+    assert (np.diff(np.array(adjusted)[order]) >= -1e-15).all()
+    assert all(q >= before - 1e-15 for q, before in zip(adjusted, p, strict=True))
+    assert max(adjusted) <= 1.0

@@ -1,4 +1,4 @@
-"""How the views of a batch become features: pooling, components, length, projection, words."""
+"""How views become features: pooling, components, length, projection, words, pairs, passages."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from models.evaluation.evaluate_task import Featuriser
+from models.evaluation.evaluation_task import EvaluationTask, Features, Items, Protocol, TaskData
 from models.evaluation.linear_maps import (
     principal_components,
     projected_in_place,
     random_projection,
+    remove_components,
 )
 from models.evaluation.representation import (
     REPRESENTATIONS,
@@ -67,16 +70,6 @@ def test_power_iteration_finds_a_direction_that_stands_out(shape: tuple[int, int
     np.testing.assert_allclose(estimated @ estimated.T, np.eye(2), atol=1e-5)
 
 
-def test_plain_is_the_last_states_side_by_side() -> None:
-    batch = views("0-DEP", "1-CONST")
-
-    features = REPRESENTATIONS["plain"].apply(batch, "split")
-
-    expected = np.concatenate([batch["0-DEP.last"], batch["1-CONST.last"]], axis=1)
-    np.testing.assert_array_equal(features, expected)
-    assert features.dtype == np.float32
-
-
 def test_multi_view_supervised_is_table_2_of_the_paper() -> None:
     batch = views("0-SEQ", "1-BOW")
 
@@ -86,15 +79,6 @@ def test_multi_view_supervised_is_table_2_of_the_paper() -> None:
     g = np.concatenate([batch[f"1-BOW.{p}"] for p in ("max", "mean", "min")], axis=1)
     parts = [unit(without_first(f)), unit(without_first(g))]
     np.testing.assert_allclose(features, np.concatenate(parts, axis=1), atol=1e-5)
-
-
-def test_multi_view_unsupervised_is_the_average_of_means() -> None:
-    batch = views("0-SEQ", "1-BOW")
-
-    features = REPRESENTATIONS["multi-view"].apply(batch, "similarity")
-
-    parts = [unit(without_first(batch[f"{view}.mean"])) for view in ("0-SEQ", "1-BOW")]
-    np.testing.assert_allclose(features, (parts[0] + parts[1]) / 2, atol=1e-5)
 
 
 def test_components_of_a_given_set_are_the_same_for_every_batch() -> None:
@@ -145,12 +129,6 @@ def test_views_are_chosen_by_name_or_place(wanted: tuple[str, ...], taken: list[
     assert list(found) == taken
 
 
-@pytest.mark.parametrize("view", ["0-LIN", "1-BOW", "2-INV", "words"])
-def test_views_without_order_have_a_mean_for_their_last_state(view: str) -> None:
-    keys = REPRESENTATIONS["multi-view"].keys(views(view), "folds")
-    assert keys == {view: (f"{view}.max", f"{view}.mean", f"{view}.min")}
-
-
 def test_impossible_choices_are_found_from_widths_alone() -> None:
     widths = {"0-SEQ.mean": 8, "1-BOW.mean": 4, "words.mean": 4}
     representation = representation_named("multi-view", join_words=True)
@@ -192,12 +170,6 @@ def test_words_are_joined_after_projection() -> None:
     assert representation.word_poolings() == ("mean",)
 
 
-def test_a_representation_survives_json() -> None:
-    representation = representation_named("multi-view", project_to_width=5, join_words=True)
-
-    assert Representation.from_dict(representation.to_dict()) == representation
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -217,14 +189,6 @@ def test_a_representation_survives_json() -> None:
 def test_impossible_settings_are_named(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         representation_named("plain", **changes)
-
-
-def test_random_projection_is_seeded_and_keeps_to_the_glorot_bound() -> None:
-    projected = random_projection(np.eye(6, dtype=np.float32), 10, seed=3)
-    assert projected.shape == (6, 10)
-    assert np.abs(projected).max() <= (6 / 16) ** 0.5
-    assert (projected == random_projection(np.eye(6, dtype=np.float32), 10, seed=3)).all()
-    assert (projected != random_projection(np.eye(6, dtype=np.float32), 10, seed=4)).any()
 
 
 @pytest.mark.parametrize("width", [4, 24])
@@ -247,3 +211,106 @@ def test_a_projection_in_place_has_its_inner_products_in_as_few_dimensions() -> 
     wide = random_projection(vectors, 40, seed=3)
     assert placed.shape == (9, 6)
     np.testing.assert_allclose(placed @ placed.T, wide @ wide.T, rtol=1e-4, atol=1e-4)
+
+
+# The features of a task's items.
+
+KEY = "0-encoder.last"
+BATCH = 128
+
+
+def embeddings(num_sentences: int, width: int = 5) -> Matrix:
+    """Returns vectors that share a direction, so that its removal is seen."""
+    random = np.random.default_rng(num_sentences)
+    return (random.normal(size=(num_sentences, width)) + 2.0).astype(np.float32)
+
+
+def items_of(*sentences: npt.ArrayLike) -> Items:
+    rows = tuple(np.asarray(column, dtype=np.int64) for column in sentences)
+    return Items(rows, np.zeros(len(rows[0]), dtype=np.int64))
+
+
+def featuriser(
+    vectors: Matrix,
+    splits: dict[str, Items],
+    representation: Representation,
+    *,
+    protocol: Protocol = "split",
+    features: Features | None = None,
+    batch_items: int = BATCH,
+) -> Featuriser:
+    """Returns the featuriser of a task; what is learnt from is by default that of pairs."""
+    is_pair = len(next(iter(splits.values())).sentences) == 2
+    task = EvaluationTask(
+        "T", "T", protocol, "made by hand", "nobody",
+        features=features or ("pair" if is_pair else "sentence"),
+    )  # fmt: skip
+    data = TaskData(tuple(f"s{i}" for i in range(len(vectors))), splits)
+    return Featuriser.of({KEY: vectors}, task, data, representation, batch_items)
+
+
+def without_own_component(vectors: Matrix) -> Matrix:
+    return remove_components(vectors, principal_components(vectors, 1))
+
+
+def test_single_sentences_are_looked_up_in_the_order_of_the_items() -> None:
+    vectors, items = embeddings(6), items_of([4, 0, 4, 2])
+    found = featuriser(vectors, {"all": items}, Representation()).features(items)
+    np.testing.assert_array_equal(found, vectors[[4, 0, 4, 2]])
+    assert found.dtype == np.float32
+
+
+def test_pairs_are_difference_and_product_and_nothing_else() -> None:
+    vectors = np.array([[1.0, -2.0], [3.0, 4.0], [0.5, 0.0]], dtype=np.float32)
+    items = items_of([0, 1], [1, 2])
+    found = featuriser(vectors, {"train": items}, Representation()).features(items)
+    assert found.tolist() == [[2.0, 6.0, 3.0, -8.0], [2.5, 4.0, 1.5, 0.0]]
+
+
+def test_passages_are_read_by_their_neighbours() -> None:
+    x = embeddings(6, width=2)
+    passage = items_of(*([row] for row in range(6)))
+
+    made = featuriser(x, {"train": passage}, Representation(), features="passage")
+
+    neighbours = [(x[row], x[row + 1]) for row in range(5)]
+    sums = [sum(abs(u - v) for u, v in neighbours), sum(u * v for u, v in neighbours)]
+    np.testing.assert_allclose(made.features(passage), [np.concatenate(sums)], rtol=1e-6)
+
+
+def test_components_are_removed_batch_by_batch_in_the_order_of_the_items() -> None:
+    vectors = embeddings(300)
+    order = np.random.default_rng(0).permutation(300)
+    made = featuriser(vectors, {"train": items_of(order)}, Representation(remove_components=1))
+    batches = [vectors[order[start : start + BATCH]] for start in (0, 128, 256)]
+    np.testing.assert_allclose(
+        made.features(items_of(order)),
+        np.concatenate([without_own_component(batch) for batch in batches]),
+        atol=1e-6,
+    )
+
+
+def test_components_fitted_on_train_know_nothing_of_test() -> None:
+    vectors = embeddings(60)
+    splits = {"train": items_of(np.arange(40)), "test": items_of(np.arange(40, 60))}
+    fitted = Representation(remove_components=1, components_from="train")
+    component = principal_components(vectors[:40], 1)
+
+    found = featuriser(vectors, splits, fitted).features(splits["test"])
+    np.testing.assert_allclose(found, remove_components(vectors[40:], component), atol=1e-6)
+
+    changed = vectors.copy()
+    changed[40:50] = -3.0 * changed[40:50]
+    other = featuriser(changed, splits, fitted).features(splits["test"])
+    np.testing.assert_array_equal(other[10:], found[10:])
+
+
+@pytest.mark.parametrize("protocol", ["nested_folds", "similarity"])
+def test_without_a_training_split_all_sentences_are_fitted_on(protocol: Protocol) -> None:
+    vectors = embeddings(20)
+    splits = {"one": items_of(np.arange(12)), "two": items_of(np.arange(12, 20))}
+    fitted = Representation(remove_components=1, components_from="train")
+    made = featuriser(vectors, splits, fitted, protocol=protocol)
+    np.testing.assert_allclose(
+        made.vectors(np.arange(20)), without_own_component(vectors), atol=1e-6
+    )

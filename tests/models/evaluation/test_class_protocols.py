@@ -9,10 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from torch import Tensor
 
 from models.evaluation.adam_classifiers import fit_adam
-from models.evaluation.class_protocols import folds_of_train, given_split, nested_folds
+from models.evaluation.class_protocols import learn_classes, stratified_folds
 from models.evaluation.evaluation_settings import (
     COMPATIBILITY_GRID,
     FOLDS_GRID,
@@ -92,12 +94,16 @@ def shuffled(num_classes: int = 2, **sizes: int) -> Problem:
 
 
 def answer(problem: Problem, config: ProtocolConfig) -> Outcome:
-    """Returns what the protocol of these splits finds."""
-    features, labels, num_classes = problem.tensors(), problem.labels, problem.num_classes
-    if "all" in labels:
-        return nested_folds(features["all"], labels["all"], num_classes=num_classes, config=config)
-    protocol = given_split if "dev" in labels else folds_of_train
-    return protocol(features, labels, num_classes=num_classes, config=config)
+    """Returns the outcome of the protocol of these splits."""
+    names = {"all": "nested_folds", "test": "folds", "dev": "split"}
+    (protocol,) = [names[name] for name in ("dev", "test", "all") if name in problem.labels][:1]
+    return learn_classes(
+        protocol,  # type: ignore[arg-type]
+        problem.tensors(),
+        problem.labels,
+        num_classes=problem.num_classes,
+        config=config,
+    )
 
 
 def folds(labels: IntArray, num_folds: int) -> Iterator[tuple[IntArray, IntArray]]:
@@ -168,22 +174,23 @@ def test_folds_of_train_are_those_of_a_plain_loop(num_classes: int) -> None:
     assert_found(answer(problem, FEW_FOLDS), answers, [c], accuracy)
 
 
+def chosen_on_dev(problem: Problem, grid: Sequence[float], fit: Fit) -> tuple[float, float]:
+    """The obviously right search of a split."""
+    train, dev = problem.items("train"), problem.items("dev")
+    scores = [round(100 * float((fit(train, dev, c) == dev[1]).mean()), 2) for c in grid]
+    return grid[int(np.argmax(scores))], max(scores)
+
+
 @pytest.mark.parametrize("num_classes", [2, 3])
 def test_a_split_is_that_of_a_plain_loop(num_classes: int) -> None:
     problem = noisy(num_classes, train=90, dev=70, test=60, seed=5)
-    train, (dev_x, dev_y) = problem.items("train"), problem.items("dev")
-    scores = [
-        round(100 * float((by_scikit_learn(train, dev_x, c) == dev_y).mean()), 2)
-        for c in SPLIT_GRID
-    ]
-    c = SPLIT_GRID[int(np.argmax(scores))]
-    answers = by_scikit_learn(train, problem.features["test"], c)
-    assert_found(answer(problem, FEW_FOLDS), answers, [c], max(scores))
+    c, accuracy = chosen_on_dev(problem, SPLIT_GRID, plain)
+    answers = plain(problem.items("train"), problem.items("test"), c)
+    assert_found(answer(problem, FEW_FOLDS), answers, [c], accuracy)
 
 
 PENALTIES = (1e-3, 1e-2, 1e-1, 1.0)
 STANDARDISED = replace(FEW_FOLDS, standardise=True, penalties=PENALTIES)
-STRONGEST_FIRST = PENALTIES[::-1]
 
 
 def standardised(train: Items, held: Items, penalty: float) -> IntArray:
@@ -193,30 +200,19 @@ def standardised(train: Items, held: Items, penalty: float) -> IntArray:
     return by_scikit_learn(scaled, scaler.transform(held[0]), 1.0 / (len(train[1]) * penalty))
 
 
-def unscaled(**sizes: int) -> Problem:
-    """Returns items whose features differ in place and size."""
+@pytest.mark.parametrize(
+    "sizes", [{"train": 120, "test": 60}, {"train": 90, "dev": 70, "test": 60}]
+)
+def test_standardised_searches_are_those_of_a_plain_loop(sizes: dict[str, int]) -> None:
     problem = noisy(3, seed=5, **sizes)
-    moved = {name: x * 10.0 ** np.arange(-5, 5) + 3.0 for name, x in problem.features.items()}
-    return replace(problem, features=moved)
-
-
-def test_standardised_folds_are_those_of_a_plain_loop() -> None:
-    problem = unscaled(train=120, test=60)
-    chosen, accuracy = chosen_by_folds(problem.items("train"), 4, STRONGEST_FIRST, standardised)
+    unscaled = {name: x * 10.0 ** np.arange(-5, 5) + 3.0 for name, x in problem.features.items()}
+    problem, grid = replace(problem, features=unscaled), PENALTIES[::-1]  # the strongest first
+    if "dev" in sizes:
+        chosen, accuracy = chosen_on_dev(problem, grid, standardised)
+    else:
+        chosen, accuracy = chosen_by_folds(problem.items("train"), 4, grid, standardised)
     answers = standardised(problem.items("train"), problem.items("test"), chosen)
     assert_found(answer(problem, STANDARDISED), answers, [chosen], accuracy)
-
-
-def test_a_standardised_split_is_that_of_a_plain_loop() -> None:
-    problem = unscaled(train=90, dev=70, test=60)
-    train, dev = problem.items("train"), problem.items("dev")
-    scores = [
-        round(100 * float((standardised(train, dev, one) == dev[1]).mean()), 2)
-        for one in STRONGEST_FIRST
-    ]
-    chosen = STRONGEST_FIRST[int(np.argmax(scores))]
-    answers = standardised(train, problem.items("test"), chosen)
-    assert_found(answer(problem, STANDARDISED), answers, [chosen], max(scores))
 
 
 DECLARED = {"standardise": True, "penalties": [1e-2, 1.0]}
@@ -261,12 +257,6 @@ def test_a_scaled_grid_answers_as_its_own_grid_on_scaled_features() -> None:
     assert found.regularisers == tuple(4 * c for c in expected.regularisers)
     assert found.at_grid_edge == expected.at_grid_edge
     assert np.array_equal(found.predictions.predicted, expected.predictions.predicted)
-
-
-def test_the_defaults_are_those_of_published_results() -> None:
-    defaults = ProtocolConfig()
-    assert (defaults.classifier, defaults.num_folds) == ("logistic_regression", 10)
-    assert (defaults.seed, defaults.batch_items) == (1111, 128)
 
 
 def test_of_equally_good_regularisers_the_first_is_taken() -> None:
@@ -349,14 +339,9 @@ def test_labels_of_test_change_no_answer(classifier: Classifier, sizes: dict[str
 
 def by_adam(train: Items, dev: Items | None, items: FloatArray, weight_decay: float) -> IntArray:
     """One fit alone: with a dev set that tells when to stop, or with a twentieth kept back."""
-    dev_x, dev_y = (None, None) if dev is None else (torch.from_numpy(part) for part in dev)
-    models = fit_adam(
-        *(torch.from_numpy(part) for part in train),
-        dev_x,
-        dev_y,
-        torch.tensor([weight_decay]),
-        num_classes=2,
-    )
+    x, y = map(torch.from_numpy, train)
+    judge = None if dev is None else (torch.from_numpy(dev[0]), torch.from_numpy(dev[1]))
+    models = fit_adam((x, y), judge, torch.tensor([weight_decay]), num_classes=2)
     answers: IntArray = models.predict(torch.from_numpy(items))[0].numpy()
     return answers
 
@@ -381,15 +366,11 @@ def test_compatible_nested_folds_stop_on_the_inner_fold_and_finally_keep_back_a_
 
 def test_a_compatible_split_stops_on_dev_finally_too() -> None:
     problem = noisy(train=100, dev=60, test=50, seed=8)
-    train, dev = problem.items("train"), problem.items("dev")
-    scores = [
-        round(100 * float((by_adam(train, dev, dev[0], decay) == dev[1]).mean()), 2)
-        for decay in COMPATIBILITY_GRID
-    ]
-    best = COMPATIBILITY_GRID[int(np.argmax(scores))]
-    answers = by_adam(train, dev, problem.features["test"], best)
-    assert_found(answer(problem, COMPATIBILITY), answers, [best], max(scores))
-    kept_back = by_adam(train, None, problem.features["test"], best)
+    train, dev, test = (problem.items(name) for name in ("train", "dev", "test"))
+    best, accuracy = chosen_on_dev(problem, COMPATIBILITY_GRID, stopped_by_held)
+    answers = by_adam(train, dev, test[0], best)
+    assert_found(answer(problem, COMPATIBILITY), answers, [best], accuracy)
+    kept_back = by_adam(train, None, test[0], best)
     assert (answers != kept_back).any(), "else the test cannot tell the two ways apart"
 
 
@@ -401,10 +382,7 @@ def test_a_compatible_split_stops_on_dev_finally_too() -> None:
     [
         ({"classifier": "svm"}, "classifier must be one of logistic_regression, compatibility"),
         ({"num_folds": 1}, "num_folds must be at least 2, got 1"),
-        ({"tolerance": 0.0}, "tolerance must be positive, got 0.0"),
         ({"grid_scale": 0.0}, "grid_scale must be positive, got 0.0"),
-        ({"batch_items": 0}, "batch_items must be at least 1, got 0"),
-        ({"max_steps": 0}, "max_steps must be at least 1, got 0"),
         ({"penalties": [1.0, 0.0]}, "penalties must be positive"),
         ({"penalties": [1.0], "grid_scale": 4.0}, "grid_scale is of SentEval's grids"),
         (
@@ -415,8 +393,6 @@ def test_a_compatible_split_stops_on_dev_finally_too() -> None:
             {"compatibility_loss": "mean"},
             "compatibility_loss mean is of the classifier compatibility, not of logistic_reg",
         ),
-        ({"fold": 5}, "fold"),
-        ({"num_folds": "5"}, "num_folds"),
     ],
 )
 def test_a_setting_that_cannot_be_is_refused(fields: dict[str, object], message: str) -> None:
@@ -425,15 +401,43 @@ def test_a_setting_that_cannot_be_is_refused(fields: dict[str, object], message:
 
 
 def test_training_items_of_one_class_are_refused() -> None:
-    features = {name: torch.randn(12, 3) for name in ("train", "dev", "test")}
-    labels = {name: np.arange(12) % 2 for name in features} | {"train": np.zeros(12, dtype=int)}
+    problem = noisy(train=12, dev=12, test=12)
+    one_class = replace(problem, labels=problem.labels | {"train": np.zeros(12, dtype=np.int64)})
     with pytest.raises(ValueError, match=r"12 training items are all of class \[0\]"):
-        given_split(features, labels, num_classes=2, config=ProtocolConfig())
+        answer(one_class, FEW_FOLDS)
 
 
-def test_features_that_are_not_finite_are_named_by_split_and_item() -> None:
-    features = {name: torch.randn(12, 3) for name in ("train", "dev", "test")}
-    features["dev"][3, 1] = torch.nan
-    labels = {name: np.arange(12) % 2 for name in features}
-    with pytest.raises(ValueError, match="features of dev item 3 are not finite"):
-        given_split(features, labels, num_classes=2, config=ProtocolConfig())
+# Folds.
+
+
+@st.composite
+def labelings(draw: st.DrawFn) -> tuple[IntArray, int, int]:
+    """Labels of which one class fills the folds, in any order; number of folds; seed."""
+    num_folds = draw(st.integers(2, 12))
+    largest = draw(st.integers(num_folds, 60))
+    others = draw(st.lists(st.integers(0, 6), max_size=60))
+    labels = np.array([draw(st.integers(-1, 7))] * largest + others)
+    order = np.random.RandomState(draw(st.integers(0, 1000))).permutation(len(labels))
+    return labels[order], num_folds, draw(st.integers(0, 2**32 - 1))
+
+
+@pytest.mark.filterwarnings("ignore:The least populated class")
+@settings(max_examples=200, deadline=None)
+@given(labelings())
+def test_folds_are_those_of_scikit_learn(case: tuple[IntArray, int, int]) -> None:
+    labels, num_folds, seed = case
+    expected = np.full(len(labels), -1)
+    splitter = model_selection.StratifiedKFold(num_folds, shuffle=True, random_state=seed)
+    for fold, (_, held_out) in enumerate(splitter.split(labels, labels)):
+        expected[held_out] = fold
+    np.testing.assert_array_equal(stratified_folds(labels, num_folds, seed=seed), expected)
+
+
+def test_folds_stay_as_they_were_when_published() -> None:
+    """By scikit-learn 1.9.1; a change of numpy's shuffling or of scikit-learn would show here."""
+    labels = np.array([1, 0, 0, 1, 2, 1, 0, 1, 0, 0, 2, 1, 1])
+    expected = [2, 1, 0, 1, 2, 1, 2, 0, 1, 0, 0, 0, 2]
+    assert stratified_folds(labels, 3, seed=1111).tolist() == expected
+    for too_few, num_folds in (([0, 0, 1, 1, 2], 3), ([0] * 9, 1), ([], 2)):
+        with pytest.raises(ValueError, match=f"^{num_folds} folds need at least 2 and a class of"):
+            stratified_folds(np.array(too_few, dtype=np.int64), num_folds, seed=0)
