@@ -12,8 +12,7 @@ import pytest
 
 from models.config.training_config import TRAINING_VERSION
 from models.encoding.versions import describe_encoding
-from models.evaluation import resampling
-from models.evaluation.derived import classes, passages, splits
+from models.evaluation import probing_labels, probing_splits, probing_tasks, resampling
 from models.evaluation.evaluation_settings import PROTOCOL_VERSION
 from models.evaluation.probing_sentences import PROBING_VERSION, SCARCE_SHARES
 from models.report.run.report import REPORT_VERSION
@@ -42,9 +41,9 @@ def test_a_constant_of_the_probing_rules_changes_with_their_version() -> None:
     """Whoever changes one of these raises PROBING_VERSION, else old probing data are taken."""
     assert PROBING_VERSION == 5
     assert (
-        splits.LARGEST_SHARE, splits.FEW_CLASSES_SHARE, classes.MAX_WORD_SHARE,
-        classes.SHORTEST_CONTENT_WORD, classes.LENGTH_TRIM, classes.MIN_DEPTH_SHARE,
-        classes.NUM_CELL_LENGTHS, splits.LEAST_FILL, resampling.MIN_UNITS, passages.COHERENT,
+        probing_splits.LARGEST_SHARE, probing_splits.FEW_CLASSES_SHARE, probing_labels.MAX_WORD_SHARE,
+        probing_labels.SHORTEST_CONTENT_WORD, probing_labels.LENGTH_TRIM, probing_labels.MIN_DEPTH_SHARE,
+        probing_labels.NUM_CELL_LENGTHS, probing_splits.LEAST_FILL, resampling.MIN_UNITS, probing_tasks.COHERENT,
     ) == (0.2, 1.5, 0.02, 3, 0.2, 0.06, 8, 0.5, 10, 6)  # fmt: skip
     assert SCARCE_SHARES == {"train": 1 / 2, "dev": 1 / 6, "test": 1 / 3}
 
