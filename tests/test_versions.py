@@ -40,10 +40,11 @@ def test_versions_are_read_without_torch() -> None:
 def test_a_constant_of_the_probing_rules_changes_with_their_version() -> None:
     """Whoever changes one of these raises PROBING_VERSION, else old probing data are taken."""
     assert PROBING_VERSION == 5
+    labels, splits = probing_labels, probing_splits
     assert (
-        probing_splits.LARGEST_SHARE, probing_splits.FEW_CLASSES_SHARE, probing_labels.MAX_WORD_SHARE,
-        probing_labels.SHORTEST_CONTENT_WORD, probing_labels.LENGTH_TRIM, probing_labels.MIN_DEPTH_SHARE,
-        probing_labels.NUM_CELL_LENGTHS, probing_splits.LEAST_FILL, resampling.MIN_UNITS, probing_tasks.COHERENT,
+        splits.LARGEST_SHARE, splits.FEW_CLASSES_SHARE, labels.MAX_WORD_SHARE,
+        labels.SHORTEST_CONTENT_WORD, labels.LENGTH_TRIM, labels.MIN_DEPTH_SHARE,
+        labels.NUM_CELL_LENGTHS, splits.LEAST_FILL, resampling.MIN_UNITS, probing_tasks.COHERENT,
     ) == (0.2, 1.5, 0.02, 3, 0.2, 0.06, 8, 0.5, 10, 6)  # fmt: skip
     assert SCARCE_SHARES == {"train": 1 / 2, "dev": 1 / 6, "test": 1 / 3}
 
