@@ -157,4 +157,6 @@ def _stages(corpus: Path) -> CorpusFolders:
         )
     sentences = found["sentences"]
     assert sentences is not None
-    return CorpusFolders(sentences, found["dependencies"], found["constituents"])
+    return CorpusFolders(
+        sentences=sentences, dependencies=found["dependencies"], constituents=found["constituents"]
+    )

@@ -94,8 +94,13 @@ def _figures(
             raise ValueError(f"these encoders read {stage} of different parsers; name one of them")
         parses[stage] = folder / stage
         tell(f"parsing: {stage}")
-        parser = load_parser(find_parser(stage, ParserRecord(stage, checksum), None), stage)
-        parse_shard(ParseJob(stage, folder / "sentences", folder / stage, 0), parser)
+        parser = load_parser(
+            find_parser(stage, ParserRecord(name=stage, checksum=checksum), None), stage
+        )
+        parse_shard(
+            ParseJob(stage=stage, sentences=folder / "sentences", output=folder / stage, number=0),
+            parser,
+        )
     found = {}
     for place, (name, encoder) in enumerate(opened.items()):
         tell(f"embedding: {name}")

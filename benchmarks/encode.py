@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import subprocess
 import sys
@@ -24,7 +25,7 @@ from benchmarks.quick import parse_arguments
 from benchmarks.report import Table, fail, header, print_last_line, print_table, tell
 from benchmarks.stopwatch import children_cpu_seconds
 from pipeline.base.bundled import BUNDLED_MODELS
-from pipeline.base.job import job_environment
+from pipeline.base.job_server import job_environment
 from pipeline.sources.paragraphs import Paragraph
 from pipeline.sources.python_docs import PythonDocs
 from pipeline.sources.streams import documents_of
@@ -204,7 +205,7 @@ def _measure_apart(encoder: str, sentences: Sequence[str]) -> dict[str, float]:
             [*module, encoder, str(path), str(cold)],
             capture_output=True,
             text=True,
-            env=job_environment(threads=1),
+            env=os.environ | job_environment(threads=1),
             check=False,
         )
     if done.returncode:
@@ -229,7 +230,7 @@ def _warm_start(encoder: str, sentence: str) -> dict[str, float]:
             [sys.executable, "-c", code, encoder, sentence],
             capture_output=True,
             text=True,
-            env=job_environment(threads=1),
+            env=os.environ | job_environment(threads=1),
             check=False,
         )
         clock.append(time.perf_counter() - start)

@@ -43,7 +43,7 @@ from models.evaluation.evaluation_settings import (
 )
 from models.evaluation.representation import representation_named
 from models.evaluation.scores import Outcome, score
-from pipeline.base.job import available_cores
+from pipeline.base.machine import available_cores
 
 WIDE_ENCODER = '{"views": ["SEQ", "SEQ"], "hidden_size": 600}'
 QUICK = {

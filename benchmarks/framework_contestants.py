@@ -170,7 +170,7 @@ def contestants(
     """
     found = []
     for precision in precisions:
-        ours = _our_model(text, replace(config, precision=precision))
+        ours = _our_model(text, config.changed(precision=precision))
         steps: dict[str, Step] = {
             name: PlainTraining(_plain(ours, text, encoder), device)
             for name, encoder in REFERENCES.items()
@@ -180,7 +180,7 @@ def contestants(
             found += [Contestant(name, config.views, precision, b, step) for b in backends]
     for view in other_views:
         views = (view, *config.views[1:])
-        model = _our_model(text, replace(config, views=views, precision=precisions[0]))
+        model = _our_model(text, config.changed(views=views, precision=precisions[0]))
         step = OurTraining(model, device)
         found += [Contestant(OURS, views, precisions[0], b, step) for b in backends]
     return found

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -34,7 +35,7 @@ from benchmarks.report import (
 )
 from benchmarks.splitting_process import IN_MEMORY, paragraphs_of, write_default_text
 from benchmarks.splitting_treebanks import Agreement, GoldParagraph, read_paragraphs
-from pipeline.base.job import job_environment
+from pipeline.base.job_server import job_environment
 from pipeline.text.boundaries import sentence_ranges
 from pipeline.text.cleaning import clean_text
 from pipeline.text.tokenization import EnglishTokenizer, TokenizedText, tokenized_by_spacy
@@ -207,7 +208,7 @@ def _measured(settings: dict[str, Any], *, may_lack: str = "") -> dict[str, Any]
         path.write_text(json.dumps(settings), encoding="utf-8")
         done = subprocess.run(
             [sys.executable, "-m", "benchmarks.splitting_process", str(path)],
-            env=job_environment(threads=1),
+            env=os.environ | job_environment(threads=1),
             capture_output=True,
             text=True,
             check=False,

@@ -37,7 +37,7 @@ from benchmarks.report import (
     tell,
 )
 from pipeline.base.bundled import how_to_install
-from pipeline.base.job import available_cores
+from pipeline.base.machine import available_cores
 
 QUICK = {"words": 50_000}
 ROWS_READ = 50_000

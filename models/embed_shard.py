@@ -11,20 +11,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar
 
 from models.embedded.embed import EmbeddedFolders, embed_shard, open_encoder
 from models.encoding.reading_encoder import EncoderSettings
-from pipeline.base.config_fields import Config, Count, Natural
 from pipeline.base.job import Progress, Rated, run_job_from_command_line
+from pipeline.base.settings import Count, Natural, Settings
 from pipeline.shards.manifests import read_shard_manifest
 from pipeline.shards.schema import VectorType
 
 
-@dataclass(frozen=True, slots=True)
-class EmbedShardJob(Config):
+class EmbedShardJob(Settings):
     """Which shards to embed, by which encoder, and where the result goes."""
 
     called: ClassVar[str] = "embedding job field"
@@ -39,10 +37,10 @@ class EmbedShardJob(Config):
     """Number of the first shard, in all folders."""
     count: Count = 1
     """How many shards, that one and those after it."""
-    parses: Mapping[str, Path] = field(default_factory=dict)
+    parses: Mapping[str, Path] = {}
     """Parse stage -> folder of the parsed shards, of the stages that the encoder reads."""
     dtype: VectorType = "float32"
-    settings: EncoderSettings = field(default_factory=EncoderSettings)
+    settings: EncoderSettings = EncoderSettings()
     """What the encoder is loaded with, such as its device."""
     version: str = ""
     """Of a function of the user's own."""
@@ -97,7 +95,7 @@ def _on_device(settings: EncoderSettings) -> EncoderSettings:
         return settings
     from models.encoding.text_encoder import available_device
 
-    return replace(settings, device=available_device("auto"))
+    return settings.changed(device=available_device("auto"))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -170,7 +170,7 @@ def execute(
     """
     torch.set_num_threads(settings.threads)
     with tempfile.TemporaryDirectory() as temporary:
-        settings = replace(settings, parses=settings.parses or Path(temporary))
+        settings = settings.changed(parses=settings.parses or Path(temporary))
         _evaluate(open_evaluation(settings, encoder), progress)
 
 
@@ -192,7 +192,7 @@ def open_evaluation(settings: EvaluationSettings, encoder: Encoder | None = None
     own = name if version is None else "-".join(filter(None, [name, version, source]))
     digest = encoder.digest if isinstance(encoder, ViewEncoder) else own
     return Evaluation(
-        settings=replace(settings, device=device),
+        settings=settings.changed(device=device),
         encoder=encoder,
         identity=EncoderIdentity(settings.name or name, digest, settings.seed),
         words=words,

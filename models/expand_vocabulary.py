@@ -6,17 +6,15 @@ JOB.json holds an `ExpansionJob`.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
 from models.words.expansion import ExpansionConfig
-from pipeline.base.config_fields import Config
 from pipeline.base.job import Progress, run_job_from_command_line
+from pipeline.base.settings import Settings
 
 
-@dataclass(frozen=True, slots=True)
-class ExpansionJob(Config):
+class ExpansionJob(Settings):
     """Which model is expanded by what, and where the result goes."""
 
     called: ClassVar[str] = "expansion job field"
@@ -25,7 +23,7 @@ class ExpansionJob(Config):
     """Its folder."""
     out: Path
     """The new model's folder."""
-    config: ExpansionConfig = field(default_factory=ExpansionConfig)
+    config: ExpansionConfig = ExpansionConfig()
     pretrained: Path | None = None
     """See `models.model.expanded_model.expand_model`."""
 

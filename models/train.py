@@ -13,7 +13,6 @@ import os
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from models.training.launching import LaunchSettings, Place, device_of, launch, set_threads
@@ -66,11 +65,11 @@ def execute(values: Mapping[str, Any], progress: Progress, place: Place | None =
     from models.training.train_views import train
 
     job = TrainingJob.from_dict(values)
-    settings = replace(job.settings, device=device_of(job.settings.device, place))
+    settings = job.settings.changed(device=device_of(job.settings.device, place))
     device = torch.device(settings.device)
     report = _Throttled(progress) if place.rank == 0 else None
     with joined_ranks(rank=place.rank, size=place.size, device=device) as ranks:
-        train(replace(job, settings=settings), on_progress=report, ranks=ranks)
+        train(job.changed(settings=settings), on_progress=report, ranks=ranks)
 
 
 def _launch_settings(values: Mapping[str, Any]) -> LaunchSettings:

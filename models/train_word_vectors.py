@@ -10,7 +10,6 @@ Differs from the vectors that ship in that a window ends with its sentence, not 
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -19,8 +18,8 @@ import pyarrow.compute as pc
 
 from models.config.held_out import HoldOut
 from pipeline.base.atomic_files import TEMPORARY_SUFFIX
-from pipeline.base.config_fields import Config
 from pipeline.base.job import Progress, run_job_from_command_line
+from pipeline.base.settings import Settings
 from pipeline.shards.manifests import read_dataset_manifest
 from pipeline.shards.shards import read_shard
 from pipeline.vectors.train_word_vectors import SkipGramConfig, imported_gensim, train_on_tokens
@@ -28,8 +27,7 @@ from pipeline.vectors.train_word_vectors import SkipGramConfig, imported_gensim,
 _COLUMNS = ("document_id", "sentence_index", "tokens")
 
 
-@dataclass(frozen=True, slots=True)
-class WordVectorJob(Config):
+class WordVectorJob(Settings):
     """What is trained on what, and where the result goes."""
 
     called: ClassVar[str] = "word vector job field"

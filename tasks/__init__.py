@@ -1,10 +1,9 @@
 """Every stage as a resumable Luigi task: ``luigi --module tasks RunAll --local-scheduler``."""
 
 from pipeline.base.foreign_text import guard_logs
-from tasks.cleaning import FindDuplicates, SignParts
-from tasks.command_line import teach_command_line
+from tasks import command_line, run
 from tasks.datasets import FetchDataset
-from tasks.embedding import EmbedCorpus, EmbedShard
+from tasks.embedding import EmbedCorpus
 from tasks.evaluation_data import DownloadSentEval
 from tasks.evaluation_table import EvaluateAll
 from tasks.expansion import ExpandVocabulary
@@ -24,7 +23,7 @@ from tasks.experiments.tables import (
     TableOfViewPairs,
 )
 from tasks.parsers import ConvertParser, TrainConstituencyParser, TrainDependencyParser
-from tasks.parsing import ParseConstituents, ParseDependencies, ParseShard
+from tasks.parsing import ParseConstituents, ParseDependencies
 from tasks.probing_text import (
     BuildProbing,
 )
@@ -32,33 +31,27 @@ from tasks.report import WriteReport
 from tasks.sentences import DownloadCorpus, SplitSentences
 from tasks.senteval import EvaluateEncoder, EvaluateTask
 from tasks.training import TrainEncoders
-from tasks.vocabulary import CountShard, CountVocabulary
+from tasks.vocabulary import CountVocabulary
 from tasks.word_vectors import DownloadVectors, TrainWordVectors
-from tasks.workers import teach_luigi
 from tasks.workflows import RunAll
 
 __all__ = [
     "BuildProbing",
     "ConvertParser",
-    "CountShard",
     "CountVocabulary",
     "DownloadCorpus",
     "DownloadSentEval",
     "DownloadVectors",
     "EmbedCorpus",
-    "EmbedShard",
     "EvaluateAll",
     "EvaluateEncoder",
     "EvaluateTask",
     "ExpandVocabulary",
     "FetchDataset",
-    "FindDuplicates",
     "PaperTables",
     "ParseConstituents",
     "ParseDependencies",
-    "ParseShard",
     "RunAll",
-    "SignParts",
     "SplitSentences",
     "Sweep",
     "TableOfCorpusChoice",
@@ -80,5 +73,5 @@ __all__ = [
 ]
 
 guard_logs()
-teach_luigi()
-teach_command_line()
+run.follow_processes()
+command_line.set_up()

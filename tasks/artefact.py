@@ -2,43 +2,39 @@
 
 from __future__ import annotations
 
-import atexit
 import functools
 import logging
 import multiprocessing
 import secrets
+import threading
 import traceback
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
 import luigi
 
-from pipeline.base.atomic_files import (
-    RUN_LOCK,
-    locked,
-    locked_if_free,
-    sweep_unfinished,
-    write_json_atomically,
-)
+from models.listing import main_score
+from pipeline.base.atomic_files import RUN_LOCK, locked, sweep_unfinished, write_json_atomically
 from pipeline.base.digest import digest_of, remembered_sha256
 from pipeline.base.foreign_text import told, values_without_secrets
-from pipeline.base.job import run_job_process
+from pipeline.base.job import Rated, run_job_process
+from pipeline.base.job_server import jobs_at_once, start_job_server
 from pipeline.shards.manifests import stands_whole
 from pipeline.shards.schema import SCHEMA_VERSION
-from tasks.checks import Check, CheckedTask, check_work_folder
-from tasks.display import report
-from tasks.failures import Failure, ToldFailure, is_refused
+from tasks.checks import Check, CheckedTask, check_work_folder, mistakes_in
+from tasks.run import RefusedError, plan, report
 
 logger = logging.getLogger("luigi-interface")
 
 CONFIG_NAME = "config.json"
-HANDING_OUT_LOCK = "handing-out.lock"
 RUN_ID = secrets.token_hex(4)
 """Of this process and those it forks."""
-_announced: list[Path] = []
+_checked: set[str] = set()
+"""Ids of tasks that were checked with all below them, and can be."""
 
 
 class ReportingTask(CheckedTask):
@@ -68,14 +64,25 @@ class ReportingTask(CheckedTask):
         """Returns the sentences that a run ends with that asked for this: what came of it."""
         return []
 
-    def on_failure(self, exception: BaseException) -> str:
-        """Returns what Luigi's page shows of an error: its sentence and the traceback.
+    def deps(self) -> list[luigi.Task]:
+        """Returns what Luigi schedules before this, once all that is wrong with it is told.
 
-        Without secrets. The run that asked for this task is told by it, too.
+        Raises:
+            RefusedError: it cannot be; holds every mistake.
         """
-        failure = Failure.of(self, exception)
-        trace = told("".join(traceback.format_exception(exception)), keep_lines=True)
-        return ToldFailure(f"{failure.sentence}\n\n{trace}", failure)
+        plan(self)
+        if multiprocessing.parent_process() is None and self.task_id not in _checked:
+            refusals, asked = mistakes_in(self)
+            if refusals:
+                raise RefusedError(refusals)
+            _checked.update(asked)
+            start_job_server(luigi.interface.core().workers)
+        needed: list[luigi.Task] = super().deps()
+        return needed
+
+    def on_failure(self, exception: BaseException) -> str:
+        """Returns what Luigi's page shows of an error: its traceback without secrets."""
+        return told("".join(traceback.format_exception(exception)), keep_lines=True)
 
     def held(self, lock: Path, *, shared: bool = False) -> AbstractContextManager[None]:
         """Holds a lock for the time of a ``with`` block; says for whom it waits.
@@ -91,30 +98,6 @@ class ReportingTask(CheckedTask):
             self.set_status_message(message)
 
         return locked(lock, say, shared=shared)
-
-    @contextmanager
-    def handing_out(self, folder: Path, *, alone: bool = False) -> Iterator[bool]:
-        """Holds what one run at a time does that hands out the jobs of a folder.
-
-        Jobs of other runs may be at work meanwhile: each holds the folder's lock shared.
-
-        Args:
-            alone: waits until none is, and keeps them out.
-
-        Yields:
-            Whether none is, so that what killed ones left may be swept.
-        """
-        with self.held(folder / HANDING_OUT_LOCK):
-            if alone:
-                with self.held(folder / RUN_LOCK):
-                    yield True
-                return
-            with locked_if_free(folder / RUN_LOCK) as is_free:
-                if is_free:
-                    yield True
-                    return
-            with self.held(folder / RUN_LOCK, shared=True):
-                yield False
 
 
 def run_job(
@@ -132,6 +115,73 @@ def run_job(
     run_job_process(module, job, job_path, task.report_progress, threads=threads)
 
 
+def run_shard_jobs(
+    task: ReportingTask,
+    module: str,
+    jobs: Mapping[Path, Mapping[str, Any]],
+    done: Callable[[str], str],
+) -> None:
+    """Runs the jobs of a stage side by side, as many as the run has workers, on a thread each.
+
+    One that fails ends none of the others that have begun: what they make is kept.
+
+    Args:
+        task: its status message and progress percentage follow the jobs together.
+        jobs: what each is told, by the file where it is told so.
+        done: given how many of how many jobs are done, says it in words.
+
+    Raises:
+        JobFailedError: the error of the first that failed.
+    """
+    shares = dict.fromkeys(jobs, 0.0)
+    speeds: dict[Path, float] = {}
+    lock = threading.Lock()
+
+    def show(path: Path, share: float, status: str) -> None:
+        with lock:
+            shares[path] = share
+            speeds.pop(path, None)
+            if isinstance(status, Rated) and share < 1:
+                speeds[path] = status.per_second
+            finished = sum(value == 1 for value in shares.values())
+            text = status if len(jobs) == 1 else done(f"{finished} of {len(jobs)}")
+            together = Rated(text, sum(speeds.values())) if speeds else text
+            task.report_progress(sum(shares.values()) / len(jobs), together)
+
+    def run(path: Path) -> None:
+        if not failed:
+            progress = functools.partial(show, path)
+            try:
+                run_job_process(module, jobs[path], path, progress, threads=1)
+                show(path, 1.0, "")
+            except Exception as error:
+                failed.append(error)
+
+    failed: list[Exception] = []
+    with ThreadPoolExecutor(jobs_at_once()) as threads:
+        list(threads.map(run, jobs))
+    if failed:
+        raise failed[0]
+
+
+class RequestTask(ReportingTask, luigi.WrapperTask):
+    """A root that only asks for other stages; what came of a run is what these say."""
+
+    @property
+    def _results(self) -> list[Artefact]:
+        asked = [one for one in luigi.task.flatten(self.requires()) if isinstance(one, Artefact)]
+        return [one for one in asked if not isinstance(one, ShardStage)]
+
+    @property
+    def result(self) -> Path:
+        """What a run is to name at its end."""
+        return self._results[0].result
+
+    def headline(self) -> list[str]:
+        """Returns what came of the stages that are no shards."""
+        return [sentence for one in self._results for sentence in one.headline()]
+
+
 class Artefact(ReportingTask):
     """A task that fills one folder and marks it complete by writing one file last.
 
@@ -143,7 +193,7 @@ class Artefact(ReportingTask):
     marker: ClassVar[str] = "manifest.json"
     """File of the folder that is written last."""
     announced: ClassVar[str] = ""
-    """What of the folder is named at the end of a run that asked for this task."""
+    """What of the folder is the result of a run that asked for this task; by default all."""
 
     work_folder = luigi.PathParameter(
         default=Path("data/work"),
@@ -186,9 +236,18 @@ class Artefact(ReportingTask):
 
     def complete(self) -> bool:
         """Returns whether the marker stands."""
-        announce_at_exit(self.folder / self.announced, Path(self.output().path))
         complete: bool = super().complete()
         return complete
+
+    @property
+    def result(self) -> Path:
+        """What a run is to name at its end that asked for this task."""
+        return self.folder / self.announced
+
+    def headline(self) -> list[str]:
+        """Returns the main score of what was made, if it has one."""
+        score = main_score(self.folder)
+        return [score] if score else []
 
     def places(self) -> set[Path]:
         """Returns the folders that the task writes into."""
@@ -264,26 +323,3 @@ def checksum(path: Path, *, names: tuple[str, ...] = ()) -> str:
         what = f"lacks {', '.join(missing)}" if path.is_dir() and missing else "not a file"
         raise FileNotFoundError(f"{path}: {what}; check the path")
     return digest_of({file.name: remembered_sha256(file) for file in files})
-
-
-def announce_nothing() -> None:
-    """Has the process name no result at its end, as it only looks at what is there."""
-    _announced.append(Path())
-
-
-def announce_at_exit(result: Path, marker: Path) -> None:
-    """Has the process print a path last, if its marker then exists; only the first call counts.
-
-    Luigi asks the root task first whether it is complete, so the first caller is what the user
-    asked for. A forked worker prints nothing.
-    """
-    if _announced or multiprocessing.parent_process() is not None:
-        return
-    _announced.append(result)
-    atexit.register(lambda: _announce(result) if marker.exists() else None)
-
-
-def _announce(result: Path) -> None:
-    """Prints a path, but for a run that the checks before it refused."""
-    if not is_refused():
-        print(result, flush=True)

@@ -43,28 +43,26 @@ class CheckedTask(luigi.Task):
         return found
 
 
-def mistakes_in(roots: Sequence[luigi.Task]) -> list[str]:
-    """Returns what is wrong with what was asked for, each in a sentence with its remedy.
+def mistakes_in(root: luigi.Task) -> tuple[list[str], set[str]]:
+    """Returns what is wrong with a task and all below it, and the ids of those that were asked.
 
     What is done already needs neither a machine nor a place for the work.
+
+    Returns:
+        Mistakes, each a sentence with its remedy; and the ids.
     """
-    told = [sentence for root in roots for sentence in _mistakes_below(root)]
-    return list(dict.fromkeys(told))
-
-
-def _mistakes_below(root: luigi.Task) -> list[str]:
-    is_done = _is_done(root)  # asked first: a run names the result of what is asked first
-    found: list[str] = []
+    mistakes: dict[str, None] = {}
     seen: set[str] = set()
     waiting = [root]
     for task in waiting:
         if not isinstance(task, CheckedTask) or task.task_id in seen:
             continue
         seen.add(task.task_id)
-        asked: list[Check] = [*task.checks(), partial(_add, waiting, task)]
-        refused = [sentence for sentence in map(_refusal, asked) if sentence]
-        found += refused if refused and not _is_done(task) else []
-    return [] if is_done else found
+        checks: list[Check] = [*task.checks(), partial(_add, waiting, task)]
+        refusals = [sentence for sentence in map(_refusal, checks) if sentence]
+        if refusals and not _is_done(task):
+            mistakes.update(dict.fromkeys(refusals))
+    return list(mistakes), seen
 
 
 def _add(waiting: list[luigi.Task], task: CheckedTask) -> None:

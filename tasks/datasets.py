@@ -68,6 +68,6 @@ class FetchDataset(DatasetParameters, Artefact):
     def fill(self) -> None:
         """Fetches the data set in a process of its own."""
         self.write_config()
-        job = FetchJob(self.wanted, self.folder)
+        job = FetchJob(dataset=self.wanted, out=self.folder)
         path = self.folder / "job.json"
         run_job(self, "pipeline.downloads.hub_dataset", job.to_dict(), path, threads=1)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pipeline.base.atomic_files import write_json_atomically
 from pipeline.base.digest import digest_of
@@ -15,16 +15,15 @@ from pipeline.shards.manifests import (
     parser_problems,
     read_dataset_manifest,
     read_shard_manifest,
-    shard_ranges,
     write_dataset_manifest,
 )
 from pipeline.storage.location import named_address, portable_address
 from pipeline.storage.shared_shards import SharedShards
 from pipeline.storage.stored_job import SentFiles, StoredJob, make_stored_shards
-from tasks.artefact import Artefact, ShardStage
+from tasks.artefact import Artefact, ShardStage, run_shard_jobs
+from tasks.engine_parameters import ray_engine
 from tasks.parameters import CorpusParameters
 from tasks.sentences import SplitSentences
-from tasks.shard_jobs import ShardJob, handed_out, ray_engine
 
 
 class DerivedStage(CorpusParameters, ShardStage):
@@ -36,6 +35,8 @@ class DerivedStage(CorpusParameters, ShardStage):
 
     stage: ClassVar[str]
     """Of the shards, as their manifests say it."""
+    job_module: ClassVar[str]
+    """What makes a range of shards, in a process of its own."""
     verb: ClassVar[str]
     """What is done to sentences, such as ``parsed``."""
     mixture_remedy: ClassVar[str]
@@ -57,9 +58,9 @@ class DerivedStage(CorpusParameters, ShardStage):
         """Of the parser that makes the shards; empty where they are no parses."""
         return ""
 
-    def local_job(self, run: ShardRange) -> ShardJob:
-        """Returns the task of a range of shards that Luigi runs."""
-        raise NotImplementedError(f"{type(self).__name__} must define local_job()")
+    def shard_job(self, run: ShardRange) -> dict[str, Any]:
+        """Returns the job that makes a range of shards on this machine."""
+        raise NotImplementedError(f"{type(self).__name__} must define shard_job()")
 
     def stored_job(self, shared: SharedShards, run: ShardRange) -> StoredJob:
         """Returns the job of a range of shards that any machine runs."""
@@ -87,45 +88,44 @@ class DerivedStage(CorpusParameters, ShardStage):
         alone = self.engine == "ray" and self.ray_address == "local"
         return {"ray_of_this_machine": 1} if alone else {}
 
-    def run(self) -> Iterator[list[ShardJob]]:
-        """Has the shards made that no storage has, then marks the stage complete.
-
-        A run that comes while Luigi's workers make shards makes some of them, too, but no two the
-        same. Where Ray is the engine of either run, one waits for the other.
-        """
-        with self.handing_out(self.folder, alone=self.engine == "ray") as alone:
-            missing = [] if self.complete() else self._begin(sweep=alone)
-        if missing:
-            yield missing
-        super().run()
-
-    def _begin(self, *, sweep: bool) -> list[ShardJob]:
-        """Takes what the storage has, and the rest from Ray where that is the engine.
-
-        Args:
-            sweep: whether nobody else writes into the folder.
-
-        Returns:
-            The tasks of all shards, where Luigi is to run them.
+    def fill(self) -> None:
+        """Has the shards made that no storage has, then marks the stage complete, there as well.
 
         Raises:
             ModuleNotFoundError: Ray is the engine and not installed.
-            ValueError: jobs would get no GPU to run on, or one that they do not use.
+            ValueError: jobs would get no GPU to run on, or one that they do not use; or the shards
+                are not all by the same: names those of each.
         """
         if self.engine == "ray":
             self._check_gpus_per_job()
             ray_engine()
-        self.write_config(sweep=sweep)
+        self.write_config()
         numbers, shared = self._numbers(), self._shared()
         shared.begin(numbers, lambda: self.set_status_message("waiting for the sentences"))
-        done = sum(read_shard_manifest(self.folder, number) is not None for number in numbers)
-        self._report_shards(done, len(numbers))
-        if self.engine != "ray":
-            jobs = [self.local_job(run) for run in shard_ranges(len(numbers))]
-            return handed_out(jobs, alone=sweep)
-        if done < len(numbers):
+        if self.engine == "ray":
             self._make_on_ray(shared, numbers)
-        return []
+        else:
+            self._make_here(shared, numbers)
+        for problem in parser_problems(complete_shards(self.folder)):
+            raise ValueError(f"{self.folder}: {problem}{self.mixture_remedy}")
+        write_dataset_manifest(
+            self.folder, self.stage, config=self.content(), num_shards=len(numbers)
+        )
+        shared.finish(numbers)
+        if self.storage:
+            write_json_atomically(self._publication, {"storage": named_address(self.storage)})
+
+    def _make_here(self, shared: SharedShards, numbers: Sequence[int]) -> None:
+        """Has jobs of this machine make the shards that are not complete."""
+        jobs = {
+            self.folder / "jobs" / f"{run.number:05d}.json": {
+                **self.shard_job(run),
+                "number": run.number,
+                "count": run.num_shards,
+            }
+            for run in shared.missing_ranges(numbers)
+        }
+        run_shard_jobs(self, self.job_module, jobs, lambda count: f"{count} jobs {self.verb}")
 
     def _numbers(self) -> list[int]:
         shards = read_dataset_manifest(self.sentences.folder, "sentences").shards
@@ -142,22 +142,6 @@ class DerivedStage(CorpusParameters, ShardStage):
             parser_checksum=self.maker_checksum,
         )
 
-    def fill(self) -> None:
-        """Marks the stage complete, whose shards are there, in the storage as well.
-
-        Raises:
-            ValueError: they are not all by the same; names the shards of each.
-        """
-        numbers = self._numbers()
-        for problem in parser_problems(complete_shards(self.folder)):
-            raise ValueError(f"{self.folder}: {problem}{self.mixture_remedy}")
-        write_dataset_manifest(
-            self.folder, self.stage, config=self.content(), num_shards=len(numbers)
-        )
-        self._shared().finish(numbers)
-        if self.storage:
-            write_json_atomically(self._publication, {"storage": named_address(self.storage)})
-
     def _make_on_ray(self, shared: SharedShards, numbers: Sequence[int]) -> None:
         """Has Ray make the shards that are not complete, and takes each when it is.
 
@@ -166,7 +150,9 @@ class DerivedStage(CorpusParameters, ShardStage):
             RuntimeError: jobs failed; names their shards.
         """
         engine = ray_engine()
-        done = 0
+        done = sum(read_shard_manifest(self.folder, number) is not None for number in numbers)
+        if done == len(numbers):
+            return
 
         def jobs_for(most: int) -> list[StoredJob]:
             nonlocal done

@@ -9,7 +9,6 @@ from typing import Any
 import luigi
 
 from models.config.views import needed_stages
-from models.embed_shard import EmbedShardJob
 from models.embedded.embed import open_encoder
 from models.embedded.stored_job import StoredEmbedJob, describe_embedding
 from models.encoding.encoder_names import OF_A_RUN, parse_encoder_name
@@ -27,31 +26,10 @@ from pipeline.storage.shared_shards import SharedShards
 from tasks.artefact import Artefact
 from tasks.checks import Check, check_device
 from tasks.derived_shards import DerivedStage
+from tasks.engine_parameters import ChoiceParameter
 from tasks.evaluated_encoder import EncoderParameters, EvaluatedEncoder
 from tasks.parsing import ParseStage
-from tasks.shard_jobs import ShardJob
 from tasks.training import PARSE_STAGES, TrainEncoders
-
-
-class EmbedShard(ShardJob):
-    """Embeds shards, by one encoder that is loaded once.
-
-    Input: shards of sentences and trees. Output: the embedded shards of the same numbers, rows in
-    the same order.
-    """
-
-    job_module = "models.embed_shard"
-
-    sentences = luigi.PathParameter(description="Folder of the sentence shards.")
-    options = luigi.DictParameter(
-        significant=False, description="By what and how: further fields of the job's file."
-    )
-
-    def job(self) -> dict[str, Any]:
-        """Returns what to embed, by which encoder, and how."""
-        folders = {"sentences": self.sentences, "output": self.destination}
-        job = EmbedShardJob.from_dict({**self.options, **folders, "number": self.number})
-        return job.to_dict()
 
 
 class EmbedCorpus(EncoderParameters, DerivedStage):
@@ -64,6 +42,7 @@ class EmbedCorpus(EncoderParameters, DerivedStage):
     """
 
     stage = EMBEDDINGS
+    job_module = "models.embed_shard"
     verb = "embedded"
     mixture_remedy = ": delete the shards of the others here and in the storage"
 
@@ -78,7 +57,7 @@ class EmbedCorpus(EncoderParameters, DerivedStage):
         description="Of a function of your own, which needs one: change it when anything that the "
         "function reads or imports changes. A change of its own module is seen.",
     )
-    dtype = luigi.ChoiceParameter(
+    dtype = ChoiceParameter(
         default="float32",
         choices=["float32", "float16"],
         description="Type of the stored numbers; float16 takes half the space and keeps three "
@@ -167,15 +146,10 @@ class EmbedCorpus(EncoderParameters, DerivedStage):
         settings = EncoderSettings.from_dict({**self.evaluated.settings, "device": "cpu"})
         return open_encoder(self.evaluated.spec, settings, self.encoder_version).digest
 
-    def local_job(self, run: ShardRange) -> EmbedShard:
-        """Returns the task of a range of shards that Luigi runs."""
-        return EmbedShard(
-            sentences=self.sentences.folder,
-            destination=self.folder,
-            number=run.number,
-            count=run.num_shards,
-            options=self.job_options,
-        )
+    def shard_job(self, run: ShardRange) -> dict[str, Any]:
+        """Returns the job that embeds a range of shards on this machine."""
+        folders = {"sentences": str(self.sentences.folder), "output": str(self.folder)}
+        return self.job_options | folders
 
     def stored_job(self, shared: SharedShards, run: ShardRange) -> StoredEmbedJob:
         """Returns the job of a range of shards that any machine runs, by the encoder it finds."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar
+from types import ModuleType
+from typing import Any, ClassVar
 
 import luigi
 
-from pipeline.base.bundled import parser_folder
+from pipeline.base.bundled import how_to_install, parser_folder
 from pipeline.base.foreign_text import without_secrets
 
 
@@ -37,6 +39,26 @@ class AddressParameter(luigi.Parameter):
         return self._whole.get(x, x)
 
 
+class ChoiceParameter(luigi.ChoiceParameter):
+    """One of several names; none at all where that is the default."""
+
+    def __init__(self, *arguments: Any, choices: Sequence[str], **named: Any) -> None:
+        super().__init__(*arguments, choices=choices, **named)
+        self.choices = list(choices)
+
+    def parse(self, x: str) -> str | None:
+        """Returns the name; None of the empty text."""
+        return super().parse(x) if x else None
+
+    def serialize(self, x: str | None) -> str:
+        """Returns the text that is parsed as the name."""
+        return x or ""
+
+    def normalize(self, x: str | None) -> str | None:
+        """Returns a name that there is."""
+        return None if x is None else super().normalize(x)
+
+
 class Sha256Parameter(luigi.Parameter):
     """A sha256 in hexadecimal, however its letters are typed."""
 
@@ -56,7 +78,7 @@ class ParserParameter(luigi.PathParameter):
 class EngineParameters:
     """Where shards are made, and where other machines find them."""
 
-    engine = luigi.ChoiceParameter(
+    engine = ChoiceParameter(
         default="local",
         choices=["local", "ray"],
         significant=False,
@@ -81,3 +103,21 @@ class EngineParameters:
         significant=False,
         description="With engine=ray: part of a GPU that a shard job takes; 0.25: four share one.",
     )
+
+
+def ray_engine() -> ModuleType:
+    """Returns what runs jobs on Ray; imported only where it is asked for.
+
+    Raises:
+        ModuleNotFoundError: Ray is not installed; names the remedy.
+    """
+    try:
+        from tasks import ray_engine
+    except ModuleNotFoundError as error:
+        if error.name != "ray":
+            raise
+        raise ModuleNotFoundError(
+            f"engine is ray, which is not installed: {how_to_install('ray')} here and on the "
+            "cluster's machines, or leave engine at local"
+        ) from error
+    return ray_engine

@@ -74,7 +74,10 @@ class ExpandVocabulary(
         """Runs the job."""
         self.write_config()
         job = ExpansionJob(
-            self.training.folder, self.folder, self.config, pretrained=self.expansion_vectors
+            model=self.training.folder,
+            out=self.folder,
+            config=self.config,
+            pretrained=self.expansion_vectors,
         )
         path = self.folder / "job.json"
         run_job(self, "models.expand_vocabulary", job.to_dict(), path, threads=1)

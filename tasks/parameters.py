@@ -20,6 +20,7 @@ from tasks.cleaning import CleaningParameters
 from tasks.datasets import TEXT_FIELD, DatasetParameters
 from tasks.engine_parameters import (
     AddressParameter,
+    ChoiceParameter,
     EngineParameters,
     ParserParameter,
     Sha256Parameter,
@@ -44,7 +45,7 @@ GIGABYTE = 1_000_000_000
 class CorpusParameters(DatasetParameters, CleaningParameters, EngineParameters):
     """Where the text comes from and how it is cut into sentences."""
 
-    source = luigi.ChoiceParameter(
+    source = ChoiceParameter(
         default="python-docs",
         choices=["python-docs", *DECLARED],
         description="python-docs: the documentation in this interpreter, offline; files: your own "
@@ -57,7 +58,7 @@ class CorpusParameters(DatasetParameters, CleaningParameters, EngineParameters):
         "separated by commas. .txt, .md, .jsonl, .csv, .tsv and .tar of texts, each also as .gz, "
         ".bz2, .xz, .zst; .parquet, .arrow, .feather.",
     )
-    text_format = luigi.OptionalChoiceParameter(
+    text_format = ChoiceParameter(
         default=None,
         choices=sorted(SUFFIXES),
         description="What your files hold, where their names do not say it.",
@@ -75,7 +76,7 @@ class CorpusParameters(DatasetParameters, CleaningParameters, EngineParameters):
         significant=False,
         description="With url: the longest file that is taken.",
     )
-    paragraphs = luigi.OptionalChoiceParameter(
+    paragraphs = ChoiceParameter(
         default=None,
         choices=["blank-line", "line"],
         description="What ends a paragraph in your text: a blank line, or every line. By default "
@@ -129,7 +130,7 @@ class ParserParameters(EngineParameters):
         description="Folder or hub's name with the configuration and tokenizer of the transformer "
         "inside.",
     )
-    parser_precision = luigi.ChoiceParameter(
+    parser_precision = ChoiceParameter(
         default="exact",
         choices=PRECISIONS,
         description="Arithmetic of the parsers: exact gives the libraries' own trees; fast is "
@@ -152,7 +153,7 @@ class HeldOutParameters:
     held_out_seed = luigi.IntParameter(
         default=0, description="Seed of the choice of held-out documents."
     )
-    held_out_unit = luigi.ChoiceParameter(
+    held_out_unit = ChoiceParameter(
         default="document",
         choices=["document", "block"],
         description="What is held out: whole documents, or blocks of 50 sentences, for texts of "
@@ -220,7 +221,7 @@ class TrainingParameters(VectorTrainingParameters):
         description="Processes that train together, each on its part of every batch; on cuda each "
         "takes a device of its own.",
     )
-    gemm = luigi.ChoiceParameter(
+    gemm = ChoiceParameter(
         default="auto",
         choices=["auto", "default", "onednn"],
         significant=False,
@@ -285,7 +286,7 @@ class SentEvalParameters(EvaluationDataParameters):
         description="Fields of the representation to change, as JSON: '{\"join_words\": true}'. "
         "models/evaluation/representation.py describes them all.",
     )
-    classifier = luigi.ChoiceParameter(
+    classifier = ChoiceParameter(
         default="logistic_regression",
         choices=["logistic_regression", "compatibility"],
         description="compatibility is SentEval's own classifier, trained by Adam.",
@@ -306,7 +307,7 @@ class SentEvalParameters(EvaluationDataParameters):
         description="Of a function of your own, which needs one: change it when anything that the "
         "function reads or imports changes. A change of its own module is seen.",
     )
-    on_refusal = luigi.ChoiceParameter(
+    on_refusal = ChoiceParameter(
         default="limit",
         choices=["limit", "zero", "error"],
         significant=False,

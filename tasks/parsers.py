@@ -27,7 +27,7 @@ from pipeline.parsers.adapters.folder_files import (
 from pipeline.parsers.convert import CONVERSION_VERSION, OFFICIAL_PARSERS, convert_checkpoint
 from pipeline.parsing.parse_shard import TRANSFORMER_LIBRARIES, library_versions
 from tasks.artefact import Artefact, checksum, run_job
-from tasks.engine_parameters import Sha256Parameter
+from tasks.engine_parameters import ChoiceParameter, Sha256Parameter
 
 TRAINING_VERSION = 2
 """Raised when the same treebanks and options would give another parser, as by a new default."""
@@ -98,7 +98,7 @@ class TrainParser(Artefact):
         for option, value in self.options.items():
             arguments += [f"--{option}", str(value)]
         kind, further = self.training()
-        job = ParserTrainingJob(kind, (*arguments, *further))
+        job = ParserTrainingJob(kind=kind, arguments=(*arguments, *further))
         path = self.folder / "job.json"
         run_job(self, "pipeline.parser_training", job.to_dict(), path, threads=self.threads)
 
@@ -165,7 +165,7 @@ class ConvertParser(Artefact):
     marker = DESCRIPTION_NAME
 
     checkpoint = luigi.Parameter(description="File, folder or published name.")
-    stage = luigi.ChoiceParameter(choices=STAGES, description="What the parser must give.")
+    stage = ChoiceParameter(choices=STAGES, description="What the parser must give.")
     sha256 = Sha256Parameter(default="", description="Of the file that you trust.")
     transformer = luigi.Parameter(
         default="",

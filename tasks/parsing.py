@@ -1,4 +1,4 @@
-"""Stages that parse: one task a dataset, one job in its own process a range of shards."""
+"""Stages that parse: a task a dataset, a job in a process of its own a range of shards."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from typing import Any, ClassVar
 import luigi
 
 from pipeline.parsers.adapters.folder_files import (
-    STAGES,
     ParsedStage,
     checksum_of_parser_folder,
     named_kind,
 )
-from pipeline.parsing.parse_shard import ParseJob, describe_parsing
+from pipeline.parsing.parse_shard import describe_parsing
 from pipeline.shards.manifests import ShardRange
 from pipeline.storage.parse_job import StoredParseJob, read_parser_files
 from pipeline.storage.shared_shards import SharedShards
@@ -24,29 +23,6 @@ from tasks.checks import Check, check_device
 from tasks.derived_shards import DerivedStage
 from tasks.parameters import ParserParameters
 from tasks.parsers import UsedParser, used_parser
-from tasks.shard_jobs import ShardJob
-
-
-class ParseShard(ShardJob):
-    """Parses sentence shards.
-
-    Input: sentence shards. Output: the parsed shards of the same numbers, rows in the same order.
-    On one thread, as more slow a parser down.
-    """
-
-    job_module = "pipeline.parsing.parse_shard"
-
-    stage = luigi.ChoiceParameter(choices=STAGES)
-    sentences = luigi.PathParameter(description="Folder of the sentence shards.")
-    parser = luigi.PathParameter(significant=False, description="Folder of the parser.")
-    options = luigi.DictParameter(
-        default={}, significant=False, description="How to parse: further fields of the job's file."
-    )
-
-    def job(self) -> dict[str, Any]:
-        """Returns what to parse, by which parser, and how."""
-        described = ParseJob(self.stage, self.sentences, self.destination, self.number)
-        return {**self.options, **described.to_dict(), "parser": str(self.parser)}
 
 
 class ParseStage(ParserParameters, DerivedStage):
@@ -58,7 +34,7 @@ class ParseStage(ParserParameters, DerivedStage):
         ": on one kind of device, or with --parser-precision exact; delete the shards of the "
         "others here and in the storage"
     )
-    shard_task: ClassVar[type[ParseShard]] = ParseShard
+    job_module = "pipeline.parsing.parse_shard"
 
     @cached_property
     def used_parser(self) -> UsedParser:
@@ -124,17 +100,15 @@ class ParseStage(ParserParameters, DerivedStage):
             "parser_checksum": self.maker_checksum,
         }
 
-    def local_job(self, run: ShardRange) -> ParseShard:
-        """Returns the task of a range of shards that Luigi runs."""
-        return self.shard_task(
-            stage=self.stage,
-            sentences=self.sentences.folder,
-            destination=self.folder,
-            number=run.number,
-            count=run.num_shards,
-            parser=self.parser_folder,
-            options=self.job_options,
-        )
+    def shard_job(self, run: ShardRange) -> dict[str, Any]:
+        """Returns the job that parses a range of shards on this machine, on one thread."""
+        return {
+            **self.job_options,
+            "stage": self.stage,
+            "sentences": str(self.sentences.folder),
+            "output": str(self.folder),
+            "parser": str(self.parser_folder),
+        }
 
     def stored_job(self, shared: SharedShards, run: ShardRange) -> StoredParseJob:
         """Returns the job of a range of shards that any machine runs, by the parser it is sent."""
@@ -148,7 +122,7 @@ class ParseStage(ParserParameters, DerivedStage):
             parser_name=self.parser_folder.name,
             options=self.job_options,
             described=describe_parsing(self.stage, kind=named_kind(self.parser_folder)),
-            module=self.shard_task.job_module,
+            module=self.job_module,
         )
 
     def sent_files(self) -> SentFiles:

@@ -9,7 +9,8 @@ from typing import Protocol, TypeVar
 
 import ray
 
-from pipeline.base.job import JobKilledError, available_cores
+from pipeline.base.job import JobKilledError
+from pipeline.base.machine import available_cores
 from pipeline.shards.manifests import most_jobs
 
 LOCAL = "local"

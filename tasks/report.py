@@ -28,12 +28,12 @@ from pipeline.parsers.adapters.folder_files import read_scores
 from pipeline.shards.manifests import read_dataset_manifest
 from tasks.artefact import Artefact
 from tasks.checks import Check
-from tasks.ending import command_line
 from tasks.evaluated_encoder import EncoderParameters
 from tasks.evaluation_table import EvaluateAll
 from tasks.parameters import SentEvalParameters
 from tasks.parsing import ParseStage
 from tasks.probing_text import BuildProbing
+from tasks.run import command_line
 from tasks.sentences import SplitSentences
 from tasks.senteval import EvaluateEncoder
 from tasks.training import TrainEncoders

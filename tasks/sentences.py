@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from pipeline.cleaning.language import check_language
 from pipeline.downloads.connection import file_name_of
 from pipeline.downloads.download import DownloadConfig, check_sha256, download
 from pipeline.downloads.hub_dataset import TEXT_FOLDER
-from pipeline.shards.manifests import read_dataset_manifest, stands_whole
+from pipeline.shards.manifests import ShardRange, read_dataset_manifest
 from pipeline.sources.file_list import SUFFIXES, Format, is_compressed
 from pipeline.sources.files import TextFiles
 from pipeline.sources.opened import DECLARED, config_of, source_of
@@ -29,16 +29,15 @@ from pipeline.storage.location import portable_address
 from pipeline.storage.split_job import StoredSplitJob, fetch_shards
 from pipeline.storage.stored_job import make_stored_shards
 from pipeline.text.split import describe_splitter
-from pipeline.text.split_corpus import PLAN_NAME, CorpusSplit
+from pipeline.text.split_corpus import CorpusSplit
 from pipeline.text.split_parts import DUPLICATES_FOLDER
 from pipeline.text.tokenization import SentenceConfig
-from tasks.artefact import ReportingTask, ShardStage
+from tasks.artefact import ReportingTask, ShardStage, run_shard_jobs
 from tasks.checks import Check, check_installed
-from tasks.cleaning import FindDuplicates
+from tasks.cleaning import find_duplicates
 from tasks.datasets import FetchDataset
-from tasks.engine_parameters import AddressParameter, Sha256Parameter
+from tasks.engine_parameters import AddressParameter, Sha256Parameter, ray_engine
 from tasks.parameters import GIGABYTE, CorpusParameters
-from tasks.shard_jobs import ShardJob, handed_out, ray_engine
 
 logger = logging.getLogger("luigi-interface")
 
@@ -100,23 +99,6 @@ class DownloadCorpus(ReportingTask):
             if not self.complete():
                 report = self.report_progress
                 download(self.url, path, self.sha256, config=config, on_progress=report)
-
-
-class SplitParts(ShardJob):
-    """Cuts parts of a corpus into sentences.
-
-    Input: the corpus's plan. Output: the shards of the same numbers as the parts.
-    """
-
-    job_module = "pipeline.text.split_parts"
-
-    def is_over(self) -> bool:
-        """Returns whether another run has ended the corpus, such as at its limit."""
-        return stands_whole(self.destination)
-
-    def job(self) -> dict[str, Any]:
-        """Returns where the plan is and where the shards go."""
-        return {"plan": str(self.destination / PLAN_NAME), "output": str(self.destination)}
 
 
 class SplitSentences(CorpusParameters, ShardStage):
@@ -292,51 +274,49 @@ class SplitSentences(CorpusParameters, ShardStage):
         """The sentence shards; parses stand beside them in the corpus's folder."""
         return super().folder / "sentences"
 
-    def _begun(self, *, sweep: bool) -> CorpusSplit:
+    def _begun(self) -> CorpusSplit:
         """Returns the shards that stand and those that are to be made, whose plan is written."""
         cleaning = self.resolved_cleaning()
         corpus = CorpusSplit(self.opened_source, self.config, self.folder, cleaning)
-        corpus.begin(sweep=sweep)
+        corpus.begin()
         return corpus
 
-    def run(self) -> Iterator[list[ReportingTask]]:
-        """Has all parts split, then marks the stage complete.
-
-        A run that comes while parts are being split splits some of them, too, but no two the same.
-        """
-        while missing := self._begin():
-            yield missing
-        super().run()
-
-    def _begin(self) -> list[ReportingTask]:
-        """Returns the tasks of the parts that come next; none where Ray is the engine."""
-        with self.handing_out(self.folder, alone=self.engine == "ray") as alone:
-            if self.complete():
-                return []
-            self.write_config(sweep=alone)
-            corpus = self._begun(sweep=alone)
-            duplicates = self._duplicates(corpus)
-            if duplicates is not None and not duplicates.complete():
-                return [duplicates]
-            if self.engine == "ray":
-                self._split_on_ray(corpus)
-            ranges = corpus.runs()
-            return handed_out(
-                [SplitParts(destination=self.folder, number=n, count=c) for n, c in ranges],
-                alone=alone,
+    def fill(self) -> None:
+        """Has all parts split, then marks the stage complete; tells of text that was not read."""
+        self.write_config()
+        corpus, cleaning = self._begun(), self.resolved_cleaning()
+        if cleaning.needs_corpus:
+            folder = self.folder / DUPLICATES_FOLDER
+            find_duplicates(self, corpus.plan_path, folder, cleaning, corpus.all_runs())
+        if self.engine == "ray":
+            self._split_on_ray(corpus)
+        while runs := corpus.runs():
+            self._split_here(corpus, runs)
+        made = corpus.finish()
+        if unread := {name: made.drops[name] for name in UNREAD if name in made.drops}:
+            refused = ", ".join(f"{name} {count:,}" for name, count in unread.items())
+            logger.warning(
+                "%s: %s sentences; text was refused (%s): `treeviews inspect %s` and the "
+                "files *.quarantine.jsonl say what and where",
+                self.folder,
+                f"{made.rows:,}",
+                refused,
+                self.folder.parent,
             )
 
-    def _duplicates(self, corpus: CorpusSplit) -> FindDuplicates | None:
-        """Returns what finds duplicates where they are to go; it runs on this machine."""
-        cleaning = self.resolved_cleaning()
-        if not cleaning.needs_corpus:
-            return None
-        return FindDuplicates(
-            plan=corpus.plan_path,
-            destination=self.folder / DUPLICATES_FOLDER,
-            cleaning=cleaning.to_dict(),
-            runs=corpus.all_runs(),
-        )
+    def _split_here(self, corpus: CorpusSplit, runs: Sequence[ShardRange]) -> None:
+        """Has jobs of this machine split runs of parts."""
+        jobs = {
+            self.folder / "jobs" / f"{run.number:05d}.json": {
+                "plan": str(corpus.plan_path),
+                "output": str(self.folder),
+                "number": run.number,
+                "count": run.num_shards,
+            }
+            for run in runs
+        }
+        module = "pipeline.text.split_parts"
+        run_shard_jobs(self, module, jobs, lambda count: f"{count} jobs split")
 
     def _split_on_ray(self, corpus: CorpusSplit) -> None:
         """Has Ray split the parts that the storage does not have, and takes their shards.
@@ -383,17 +363,3 @@ class SplitSentences(CorpusParameters, ShardStage):
             for path in found
             if path.suffix in {".json", ".npy"}
         }
-
-    def fill(self) -> None:
-        """Marks the stage complete, whose shards are there; tells of text that was not readable."""
-        made = self._begun(sweep=True).finish()
-        if unread := {name: made.drops[name] for name in UNREAD if name in made.drops}:
-            refused = ", ".join(f"{name} {count:,}" for name, count in unread.items())
-            logger.warning(
-                "%s: %s sentences; text was refused (%s): `treeviews inspect %s` and the "
-                "files *.quarantine.jsonl say what and where",
-                self.folder,
-                f"{made.rows:,}",
-                refused,
-                self.folder.parent,
-            )

@@ -93,8 +93,8 @@ def _first_line(documented: type) -> str:
 
 def _add(group: argparse._ArgumentGroup, name: str, parameter: luigi.Parameter) -> None:
     said = (parameter.description or "").replace("%", "%%")
-    if isinstance(parameter, luigi.ChoiceParameter):
-        said = f"{said.partition('Choices: {')[0]}One of {', '.join(sorted(parameter._choices))}."
+    if choices := getattr(parameter, "choices", None):
+        said = f"{said.partition('Choices: {')[0]}One of {', '.join(sorted(choices))}."
     default = "needed" if parameter._default is luigi.parameter._no_value else _default(parameter)
     group.add_argument(
         f"--{name.replace('_', '-')}",

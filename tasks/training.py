@@ -16,7 +16,7 @@ from models.corpus.parsed_corpus import CorpusFolders
 from models.training.job import RunSettings, TrainingJob
 from models.training.launching import LaunchSettings
 from models.training.logs import finished_summary
-from pipeline.base.job import available_cores
+from pipeline.base.machine import available_cores
 from pipeline.parsing.parse_shard import library_versions
 from tasks.artefact import Artefact, run_job
 from tasks.checks import Check, check_device
@@ -101,7 +101,7 @@ class TrainEncoders(
     def _check_config(self) -> None:
         """Refuses views first, as unknown fields beside them are told of by themselves."""
         if self.views:
-            TrainingConfig().changed({"views": self._named_views})
+            TrainingConfig().changed(views=self._named_views)
         self.config.check_trainable()
 
     def _check_text(self) -> None:
@@ -203,13 +203,15 @@ class TrainEncoders(
         self.write_config()
         stages = self.corpus_stages()
         job = TrainingJob(
-            self.config,
-            CorpusFolders(**{name: task.folder for name, task in stages.items()}),
-            self.word_vectors.path,
-            self.folder,
-            {k: task.parser_folder for k, task in stages.items() if isinstance(task, ParseStage)},
-            settings,
-            launch,
+            config=self.config,
+            corpus=CorpusFolders(**{name: task.folder for name, task in stages.items()}),
+            vectors=self.word_vectors.path,
+            out=self.folder,
+            parsers={
+                k: task.parser_folder for k, task in stages.items() if isinstance(task, ParseStage)
+            },
+            settings=settings,
+            launch=launch,
         )
         path = self.folder / "job.json"
         run_job(self, "models.train", job.to_dict(), path, threads=launch.threads or 1)

@@ -2,42 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import luigi
 
-from pipeline.base.atomic_files import RUN_LOCK, sweep_unfinished
+from pipeline.base.atomic_files import sweep_unfinished
 from pipeline.base.digest import digest_of
-from pipeline.shards.manifests import read_dataset_manifest, read_shard_manifest, shard_ranges
+from pipeline.shards.manifests import ShardManifest, read_dataset_manifest, shard_ranges
 from pipeline.vocabulary.count_shard import COUNTING_VERSION, CountJob, is_counted
 from pipeline.vocabulary.merge_counts import REPORT_FILE, MergeJob, VocabularyConfig
-from tasks.artefact import Artefact, run_job
+from tasks.artefact import Artefact, run_job, run_shard_jobs
 from tasks.parameters import CorpusParameters
 from tasks.sentences import SplitSentences
-from tasks.shard_jobs import ShardJob, handed_out
-
-
-class CountShard(ShardJob):
-    """Counts the words of sentence shards; a kill costs the one in hand.
-
-    Output: a Parquet file of each shard's distinct words and their counts.
-    """
-
-    job_module = "pipeline.vocabulary.count_shard"
-
-    sentences = luigi.PathParameter(description="Folder of the sentence shards.")
-    lower_case = luigi.BoolParameter(description="Whether words lose their case.")
-
-    def is_made(self, number: int) -> bool:
-        """Returns whether a shard's counts are there, of its sentences as they are."""
-        source = read_shard_manifest(self.sentences, number)
-        return source is not None and is_counted(self.destination, number, source.sha256)
-
-    def job(self) -> dict[str, Any]:
-        """Returns what to count, where the counts go, and how."""
-        return CountJob(self.sentences, self.number, self.destination, self.lower_case).to_dict()
 
 
 class CountVocabulary(CorpusParameters, Artefact):
@@ -62,7 +39,9 @@ class CountVocabulary(CorpusParameters, Artefact):
     @property
     def config(self) -> VocabularyConfig:
         """Which words are kept."""
-        return VocabularyConfig(self.lower_case, self.max_words, self.min_count)
+        return VocabularyConfig(
+            lower_case=self.lower_case, max_words=self.max_words, min_count=self.min_count
+        )
 
     def requires(self) -> SplitSentences:
         """Returns the sentences."""
@@ -86,32 +65,34 @@ class CountVocabulary(CorpusParameters, Artefact):
         digest = digest_of({"lower_case": self.lower_case, **self._counted()})
         return self.work_folder / "vocabularies" / "counts" / f"{self.source}-{digest}"
 
-    def run(self) -> Iterator[list[CountShard]]:
-        """Has the shards counted that are not, then merges the counts."""
-        sentences = self.requires().folder
-        num_shards = len(read_dataset_manifest(sentences, "sentences").shards)
-        jobs = [
-            CountShard(
-                sentences=sentences,
-                destination=self.counts_folder,
-                number=number,
-                count=count,
-                lower_case=self.lower_case,
-            )
-            for number, count in shard_ranges(num_shards)
-        ]
-        with self.handing_out(self.counts_folder) as alone:
-            if alone:
-                sweep_unfinished(self.counts_folder)
-            jobs = handed_out(jobs, alone=alone)
-        yield jobs
-        with self.held(self.counts_folder / RUN_LOCK, shared=True):
-            super().run()
+    def places(self) -> set[Path]:
+        """Returns the folders of the vocabulary and of the counts."""
+        return super().places() | {self.counts_folder}
 
     def fill(self) -> None:
-        """Merges the counts."""
+        """Counts the shards that are not counted, then merges the counts."""
         self.write_config()
-        shards = read_dataset_manifest(self.requires().folder, "sentences").shards
-        job = MergeJob(self.counts_folder, len(shards), self.config, self.folder)
+        sweep_unfinished(self.counts_folder)
+        sentences = self.requires().folder
+        shards = read_dataset_manifest(sentences, "sentences").shards
+        jobs = {
+            self.counts_folder / "jobs" / f"{first:05d}.json": CountJob(
+                sentences=sentences,
+                number=first,
+                counts=self.counts_folder,
+                lower_case=self.lower_case,
+                count=count,
+            ).to_dict()
+            for first, count in shard_ranges(len(shards))
+            if not all(map(self._is_counted, shards[first : first + count]))
+        }
+        module = "pipeline.vocabulary.count_shard"
+        run_shard_jobs(self, module, jobs, lambda count: f"{count} runs of shards counted")
+        job = MergeJob(
+            counts=self.counts_folder, num_shards=len(shards), config=self.config, out=self.folder
+        )
         path = self.folder / "job.json"
         run_job(self, "pipeline.vocabulary.merge_counts", job.to_dict(), path, threads=1)
+
+    def _is_counted(self, shard: ShardManifest) -> bool:
+        return is_counted(self.counts_folder, shard.number, shard.sha256)

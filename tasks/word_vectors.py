@@ -27,7 +27,7 @@ from pipeline.vectors.train_word_vectors import (
 )
 from tasks.artefact import Artefact, checksum, run_job
 from tasks.checks import Check
-from tasks.engine_parameters import AddressParameter, Sha256Parameter
+from tasks.engine_parameters import AddressParameter, ChoiceParameter, Sha256Parameter
 from tasks.parameters import (
     CorpusParameters,
     HeldOutParameters,
@@ -101,7 +101,12 @@ class TrainWordVectors(CorpusParameters, HeldOutParameters, VectorTrainingParame
     def fill(self) -> None:
         """Runs the training on one thread."""
         self.write_config()
-        job = WordVectorJob(self.requires().folder, self.hold_out, self.config, self.folder)
+        job = WordVectorJob(
+            sentences=self.requires().folder,
+            hold_out=self.hold_out,
+            config=self.config,
+            out=self.folder,
+        )
         path = self.folder / "job.json"
         run_job(self, "models.train_word_vectors", job.to_dict(), path, threads=1)
 
@@ -115,7 +120,7 @@ class DownloadVectors(Artefact):
 
     marker = DOWNLOAD_FILE
 
-    name = luigi.ChoiceParameter(
+    name = ChoiceParameter(
         choices=[one.name for one in PUBLISHED_VECTORS],
         description="Which: " + ", ".join(one.name for one in PUBLISHED_VECTORS) + ".",
     )

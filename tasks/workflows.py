@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import luigi
-
-from tasks.artefact import Artefact, ReportingTask
+from tasks.artefact import Artefact, RequestTask
 from tasks.parameters import (
     CorpusParameters,
     HeldOutParameters,
@@ -22,8 +20,7 @@ class RunAll(
     TrainingParameters,
     ReportParameters,
     SentEvalParameters,
-    ReportingTask,
-    luigi.WrapperTask,
+    RequestTask,
 ):
     """The main job: text to report.
 

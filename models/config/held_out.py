@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.base.config_fields import Config, Count, Share
+from pipeline.base.settings import Count, Settings, Share
 
 HeldOutUnit = Literal["document", "block"]
 
 _RANGE = 1 << 64
 
 
-@dataclass(frozen=True, slots=True)
-class HoldOut(Config):
+class HoldOut(Settings):
     """A choice of units of text that are held out.
 
     It depends on names and positions alone, so training, held-out accuracy and probing agree
@@ -42,10 +40,10 @@ class HoldOut(Config):
     def of(cls, settings: Any) -> HoldOut:
         """Returns the choice that ``held_out_fraction`` and its like ask for."""
         return cls(
-            settings.held_out_fraction,
-            settings.held_out_seed,
-            settings.held_out_unit,
-            settings.held_out_block_sentences,
+            fraction=settings.held_out_fraction,
+            seed=settings.held_out_seed,
+            unit=settings.held_out_unit,
+            block_sentences=settings.held_out_block_sentences,
         )
 
     @property

@@ -13,20 +13,20 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from models.config.held_out import HeldOutUnit, HoldOut
 from models.config.views import INVERSE, VIEWS
-from pipeline.base.config_fields import (
+from pipeline.base.mistakes import did_you_mean
+from pipeline.base.refusal import shortened
+from pipeline.base.settings import (
     POSITIVE,
-    Config,
     Count,
     Natural,
     Positive,
     Range,
+    Settings,
     Share,
     ShareBelow1,
     at_least,
-    marked,
+    marks_of,
 )
-from pipeline.base.mistakes import did_you_mean
-from pipeline.base.refusal import shortened
 
 TRAINING_VERSION = 5
 """Raised when the same configuration, corpus and word vectors would train to another model."""
@@ -127,8 +127,7 @@ OrthonormalRate = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class TrainingConfig(Config):
+class TrainingConfig(Settings):
     """A training of one or two views. Machine settings are not here; see `RunSettings`."""
 
     called: ClassVar[str] = "training setting"
@@ -423,7 +422,7 @@ class TrainingConfig(Config):
         """Returns the configuration with these fields; those of earlier releases are passed over.
 
         Raises:
-            ValueError: see `Config.from_dict`; or a model of an earlier release has weights that
+            ValueError: see `Settings.from_dict`; or a model of an earlier release has weights that
                 this one has no use for.
         """
         if isinstance(values, Mapping):
@@ -433,7 +432,7 @@ class TrainingConfig(Config):
                     "one that made this model, or train again without them"
                 )
             values = {name: v for name, v in values.items() if name not in RETIRED_SETTINGS}
-        return super(TrainingConfig, cls).from_dict(values)
+        return super().from_dict(values)
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the fields as JSON knows them.
@@ -441,14 +440,14 @@ class TrainingConfig(Config):
         Without ``seq_cell`` where SEQ is a GRU or is not there: so models and digests that were
         made before there was another cell are still those of the same training.
         """
-        fields = Config.to_dict(self)
+        fields = Settings.to_dict(self)
         if not self.has_lstm:
             del fields["seq_cell"]
         return fields
 
     def architecture(self) -> dict[str, Any]:
         """Returns the fields that an untrained encoder depends on."""
-        names = marked(TrainingConfig, ShapesEncoder)
+        names = marks_of(TrainingConfig, ShapesEncoder)
         return {name: value for name, value in self.to_dict().items() if name in names}
 
     def idle(self, names: Iterable[str]) -> list[str]:
@@ -457,7 +456,7 @@ class TrainingConfig(Config):
         They are no mistake, since one set of changes may be handed to several trainings; but
         whoever changes one should know that it does nothing there.
         """
-        conditions = marked(TrainingConfig, ReadIf)
+        conditions = marks_of(TrainingConfig, ReadIf)
         return [
             name
             for name in names

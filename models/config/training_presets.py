@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from models.config.training_config import TrainingConfig
@@ -12,8 +11,7 @@ _PUBLISHED = TrainingConfig(
     vector_rms=None, epochs=1, learning_rate=5e-4, schedule="constant", warmup_fraction=0.0
 )
 """What all papers have, or leave open alike."""
-_MULTI_VIEW = replace(
-    _PUBLISHED,
+_MULTI_VIEW = _PUBLISHED.changed(
     views=("SEQ", "LIN"),
     objective="discriminative",
     hidden_size=2048,
@@ -23,11 +21,10 @@ _MULTI_VIEW = replace(
     anchor="included",
     init="he",
 )
-_INVERTIBLE = replace(
-    _MULTI_VIEW, views=("SEQ",), objective="generative", hidden_size=2400, init="orthonormal"
+_INVERTIBLE = _MULTI_VIEW.changed(
+    views=("SEQ",), objective="generative", hidden_size=2400, init="orthonormal"
 )
-_STRUCTURED = replace(
-    _PUBLISHED,
+_STRUCTURED = _PUBLISHED.changed(
     hidden_size=1200,
     trained_words=50_000,
     gradient_clip=None,
@@ -39,8 +36,7 @@ _STRUCTURED = replace(
 PRESETS: dict[str, TrainingConfig] = {
     "laptop": TrainingConfig(),
     "structured-views": _STRUCTURED,
-    "quickthoughts": replace(
-        _STRUCTURED,
+    "quickthoughts": _STRUCTURED.changed(
         views=("SEQ", "SEQ"),
         bidirectional=True,
         trained_word_init="uniform",
@@ -50,11 +46,11 @@ PRESETS: dict[str, TrainingConfig] = {
         critic="inner_product",
         anchor="zeroed",
     ),
-    "B-G": replace(_MULTI_VIEW, views=("SEQ",), objective="generative"),
+    "B-G": _MULTI_VIEW.changed(views=("SEQ",), objective="generative"),
     "B-D": _MULTI_VIEW,
-    "B-GD": replace(_MULTI_VIEW, objective="both"),
+    "B-GD": _MULTI_VIEW.changed(objective="both"),
     "C-linear": _INVERTIBLE,
-    "C-bijective": replace(_INVERTIBLE, decoder="bijective"),
+    "C-bijective": _INVERTIBLE.changed(decoder="bijective"),
     "weighted-words": TrainingConfig(
         views=("BOW", "BOW"),
         word_vectors="trained",
@@ -124,4 +120,4 @@ def preset(name: str, **changes: Any) -> TrainingConfig:
     if name not in PRESETS:
         meant = did_you_mean(name, known=PRESETS)
         raise ValueError(f"unknown training preset {name!r}; known: {', '.join(PRESETS)}{meant}")
-    return PRESETS[name].changed(changes)
+    return PRESETS[name].changed(**changes)

@@ -22,7 +22,7 @@ from models.config.held_out import HoldOut
 from models.config.views import STAGE_OF_VIEW, VIEWS, columns_read
 from models.corpus.sentence_block import SentenceBlock
 from models.words.word_vectors import Coverage, WordVectors
-from pipeline.base.config_fields import Config
+from pipeline.base.settings import Settings
 from pipeline.shards.manifests import (
     DatasetManifest,
     check_parsed_from,
@@ -36,8 +36,7 @@ Part = Literal["train", "held_out", "all"]
 _SENTENCE_COLUMNS = ("document_id", "sentence_index", "tokens")
 
 
-@dataclass(frozen=True, slots=True)
-class CorpusFolders(Config):
+class CorpusFolders(Settings):
     """The dataset folders of one corpus; only the views' own parses are needed."""
 
     called: ClassVar[str] = "corpus folder"

@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -91,7 +91,7 @@ def open_encoder(called: str, settings: EncoderSettings, version: str = "") -> O
         FileNotFoundError: no such encoder.
         ValueError: see `resolve_encoder`; or joined models whose trees are by different parsers.
     """
-    encoder = string_encoder(called, replace(settings, on_refusal="zero"))
+    encoder = string_encoder(called, settings.changed(on_refusal="zero"))
     models = _reading(encoder)
     if not models:
         content = {"function": called, "version": version, "source": kept_checksum(called)}

@@ -10,7 +10,7 @@ Legend: n sentences, H width of a view, d width of all views together.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -113,7 +113,7 @@ def _resolved(name: EncoderName, settings: EncoderSettings) -> Encoder:
             assert name.seed is not None
             return _untrained(name.seed, settings)
         case "sif":
-            return _untrained(0, replace(settings, config=SIF_WORDS))
+            return _untrained(0, settings.changed(config=SIF_WORDS))
         case "model":
             return model_encoder(name.parts[0].folder, settings)
         case "joined":
@@ -193,7 +193,7 @@ def _joined(parts: Sequence[ModelViews], settings: EncoderSettings) -> JoinedEnc
     loaded = {}
     for folder, own in taken.items():
         others: dict[str, Any] = dict.fromkeys(by_any - own)  # what none takes stays, to be refused
-        loaded[folder] = model_encoder(folder, replace(settings, **others))
+        loaded[folder] = model_encoder(folder, settings.changed(**others))
     return JoinedEncoder(
         [EncoderViews(loaded[part.folder.resolve()], part.views, part.name) for part in parts]
     )

@@ -38,10 +38,10 @@ from models.encoding.string_encoder import (
 from models.encoding.versions import describe_encoding
 from models.model.model_description import OPTION_OF_STAGE
 from models.words.word_vectors import WordVectors
-from pipeline.base.config_fields import Config, at_least
 from pipeline.base.digest import digest_of
 from pipeline.base.foreign_text import listed_strings
 from pipeline.base.refusal import RefusedSentence, named
+from pipeline.base.settings import Settings, at_least
 
 OnRefusal = Literal["error", "zero"]
 Rows = NDArray[np.int64]
@@ -54,8 +54,7 @@ TOKENS_AT_ONCE = 16_384
 """Tokens of a batch, unless a single sentence has more; bounds the memory of their states."""
 
 
-@dataclass(frozen=True, slots=True)
-class EncoderSettings(Config):
+class EncoderSettings(Settings):
     """What encoders are made with, each taking what concerns it.
 
     Machine, batches and refusals change nothing of the embedding of a sentence that can be taken.

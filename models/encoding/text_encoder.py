@@ -6,7 +6,6 @@ Legend: b sentences of a batch, H width of a view.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from threading import RLock
@@ -138,7 +137,7 @@ def random_text_encoder(seed: int, settings: EncoderSettings | None = None) -> T
 
 def _on_this_machine(settings: EncoderSettings | None) -> EncoderSettings:
     settings = settings or EncoderSettings(on_refusal="error")
-    return replace(settings, device=available_device(settings.device))
+    return settings.changed(device=available_device(settings.device))
 
 
 def _lazy_parsers(paths: Mapping[str, Path], settings: EncoderSettings) -> Parsers:

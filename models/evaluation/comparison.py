@@ -62,8 +62,8 @@ from models.evaluation.task_result import (
     scored_results,
     shown_setup,
 )
-from pipeline.base.config_fields import Config
 from pipeline.base.mistakes import did_you_mean
+from pipeline.base.settings import Settings
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -75,15 +75,14 @@ Seeds = Sequence[Mapping[str, Result]]
 """The results of one encoder, by task, a mapping a seed."""
 
 
-@dataclass(frozen=True, slots=True)
-class ComparisonConfig(Config):
+class ComparisonConfig(Settings):
     """How two encoders are compared."""
 
     called: ClassVar[str] = "comparison setting"
 
     test: Test = "permutation"
     correction: Correction = "holm"
-    resampling: Resampling = field(default_factory=Resampling)
+    resampling: Resampling = Resampling()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BeforeValidator
 
 from models.encoding.encoder_names import parse_encoder_name
 from models.evaluation.evaluation_task import Protocol
 from models.evaluation.representation import Representation
-from pipeline.base.config_fields import POSITIVE, Config, Count, Positive, at_least
 from pipeline.base.digest import digest_of
+from pipeline.base.settings import POSITIVE, Count, Positive, Settings, at_least
 
 PROTOCOL_VERSION = 2
 """Raised when the same representations and configuration would give other predictions."""
@@ -44,8 +45,7 @@ LEFT_TO_DATA = ("standardise", "penalties")
 """Fields that data may declare, where nothing else is asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProtocolConfig(Config):
+class ProtocolConfig(Settings):
     """What SentEval leaves to its user; the defaults are those its published results used."""
 
     called: ClassVar[str] = "protocol setting"
@@ -114,7 +114,7 @@ class ProtocolConfig(Config):
         if self.grid_scale != 1.0:
             kept.add("penalties")
         own = {name: value for name, value in declared.items() if name not in kept}
-        return self.changed(own)
+        return self.changed(**own)
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the fields as plain JSON values.
@@ -123,7 +123,7 @@ class ProtocolConfig(Config):
         meaning.
         """
         later = {"grid_scale": 1.0, "standardise": None, "penalties": None}
-        fields = Config.to_dict(self)
+        fields = Settings.to_dict(self)
         return {k: v for k, v in fields.items() if k not in later or v != later[k]}
 
 
@@ -131,8 +131,14 @@ MAX_REFUSED = 0.1
 """Above this share, scores say little of an encoder, and a wrong language or parser is likely."""
 
 
-@dataclass(frozen=True, slots=True)
-class EvaluationSettings(Config):
+def _as_paths(out: Any) -> Any:
+    """Returns a folder, or those of several tasks, where JSON has their names."""
+    if isinstance(out, Mapping):
+        return {task: _as_paths(folder) for task, folder in out.items()}
+    return Path(out) if isinstance(out, str) else out
+
+
+class EvaluationSettings(Settings):
     """What is scored, on what, and how: what commands make, and jobs are as JSON."""
 
     called: ClassVar[str] = "evaluation setting"
@@ -142,7 +148,7 @@ class EvaluationSettings(Config):
     tasks: tuple[str, ...]
     data: Path
     """SentEval's ``data`` folder, the one that holds ``downstream`` and ``probing``."""
-    out: Path | Mapping[str, Path]
+    out: Annotated[Path | Mapping[str, Path], BeforeValidator(_as_paths)]
     """Folder of the results, or of each task's by its name."""
     name: str | None = None
     """What tables call the encoder; by default what it is asked for by."""
@@ -155,9 +161,9 @@ class EvaluationSettings(Config):
     module; without it they are made anew each time."""
     encoder_source: str | None = None
     """That checksum, as whoever made the settings saw it."""
-    representation: Representation = field(default_factory=Representation)
-    protocol: ProtocolConfig = field(default_factory=ProtocolConfig)
-    encoder_settings: Mapping[str, Any] = field(default_factory=dict)
+    representation: Representation = Representation()
+    protocol: ProtocolConfig = ProtocolConfig()
+    encoder_settings: Mapping[str, Any] = {}
     """``batch_size``, ``on_refusal``, ``vectors``, ``dependency_parser``, ``constituency_parser``,
     and ``config`` of an untrained one."""
     device: str = "cpu"

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from models.config.held_out import HeldOutUnit, HoldOut
-from pipeline.base.config_fields import Config, Count, Range
+from pipeline.base.settings import Count, Range, Settings
 from pipeline.shards.manifests import check_parsed_from, read_dataset_manifest
 from pipeline.shards.shards import read_shard
 
@@ -35,8 +35,7 @@ PROBING_VERSION = 5
 or constant of this package, such as the largest share of a class."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProbingConfig(Config):
+class ProbingConfig(Settings):
     """Sizes and limits of the probing tasks.
 
     Differs from Conneau et al. 2018, who draw 100,000 / 10,000 / 10,000 sentences a task from the

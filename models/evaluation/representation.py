@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -34,16 +33,15 @@ from models.evaluation.linear_maps import (
     random_projection,
     remove_components,
 )
-from pipeline.base.config_fields import Config, Natural, at_least
 from pipeline.base.mistakes import did_you_mean
+from pipeline.base.settings import Natural, Settings, at_least
 
 Combine = Literal["concatenate", "average"]
 Components = Mapping[str, FloatArray]
 """View -> the components [k, d_v] that are removed from it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Representation(Config):
+class Representation(Settings):
     """How views become features; supervised and unsupervised (cosine) protocols may differ."""
 
     called: ClassVar[str] = "representation setting"
@@ -100,7 +98,7 @@ class Representation(Config):
         Without ``views`` where all are taken: so results and digests that were made before views
         could be chosen are still those of the same representation.
         """
-        fields = Config.to_dict(self)
+        fields = Settings.to_dict(self)
         if not self.views:
             del fields["views"]
         return fields
@@ -285,7 +283,7 @@ def representation_named(name: str, /, **changes: Any) -> Representation:
             f"unknown representation {name!r}{did_you_mean(name, known=REPRESENTATIONS)}; known: "
             f"{', '.join(REPRESENTATIONS)}; options are changed by field"
         )
-    return REPRESENTATIONS[name].changed(changes)
+    return REPRESENTATIONS[name].changed(**changes)
 
 
 def described(representation: Mapping[str, Any]) -> str:

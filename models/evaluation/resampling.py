@@ -20,7 +20,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.base.config_fields import Config, Count, Natural, Range
+from pipeline.base.settings import Count, Natural, Range, Settings
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -84,8 +84,7 @@ few would be a guess. The interval is then too narrow for other documents, and t
 so."""
 
 
-@dataclass(frozen=True, slots=True)
-class Resampling(Config):
+class Resampling(Settings):
     """How often to draw, and what to report of it.
 
     Raises:

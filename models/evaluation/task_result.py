@@ -10,7 +10,7 @@ import hashlib
 import json
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
 from typing import Any, get_args
@@ -23,6 +23,7 @@ from models.evaluation.resampling import Interval, Resampling
 from models.evaluation.scores import Outcome, Predictions, score_intervals
 from pipeline.base.digest import DIGEST_CHARACTERS
 from pipeline.base.json_files import read_json, write_sealed_json
+from pipeline.base.settings import to_json
 
 FORMAT = "treeviews task result"
 FORMAT_VERSION = 1
@@ -211,7 +212,7 @@ def result_path(folder: Path, task: EvaluationTask) -> Path:
 
 def write_result(path: Path, result: Result) -> None:
     """Writes a result; the file appears whole or not at all."""
-    value = asdict(result)
+    value = to_json(result)
     if isinstance(result, TaskResult):
         del value["outcome"]["predictions"]
         value["outcome"]["predictions"] = _packed_predictions(result.outcome.predictions)

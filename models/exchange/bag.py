@@ -130,7 +130,7 @@ def _shared_directions(
     Raises:
         FileNotFoundError: the corpus is gone.
     """
-    folders = CorpusFolders(description.corpus["sentences"])
+    folders = CorpusFolders(sentences=description.corpus["sentences"])
     selection = Selection("train", description.config.hold_out, description.config.max_tokens)
     corpus = ParsedCorpus(folders, vectors, views=("BOW",), selection=selection)
     sample = []

@@ -246,7 +246,7 @@ def _parsers_found(
         if options.self_contained:
             continue
         try:
-            find_parser(stage, replace(record, path=None), None)
+            find_parser(stage, record.changed(path=None), None)
         except ValueError as error:
             raise ValueError(
                 f"{folder}: its parser of {stage} is none that ships, so nobody else would find "

@@ -7,16 +7,15 @@ What a model's folder is asked for each member is asked for; no weights are shar
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
 from models.model.model_description import MODEL_FILE
-from pipeline.base.config_fields import Config
 from pipeline.base.digest import remembered_sha256
 from pipeline.base.inside import inside
 from pipeline.base.json_files import read_json, write_sealed_json
 from pipeline.base.refusal import shortened
+from pipeline.base.settings import Settings
 
 ENSEMBLE_FILE = "ensemble.json"
 MEMBERS_FOLDER = "members"
@@ -24,8 +23,7 @@ ENSEMBLE_VERSION = 1
 _REMEDY = "restore the folder as it was exported, or export it again"
 
 
-@dataclass(frozen=True, slots=True)
-class Member(Config):
+class Member(Settings):
     """A model of an ensemble."""
 
     called: ClassVar[str] = "member field"
@@ -38,14 +36,13 @@ class Member(Config):
     """Those that are taken, each by name or with its place; none named takes all."""
 
 
-@dataclass(frozen=True, slots=True)
-class EnsembleDescription(Config):
+class EnsembleDescription(Settings):
     """What ``ensemble.json`` says."""
 
     called: ClassVar[str] = "ensemble field"
 
     members: tuple[Member, ...]
-    made: Mapping[str, str] = field(default_factory=dict)
+    made: Mapping[str, str] = {}
     """What it was put together with."""
     licence: str = ""
     """Under which it may be passed on; empty if nobody said."""
@@ -118,14 +115,16 @@ def write_ensemble(
         licence: empty if nobody said.
     """
     description = EnsembleDescription(
-        tuple(
+        members=tuple(
             Member(
-                place.relative_to(folder).as_posix(), remembered_sha256(place / MODEL_FILE), views
+                folder=place.relative_to(folder).as_posix(),
+                sha256=remembered_sha256(place / MODEL_FILE),
+                views=views,
             )
             for place, views in members
         ),
-        made,
-        licence,
+        made=made,
+        licence=licence,
     )
     write_sealed_json(
         folder / ENSEMBLE_FILE, {"ensemble_version": ENSEMBLE_VERSION, **description.to_dict()}

@@ -134,14 +134,12 @@ def expanded_config(config: TrainingConfig, *, tables: int) -> TrainingConfig:
     How its words were trained stands beside it in ``model.json``.
     """
     return config.changed(
-        {
-            "word_vectors": "frozen",
-            "trained_words": None,
-            "word_weights": "none",
-            "unit_words": False,
-            "vector_rms": None,
-            "embeddings": "side_by_side" if tables > 1 else "shared",
-        }
+        word_vectors="frozen",
+        trained_words=None,
+        word_weights="none",
+        unit_words=False,
+        vector_rms=None,
+        embeddings="side_by_side" if tables > 1 else "shared",
     )
 
 

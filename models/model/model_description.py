@@ -6,7 +6,6 @@ Loads no torch: ``model.json`` alone is read.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import ClassVar
 
@@ -20,11 +19,11 @@ from pipeline.base.bundled import (
     parser_folder,
     shipped_parsers,
 )
-from pipeline.base.config_fields import Config
 from pipeline.base.inside import inside
 from pipeline.base.json_files import read_json
 from pipeline.base.mistakes import did_you_mean
 from pipeline.base.refusal import shortened
+from pipeline.base.settings import Settings
 from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
 from pipeline.shards.manifests import read_dataset_manifest
 
@@ -42,8 +41,7 @@ OPTION_OF_STAGE = {"dependencies": "dependency_parser", "constituents": "constit
 _REMEDY = "it is no model of this release: train again, or get the folder anew"
 
 
-@dataclass(frozen=True, slots=True)
-class ParserRecord(Config):
+class ParserRecord(Settings):
     """A parser as a model's folder names it."""
 
     called: ClassVar[str] = "parser record field"
@@ -58,8 +56,7 @@ class ParserRecord(Config):
     """Where it lies from one of the folders above the model's; see `place_of`."""
 
 
-@dataclass(frozen=True, slots=True)
-class VectorsRecord(Config):
+class VectorsRecord(Settings):
     """Word vectors as a model's folder names them."""
 
     called: ClassVar[str] = "vectors field"
@@ -85,19 +82,18 @@ class VectorsRecord(Config):
         return self.are_own or (self.path is None and not self.nearby)
 
 
-@dataclass(frozen=True, slots=True)
-class ModelDescription(Config):
+class ModelDescription(Settings):
     """What ``model.json`` says, as far as it is read again."""
 
     called: ClassVar[str] = "model field"
 
     config: TrainingConfig
     vectors: VectorsRecord
-    corpus: Mapping[str, Path] = field(default_factory=dict)
+    corpus: Mapping[str, Path] = {}
     """Stage -> folder in training."""
-    parsers: Mapping[str, ParserRecord] = field(default_factory=dict)
+    parsers: Mapping[str, ParserRecord] = {}
     """Parse stage that the views read -> parser."""
-    made: Mapping[str, str] = field(default_factory=dict)
+    made: Mapping[str, str] = {}
     """What it was made with: releases of libraries, the commit if there was one."""
     licence: str = ""
     """Under which it may be passed on; empty if its maker did not say."""
@@ -128,7 +124,7 @@ def read_model_description(folder: Path) -> ModelDescription:
     found = ModelDescription.from_json(value, path, remedy=_REMEDY)
     parsers = {stage: _placed(record, folder) for stage, record in found.parsers.items()}
     corpus = {stage: _near(place, folder) for stage, place in found.corpus.items()}
-    return replace(found, parsers=parsers, corpus=corpus)
+    return found.changed(parsers=parsers, corpus=corpus)
 
 
 _NEAR = 4
@@ -166,10 +162,10 @@ def found_nearby(model_folder: Path, name: str) -> Path | None:
 
 def _placed(record: ParserRecord, folder: Path) -> ParserRecord:
     if record.path is None:
-        return replace(record, path=found_nearby(folder, record.nearby))
+        return record.changed(path=found_nearby(folder, record.nearby))
     if record.path.is_absolute():
         return record
-    return replace(record, path=inside(folder, str(record.path)))
+    return record.changed(path=inside(folder, str(record.path)))
 
 
 def _near(place: Path, folder: Path) -> Path:
@@ -194,7 +190,9 @@ def parsers_of_corpus(
         ValueError: the shards of a stage are by several parsers.
     """
     return {
-        stage: ParserRecord(name, checksum_of_weights(checksum), paths.get(stage))
+        stage: ParserRecord(
+            name=name, checksum=checksum_of_weights(checksum), path=paths.get(stage)
+        )
         for stage, (name, checksum) in _parsers_of_shards(folders).items()
     }
 
@@ -255,7 +253,7 @@ def recorded_parsers(description: ModelDescription, stages: list[str]) -> dict[s
             raise ValueError(
                 f"the model does not say which parser made its {stage}; train it again"
             )
-        records[stage] = replace(record, checksum=checksum_of_weights(record.checksum))
+        records[stage] = record.changed(checksum=checksum_of_weights(record.checksum))
     return records
 
 

@@ -17,8 +17,8 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from pipeline.base.atomic_files import TEMPORARY_SUFFIX, rename_durably, write_by_library
-from pipeline.base.config_fields import Config
 from pipeline.base.json_files import check_file, read_json, write_sealed_json
+from pipeline.base.settings import Settings
 
 logger = logging.getLogger(__name__)
 
@@ -48,8 +48,7 @@ class Checkpoint:
     """Whatever else the trainer keeps, as JSON."""
 
 
-@dataclass(frozen=True, slots=True)
-class _State(Config):
+class _State(Settings):
     """What ``state.json`` says."""
 
     called: ClassVar[str] = "entry"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -13,8 +13,8 @@ from models.model.model_description import ParserRecord, parsers_of_corpus, plac
 from models.training.launching import LaunchSettings
 from models.words.word_vectors import WordVectors
 from pipeline.base.bundled import SHIPPED_VECTORS, shipped_parsers
-from pipeline.base.config_fields import Config, Count, Natural, at_least
 from pipeline.base.digest import digest_of
+from pipeline.base.settings import Count, Natural, Settings, at_least
 from pipeline.shards.manifests import read_dataset_manifest
 
 GemmChoice = Literal["auto", "default", "onednn"]
@@ -22,8 +22,7 @@ GemmChoice = Literal["auto", "default", "onednn"]
 exact, PyTorch's default elsewhere."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunSettings(Config):
+class RunSettings(Settings):
     """How a training is run.
 
     On one device, with one matrix product and as many sentences at once, none changes the result.
@@ -57,8 +56,7 @@ class Provenance:
     """The same for people, and for `models.model.model_folder`."""
 
 
-@dataclass(frozen=True, slots=True)
-class TrainingJob(Config):
+class TrainingJob(Settings):
     """What is trained on what, and where the result goes."""
 
     called: ClassVar[str] = "training job field"
@@ -69,11 +67,11 @@ class TrainingJob(Config):
     """Word vectors, see `load_word_vectors`."""
     out: Path
     """The model's folder."""
-    parsers: Mapping[str, Path] = field(default_factory=dict)
+    parsers: Mapping[str, Path] = {}
     """Parse stage -> folder of the parser that made it, to be found again for raw sentences. Which
     parser that is the shards say; where it lies changes no result."""
-    settings: RunSettings = field(default_factory=RunSettings)
-    launch: LaunchSettings = field(default_factory=LaunchSettings)
+    settings: RunSettings = RunSettings()
+    launch: LaunchSettings = LaunchSettings()
 
     def provenance(self, vectors: WordVectors) -> Provenance:
         """Returns what the training is made from.

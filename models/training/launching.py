@@ -14,8 +14,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from pipeline.base.config_fields import Config, Count, Natural, at_least
-from pipeline.base.job import THREAD_VARIABLES, available_cores, end_in_words
+from pipeline.base.job import end_in_words
+from pipeline.base.job_server import THREAD_VARIABLES
+from pipeline.base.machine import available_cores
+from pipeline.base.settings import Count, Natural, Settings, at_least
 from pipeline.base.watched import watched
 
 if TYPE_CHECKING:
@@ -24,8 +26,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchSettings(Config):
+class LaunchSettings(Settings):
     """How many processes train, and with how many threads."""
 
     called: ClassVar[str] = "launch setting"

@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from models.words.word_vectors import WordVectors
-from pipeline.base.config_fields import Config, Count, Natural, at_least
+from pipeline.base.settings import Count, Natural, Settings, at_least
 from pipeline.shards.arrow import numbers, strings
 from pipeline.vectors.word_index import NOWHERE, WordIndex
 
@@ -38,8 +38,7 @@ Table = NDArray[np.float32]
 Rows = NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
-class ExpansionConfig(Config):
+class ExpansionConfig(Settings):
     """How a vocabulary is expanded."""
 
     called: ClassVar[str] = "expansion setting"

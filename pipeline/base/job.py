@@ -6,7 +6,8 @@ done. When it cannot, it exits with one line on standard error, and the tracebac
 job file: 2 if the user can mend it, such as a file that is not there, else 1. It ends when the
 process that started it does (`watched`), so a killed run leaves no job behind that writes beside
 its successor. Whoever schedules jobs, on this machine or on others, starts them by
-`run_job_process`, so that all of them run in the same environment.
+`run_job_process`, so that all of them run in the same environment; it is forked from a process that
+has imported its libraries (`job_server`).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import json
 import os
 import re
 import signal
-import subprocess
+import socket
 import sys
 import threading
 import traceback
@@ -27,13 +28,13 @@ from pathlib import Path
 from typing import IO, Any, ClassVar, TypeVar
 
 from pipeline.base.atomic_files import held_locks, write_json_atomically
-from pipeline.base.config_fields import Config
 from pipeline.base.foreign_text import printable, told
+from pipeline.base.job_server import connect, request_job
 from pipeline.base.machine import free_memory
 from pipeline.base.mistakes import MISTAKE, code_of
-from pipeline.base.watched import watched
+from pipeline.base.settings import Settings
 
-J = TypeVar("J", bound=Config)
+J = TypeVar("J", bound=Settings)
 
 Progress = Callable[[float, str], None]
 """Takes the fraction done (0 to 1) and a sentence for a person."""
@@ -67,17 +68,9 @@ def in_part(progress: Progress, done: int, count: int) -> Progress:
     return lambda fraction, status: progress((done + fraction) / count, status)
 
 
-THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-"""Where numerical libraries read, when they are loaded, how many threads they may use."""
-
 KEPT_ERROR_LINES = 40
 _TOLD_END = re.compile(r"(?P<kind>\w+): (?P<text>.*)(?P<trace> \[traceback: .+\])")
 """The line that a job ends with on standard error when it cannot do its work."""
-
-
-def available_cores() -> int:
-    """Returns how many CPU cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def print_progress(fraction: float, status: str) -> None:
@@ -127,7 +120,7 @@ def run_from_command_line(
 def run_job_from_command_line(
     kind: type[J], execute: Callable[[J, Progress], None], *, part: str = ""
 ) -> int:
-    """Does the same for jobs that are a configuration of their own, see `Config.from_dict`.
+    """Does the same for jobs that are a configuration of their own, see `Settings.from_dict`.
 
     What is wrong with the job's file is told like whatever else ends a job.
     """
@@ -175,9 +168,10 @@ class JobKilledError(JobFailedError):
 def run_job_process(
     module: str, job: Mapping[str, Any], job_path: Path, on_progress: Progress, *, threads: int
 ) -> None:
-    """Writes ``job_path``, runs ``python -m module job_path`` and waits for it.
+    """Writes ``job_path``, has ``python -m module job_path`` run and waits for it.
 
-    The job dies with this process, and those that it starts in its turn with it.
+    The job dies with this process, and those that it starts in its turn with it. It may have to
+    wait for others to end, see `pipeline.base.job_server`.
 
     Args:
         on_progress: called with what the job reports; what else it prints goes to standard error.
@@ -191,28 +185,28 @@ def run_job_process(
     """
     job_path.parent.mkdir(parents=True, exist_ok=True)
     write_json_atomically(job_path, dict(job))
-    process = subprocess.Popen(
-        [sys.executable, *watched(module, str(job_path))],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=job_environment(threads),
-        pass_fds=held_locks(),  # a job that outlives this process by a moment still holds them
-    )
-    assert process.stdout is not None
-    assert process.stderr is not None
-    errors: deque[str] = deque(maxlen=KEPT_ERROR_LINES)
-    reader = threading.Thread(target=_forward_errors, args=(process.stderr, errors), daemon=True)
-    reader.start()
-    try:
-        _follow_progress(process.stdout, on_progress)
-        code = process.wait()
-    finally:
-        process.kill()
+    progress, output = os.pipe()
+    errors, standard_error = os.pipe()
+    kept: deque[str] = deque(maxlen=KEPT_ERROR_LINES)
+    with (
+        connect() as connection,
+        os.fdopen(progress, encoding="utf-8") as progress_lines,
+        os.fdopen(errors, encoding="utf-8", errors="replace") as error_lines,
+    ):
+        # A job that outlives this process by a moment still holds its locks.
+        fds = [output, standard_error, *held_locks()]
+        request_job(connection, module, [str(job_path)], fds, threads)
+        os.close(output)
+        os.close(standard_error)
+        reader = threading.Thread(target=_forward_errors, args=(error_lines, kept), daemon=True)
+        reader.start()
+        _follow_progress(progress_lines, on_progress)
+        answer = connection.makefile().readline()
+        connection.shutdown(socket.SHUT_RDWR)
         reader.join(timeout=5)
+    code = int(answer or -signal.SIGKILL)
     if code != 0:
-        raise _failure(module, code, errors)
+        raise _failure(module, code, kept)
 
 
 def _failure(module: str, code: int, errors: Iterable[str]) -> JobFailedError:
@@ -246,15 +240,6 @@ def end_in_words(code: int) -> str:
         "--processes), make batches smaller, or take a machine with more memory; what is complete "
         "is kept"
     )
-
-
-def job_environment(threads: int) -> dict[str, str]:
-    """Returns a job's environment: this one but for what its libraries read."""
-    environment = os.environ | dict.fromkeys(THREAD_VARIABLES, str(threads))
-    # Waiting threads sleep: spinning ones starve the jobs beside them.
-    environment |= {"OMP_WAIT_POLICY": "PASSIVE", "PYTHONHASHSEED": "0"}
-    # oneDNN keeps one kernel a tensor shape, 1,024 by default: a leak over a corpus.
-    return environment | {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64"}
 
 
 def _follow_progress(lines: IO[str], on_progress: Progress) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import platform
 import re
 import resource
@@ -14,6 +15,11 @@ from typing import Any
 _PROCESSORS = Path("/proc/cpuinfo")
 MAXRSS_BYTES = 1 if sys.platform == "darwin" else 1024
 """In one of `ru_maxrss`: bytes on macOS, KiB elsewhere."""
+
+
+def available_cores() -> int:
+    """Returns how many CPU cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def peak_bytes() -> int:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import importlib.metadata
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 from pipeline.base.bundled import how_to_install
-from pipeline.base.config_fields import Config, Natural, Share, at_least
+from pipeline.base.settings import Natural, Settings, Share, at_least
 
 CLEANER_VERSION = 1
 """Raised whenever the same text would be cleaned otherwise; part of every digest that cleans."""
@@ -17,8 +16,7 @@ _LANGUAGE_CODE_LETTERS = 2
 _MIN_DUPLICATE_WORDS = 5
 
 
-@dataclass(frozen=True, slots=True)
-class CleaningConfig(Config):
+class CleaningConfig(Settings):
     """The steps of cleaning. All are off by default: no paper whose corpus is rebuilt had them."""
 
     called: ClassVar[str] = "cleaning setting"
@@ -103,7 +101,7 @@ def profile(name: str, changes: Mapping[str, Any] | None = None) -> CleaningConf
     """
     if name not in PROFILES:
         raise ValueError(f"cleaning must be one of {', '.join(PROFILES)}, got {name!r}")
-    return (_CLEAN if name == "clean" else _OFF).changed(changes or {})
+    return (_CLEAN if name == "clean" else _OFF).changed(**(changes or {}))
 
 
 def describe_cleaning(config: CleaningConfig) -> dict[str, Any]:

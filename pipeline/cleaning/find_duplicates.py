@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.base.config_fields import Config
 from pipeline.base.job import Progress, run_job_from_command_line
 from pipeline.base.json_files import write_sealed_json
+from pipeline.base.settings import Settings
 from pipeline.cleaning.config import CleaningConfig
 from pipeline.cleaning.decisions import (
     DROP,
@@ -46,8 +45,7 @@ one text are, however many there are."""
 Array = npt.NDArray[Any]
 
 
-@dataclass(frozen=True, slots=True)
-class DuplicatesJob(Config):
+class DuplicatesJob(Settings):
     """What was signed, and how."""
 
     called: ClassVar[str] = "duplicates job field"

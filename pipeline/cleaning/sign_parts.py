@@ -7,15 +7,14 @@ may work on one folder. A part whose file stands is passed over.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 from pipeline.base.atomic_files import write_json_atomically
-from pipeline.base.config_fields import Config, Count, Natural
 from pipeline.base.digest import digest_of
 from pipeline.base.job import Progress, run_job_from_command_line
 from pipeline.base.json_files import read_object
+from pipeline.base.settings import Count, Natural, Settings
 from pipeline.cleaning.config import CleaningConfig, describe_cleaning
 from pipeline.cleaning.signatures import signature_path, write_signatures
 from pipeline.sources.plan import Plan
@@ -24,8 +23,7 @@ ORIGIN_NAME = "signed.json"
 _REMEDY = "delete the folder of duplicates and run the stage again"
 
 
-@dataclass(frozen=True, slots=True)
-class SignJob(Config):
+class SignJob(Settings):
     """Which parts to sign, and where their signatures go."""
 
     called: ClassVar[str] = "sign job field"

@@ -14,7 +14,6 @@ import json
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
@@ -25,11 +24,11 @@ from pipeline.base.atomic_files import (
     write_json_atomically,
 )
 from pipeline.base.bundled import how_to_install
-from pipeline.base.config_fields import Config, Count
 from pipeline.base.digest import remembered_sha256
 from pipeline.base.foreign_text import told
 from pipeline.base.job import Progress, run_job_from_command_line
 from pipeline.base.json_files import read_json
+from pipeline.base.settings import Count, Settings
 
 DATASET_FILE = "dataset.json"
 """Says what was fetched; written last."""
@@ -43,8 +42,7 @@ _SHOWN_CHARACTERS = 200
 _SHOWN_COLUMNS = 20
 
 
-@dataclass(frozen=True, slots=True)
-class HubDataset(Config):
+class HubDataset(Settings):
     """Which column of which data set."""
 
     called: ClassVar[str] = "data set setting"
@@ -83,8 +81,7 @@ class HubDataset(Config):
         return described
 
 
-@dataclass(frozen=True, slots=True)
-class FetchJob(Config):
+class FetchJob(Settings):
     """What is fetched, and where it goes."""
 
     called: ClassVar[str] = "fetch job field"

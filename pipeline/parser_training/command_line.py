@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, Field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn, get_args
 
@@ -12,6 +11,7 @@ import torch
 
 from pipeline.base.bundled import parser_folder
 from pipeline.base.mistakes import did_you_mean
+from pipeline.base.settings import Settings
 from pipeline.parser_training.epochs.optimizer import ProductType
 from pipeline.parser_training.epochs.training import (
     ParserTraining,
@@ -40,7 +40,7 @@ def train(
     """
     config_type, training = _kind(kind)
     given = [_with_hyphens(argument) for argument in arguments]
-    defaults = {field.name: _default(field) for field in fields(config_type)}
+    defaults = {name: field.default for name, field in config_type.model_fields.items()}
     if (initial := _initial_parser(given)) is not None:
         defaults[training.sizes_name] = training.sizes_of(initial)
     options = _argument_parser(kind, defaults).parse_args(given)
@@ -158,17 +158,13 @@ def _add_files_of_kind(parser: argparse.ArgumentParser, kind: str) -> None:
         )
 
 
-def _default(field: Field[Any]) -> Any:
-    return field.default if field.default_factory is MISSING else field.default_factory()
-
-
 def _numbers(name: str, default: Any) -> dict[str, int | float]:
     """Returns the options that a field of a configuration becomes, with their defaults."""
-    if is_dataclass(default):
+    if isinstance(default, Settings):
         return {
-            f"{field.name}_dropout" if name == "dropouts" else field.name: value
-            for field in fields(default)
-            if isinstance(value := getattr(default, field.name), int | float)
+            f"{field}_dropout" if name == "dropouts" else field: value
+            for field, value in default.values().items()
+            if isinstance(value, int | float)
         }
     return {name: default} if isinstance(default, int | float) else {}
 
@@ -177,14 +173,14 @@ def _values(options: argparse.Namespace, defaults: Mapping[str, Any]) -> dict[st
     """Returns the fields of the configuration."""
     given, values = vars(options), dict[str, Any]()
     for field, default in defaults.items():
-        if is_dataclass(default) and not isinstance(default, type):
+        if isinstance(default, Settings):
             numbers = {
                 name.removesuffix("_dropout") if field == "dropouts" else name: given[name]
                 for name in _numbers(field, default)
             }
-            values[field] = replace(default, **numbers)
+            values[field] = default.changed(**numbers)
         else:
             value = given[field]
             values[field] = tuple(value) if isinstance(value, list) else value
-    values["optimizer"] = replace(values["optimizer"], precision=options.precision)
+    values["optimizer"] = values["optimizer"].changed(precision=options.precision)
     return values

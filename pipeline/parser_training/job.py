@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from pipeline.base.config_fields import Config
+from pipeline.base.settings import Settings
 
 TrainedKind = Literal["dependency", "dependency-transformer", "constituency"]
 """What the command line of the trainings calls a parser that it trains."""
 
 
-@dataclass(frozen=True, slots=True)
-class ParserTrainingJob(Config):
+class ParserTrainingJob(Settings):
     """Which kind of parser to train, and how."""
 
     called: ClassVar[str] = "parser training job field"

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 from benepar.integrations.nltk_plugin import guess_language
 
-from pipeline.base.config_fields import Config
+from pipeline.base.settings import Settings
 from pipeline.parsers.adapters.fitting import built_to_fit
 from pipeline.parsers.adapters.folder_files import TRANSFORMER_CONSTITUENCY
 from pipeline.parsers.checkpoints.transformer_folder import (
@@ -46,8 +45,7 @@ _SIZES = {
 _REMEDY = "name a checkpoint that benepar saved whole"
 
 
-@dataclass(frozen=True, slots=True)
-class _BeneparConfig(Config):
+class _BeneparConfig(Settings):
     """What benepar keeps beside a parser's weights."""
 
     called: ClassVar[str] = "entry"

@@ -18,7 +18,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -26,15 +26,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.base.config_fields import Config, Count, Natural
-from pipeline.base.job import (
-    THREAD_VARIABLES,
-    Progress,
-    Rated,
-    in_part,
-    run_job_from_command_line,
-)
+from pipeline.base.job import Progress, Rated, in_part, run_job_from_command_line
+from pipeline.base.job_server import THREAD_VARIABLES
 from pipeline.base.refusal import Refusal, excerpt_of
+from pipeline.base.settings import Count, Natural, Settings
 from pipeline.parsers.adapters.base import (
     MAX_TOKENS,
     ParserFailedError,
@@ -82,8 +77,7 @@ TRANSFORMER_LIBRARIES = ("transformers", "tokenizers")
 Row = dict[str, Sequence[int] | Sequence[str]]
 
 
-@dataclass(frozen=True, slots=True)
-class ParseJob(Config):
+class ParseJob(Settings):
     """What to parse and where the result goes."""
 
     called: ClassVar[str] = "parse job field"
@@ -301,7 +295,6 @@ def row_of(parse: Parse | Refusal, tokens: Sentence) -> Row | Refusal:
     }
 
 
-@dataclass(frozen=True, slots=True)
 class ParseShardJob(ParseJob):
     """Which shards to parse, by which parser, and how."""
 
@@ -348,7 +341,7 @@ def execute(job: ParseShardJob, on_progress: Progress) -> None:
     on_progress(0.0, "parsing")
     machine = {"device": device, "precision": job.precision}
     for done in range(job.count):
-        one = replace(job, number=job.number + done)
+        one = job.changed(number=job.number + done)
         parse_shard(one, parser, in_part(on_progress, done, job.count), machine=machine)
 
 

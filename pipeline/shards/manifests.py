@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from pipeline.base.atomic_files import TEMPORARY_SUFFIX
-from pipeline.base.config_fields import Config
 from pipeline.base.digest import remembered_sha256, sha256_of_file
 from pipeline.base.json_files import unsealed, write_sealed_json
+from pipeline.base.settings import Settings
 from pipeline.shards.schema import SCHEMA_VERSION
 
 MANIFEST_NAME = "manifest.json"
@@ -37,7 +36,7 @@ MOST_RANGES = 1024
 LEAST_RANGES, JOBS_PER_CORE = 256, 4
 """Jobs that a cluster is given where there are as many shards: enough that little waits for the
 last ones to end, and few enough that starting them is no matter."""
-ManifestT = TypeVar("ManifestT", bound=Config)
+ManifestT = TypeVar("ManifestT", bound=Settings)
 Stamps = dict[Path, tuple[int, int, int]]
 """Files -> their size in bytes, time in nanoseconds, and inode."""
 
@@ -62,8 +61,7 @@ def shard_ranges(num_shards: int, most: int = MOST_RANGES) -> list[ShardRange]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class ShardManifest(Config):
+class ShardManifest(Settings):
     """What is known of one complete shard."""
 
     called: ClassVar[str] = "manifest field"
@@ -74,18 +72,17 @@ class ShardManifest(Config):
     rows: int
     bytes: int
     sha256: str
-    drops: Mapping[str, int] = field(default_factory=dict)
+    drops: Mapping[str, int] = {}
     """Number of sentences refused, by reason."""
     seconds: float = 0.0
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = {}
     has_quarantine: bool = True
     """Whether every drop has a record beside the shard; not so where rows were merely selected."""
     quarantine_sha256: str = ""
     """Of the file with these records; empty where there is none, or an earlier release wrote it."""
 
 
-@dataclass(frozen=True, slots=True)
-class DatasetManifest(Config):
+class DatasetManifest(Settings):
     """What is known of one complete stage: its configuration and all its shards."""
 
     called: ClassVar[str] = "manifest field"
@@ -97,7 +94,7 @@ class DatasetManifest(Config):
     rows: int
     drops: Mapping[str, int]
     seconds: float
-    file_sha256: Mapping[str, str] = field(default_factory=dict)
+    file_sha256: Mapping[str, str] = {}
     """Of what else stands in the folder and is read, by name; see `check_file`."""
 
 
@@ -338,10 +335,8 @@ def write_dataset_manifest(
             f"{folder}: shards {', '.join(missing)} of {num_shards} are missing or not complete; "
             "run the stage again"
         )
-    manifest = replace(
-        sum_up(stage, shards, config=config, seconds=seconds),
-        file_sha256={file.name: sha256_of_file(file) for file in files},
-    )
+    checksums = {file.name: sha256_of_file(file) for file in files}
+    manifest = sum_up(stage, shards, config=config, seconds=seconds).changed(file_sha256=checksums)
     write_sealed_json(folder / MANIFEST_NAME, manifest.to_dict())
     return manifest
 

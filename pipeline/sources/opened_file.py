@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal, cast
 
-from pipeline.base.config_fields import Config, Count
 from pipeline.base.digest import remembered_sha256
 from pipeline.base.foreign_text import told
 from pipeline.base.refusal import Refusal
+from pipeline.base.settings import Count, Settings
 from pipeline.sources.file_list import Format, TextFile, decompressed, format_of, is_compressed
 from pipeline.sources.paragraphs import ChangedTextError, ParagraphMode
 from pipeline.sources.streams import Place
@@ -29,8 +29,7 @@ BUFFER_BYTES = 1 << 16
 _STATEFUL = re.compile(r"utf[-_]?7|iso[-_]?2022|hz", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class FilesConfig(Config):
+class FilesConfig(Settings):
     """How files are read."""
 
     called: ClassVar[str] = "text setting"

@@ -9,6 +9,7 @@ from pathlib import Path
 from pipeline.base.atomic_files import locked
 from pipeline.shards.manifests import (
     MANIFEST_NAME,
+    MOST_RANGES,
     ShardRange,
     is_parsed_from,
     manifest_path,
@@ -132,7 +133,7 @@ class SharedShards:
         self._stored.publish_missing(self._made, numbers)
         self._stored.publish_dataset_manifest(self._made)
 
-    def missing_ranges(self, numbers: Sequence[int], most: int) -> list[ShardRange]:
+    def missing_ranges(self, numbers: Sequence[int], most: int = MOST_RANGES) -> list[ShardRange]:
         """Returns the ranges, at most so many, in which a shard is not complete here."""
         return [
             found

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from pipeline.base.config_fields import Config, Count, Natural
 from pipeline.base.job import Progress, Rated, run_job_from_command_line
 from pipeline.base.json_files import read_object
+from pipeline.base.settings import Count, Natural, Settings
 from pipeline.cleaning.config import CleaningConfig
 from pipeline.shards.manifests import ShardRange
 from pipeline.sources.plan import Plan
@@ -27,8 +26,7 @@ REMEDY = "delete it and run the stage again"
 """For a plan that cannot be read."""
 
 
-@dataclass(frozen=True, slots=True)
-class SplitJob(Config):
+class SplitJob(Settings):
     """Which parts to split, and where their shards go."""
 
     called: ClassVar[str] = "split job field"

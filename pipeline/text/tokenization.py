@@ -20,8 +20,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pipeline.base.bundled import BUNDLED_FORMS
-from pipeline.base.config_fields import Config, Count, Range
 from pipeline.base.refusal import Refusal
+from pipeline.base.settings import Count, Range, Settings
 from pipeline.shards.arrow import flags, strings, values_of
 from pipeline.shards.ranges import gather_ranges
 from pipeline.text.chunks import ChunkCutter, Cut, KnownForms, Rules
@@ -32,8 +32,7 @@ NUMBER_OR_ALL = Range("be 0 for all sentences, or a number of them", lambda valu
 MOST_TOKENS = Range("be at most 32000, as heads are 16 bit", lambda value: value <= 32_000)
 
 
-@dataclass(frozen=True, slots=True)
-class SentenceConfig(Config):
+class SentenceConfig(Settings):
     """How many sentences are taken and which are refused."""
 
     called: ClassVar[str] = "sentence setting"

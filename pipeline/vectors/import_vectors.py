@@ -19,10 +19,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.base.atomic_files import TEMPORARY_SUFFIX, write_text_atomically, writer_name
-from pipeline.base.config_fields import Config, Natural
 from pipeline.base.digest import sha256_of_file
 from pipeline.base.foreign_text import told
 from pipeline.base.job import Progress
+from pipeline.base.settings import Natural, Settings
 from pipeline.shards.arrow import numbers
 from pipeline.vectors.folder import VECTORS_FILE, is_vector_folder
 from pipeline.vectors.source_files import Block, RefusedRow, format_of, opened
@@ -39,8 +39,7 @@ IMPORT_VERSION = 1
 _REMEDY = "give a .parquet of CountVocabulary, a .json or a text file with a word a line"
 
 
-@dataclass(frozen=True, slots=True)
-class ImportConfig(Config):
+class ImportConfig(Settings):
     """What is taken of a file, and how it is kept."""
 
     called: ClassVar[str] = "import setting"

@@ -10,7 +10,7 @@ import importlib.metadata
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any, ClassVar
@@ -19,12 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.base.bundled import how_to_install
-from pipeline.base.config_fields import Config, Count, Natural, Positive, at_least
+from pipeline.base.settings import Count, Natural, Positive, Settings, at_least
 from pipeline.vectors.write_folder import write_vectors
 
 
-@dataclass(frozen=True, slots=True)
-class SkipGramConfig(Config):
+class SkipGramConfig(Settings):
     """Settings of skip-gram with negative sampling (Mikolov et al. 2013)."""
 
     called: ClassVar[str] = "word vector setting"
@@ -173,7 +172,7 @@ def train_on_tokens(
     started = time.perf_counter()
     found = train_skip_gram(token_lines, config, on_epoch=on_epoch)
     how = {
-        "config": asdict(config),
+        "config": config.to_dict(),
         **facts,
         "words": len(found.words),
         "gensim": imported_gensim().__version__,

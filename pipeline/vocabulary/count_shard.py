@@ -7,7 +7,6 @@ is in memory at a time, and the counts of the shard's distinct words.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -15,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.base.config_fields import Config, Count, Natural
 from pipeline.base.job import Progress, run_job_from_command_line
 from pipeline.base.json_files import check_file, read_object, write_sealed_json
+from pipeline.base.settings import Count, Natural, Settings
 from pipeline.shards.arrow import values_of
 from pipeline.shards.manifests import read_verified_manifest
 from pipeline.shards.shards import read_row_groups
@@ -29,8 +28,7 @@ _COUNTED_FROM = "counted_from"
 _REMEDY = "delete it and its .json, and run CountVocabulary again"
 
 
-@dataclass(frozen=True, slots=True)
-class CountJob(Config):
+class CountJob(Settings):
     """Which shards are counted, and where their counts go."""
 
     called: ClassVar[str] = "counting job field"

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
-from pipeline.base.config_fields import Config, Count, Natural
 from pipeline.base.job import Progress, run_job_from_command_line
 from pipeline.base.json_files import write_sealed_json
+from pipeline.base.settings import Count, Natural, Settings
 from pipeline.shards.arrow import numbers
 from pipeline.vectors.word_list import WordList, read_word_list, write_word_list
 from pipeline.vocabulary.count_shard import checked_counts, summed
@@ -31,8 +30,7 @@ MIN_COUNTS = (1, 2, 3, 5, 10, 20, 50, 100)
 _FILES_AT_ONCE = 64
 
 
-@dataclass(frozen=True, slots=True)
-class VocabularyConfig(Config):
+class VocabularyConfig(Settings):
     """Which words are kept."""
 
     called: ClassVar[str] = "vocabulary setting"
@@ -43,8 +41,7 @@ class VocabularyConfig(Config):
     min_count: Count = 1
 
 
-@dataclass(frozen=True, slots=True)
-class MergeJob(Config):
+class MergeJob(Settings):
     """Which counts are merged, and where the vocabulary goes."""
 
     called: ClassVar[str] = "merging job field"

@@ -85,7 +85,9 @@ def test_each_is_kept_or_refused_by_place_and_reason(split: Path) -> None:
 def test_what_is_kept_is_parsed(stage: str, split: Path, tmp_path: Path) -> None:
     parser = load_parser(BUNDLED_PARSERS[stage], stage)
     for shard in read_dataset_manifest(split, "sentences").shards:
-        parse_shard(ParseJob(stage, split, tmp_path, shard.number), parser)
+        parse_shard(
+            ParseJob(stage=stage, sentences=split, output=tmp_path, number=shard.number), parser
+        )
         parsed = read_shard(tmp_path, stage, shard.number).column(0)
         reasons = {r["row"]: r["reason"] for r in quarantine(tmp_path, shard.number)}
         assert len(parsed) == shard.rows

@@ -99,7 +99,7 @@ def write_example_folder(folder: Path) -> Path:
 
 def _embed(corpus: Path) -> None:
     folder = corpus / f"embeddings-english-{DIGEST}"
-    job = EmbedShardJob("english", corpus / "sentences", folder, number=0)
+    job = EmbedShardJob(encoder="english", sentences=corpus / "sentences", output=folder, number=0)
     embed_shard.execute(job, lambda *_: None)
     write_dataset_manifest(folder, "embeddings", config={})
 
@@ -153,7 +153,9 @@ def _write_model(folder: Path, *, seed: int = 0, **changes: Any) -> None:
     words = load_word_vectors(BUNDLED_VECTORS)
     model = random_model(preset("laptop", **{"hidden_size": 6, **changes}), words, seed)
     parsers = {
-        stage: ParserRecord(path.name, checksum_of_parser_folder(path), path).to_dict()
+        stage: ParserRecord(
+            name=path.name, checksum=checksum_of_parser_folder(path), path=path
+        ).to_dict()
         for stage, path in BUNDLED_PARSERS.items()
     }
     vectors = {"path": str(BUNDLED_VECTORS.absolute()), "checksum": words.checksum}

@@ -73,7 +73,11 @@ def write_corpus(
         for index, tokens in enumerate(sentences)
     ]
     rows = [row for number, row in enumerate(rows) if number not in without_sentence]
-    folders = CorpusFolders(folder / "sentences", folder / "dependencies", folder / "constituents")
+    folders = CorpusFolders(
+        sentences=folder / "sentences",
+        dependencies=folder / "dependencies",
+        constituents=folder / "constituents",
+    )
     for shard, start in enumerate(range(0, len(rows), rows_per_shard)):
         part = rows[start : start + rows_per_shard]
         numbers = range(start, start + len(part))

@@ -47,7 +47,9 @@ def run(
 ) -> dict[str, Any]:
     """Trains, and raises KeyboardInterrupt after so many steps if ``kill_at`` is given."""
     watch = _kill_after(kill_at)
-    job = TrainingJob(config, data.folders, data.vectors, out, settings=settings)
+    job = TrainingJob(
+        config=config, corpus=data.folders, vectors=data.vectors, out=out, settings=settings
+    )
     return train(job, on_progress=watch)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from tasks.training import TrainEncoders
 from tasks.word_vectors import OF_THE_CORPUS, TrainWordVectors
 from tests.support.parsed_corpora import stories, write_corpus, write_vectors
 
-HALF = HoldOut(0.5)
+HALF = HoldOut(fraction=0.5)
 SMALL = {"size": 6, "epochs": 2, "min_count": 1}
 
 
@@ -44,7 +43,7 @@ def job(tmp_path: Path, **changes: Any) -> dict[str, Any]:
     folders = write_corpus(tmp_path / "corpus", stories(6))
     out = tmp_path / "vectors"
     out.mkdir(exist_ok=True)
-    whole = {"sentences": str(folders.sentences), "hold_out": asdict(HALF), "out": str(out)}
+    whole = {"sentences": str(folders.sentences), "hold_out": HALF.to_dict(), "out": str(out)}
     return whole | {"config": SMALL} | changes
 
 
@@ -57,7 +56,7 @@ def test_a_job_leaves_vectors_that_load_and_the_facts_of_their_training(tmp_path
     vectors = load_word_vectors(tmp_path / "vectors")
     assert vectors.size == 6 and {"the", "horse"} <= set(vectors.words)
     facts = json.loads((tmp_path / "vectors" / "training.json").read_text(encoding="utf-8"))
-    assert facts["hold_out"] == asdict(HALF)
+    assert facts["hold_out"] == HALF.to_dict()
     assert facts["words"] == len(vectors.words) - 1
     assert reports[-1] == (1.0, f"2 of 2 passes over {facts['tokens']} tokens")
     files = {path.name for path in (tmp_path / "vectors").iterdir()}
@@ -78,7 +77,10 @@ def test_the_same_text_gives_the_same_vectors(tmp_path: Path) -> None:
     [
         ({"config": {"width": 6}}, r"unknown word vector settings \['width'\]"),
         ({"config": {"size": 0}}, "size must be at least 1, got 0"),
-        ({"hold_out": asdict(HoldOut(1.0))}, "all sentences are held out; lower --held-out-fr"),
+        (
+            {"hold_out": HoldOut(fraction=1.0).to_dict()},
+            "all sentences are held out; lower --held-out-fr",
+        ),
         ({"config": {"min_count": 999}}, "no word occurs 999 times"),
         ({"text": "a"}, r"unknown word vector job fields \['text'\]"),
     ],

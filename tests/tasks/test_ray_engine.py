@@ -46,7 +46,9 @@ def cluster() -> Iterator[Any]:
 
 def undisturbed(stage: ChainStage, folder: Path, number: int) -> bytes:
     """Returns the rows that a job makes of a shard which nothing disturbs."""
-    job = ParseJob("dependencies", stage.sentences.folder, folder, number)
+    job = ParseJob(
+        stage="dependencies", sentences=stage.sentences.folder, output=folder, number=number
+    )
     parse_shard(job, ChainParser(stage.parser_folder))
     return shard_path(folder, number).read_bytes()
 

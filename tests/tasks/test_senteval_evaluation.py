@@ -269,8 +269,8 @@ def downloaded(setting: dict[str, Any]) -> tuple[dict[str, Any], Path]:
     parameters = {**setting, "senteval_data": "", "encoder": "own_letters:letters"}
     folder: Path = EvaluateTask(**parameters).task_data.folder
     folder.mkdir(parents=True)
-    absent = DatasetEntry("absent", "HTTP 404", tried_at=time.time())
-    write_manifest(folder, DataManifest({dataset.name: absent for dataset in DECLARED}))
+    absent = DatasetEntry(state="absent", reason="HTTP 404", tried_at=time.time())
+    write_manifest(folder, DataManifest(datasets={dataset.name: absent for dataset in DECLARED}))
     return parameters, folder
 
 

@@ -156,7 +156,7 @@ def evaluate(
     )
     from models.evaluation.representation import representation_named
     from models.evaluation.task_data import tasks_of_data
-    from pipeline.base.job import available_cores
+    from pipeline.base.machine import available_cores
     from pipeline.downloads.evaluation_data import check_data_folder
 
     check_data_folder(data)

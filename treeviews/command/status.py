@@ -22,7 +22,7 @@ def status(context: typer.Context, as_json: AsJson = False) -> None:
     from tasks.status import status_lines, status_of
 
     stage, arguments = stage_and_arguments(context)
-    with asked(stage, arguments) as root:
+    with asked([stage, *arguments]) as root:
         found = status_of(root)
     if as_json:
         print_json([asdict(stage) for stage in found])

@@ -59,7 +59,13 @@ def import_(
     from pipeline.downloads.word_vectors import file_to_import
     from pipeline.vectors.import_vectors import ImportConfig, import_vectors
 
-    config = ImportConfig(member, kept_as, lower_case, max_words, max_malformed)
+    config = ImportConfig(
+        member=member,
+        kept_as=kept_as,
+        lower_case=lower_case,
+        max_words=max_words,
+        max_malformed=max_malformed,
+    )
     file = file_to_import(file, work_folder)
     facts = import_vectors(file, out, config, vocabulary=vocabulary)
     if as_json:

@@ -6,7 +6,6 @@ import hashlib
 import logging
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from pipeline.base.atomic_files import locked, sweep_unfinished, write_bytes_atomically
@@ -84,7 +83,14 @@ def _verified(content: bytes, file: DataFile, fetched: Fetched) -> FileEntry:
     if as_senteval is False:
         raise ValueError(f"sha256 is {sha256}, SentEval's file has {file.sha256}")
     proof: Proof = "finished" if as_senteval else "first use"
-    return FileEntry(sha256, len(content), num_lines, proof, as_senteval, fetched.address)
+    return FileEntry(
+        sha256=sha256,
+        num_bytes=len(content),
+        num_lines=num_lines,
+        proof=proof,
+        as_senteval=as_senteval,
+        source=fetched.address,
+    )
 
 
 def _is_sentevals(sha256: str, file: DataFile) -> bool | None:
@@ -124,15 +130,17 @@ def examine_folder(datasets: Sequence[Dataset], folder: Path) -> DataManifest:
         ValueError: the folder holds none of `DATA_PARTS`.
     """
     check_data_folder(folder)
-    return DataManifest({dataset.name: _examine(dataset, folder) for dataset in datasets})
+    return DataManifest(datasets={dataset.name: _examine(dataset, folder) for dataset in datasets})
 
 
 def _examine(dataset: Dataset, folder: Path) -> DatasetEntry:
     missing = [file.path for file in dataset.files if not (folder / file.path).is_file()]
     if missing:
-        return DatasetEntry("absent", f"{folder} lacks {', '.join(missing)}", dataset.licence)
+        return DatasetEntry(
+            state="absent", reason=f"{folder} lacks {', '.join(missing)}", licence=dataset.licence
+        )
     files = {file.path: _examine_file(file, folder) for file in dataset.files}
-    return DatasetEntry("present", "", dataset.licence, files)
+    return DatasetEntry(state="present", reason="", licence=dataset.licence, files=files)
 
 
 def _examine_file(file: DataFile, folder: Path) -> FileEntry:
@@ -146,7 +154,15 @@ def _examine_file(file: DataFile, folder: Path) -> FileEntry:
         remark = f"{num_lines:,} lines, published {file.num_lines:,}"
     elif as_senteval is False:
         remark = "as many lines as SentEval's, other bytes"
-    return FileEntry(sha256, len(content), num_lines, proof, as_senteval, str(folder), remark)
+    return FileEntry(
+        sha256=sha256,
+        num_bytes=len(content),
+        num_lines=num_lines,
+        proof=proof,
+        as_senteval=as_senteval,
+        source=str(folder),
+        remark=remark,
+    )
 
 
 logger = logging.getLogger(__name__)
@@ -192,7 +208,7 @@ def collect_datasets(
             if manifest.lacking([dataset.name], folder):
                 entry = _collect(dataset, folder, fetcher)
                 entries = {**manifest.datasets, dataset.name: entry}
-                manifest = DataManifest(entries, dict(fetcher.trusted))
+                manifest = DataManifest(datasets=entries, trusted=dict(fetcher.trusted))
                 write_manifest(folder, manifest)
         fetcher.remove_suspects()
     return manifest
@@ -214,16 +230,16 @@ def _collect(dataset: Dataset, folder: Path, fetcher: Fetcher) -> DatasetEntry:
         more = f" (and {len(others)} more, in the data's manifest)" if others else ""
         logger.warning("%s is absent: %s%s", dataset.name, first, more)
         reason = "; ".join([str(error), *_set_aside(dataset, folder)])
-        entry = DatasetEntry("absent", reason, dataset.licence)
+        entry = DatasetEntry(state="absent", reason=reason, licence=dataset.licence)
     else:
         for path, content in contents.items():
             target = folder / path
             target.parent.mkdir(parents=True, exist_ok=True)
             sweep_unfinished(target.parent)
             write_bytes_atomically(target, content)
-        entry = DatasetEntry("present", "", dataset.licence, files)
+        entry = DatasetEntry(state="present", reason="", licence=dataset.licence, files=files)
         logger.info("%s: %d files, %.1f s", dataset.name, len(files), time.monotonic() - start)
-    return replace(entry, seconds=round(time.monotonic() - start, 3), tried_at=time.time())
+    return entry.changed(seconds=round(time.monotonic() - start, 3), tried_at=time.time())
 
 
 def _set_aside(dataset: Dataset, folder: Path) -> list[str]:

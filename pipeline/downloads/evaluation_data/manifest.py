@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
 
 from pipeline.base.atomic_files import write_json_atomically
-from pipeline.base.config_fields import Config
 from pipeline.base.digest import digest_of, remembered_sha256
+from pipeline.base.settings import Settings
 
 MANIFEST_NAME = "manifest.json"
 MANIFEST_VERSION = 1
@@ -71,8 +71,7 @@ use``: the download has the sha256 that it had when a user first accepted it; ``
 folder; ``declared``: in manifests of earlier releases, the download has a published sha256."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileEntry(Config):
+class FileEntry(Settings):
     """One file that is there."""
 
     called: ClassVar[str] = "file entry field"
@@ -89,8 +88,7 @@ class FileEntry(Config):
     """How it departs from SentEval's file, in words; empty where it does not as far as known."""
 
 
-@dataclass(frozen=True, slots=True)
-class DatasetEntry(Config):
+class DatasetEntry(Settings):
     """One set: all its files, or none and the reason."""
 
     called: ClassVar[str] = "set entry field"
@@ -99,7 +97,7 @@ class DatasetEntry(Config):
     reason: str = ""
     """Why it is absent."""
     licence: str = ""
-    files: Mapping[str, FileEntry] = field(default_factory=dict)
+    files: Mapping[str, FileEntry] = {}
     """By the path within the folder."""
     seconds: float = 0.0
     """Of downloading, unpacking and making the files."""
@@ -107,14 +105,13 @@ class DatasetEntry(Config):
     """When it was last asked for or looked at, in seconds since 1970."""
 
 
-@dataclass(frozen=True, slots=True)
-class DataManifest(Config):
+class DataManifest(Settings):
     """All sets that were asked for so far, and the downloads taken on trust."""
 
     called: ClassVar[str] = "manifest field"
 
-    datasets: Mapping[str, DatasetEntry] = field(default_factory=dict)
-    trusted: Mapping[str, str] = field(default_factory=dict)
+    datasets: Mapping[str, DatasetEntry] = {}
+    trusted: Mapping[str, str] = {}
     """sha256 of each undeclared download that a user accepted, by its name; later runs ask for
     the same."""
 

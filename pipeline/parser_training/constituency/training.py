@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -20,7 +19,7 @@ from benepar.parse_chart import ChartParser
 from numpy.typing import DTypeLike
 from torch import Tensor
 
-from pipeline.base.config_fields import Count
+from pipeline.base.settings import Count
 from pipeline.parser_training.constituency.chart_scores import chart_losses
 from pipeline.parser_training.constituency.examples import (
     ChartBatch,
@@ -60,14 +59,13 @@ DEFAULT_OPTIMIZER = OptimizerConfig(
 """Of the bundled parser."""
 
 
-@dataclass(frozen=True)
 class ConstituencyTrainingConfig(ParserTrainingConfig):
     """What determines a trained constituency parser; the best epoch has the best bracket F1."""
 
     train_documents: tuple[Path, ...] = ()
     """A CoNLL-U file for each train file, which tells its sentences' documents; or none at all."""
     dev_documents: tuple[Path, ...] = ()
-    model: ChartModelConfig = field(default_factory=ChartModelConfig)
+    model: ChartModelConfig = ChartModelConfig()
     optimizer: OptimizerConfig = DEFAULT_OPTIMIZER
     min_character_count: Count = 3
     """Rarer characters count as unknown. Without effect on an initial parser, whose are kept."""
@@ -176,4 +174,4 @@ def _start_model(
 
 
 def _with_dropouts_of(training: ChartModelConfig, sizes: ChartModelConfig) -> ChartModelConfig:
-    return replace(sizes, dropout=training.dropout, char_dropout=training.char_dropout)
+    return sizes.changed(dropout=training.dropout, char_dropout=training.char_dropout)

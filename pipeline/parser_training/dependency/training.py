@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 from torch import Tensor
 
-from pipeline.base.config_fields import Count, Natural
+from pipeline.base.settings import Count, Natural
 from pipeline.parser_training.dependency.loss import GoldBatch, GoldTreebank, dependency_loss
 from pipeline.parser_training.dependency.treebank_training import TreebankTraining
 from pipeline.parser_training.dependency.word_embedding import (
@@ -47,7 +46,6 @@ from pipeline.trees.treebanks import TreebankSentence
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
 class DependencyTrainingConfig(ParserTrainingConfig):
     """What determines a trained dependency parser; the best epoch has the best LAS."""
 
@@ -55,8 +53,8 @@ class DependencyTrainingConfig(ParserTrainingConfig):
     """Folder of pretrained vectors that are added to the learned ones, or none."""
     num_word_vectors: Natural = 0
     """How many of them, most frequent words first; 0 for all. A parser's file holds each."""
-    sizes: NetworkSizes = field(default_factory=NetworkSizes)
-    dropouts: Dropouts = field(default_factory=Dropouts)
+    sizes: NetworkSizes = NetworkSizes()
+    dropouts: Dropouts = Dropouts()
     min_word_frequency: Count = 2
     """Rarer words share the unknown word's vector; their spelling is still read. Without effect on
     an initial parser, whose words are kept."""

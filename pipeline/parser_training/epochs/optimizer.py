@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, NotRequired, TypedDict
 import torch
 from torch import Tensor, nn
 
-from pipeline.base.config_fields import Config, Count, Positive, ShareBelow1
+from pipeline.base.settings import Count, Positive, Settings, ShareBelow1
 from pipeline.parsers.adapters.device import products_in, takes_bfloat16
 
 ProductType = Literal["bfloat16", "float32"]
@@ -44,8 +44,7 @@ class TrainingState:
     """Of the averaged weights on the development sentences, percent."""
 
 
-@dataclass(frozen=True)
-class OptimizerConfig(Config):
+class OptimizerConfig(Settings):
     """How weights are updated: Adam (Kingma & Ba 2015) under a cosine, with a moving average."""
 
     called: ClassVar[str] = "optimizer setting"

@@ -11,7 +11,6 @@ import logging
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -20,8 +19,8 @@ import torch
 from numpy.typing import DTypeLike
 from torch import Tensor, nn
 
-from pipeline.base.config_fields import Config, Count, Natural, Share
 from pipeline.base.digest import digest_of, sha256_of_file
+from pipeline.base.settings import Count, Natural, Settings, Share
 from pipeline.parser_training.epochs.alterations import SentenceT
 from pipeline.parser_training.epochs.optimizer import (
     OptimizerConfig,
@@ -37,8 +36,7 @@ logger = logging.getLogger(__name__)
 _NUM_SHOWN = 5
 
 
-@dataclass(frozen=True)
-class ParserTrainingConfig(Config):
+class ParserTrainingConfig(Settings):
     """What determines a trained parser of either kind, beside the content of its files."""
 
     called: ClassVar[str] = "parser training setting"
@@ -55,7 +53,7 @@ class ParserTrainingConfig(Config):
     """Documents left out of both, by the beginning of their id."""
     initial_parser: Path | None = None
     """Folder of a parser to go on from, or none; its sizes and vocabularies are kept."""
-    optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
+    optimizer: OptimizerConfig = OptimizerConfig()
     batch_tokens: Count = 1500
     """Bound of a batch's padded size."""
     max_sentence_tokens: Count = 150
@@ -145,7 +143,7 @@ class ParserTraining(ABC, Generic[ConfigT, SentenceT, BatchT]):
 
     @staticmethod
     @abstractmethod
-    def sizes_of(parser: Path) -> Config:
+    def sizes_of(parser: Path) -> Settings:
         """Returns what a training that goes on from this parser folder needs as its sizes.
 
         Loads the parser.
@@ -265,7 +263,7 @@ def train_parser(
     return summary | {"seconds": round(time.monotonic() - started, 1)}
 
 
-def check_sizes_given(parser: Path, of_parser: Config, of_training: Config) -> None:
+def check_sizes_given(parser: Path, of_parser: Settings, of_training: Settings) -> None:
     """Checks that a training has the sizes of the parser that it goes on from.
 
     Args:

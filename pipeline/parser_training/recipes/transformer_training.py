@@ -8,14 +8,14 @@ one over words and characters, and better: a teacher for one (`joint_trees`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 from torch import Tensor
 
-from pipeline.base.config_fields import Config, Count, Positive, ShareBelow1
+from pipeline.base.settings import Count, Positive, Settings, ShareBelow1
 from pipeline.parser_training.dependency.loss import GoldSentences, GoldTrees, loss_of_states
 from pipeline.parser_training.dependency.treebank_training import TreebankTraining
 from pipeline.parser_training.epochs.optimizer import OptimizerConfig, ParameterGroup
@@ -41,8 +41,7 @@ from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
 from pipeline.trees.treebanks import TreebankSentence
 
 
-@dataclass(frozen=True)
-class ScorerSizes(Config):
+class ScorerSizes(Settings):
     """Widths of what stands above the transformer."""
 
     called: ClassVar[str] = "scorer size"
@@ -53,8 +52,7 @@ class ScorerSizes(Config):
     """Of the transformer, the last ones, whose weighted mean is read."""
 
 
-@dataclass(frozen=True)
-class ScorerDropouts(Config):
+class ScorerDropouts(Settings):
     """Probabilities with which parts above the transformer are switched off in training."""
 
     called: ClassVar[str] = "dropout"
@@ -63,7 +61,6 @@ class ScorerDropouts(Config):
     mlp: ShareBelow1 = 0.33
 
 
-@dataclass(frozen=True)
 class TransformerTrainingConfig(ParserTrainingConfig):
     """What determines a trained dependency parser with a transformer; the best epoch has the best
     LAS. ``batch_tokens`` counts subwords, those of altered sentences roughly."""
@@ -71,12 +68,10 @@ class TransformerTrainingConfig(ParserTrainingConfig):
     transformer: Path | None = None
     """Folder of the transformer, as transformers' ``save_pretrained`` writes it; none where an
     initial parser has one."""
-    sizes: ScorerSizes = field(default_factory=ScorerSizes)
-    dropouts: ScorerDropouts = field(default_factory=ScorerDropouts)
-    optimizer: OptimizerConfig = field(
-        default_factory=lambda: OptimizerConfig(
-            num_epochs=5, learning_rate=1e-4, warmup_epochs=0.3, adam_betas=(0.9, 0.98)
-        )
+    sizes: ScorerSizes = ScorerSizes()
+    dropouts: ScorerDropouts = ScorerDropouts()
+    optimizer: OptimizerConfig = OptimizerConfig(
+        num_epochs=5, learning_rate=1e-4, warmup_epochs=0.3, adam_betas=(0.9, 0.98)
     )
     scorer_rate: Positive = 10.0
     """How many times the transformer's learning rate the scorers' is."""
@@ -195,4 +190,6 @@ def _go_on_from(
 
 def _sizes_of(model: TransformerDependencyModel) -> ScorerSizes:
     args = model.network.args
-    return ScorerSizes(args.n_arc_mlp, args.n_rel_mlp, args.n_bert_layers)
+    return ScorerSizes(
+        arc_mlp=args.n_arc_mlp, relation_mlp=args.n_rel_mlp, mixed_layers=args.n_bert_layers
+    )

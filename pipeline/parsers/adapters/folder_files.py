@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
 from pipeline.base.bundled import BUNDLED_PARSERS, shipped_parsers
-from pipeline.base.config_fields import Config
 from pipeline.base.digest import sha256_of_file
 from pipeline.base.inside import inside
 from pipeline.base.json_files import check_file, read_json, read_object
 from pipeline.base.mistakes import did_you_mean
 from pipeline.base.refusal import shortened
+from pipeline.base.settings import Settings
 
 WEIGHTS_NAME = "weights.safetensors"
 DESCRIPTION_NAME = "parser.json"
@@ -57,8 +56,7 @@ STAGE_OF_KIND: dict[str, ParsedStage] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ParserDescription(Config):
+class ParserDescription(Settings):
     """What ``parser.json`` says."""
 
     called: ClassVar[str] = "description field"
@@ -69,12 +67,11 @@ class ParserDescription(Config):
     weights_sha256: str
     config: Mapping[str, Any]
     """Sizes and vocabularies, as the kind has them."""
-    files: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = {}
     """sha256 of each further file, by its name relative to the folder."""
 
 
-@dataclass(frozen=True, slots=True)
-class ParserScores(Config):
+class ParserScores(Settings):
     """What ``scores.json`` says: what was measured of the parser, by its name, in percent."""
 
     called: ClassVar[str] = "entry"

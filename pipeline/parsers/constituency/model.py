@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pipeline.base.config_fields import Config, Count, Share
+from pipeline.base.settings import Count, Settings, Share
 from pipeline.parsers.adapters.fitting import built_to_fit
 from pipeline.parsers.adapters.folder_files import DESCRIPTION_NAME, PLAIN_CONSTITUENCY
 from pipeline.parsers.adapters.parser_folder import read_parser_folder, write_parser_folder
@@ -34,8 +34,7 @@ START_ROW, STOP_ROW = 0, 1
 """Rows of the sentence marks in every table of words."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChartModelConfig(Config):
+class ChartModelConfig(Settings):
     """Sizes of the model, by default the bundled one's.
 
     Half of ``d_model``, ``d_kv`` and ``d_ff`` each serves content and position.
@@ -59,8 +58,7 @@ class ChartModelConfig(Config):
     """On character embeddings."""
 
 
-@dataclass(frozen=True, slots=True)
-class _VocabularyEntries(Config):
+class _VocabularyEntries(Settings):
     called: ClassVar[str] = "vocabulary"
 
     characters: tuple[str, ...]
@@ -68,8 +66,7 @@ class _VocabularyEntries(Config):
     tags: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Description(Config):
+class _Description(Settings):
     called: ClassVar[str] = "parser description"
 
     model: ChartModelConfig

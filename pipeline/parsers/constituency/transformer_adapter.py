@@ -20,8 +20,8 @@ from benepar.parse_chart import ChartParser
 from benepar.ptb_unescape import guess_space_after
 from torch import Tensor
 
-from pipeline.base.config_fields import Config
 from pipeline.base.refusal import Refusal
+from pipeline.base.settings import Settings
 from pipeline.parsers.adapters.adapter import BatchedParser
 from pipeline.parsers.adapters.base import Sentence
 from pipeline.parsers.adapters.device import products_in
@@ -45,8 +45,7 @@ _NEVER_SPACED = frozenset({"zh"})
 _ALWAYS_SPACED = frozenset({"ar", "he"})
 
 
-@dataclass(frozen=True, slots=True)
-class TransformerChartDescription(Config):
+class TransformerChartDescription(Settings):
     """What a parser folder says of a model; an entry's place is its id."""
 
     called: ClassVar[str] = "parser description"

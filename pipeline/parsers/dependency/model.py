@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from pipeline.base.config_fields import Config, Count, ShareBelow1
+from pipeline.base.settings import Count, Settings, ShareBelow1
 from pipeline.parsers.adapters.fitting import built_to_fit
 from pipeline.parsers.adapters.folder_files import DESCRIPTION_NAME, PLAIN_DEPENDENCY
 from pipeline.parsers.adapters.parser_folder import read_parser_folder, write_parser_folder
@@ -23,8 +23,7 @@ Network: TypeAlias = Any
 """supar's ``BiaffineDependencyModel``, or `BareDependencyNetwork` for prediction alone."""
 
 
-@dataclass(frozen=True)
-class NetworkSizes(Config):
+class NetworkSizes(Settings):
     """Widths of the network; with the vocabularies they determine every weight's shape."""
 
     called: ClassVar[str] = "network size"
@@ -45,8 +44,7 @@ class NetworkSizes(Config):
             raise ValueError(f"character_hidden must be even, got {self.character_hidden}")
 
 
-@dataclass(frozen=True)
-class Dropouts(Config):
+class Dropouts(Settings):
     """Probabilities with which parts of the network are switched off in training."""
 
     called: ClassVar[str] = "dropout"
@@ -61,8 +59,7 @@ class Dropouts(Config):
     mlp: ShareBelow1 = 0.33
 
 
-@dataclass(frozen=True, slots=True)
-class VocabularyEntries(Config):
+class VocabularyEntries(Settings):
     """A `DependencyVocabulary` as a parser's folder holds it."""
 
     called: ClassVar[str] = "vocabulary entry"
@@ -86,8 +83,7 @@ class VocabularyEntries(Config):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Description(Config):
+class _Description(Settings):
     called: ClassVar[str] = "parser description"
 
     sizes: NetworkSizes

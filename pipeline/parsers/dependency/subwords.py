@@ -6,14 +6,13 @@ Legend: B sentences, T positions (the artificial root + tokens), F subwords of a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 from transformers import PreTrainedTokenizerBase
 
-from pipeline.base.config_fields import Config
+from pipeline.base.settings import Settings
 
 _CACHED_WORDS = 100_000
 _MAX_PER_TOKEN = 20
@@ -21,8 +20,7 @@ _MAX_PER_TOKEN = 20
 _SOME_WORD = "the"
 
 
-@dataclass(frozen=True, slots=True)
-class SubwordRules(Config):
+class SubwordRules(Settings):
     """How supar turns a token into subwords."""
 
     called: ClassVar[str] = "subword rule"

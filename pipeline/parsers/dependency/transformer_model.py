@@ -15,8 +15,8 @@ from supar.models.dep import BiaffineDependencyModel as BiaffineNetwork
 from torch import Tensor
 from transformers import AutoConfig, AutoTokenizer, PreTrainedTokenizerBase
 
-from pipeline.base.config_fields import Config
 from pipeline.base.refusal import shortened
+from pipeline.base.settings import Settings
 from pipeline.parsers.adapters.fitting import check_sizes
 from pipeline.parsers.adapters.folder_files import TRANSFORMER_DEPENDENCY
 from pipeline.parsers.checkpoints.transformer_folder import (
@@ -63,8 +63,7 @@ class TransformerDependencyModel:
     """Of the words and characters beside the subwords; None if there are none."""
 
 
-@dataclass(frozen=True, slots=True)
-class TransformerDependencyDescription(Config):
+class TransformerDependencyDescription(Settings):
     """What a parser folder says of a model."""
 
     called: ClassVar[str] = "parser description"

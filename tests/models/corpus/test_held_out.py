@@ -14,7 +14,7 @@ from models.words.word_vectors import WordVectors
 from tests.support.parsed_corpora import stories, write_corpus
 from tests.support.probing_examples import corpus_rows, write_rows
 
-BLOCKS = HoldOut(0.4, unit="block", block_sentences=5)
+BLOCKS = HoldOut(fraction=0.4, unit="block", block_sentences=5)
 
 
 def mask_of(hold_out: HoldOut, documents: list[str], sentence_index: list[int]) -> list[bool]:
@@ -26,8 +26,8 @@ def mask_of(hold_out: HoldOut, documents: list[str], sentence_index: list[int]) 
 
 def test_documents_are_taken_whole_by_their_names_alone() -> None:
     documents = [f"d{i // 3}" for i in range(300)]
-    taken = mask_of(HoldOut(0.3), documents, list(range(3)) * 100)
-    assert taken == [HoldOut(0.3).takes(name) for name in documents]
+    taken = mask_of(HoldOut(fraction=0.3), documents, list(range(3)) * 100)
+    assert taken == [HoldOut(fraction=0.3).takes(name) for name in documents]
 
 
 def test_a_block_is_taken_whole_and_by_its_place_alone() -> None:
@@ -80,7 +80,7 @@ def test_training_and_probing_agree_on_the_blocks(tmp_path: Path) -> None:
     vectors = WordVectors.from_rows(["the"], np.ones((1, 2), dtype=np.float32))
     opened = {
         part: ParsedCorpus(
-            CorpusFolders(corpus.sentences),
+            CorpusFolders(sentences=corpus.sentences),
             vectors,
             views=("SEQ",),
             selection=Selection(part, config.hold_out),

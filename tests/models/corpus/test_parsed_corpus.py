@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tracemalloc
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -83,7 +82,7 @@ def test_rows_without_a_needed_parse_are_skipped_and_counted(
 def test_a_parse_that_no_view_needs_may_be_absent(tmp_path: Path, vectors: WordVectors) -> None:
     folders = write_corpus(tmp_path, stories(1, sentences=6), without_constituents=[0, 1])
 
-    block = ParsedCorpus(replace(folders, constituents=None), vectors, views=("SEQ", "DEP")).read(0)
+    block = ParsedCorpus(folders.changed(constituents=None), vectors, views=("SEQ", "DEP")).read(0)
 
     assert len(block) == 6
     assert block.binary_left is None
@@ -114,7 +113,7 @@ def test_held_out_and_training_documents_are_apart_and_together_all(
     folders = write_corpus(tmp_path, stories(40, sentences=2), rows_per_shard=7)
 
     def rows(part: str) -> set[int]:
-        selection = Selection(part, HoldOut(0.4, 5))  # type: ignore[arg-type]
+        selection = Selection(part, HoldOut(fraction=0.4, seed=5))  # type: ignore[arg-type]
         corpus = ParsedCorpus(folders, vectors, views=TREES, selection=selection)
         return {int(row) for block in corpus.blocks() for row in block.rows}
 
@@ -128,14 +127,16 @@ def test_held_out_and_training_documents_are_apart_and_together_all(
 
 def test_held_out_is_a_function_of_name_fraction_and_seed() -> None:
     names = [f"document-{number}" for number in range(4000)]
-    chosen = [HoldOut(0.3, 0).takes(name) for name in names]
+    chosen = [HoldOut(fraction=0.3, seed=0).takes(name) for name in names]
 
-    assert chosen == [HoldOut(0.3, 0).takes(name) for name in names]
+    assert chosen == [HoldOut(fraction=0.3, seed=0).takes(name) for name in names]
     assert np.mean(chosen) == pytest.approx(0.3, abs=0.03)
-    assert chosen != [HoldOut(0.3, 1).takes(name) for name in names]
-    assert all(HoldOut(0.5, 0).takes(n) for n, c in zip(names, chosen, strict=True) if c)
-    assert not any(HoldOut(0.0, 0).takes(name) for name in names)
-    assert all(HoldOut(1.0, 0).takes(name) for name in names)
+    assert chosen != [HoldOut(fraction=0.3, seed=1).takes(name) for name in names]
+    assert all(
+        HoldOut(fraction=0.5, seed=0).takes(n) for n, c in zip(names, chosen, strict=True) if c
+    )
+    assert not any(HoldOut(fraction=0.0, seed=0).takes(name) for name in names)
+    assert all(HoldOut(fraction=1.0, seed=0).takes(name) for name in names)
 
 
 def test_stages_of_different_corpora_are_refused(tmp_path: Path, vectors: WordVectors) -> None:
@@ -144,9 +145,9 @@ def test_stages_of_different_corpora_are_refused(tmp_path: Path, vectors: WordVe
     fewer_shards = write_corpus(tmp_path / "c", stories(2, sentences=5))
 
     with pytest.raises(ValueError, match=r"00000\.parquet: 3 rows, but .*00000\.parquet has 4"):
-        ParsedCorpus(replace(folders, dependencies=fewer_rows.dependencies), vectors, views=TREES)
+        ParsedCorpus(folders.changed(dependencies=fewer_rows.dependencies), vectors, views=TREES)
     with pytest.raises(ValueError, match=r"1 shards, but .* has 3"):
-        ParsedCorpus(replace(folders, constituents=fewer_shards.constituents), vectors, views=TREES)
+        ParsedCorpus(folders.changed(constituents=fewer_shards.constituents), vectors, views=TREES)
 
 
 def test_parses_of_another_text_are_refused_by_file_and_row(
@@ -155,7 +156,7 @@ def test_parses_of_another_text_are_refused_by_file_and_row(
     folders = write_corpus(tmp_path / "a", {"one": [["the", "cat"], ["the", "dog"]]})
     other = write_corpus(tmp_path / "b", {"one": [["the", "cat"], ["the", "dog", "sees"]]})
     corpus = ParsedCorpus(
-        replace(folders, dependencies=other.dependencies), vectors, views=("DEP", "SEQ")
+        folders.changed(dependencies=other.dependencies), vectors, views=("DEP", "SEQ")
     )
 
     with pytest.raises(ValueError, match=r"00000\.parquet: row 1: heads does not fit"):
@@ -170,7 +171,7 @@ def test_parses_whose_manifests_name_other_sentences_are_refused(
     ParsedCorpus(folders, vectors, views=TREES)
 
     with pytest.raises(ValueError, match=r"dependencies/00000\.parquet: these are parses of ano"):
-        ParsedCorpus(replace(folders, dependencies=other.dependencies), vectors, views=TREES)
+        ParsedCorpus(folders.changed(dependencies=other.dependencies), vectors, views=TREES)
 
 
 @pytest.mark.parametrize("stage", ["sentences", "dependencies", "constituents"])
@@ -197,7 +198,7 @@ def test_an_incomplete_stage_is_refused(tmp_path: Path, vectors: WordVectors) ->
 
 
 def test_a_view_whose_folder_is_missing_is_refused(tmp_path: Path, vectors: WordVectors) -> None:
-    folders = CorpusFolders(write_corpus(tmp_path, stories(1)).sentences)
+    folders = CorpusFolders(sentences=write_corpus(tmp_path, stories(1)).sentences)
 
     with pytest.raises(ValueError, match="view CONST needs the constituents folder"):
         ParsedCorpus(folders, vectors, views=("SEQ", "CONST"))
@@ -208,7 +209,7 @@ def test_a_view_whose_folder_is_missing_is_refused(tmp_path: Path, vectors: Word
 def test_an_empty_corpus_gives_no_sentences(tmp_path: Path, vectors: WordVectors) -> None:
     (tmp_path / "sentences").mkdir()
     write_dataset_manifest(tmp_path / "sentences", "sentences", config={})
-    folders = CorpusFolders(tmp_path / "sentences")
+    folders = CorpusFolders(sentences=tmp_path / "sentences")
 
     assert ParsedCorpus(folders, vectors, views=("SEQ", "SEQ")).survey().num_sentences == 0
 

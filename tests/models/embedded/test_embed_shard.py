@@ -107,7 +107,12 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 
 def parse(folder: Path) -> None:
     for number in range(len(SHARDS)):
-        job = ParseJob("dependencies", folder / "sentences", folder / "dependencies", number)
+        job = ParseJob(
+            stage="dependencies",
+            sentences=folder / "sentences",
+            output=folder / "dependencies",
+            number=number,
+        )
         parse_shard(job, ChainParser(folder / "chain"))
     write_dataset_manifest(folder / "dependencies", "dependencies", config={})
 
@@ -258,7 +263,7 @@ def test_what_stands_by_others_is_refused(
 ) -> None:
     job_module.execute(corpus.job("english", tmp_path, count=1), lambda *_: None)
 
-    job = replace(corpus.job("english", tmp_path, count=count), **changes)  # type: ignore[arg-type]
+    job = corpus.job("english", tmp_path, count=count).changed(**changes)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=f"shard 0 stands with {said}; delete the folder or"):
         job_module.execute(job, lambda *_: None)
     assert read_shard_manifest(tmp_path, 1) is None

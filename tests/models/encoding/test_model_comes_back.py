@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +41,13 @@ class Data:
         return ParsedCorpus(self.folders, self.vectors, views=CONFIG.views, selection=selection)
 
     def train(self, config: TrainingConfig, out: Path) -> dict[str, Any]:
-        job = TrainingJob(config, self.folders, self.vectors_path, out, settings=SETTINGS)
+        job = TrainingJob(
+            config=config,
+            corpus=self.folders,
+            vectors=self.vectors_path,
+            out=out,
+            settings=SETTINGS,
+        )
         return train(job)
 
 
@@ -98,7 +104,7 @@ def test_a_trained_model_comes_back_from_its_folder(data: Data, tmp_path: Path) 
 
 
 def test_other_word_vectors_than_the_trained_ones_are_refused(data: Data, tmp_path: Path) -> None:
-    data.train(replace(CONFIG, epochs=1), tmp_path / "model")
+    data.train(CONFIG.changed(epochs=1), tmp_path / "model")
     other = write_vectors(tmp_path / "other", size=7)
 
     with pytest.raises(ValueError, match=r"other: other word vectors .*; give vectors=PATH"):
@@ -106,7 +112,7 @@ def test_other_word_vectors_than_the_trained_ones_are_refused(data: Data, tmp_pa
 
 
 def test_broken_weights_are_named(data: Data, tmp_path: Path) -> None:
-    data.train(replace(CONFIG, epochs=1), tmp_path)
+    data.train(CONFIG.changed(epochs=1), tmp_path)
     (tmp_path / "model.safetensors").write_bytes(b"broken")
 
     with pytest.raises(ValueError, match=r"model\.safetensors: damaged or of another run"):

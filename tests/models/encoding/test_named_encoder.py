@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -212,7 +211,7 @@ def test_a_model_is_joined_with_its_own_words(vectors: Path, tmp_path: Path) -> 
     config = preset("laptop", views=("SEQ", "LIN"), hidden_size=3)
     settings = EncoderSettings(vectors=vectors, config=config)
     encoder = resolve_encoder("random-0", settings)
-    others = replace(settings, vectors=write_vectors(tmp_path / "others", size=7))
+    others = settings.changed(vectors=write_vectors(tmp_path / "others", size=7))
 
     assert words_beside(encoder, others).encode(SENTENCES).shape == (3, 4)
     function = CallableEncoder(lambda sentences: [[1.0]] * len(sentences), "mine")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -156,7 +155,7 @@ def test_a_bag_of_words_shares_tokens(
     plain = WordsEncoder(vectors, settings)
     expected = plain.encode(SENTENCES)
     encoder(vectors, ("DEP", "SEQ"), tmp_path)[0].encode(SENTENCES)
-    bag = WordsEncoder(vectors, replace(settings, parses=tmp_path))
+    bag = WordsEncoder(vectors, settings.changed(parses=tmp_path))
     monkeypatch.setattr("pipeline.text.tokenization.EnglishTokenizer.tokenize", None)
 
     np.testing.assert_array_equal(bag.encode(SENTENCES), expected)

@@ -92,9 +92,16 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     write_dataset_manifest(folder / "sentences", "sentences", config={})
     for stage in STAGES:
         parser = load_parser(BUNDLED_PARSERS[stage], stage)
-        parse_shard(ParseJob(stage, folder / "sentences", folder / stage, 0), parser)
+        parse_shard(
+            ParseJob(stage=stage, sentences=folder / "sentences", output=folder / stage, number=0),
+            parser,
+        )
         write_dataset_manifest(folder / stage, stage, config={})
-    corpus = CorpusFolders(folder / "sentences", folder / "dependencies", folder / "constituents")
+    corpus = CorpusFolders(
+        sentences=folder / "sentences",
+        dependencies=folder / "dependencies",
+        constituents=folder / "constituents",
+    )
     config = preset("laptop", hidden_size=5, epochs=1, batch_size=16, held_out_fraction=0.0)
     train_on(corpus, config, write_vectors(folder / "vectors"), folder / "model")
     return Run(folder, corpus, folder / "model")
@@ -102,7 +109,16 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def train_on(corpus: CorpusFolders, config: TrainingConfig, vectors: Path, out: Path) -> None:
     parsers = {stage: BUNDLED_PARSERS[stage] for stage in STAGES}
-    train(TrainingJob(config, corpus, vectors, out, parsers, SETTINGS))
+    train(
+        TrainingJob(
+            config=config,
+            corpus=corpus,
+            vectors=vectors,
+            out=out,
+            parsers=parsers,
+            settings=SETTINGS,
+        )
+    )
 
 
 @pytest.fixture(scope="module")
@@ -240,7 +256,7 @@ def test_another_parser_is_refused(run: Run, tmp_path: Path) -> None:
 def described(parser: dict[str, str | None]) -> ModelDescription:
     return ModelDescription(
         config=preset("laptop"),
-        vectors=VectorsRecord(Path("vectors"), ""),
+        vectors=VectorsRecord(path=Path("vectors"), checksum=""),
         parsers={"dependencies": ParserRecord.from_dict(parser)},
     )
 

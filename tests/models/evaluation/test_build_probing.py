@@ -134,7 +134,7 @@ def test_building_twice_gives_the_same_bytes_and_another_seed_gives_others(
     folder: Path, tmp_path: Path
 ) -> None:
     corpus = write_rows(tmp_path / "corpus", corpus_rows())
-    for name, config in (("same", CONFIG), ("other", replace(CONFIG, seed=1))):
+    for name, config in (("same", CONFIG), ("other", CONFIG.changed(seed=1))):
         build_probing(corpus, tmp_path / name, config)
     first, same, other = (
         {path.name: path.read_bytes() for path in sorted((place / "senteval/probing").iterdir())}
@@ -168,7 +168,7 @@ def test_what_is_left_out_is_counted_and_what_is_too_little_has_a_reason(tmp_pat
 def test_too_little_text_for_any_task_is_refused_with_remedies(tmp_path: Path) -> None:
     corpus = write_rows(tmp_path / "corpus", corpus_rows(8))
     with pytest.raises(ValueError, match="too few for any of the 8 probing tasks") as raised:
-        build_probing(corpus, tmp_path / "probing", replace(CONFIG, min_train=1000))
+        build_probing(corpus, tmp_path / "probing", CONFIG.changed(min_train=1000))
     for part in ("--held-out-fraction", "--held-out-unit block", "--probing-changes"):
         assert part in str(raised.value)
     with pytest.raises(FileNotFoundError, match=r"no probing\.json"):
@@ -182,8 +182,8 @@ def test_too_little_text_for_any_task_is_refused_with_remedies(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("config", "num_documents", "unit"),
     [
-        (replace(CONFIG, held_out_fraction=1.0), 1, "sentence"),
-        (replace(CONFIG, held_out_unit="block", held_out_block_sentences=10), 2, "block"),
+        (CONFIG.changed(held_out_fraction=1.0), 1, "sentence"),
+        (CONFIG.changed(held_out_unit="block", held_out_block_sentences=10), 2, "block"),
     ],
 )
 def test_few_documents_are_split_and_resampled_by_sentence_or_block(
@@ -205,7 +205,7 @@ def test_few_documents_are_split_and_resampled_by_sentence_or_block(
 def test_passages_alone_have_sentences_of_any_length(tmp_path: Path) -> None:
     made = corpus_rows()
     corpus = write_rows(tmp_path / "corpus", made)
-    build_probing(corpus, tmp_path / "probing", replace(CONFIG, max_tokens=9))
+    build_probing(corpus, tmp_path / "probing", CONFIG.changed(max_tokens=9))
     longest = {
         name: max(len(made[row]["tokens"]) for part in parts.values() for row in part.all_rows)
         for name, parts in read_built(tmp_path / "probing").tasks.items()

@@ -39,7 +39,7 @@ Items = tuple[FloatArray, IntArray]
 
 FEW_FOLDS = ProtocolConfig(num_folds=4, tolerance=1e-11)
 """So tight that no answer on the boundary between classes differs from scikit-learn's."""
-COMPATIBILITY = ProtocolConfig("compatibility", num_folds=3)
+COMPATIBILITY = ProtocolConfig(classifier="compatibility", num_folds=3)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -190,7 +190,7 @@ def test_a_split_is_that_of_a_plain_loop(num_classes: int) -> None:
 
 
 PENALTIES = (1e-3, 1e-2, 1e-1, 1.0)
-STANDARDISED = replace(FEW_FOLDS, standardise=True, penalties=PENALTIES)
+STANDARDISED = FEW_FOLDS.changed(standardise=True, penalties=PENALTIES)
 
 
 def standardised(train: Items, held: Items, penalty: float) -> IntArray:
@@ -252,7 +252,7 @@ def test_a_scaled_grid_answers_as_its_own_grid_on_scaled_features() -> None:
     smaller = replace(plain, features=features)
 
     expected = answer(plain, FEW_FOLDS)
-    found = answer(smaller, replace(FEW_FOLDS, grid_scale=4.0))
+    found = answer(smaller, FEW_FOLDS.changed(grid_scale=4.0))
 
     assert found.regularisers == tuple(4 * c for c in expected.regularisers)
     assert found.at_grid_edge == expected.at_grid_edge
@@ -315,7 +315,7 @@ ALL_PROTOCOLS: list[tuple[Classifier, dict[str, int]]] = [
 
 @pytest.mark.parametrize(("classifier", "sizes"), ALL_PROTOCOLS)
 def test_shuffled_labels_are_at_chance(classifier: Classifier, sizes: dict[str, int]) -> None:
-    config = ProtocolConfig(classifier, num_folds=3)
+    config = ProtocolConfig(classifier=classifier, num_folds=3)
     predictions = answer(shuffled(**sizes), config).predictions
     num_items = len(predictions.gold)
     bound = 4 * np.sqrt(0.25 / num_items)  # of a binomial: four standard deviations
@@ -327,7 +327,7 @@ def test_shuffled_labels_are_at_chance(classifier: Classifier, sizes: dict[str, 
 def test_labels_of_test_change_no_answer(classifier: Classifier, sizes: dict[str, int]) -> None:
     problem = noisy(**sizes)
     other = replace(problem, labels={**problem.labels, "test": 1 - problem.labels["test"]})
-    config = ProtocolConfig(classifier, num_folds=3)
+    config = ProtocolConfig(classifier=classifier, num_folds=3)
     before, after = answer(problem, config), answer(other, config)
     np.testing.assert_array_equal(before.predictions.predicted, after.predictions.predicted)
     np.testing.assert_array_equal(before.predictions.gold, 1 - after.predictions.gold)

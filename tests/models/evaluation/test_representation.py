@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -135,8 +134,8 @@ def test_impossible_choices_are_found_from_widths_alone() -> None:
 
     with pytest.raises(ValueError, match=r"different widths .*'0-SEQ': 8, '1-BOW': 4.*; give unsu"):
         representation.check(widths, "similarity")
-    replace(representation, views=("BOW",)).check(widths, "similarity")
-    replace(representation, unsupervised_combine="concatenate").check(widths, "similarity")
+    representation.changed(views=("BOW",)).check(widths, "similarity")
+    representation.changed(unsupervised_combine="concatenate").check(widths, "similarity")
 
 
 @pytest.mark.parametrize(
@@ -177,12 +176,12 @@ def test_words_are_joined_after_projection() -> None:
         ({"project_to_width": 0}, "project_to_width must be at least 1"),
         (
             {"supervised_pooling": ["sum"]},
-            r"supervised_pooling must be a list of which each is one of last, max, mean",
+            r"supervised_pooling must be 'last', 'max', 'mean' or 'min'",
         ),
         ({"supervised_pooling": []}, "must name one pooling or several"),
-        ({"supervised_combine": "add"}, "supervised_combine must be one of concatenate"),
+        ({"supervised_combine": "add"}, "supervised_combine must be 'concatenate' or"),
         ({"views": ["SEQ", "SEQ"]}, r"views must differ: \['SEQ', 'SEQ'\]"),
-        ({"views": "SEQ"}, "views must be a list of which each is a string, got 'SEQ'"),
+        ({"views": "SEQ"}, "views must be a valid tuple, got 'SEQ'"),
         ({"normalize": True}, "unknown representation settings"),
     ],
 )

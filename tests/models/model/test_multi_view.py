@@ -29,7 +29,7 @@ def make_pair(*views: str) -> MultiViewEncoder:
 
 
 def config_of(*views: str) -> TrainingConfig:
-    return TrainingConfig(views, "discriminative", hidden_size=H)
+    return TrainingConfig(views=views, objective="discriminative", hidden_size=H)
 
 
 BATCH = batch_of([random_sentence(Random(k), 5) for k in range(3)])

@@ -15,13 +15,13 @@ from models.objectives.decoders import BijectiveDecoder, CouplingLayer
 
 def make_layer(size: int, *, keeps_first: bool = True, **fields: Any) -> CouplingLayer:
     torch.manual_seed(1)
-    config = TrainingConfig(("SEQ",), "generative", decoder="bijective", **fields)
+    config = TrainingConfig(views=("SEQ",), objective="generative", decoder="bijective", **fields)
     return CouplingLayer(size, config, keeps_first=keeps_first).double()
 
 
 def make_decoder(size: int, word_size: int, **fields: Any) -> BijectiveDecoder:
     torch.manual_seed(1)
-    config = TrainingConfig(("SEQ",), "generative", decoder="bijective", **fields)
+    config = TrainingConfig(views=("SEQ",), objective="generative", decoder="bijective", **fields)
     return BijectiveDecoder(sentence_size=size, word_size=word_size, config=config).double()
 
 

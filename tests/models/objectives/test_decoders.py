@@ -41,7 +41,7 @@ def make_decoder(
     kind: str = "linear", *, sentence_size: int, word_size: int, **fields: Any
 ) -> nn.Module:
     torch.manual_seed(1)
-    config = TrainingConfig(("SEQ",), "generative", decoder=kind, **fields)  # type: ignore[arg-type]
+    config = TrainingConfig(views=("SEQ",), objective="generative", decoder=kind, **fields)  # type: ignore[arg-type]
     return build_decoder(config, sentence_size=sentence_size, word_size=word_size)
 
 

@@ -82,8 +82,8 @@ def test_tasks_of_several_corpora_have_no_average(tmp_path: Path) -> None:
     one = {"Tense": derived("Tense", "tales"), "BShift": derived("BShift", "tales")}
     mixed = {**one, "BShift": derived("BShift", "letters")}
     assert average_over_tasks(one).value == pytest.approx(80.0)
-    assert average_difference([one], [one], Resampling(50)) is not None
-    assert average_difference([mixed], [mixed], Resampling(50)) is None
+    assert average_difference([one], [one], Resampling(num_resamples=50)) is not None
+    assert average_difference([mixed], [mixed], Resampling(num_resamples=50)) is None
     assert "average of the derived tasks" not in evaluation_table(
         [written(tmp_path / "mixed", [*mixed.values()])]
     )
@@ -120,7 +120,7 @@ def test_the_formula_gives_the_averages_that_the_paper_prints(
 def test_an_average_of_independent_tasks_is_surer_than_each() -> None:
     one = AverageDeclaration("one", "", {"MR": ("accuracy",)})
     both = AverageDeclaration("both", "", {"MR": ("accuracy",), "CR": ("accuracy",)})
-    often = Resampling(1000)
+    often = Resampling(num_resamples=1000)
     made = {name: result(answers(200, 0.8), task(name), resampling=often) for name in ("MR", "CR")}
     single, found = published_averages([one, both], made)
     assert found.value == average_value(both, made) == pytest.approx(80.0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +81,7 @@ def test_every_framework_learns_and_is_restored(
 def test_a_killed_training_ends_with_the_same_bits(data: Data, tmp_path: Path, name: str) -> None:
     config = preset(name, **SMALL | {"epochs": 2})
     run(data, tmp_path / "whole", config)
-    often = replace(SETTINGS, checkpoint_every_steps=2)
+    often = SETTINGS.changed(checkpoint_every_steps=2)
 
     with pytest.raises(KeyboardInterrupt):
         run(data, tmp_path / "killed", config, settings=often, kill_at=5)

@@ -21,7 +21,7 @@ from models.training.job import RunSettings, TrainingJob
 from models.training.launching import Place, device_of, set_threads
 from models.training.logs import read_metrics
 from models.training.train_views import train
-from pipeline.base.job import THREAD_VARIABLES
+from pipeline.base.job_server import THREAD_VARIABLES
 from tests.support.parsed_corpora import stories, write_corpus, write_vectors
 from tests.support.repository import REPOSITORY
 from tests.support.waiting import wait_until
@@ -116,7 +116,15 @@ def test_two_processes_learn_what_one_learns(
     settings = RunSettings(gemm="default")
     torch.set_num_threads(1)  # so small products are the slower for a second thread
     out = training.folder / "one"
-    train(TrainingJob(CONFIG, training.folders, training.vectors, out, settings=settings))
+    train(
+        TrainingJob(
+            config=CONFIG,
+            corpus=training.folders,
+            vectors=training.vectors,
+            out=out,
+            settings=settings,
+        )
+    )
 
     expected = training.losses("one")
     assert len(expected) > 60

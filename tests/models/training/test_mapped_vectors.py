@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -41,14 +40,14 @@ def mapped(data: Data, tmp_path_factory: pytest.TempPathFactory) -> Data:
 def test_mapped_vectors_train_to_the_same_bits(
     changes: dict[str, Any], data: Data, mapped: Data, tmp_path: Path
 ) -> None:
-    config = replace(CONFIG, epochs=1, **changes)
+    config = CONFIG.changed(epochs=1, **changes)
     for name, given in (("memory", data), ("mapped", mapped)):
         run(given, tmp_path / name, config)
     assert_same_training(tmp_path / "memory", tmp_path / "mapped")
 
 
 def test_a_model_looks_frozen_words_up_in_the_file(mapped: Data, tmp_path: Path) -> None:
-    run(mapped, tmp_path / "model", replace(CONFIG, epochs=1))
+    run(mapped, tmp_path / "model", CONFIG.changed(epochs=1))
     model = load_model(tmp_path / "model", vectors_path=mapped.vectors)
 
     table = model.encoder.embeddings[0].vectors

@@ -37,7 +37,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Data:
 
 @pytest.mark.slow
 def test_it_learns_to_find_the_context(data: Data, tmp_path: Path) -> None:
-    summary = run(data, tmp_path, replace(CONFIG, epochs=8, hidden_size=16))
+    summary = run(data, tmp_path, CONFIG.changed(epochs=8, hidden_size=16))
 
     held_out = summary["held_out"]
     assert summary["final_loss"] < summary["first_loss"] - 0.5
@@ -48,7 +48,7 @@ def test_it_learns_to_find_the_context(data: Data, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("views", [("DEP", "CONST"), ("SEQ", "SEQ"), ("LIN", "CONST")])
 def test_one_seed_gives_one_loss_curve(data: Data, tmp_path: Path, views: tuple[str, str]) -> None:
-    config = replace(CONFIG, views=views, epochs=2)
+    config = CONFIG.changed(views=views, epochs=2)
 
     run(data, tmp_path / "first", config)
     run(data, tmp_path / "second", config)
@@ -83,8 +83,8 @@ WEIGHTED = {
 def test_a_killed_training_ends_as_if_it_had_not_been(
     data: Data, tmp_path: Path, kill_at: int, changes: dict[str, Any]
 ) -> None:
-    config = replace(CONFIG, **changes)
-    settings = replace(SETTINGS, checkpoint_every_steps=5)
+    config = CONFIG.changed(**changes)
+    settings = SETTINGS.changed(checkpoint_every_steps=5)
     run(data, tmp_path / "whole", config)
 
     with pytest.raises(KeyboardInterrupt):
@@ -100,7 +100,7 @@ def test_a_killed_training_ends_as_if_it_had_not_been(
 def job_file(data: Data, folder: Path, name: str, **settings: Any) -> Path:
     path = folder / f"{name}.json"
     job = {
-        "config": replace(CONFIG, epochs=20).to_dict(),
+        "config": CONFIG.changed(epochs=20).to_dict(),
         "corpus": {
             "sentences": str(data.folders.sentences),
             "dependencies": str(data.folders.dependencies),
@@ -150,12 +150,12 @@ def test_a_process_killed_at_any_moment_resumes(data: Data, tmp_path: Path) -> N
 
 
 def test_a_finished_training_is_left_alone(data: Data, tmp_path: Path) -> None:
-    summary = run(data, tmp_path, replace(CONFIG, epochs=1))
+    summary = run(data, tmp_path, CONFIG.changed(epochs=1))
     before = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
     # What a process killed between its last two acts leaves behind.
     (tmp_path / "checkpoints" / "step-0000000001").mkdir(parents=True)
 
-    assert run(data, tmp_path, replace(CONFIG, epochs=1)) == summary
+    assert run(data, tmp_path, CONFIG.changed(epochs=1)) == summary
     assert before == {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
     assert sorted(before) == [
         "best", "card.md", "metrics.jsonl", "model.json", "model.safetensors", "summary.json"
@@ -163,14 +163,14 @@ def test_a_finished_training_is_left_alone(data: Data, tmp_path: Path) -> None:
 
 
 def test_a_folder_of_another_training_is_refused(data: Data, tmp_path: Path) -> None:
-    run(data, tmp_path / "done", replace(CONFIG, epochs=1))
+    run(data, tmp_path / "done", CONFIG.changed(epochs=1))
     with pytest.raises(KeyboardInterrupt):
-        settings = replace(SETTINGS, checkpoint_every_steps=1)
+        settings = SETTINGS.changed(checkpoint_every_steps=1)
         run(data, tmp_path / "begun", settings=settings, kill_at=3)
 
     for name in ("done", "begun"):
         with pytest.raises(ValueError, match=r"another .*training"):
-            run(data, tmp_path / name, replace(CONFIG, seed=9))
+            run(data, tmp_path / name, CONFIG.changed(seed=9))
 
 
 def test_held_out_documents_are_never_trained_on(
@@ -187,7 +187,7 @@ def test_held_out_documents_are_never_trained_on(
         return training_batch(self, block, *others)
 
     monkeypatch.setattr(SentenceModel, "training_batch", remember)
-    run(data, tmp_path, replace(CONFIG, epochs=1))
+    run(data, tmp_path, CONFIG.changed(epochs=1))
 
     expected = {
         8 * number + index
@@ -207,7 +207,7 @@ def test_a_single_document_trains_where_blocks_are_held_out(tmp_path: Path) -> N
     with pytest.raises(ValueError, match="held_out_unit block where documents are few"):
         run(data, tmp_path / "whole")
 
-    blocks = replace(CONFIG, epochs=1, held_out_unit="block", held_out_block_sentences=10)
+    blocks = CONFIG.changed(epochs=1, held_out_unit="block", held_out_block_sentences=10)
     summary = run(data, tmp_path / "blocks", blocks)
 
     assert summary["train_sentences"] + summary["held_out_measured"] == 120
@@ -233,7 +233,7 @@ def test_a_loss_that_is_no_number_stops_and_names_the_last_good_checkpoint(
         self.objective.norms[0].running_var = torch.full((8,), float("nan"))
         return replace(result, loss=result.loss * float("nan"))
 
-    settings = replace(SETTINGS, checkpoint_every_steps=3)
+    settings = SETTINGS.changed(checkpoint_every_steps=3)
     with pytest.raises(KeyboardInterrupt):
         run(data, tmp_path / "good", settings=settings, kill_at=7)
     monkeypatch.setattr(SentenceModel, "forward", diverge)
@@ -269,7 +269,7 @@ def test_a_training_leaves_the_process_as_it_was(data: Data, tmp_path: Path) -> 
         use_gemm("default")
         chosen = next(b for b in reversed(available_backends()))
 
-        run(data, tmp_path, replace(CONFIG, epochs=1), settings=replace(SETTINGS, gemm=chosen))
+        run(data, tmp_path, CONFIG.changed(epochs=1), settings=SETTINGS.changed(gemm=chosen))
 
         matmul = getattr(torch.backends.mkldnn, "matmul", None)
         assert getattr(matmul, "fp32_precision", "ieee") == "ieee"
@@ -278,14 +278,14 @@ def test_a_training_leaves_the_process_as_it_was(data: Data, tmp_path: Path) -> 
 
 def test_a_corpus_without_training_sentences_is_refused(data: Data, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"no shard has two sentences .*skipped: \d+ too_long"):
-        run(data, tmp_path, replace(CONFIG, max_tokens=2))
+        run(data, tmp_path, CONFIG.changed(max_tokens=2))
 
 
 def test_a_gap_in_the_text_makes_no_context_pair(data: Data, tmp_path: Path) -> None:
     folders = write_corpus(
         tmp_path / "corpus", {"one": [["the", "cat", "sees"]] * 3}, without_heads=[1]
     )
-    config = replace(CONFIG, held_out_fraction=0.0, epochs=1)
+    config = CONFIG.changed(held_out_fraction=0.0, epochs=1)
 
     run(Data(folders, data.vectors), tmp_path / "model", config)
 

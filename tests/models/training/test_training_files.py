@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -198,7 +197,7 @@ def test_a_checkpoint_of_an_earlier_release_is_read(tmp_path: Path) -> None:
 def test_a_training_goes_on_from_the_checkpoint_before_and_ends_alike(
     data: Data, tmp_path: Path
 ) -> None:
-    settings = replace(SETTINGS, checkpoint_every_steps=2)
+    settings = SETTINGS.changed(checkpoint_every_steps=2)
     run(data, tmp_path / "whole", settings=settings)
     out = tmp_path / "killed"
     with pytest.raises(KeyboardInterrupt):
@@ -230,8 +229,7 @@ def test_metrics_are_cut_back_to_the_checkpoint(tmp_path: Path) -> None:
 
 
 # Sixty-four stories are soon learnt by heart: the held-out loss falls, then rises.
-OVERFITTING = replace(
-    CONFIG,
+OVERFITTING = CONFIG.changed(
     hidden_size=64,
     learning_rate=0.02,
     schedule="constant",
@@ -273,7 +271,7 @@ def test_the_model_of_the_lowest_held_out_loss_is_kept(data: Data, overfitted: P
 def test_the_best_weights_are_the_result_if_asked_for(
     data: Data, tmp_path: Path, overfitted: Path
 ) -> None:
-    config = replace(OVERFITTING, keep="best")
+    config = OVERFITTING.changed(keep="best")
 
     summary = run(data, tmp_path, config, settings=SETTINGS)
 
@@ -286,7 +284,7 @@ def test_the_best_weights_are_the_result_if_asked_for(
 def test_a_training_killed_while_it_ends_ends_alike(
     data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed_in: str
 ) -> None:
-    config = replace(OVERFITTING, keep="best", epochs=2)
+    config = OVERFITTING.changed(keep="best", epochs=2)
     run(data, tmp_path / "whole", config)
 
     def killed(*args: Any, **kwargs: Any) -> None:
@@ -309,14 +307,14 @@ def test_a_training_killed_while_it_ends_ends_alike(
 def test_a_finished_training_whose_result_is_lost_is_trained_again(
     data: Data, tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str
 ) -> None:
-    short = replace(CONFIG, epochs=1)
+    short = CONFIG.changed(epochs=1)
     run(data, tmp_path / "whole", short)
     run(data, tmp_path / "lost", short)
     (tmp_path / "lost" / name).unlink()
     assert finished_summary(tmp_path / "lost") is None
 
     with pytest.raises(ValueError, match="another finished training"):
-        run(data, tmp_path / "lost", replace(short, seed=5))
+        run(data, tmp_path / "lost", short.changed(seed=5))
     with pytest.raises(KeyboardInterrupt):
         run(data, tmp_path / "lost", short, kill_at=2)
     assert not (tmp_path / "lost" / "summary.json").exists()
@@ -374,11 +372,11 @@ def test_the_best_model_survives_a_kill(
 
 
 def test_without_held_out_sentences_none_is_best(data: Data, tmp_path: Path) -> None:
-    nothing = replace(CONFIG, held_out_fraction=0.0, epochs=1)
+    nothing = CONFIG.changed(held_out_fraction=0.0, epochs=1)
 
     assert run(data, tmp_path / "last", nothing)["held_out"]["best"] is None
     with pytest.raises(ValueError, match="keep best needs held-out sentences"):
-        run(data, tmp_path / "best", replace(nothing, keep="best"))
+        run(data, tmp_path / "best", nothing.changed(keep="best"))
 
 
 @pytest.mark.slow
@@ -389,7 +387,7 @@ def test_the_matrix_product_of_the_first_run_is_that_of_the_next(
     used: list[str] = []
     monkeypatch.setattr("models.training.machine.choose_gemm", lambda: next(choices))
     monkeypatch.setattr("models.training.machine.use_gemm", used.append)
-    settings = replace(SETTINGS, gemm="auto")
+    settings = SETTINGS.changed(gemm="auto")
 
     with pytest.raises(KeyboardInterrupt):
         run(data, tmp_path, settings=settings, kill_at=1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -41,17 +40,17 @@ def vectors(data: Data) -> WordVectors:
     [
         preset("structured-views", **SMALL),
         preset("quickthoughts", **SMALL, word_vectors="trained"),
-        replace(CONFIG, precision="bfloat16"),
-        replace(CONFIG, dep_cell="attentive"),
-        replace(CONFIG, word_vectors="trained", embeddings="separate", weight_decay=1e-4),
-        replace(CONFIG, targets="each"),
+        CONFIG.changed(precision="bfloat16"),
+        CONFIG.changed(dep_cell="attentive"),
+        CONFIG.changed(word_vectors="trained", embeddings="separate", weight_decay=1e-4),
+        CONFIG.changed(targets="each"),
     ],
     ids=lambda config: f"{config.views}-{config.precision}-{config.targets}-{config.word_dropout}",
 )
 def test_every_choice_learns_and_is_restored(
     data: Data, tmp_path: Path, config: TrainingConfig
 ) -> None:
-    summary = run(data, tmp_path, replace(config, epochs=6, learning_rate=5e-3))
+    summary = run(data, tmp_path, config.changed(epochs=6, learning_rate=5e-3))
 
     model = load_model(tmp_path)
     assert summary["final_loss"] < summary["first_loss"] - 0.1
@@ -65,8 +64,8 @@ def test_a_training_may_change_how_many_sentences_it_encodes_at_once(
 ) -> None:
     run(data, tmp_path / "whole")
     with pytest.raises(KeyboardInterrupt):
-        run(data, tmp_path / "pieces", settings=replace(SETTINGS, sentences_at_once=5), kill_at=9)
-    run(data, tmp_path / "pieces", settings=replace(SETTINGS, sentences_at_once=13))
+        run(data, tmp_path / "pieces", settings=SETTINGS.changed(sentences_at_once=5), kill_at=9)
+    run(data, tmp_path / "pieces", settings=SETTINGS.changed(sentences_at_once=13))
 
     whole, pieces = weights(tmp_path / "whole"), weights(tmp_path / "pieces")
     for name, value in whole.items():
@@ -74,9 +73,9 @@ def test_a_training_may_change_how_many_sentences_it_encodes_at_once(
 
 
 def test_separate_embeddings_are_two_and_drawn_apart(vectors: WordVectors) -> None:
-    trained = replace(CONFIG, word_vectors="trained", trained_word_init="uniform")
+    trained = CONFIG.changed(word_vectors="trained", trained_word_init="uniform")
     shared = build_model(trained, vectors, 0).encoder.embeddings
-    separate = build_model(replace(trained, embeddings="separate"), vectors, 0).encoder.embeddings
+    separate = build_model(trained.changed(embeddings="separate"), vectors, 0).encoder.embeddings
 
     assert len(shared) == 1
     assert len(separate) == 2
@@ -93,7 +92,7 @@ def test_frozen_vectors_are_not_held_twice(vectors: WordVectors) -> None:
 
 def test_only_the_first_words_are_trained_if_told(data: Data, tmp_path: Path) -> None:
     all_words = load_word_vectors(data.vectors).words
-    config = replace(CONFIG, word_vectors="trained", trained_words=5, epochs=1)
+    config = CONFIG.changed(word_vectors="trained", trained_words=5, epochs=1)
     summary = run(data, tmp_path, config)
 
     model = load_model(tmp_path)
@@ -103,7 +102,7 @@ def test_only_the_first_words_are_trained_if_told(data: Data, tmp_path: Path) ->
     assert summary["coverage"]["unknown"] > 0
     assert (
         summary["num_parameters"]
-        < run(data, tmp_path / "all", replace(config, trained_words=None))["num_parameters"]
+        < run(data, tmp_path / "all", config.changed(trained_words=None))["num_parameters"]
     )
 
 
@@ -129,7 +128,7 @@ def views_of(model: SentenceModel) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def test_dropout_is_drawn_for_each_token_and_view_in_training_alone(vectors: WordVectors) -> None:
-    config = replace(CONFIG, views=("LIN", "LIN"), word_dropout=0.5)
+    config = CONFIG.changed(views=("LIN", "LIN"), word_dropout=0.5)
     model = build_model(config, vectors, 0)
     model.encoder.encoders[1].load_state_dict(model.encoder.encoders[0].state_dict())
 
@@ -145,8 +144,8 @@ def test_dropout_is_drawn_for_each_token_and_view_in_training_alone(vectors: Wor
 def test_bfloat16_is_close_to_float32_and_its_result_is_float32(
     vectors: WordVectors, views: tuple[str, str]
 ) -> None:
-    exact = build_model(replace(CONFIG, views=views), vectors, 0)
-    rounded = build_model(replace(CONFIG, views=views, precision="bfloat16"), vectors, 0)
+    exact = build_model(CONFIG.changed(views=views), vectors, 0)
+    rounded = build_model(CONFIG.changed(views=views, precision="bfloat16"), vectors, 0)
 
     for one, other in zip(views_of(exact), views_of(rounded), strict=True):
         assert other.dtype == torch.float32

@@ -70,8 +70,8 @@ def num_parts(plan: Path) -> int:
 def decided(plan: Path, output: Path, config=EXACT, order=None) -> list[dict[int, str]]:
     """Signs the parts, each by a job of its own, and decides; returns reasons by number, a part."""
     for number in order or range(num_parts(plan)):
-        sign_parts(SignJob(plan, output, config, number))
-    find_duplicates(DuplicatesJob(plan, output, config))
+        sign_parts(SignJob(plan=plan, output=output, config=config, number=number))
+    find_duplicates(DuplicatesJob(plan=plan, output=output, config=config))
     return reasons(output, num_parts(plan))
 
 
@@ -139,8 +139,8 @@ def test_the_order_and_number_of_jobs_change_no_byte(tmp_path):
     corpus(tmp_path / "text")
     plan = planned(tmp_path, tmp_path / "text")
     count = num_parts(plan)
-    sign_parts(SignJob(plan, tmp_path / "one", EXACT, 0, count))
-    find_duplicates(DuplicatesJob(plan, tmp_path / "one", EXACT))
+    sign_parts(SignJob(plan=plan, output=tmp_path / "one", config=EXACT, number=0, count=count))
+    find_duplicates(DuplicatesJob(plan=plan, output=tmp_path / "one", config=EXACT))
     decided(plan, tmp_path / "many", order=[*reversed(range(count))])
     assert files(tmp_path / "one") == files(tmp_path / "many")
 
@@ -161,9 +161,9 @@ def test_a_killed_run_goes_on_and_has_the_same_bytes(tmp_path, monkeypatch):
     count = num_parts(plan)
     decided(plan, tmp_path / "whole")
     killed = tmp_path / "killed"
-    sign_parts(SignJob(plan, killed, EXACT, 0, 3))
+    sign_parts(SignJob(plan=plan, output=killed, config=EXACT, number=0, count=3))
     before = signature_path(killed, 0).stat().st_mtime_ns
-    sign_parts(SignJob(plan, killed, EXACT, 0, count))
+    sign_parts(SignJob(plan=plan, output=killed, config=EXACT, number=0, count=count))
     assert signature_path(killed, 0).stat().st_mtime_ns == before
     write, left = finding.write_drops, [2]
 
@@ -175,10 +175,10 @@ def test_a_killed_run_goes_on_and_has_the_same_bytes(tmp_path, monkeypatch):
 
     monkeypatch.setattr(finding, "write_drops", until_killed)
     with pytest.raises(KeyboardInterrupt):
-        find_duplicates(DuplicatesJob(plan, killed, EXACT))
+        find_duplicates(DuplicatesJob(plan=plan, output=killed, config=EXACT))
     assert not (killed / MANIFEST_NAME).exists()
     monkeypatch.setattr(finding, "write_drops", write)
-    find_duplicates(DuplicatesJob(plan, killed, EXACT))
+    find_duplicates(DuplicatesJob(plan=plan, output=killed, config=EXACT))
     assert files(killed) == files(tmp_path / "whole")
 
 
@@ -199,9 +199,16 @@ def test_a_line_of_many_documents_goes_everywhere(tmp_path):
 def test_signatures_of_something_else_are_refused(tmp_path):
     corpus(tmp_path / "text")
     plan = planned(tmp_path, tmp_path / "text")
-    sign_parts(SignJob(plan, tmp_path / "out", EXACT, 0))
+    sign_parts(SignJob(plan=plan, output=tmp_path / "out", config=EXACT, number=0))
     with pytest.raises(ValueError, match="signatures of another text or of other cleaning; delete"):
-        sign_parts(SignJob(plan, tmp_path / "out", CleaningConfig(duplicates="exact"), 1))
+        sign_parts(
+            SignJob(
+                plan=plan,
+                output=tmp_path / "out",
+                config=CleaningConfig(duplicates="exact"),
+                number=1,
+            )
+        )
 
 
 @pytest.mark.parametrize("damaged", ["signatures", "decisions"])
@@ -217,4 +224,4 @@ def test_a_damaged_file_is_named(tmp_path, damaged):
     (tmp_path / "out" / MANIFEST_NAME).unlink()
     signature_path(tmp_path / "out", 1).write_bytes(b"nothing")
     with pytest.raises(ValueError, match=r"00001\.signatures: damaged"):
-        find_duplicates(DuplicatesJob(plan, tmp_path / "out", EXACT))
+        find_duplicates(DuplicatesJob(plan=plan, output=tmp_path / "out", config=EXACT))

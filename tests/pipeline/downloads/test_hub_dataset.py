@@ -41,7 +41,7 @@ def folder(tmp_path: Path) -> Path:
 
 def job_of(folder: Path, out: Path, bytes_per_file: int = 1000, **changes: Any) -> FetchJob:
     dataset = {"name": str(folder), "text_field": "story", **changes}
-    return FetchJob(HubDataset.from_dict(dataset), out, bytes_per_file)
+    return FetchJob(dataset=HubDataset.from_dict(dataset), out=out, bytes_per_file=bytes_per_file)
 
 
 def files_of(out: Path) -> dict[str, bytes]:

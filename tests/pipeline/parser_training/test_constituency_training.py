@@ -1,6 +1,5 @@
 import json
 from collections.abc import Callable
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +34,8 @@ def config(tmp_path: Path) -> ConstituencyTrainingConfig:
         dev_files=(write_bracketed(tmp_path / "dev.mrg", dev),),
         train_documents=(write_documents(tmp_path / "train.conllu", train),),
         dev_documents=(write_documents(tmp_path / "dev.conllu", dev),),
-        model=replace(TINY, dropout=0.1, char_dropout=0.1),
-        optimizer=replace(DEFAULT_OPTIMIZER, num_epochs=4, learning_rate=1e-2, averaging=0.8),
+        model=TINY.changed(dropout=0.1, char_dropout=0.1),
+        optimizer=DEFAULT_OPTIMIZER.changed(num_epochs=4, learning_rate=1e-2, averaging=0.8),
         batch_tokens=120,
         altered_share=0.2,
     )
@@ -89,18 +88,18 @@ def test_another_training_s_checkpoint_is_refused(
     with pytest.raises(KeyboardInterrupt):
         train(config, tmp_path / "out", kill)
     with pytest.raises(ValueError, match="belongs to a training with another configuration"):
-        train(replace(config, seed=2), tmp_path / "out")
+        train(config.changed(seed=2), tmp_path / "out")
 
 
 def test_excluded_documents_are_left_out_of_training_and_of_dev(
     config: ConstituencyTrainingConfig, tmp_path: Path
 ) -> None:
     excluded = ("doc_0", "doc_1", "doc_2")
-    one = replace(config, optimizer=replace(config.optimizer, num_epochs=1))
-    summary = train(replace(one, exclude_document_prefixes=excluded), tmp_path / "some")
+    one = config.changed(optimizer=config.optimizer.changed(num_epochs=1))
+    summary = train(one.changed(exclude_document_prefixes=excluded), tmp_path / "some")
     assert summary["dev"]["evalb"]["num_sentences"] == 5
     with pytest.raises(ValueError, match=r"no sentence in .*dev\.mrg but those .*: name"):
-        train(replace(one, exclude_document_prefixes=("doc_",)), tmp_path / "none")
+        train(one.changed(exclude_document_prefixes=("doc_",)), tmp_path / "none")
 
 
 @pytest.mark.parametrize(
@@ -117,13 +116,13 @@ def test_a_senseless_configuration_is_refused(
     config: ConstituencyTrainingConfig, change: dict[str, object], message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
-        replace(config, **change)  # type: ignore[arg-type]
+        config.changed(**change)  # type: ignore[arg-type]
 
 
 def test_the_command_lines_train_and_score(
     config: ConstituencyTrainingConfig, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    sizes = [f"--{name.replace('_', '-')}={value}" for name, value in asdict(TINY).items()]
+    sizes = [f"--{name.replace('_', '-')}={value}" for name, value in TINY.to_dict().items()]
     out, train, dev = (str(x) for x in (tmp_path / "out", *config.train_files, *config.dev_files))
     status = main(
         ["constituency", out, "--train", train, "--dev", dev, "--num-epochs", "1", *sizes]
@@ -153,15 +152,15 @@ def test_a_training_goes_on_from_a_parser_with_its_vocabularies(
     config: ConstituencyTrainingConfig, tmp_path: Path
 ) -> None:
     first = train(config, tmp_path / "first")
-    slow = replace(config.optimizer, num_epochs=1, learning_rate=1e-9, averaging=0.0)
-    going_on = replace(
-        config, initial_parser=tmp_path / "first", optimizer=slow, min_character_count=10_000
+    slow = config.optimizer.changed(num_epochs=1, learning_rate=1e-9, averaging=0.0)
+    going_on = config.changed(
+        initial_parser=tmp_path / "first", optimizer=slow, min_character_count=10_000
     )
     second = train(going_on, tmp_path / "second")
     assert second["dev"] == first["dev"]
     record = json.loads((tmp_path / "second/training.json").read_text())
     assert record["config"]["initial_parser"] == "first"
-    wider = replace(going_on, model=replace(config.model, d_ff=2 * config.model.d_ff))
+    wider = going_on.changed(model=config.model.changed(d_ff=2 * config.model.d_ff))
     with pytest.raises(ValueError, match="first: has other sizes than the training"):
         train(wider, tmp_path / "third")
 
@@ -177,8 +176,8 @@ def test_the_command_line_keeps_the_sizes_of_the_initial_parser(
 
     record = json.loads((tmp_path / "second/training.json").read_text())
     default = ChartModelConfig()
-    kept = replace(TINY, dropout=default.dropout, char_dropout=default.char_dropout)
-    assert record["config"]["model"] == asdict(kept)
+    kept = TINY.changed(dropout=default.dropout, char_dropout=default.char_dropout)
+    assert record["config"]["model"] == kept.to_dict()
     assert main(["constituency", str(tmp_path / "third"), *arguments, "--d-ff", "48"]) == 2
     assert "first: has other sizes than the training" in capsys.readouterr().err
 
@@ -194,8 +193,8 @@ def test_labels_and_tags_that_the_initial_parser_lacks_are_named(
     ):
         assert old in text
         (tmp_path / "foreign.mrg").write_text(text.replace(old, new, 1))
-        foreign = replace(
-            config, train_files=(tmp_path / "foreign.mrg",), initial_parser=tmp_path / "first"
+        foreign = config.changed(
+            train_files=(tmp_path / "foreign.mrg",), initial_parser=tmp_path / "first"
         )
         with pytest.raises(ValueError, match=message):
             train(foreign, tmp_path / "second")

@@ -3,7 +3,6 @@
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -60,10 +59,10 @@ def config(tmp_path: Path) -> TransformerTrainingConfig:
 def test_most_of_a_tiny_treebank_is_learnt_by_heart(
     config: TransformerTrainingConfig, tmp_path: Path, kind: str
 ) -> None:
-    optimizer = replace(config.optimizer, num_epochs=160, learning_rate=0.01, warmup_epochs=5.0)
+    optimizer = config.optimizer.changed(num_epochs=160, learning_rate=0.01, warmup_epochs=5.0)
     folder = TINY_TRANSFORMERS[kind](tmp_path / "transformer")
     changes = {"optimizer": optimizer, "transformer": folder, "scorer_rate": 1.0}
-    training = TransformerTraining(replace(config, batch_tokens=1200, **changes))
+    training = TransformerTraining(config.changed(batch_tokens=1200, **changes))
     for epoch in range(160):
         training.train_epoch()
         training.state.epoch = epoch + 1
@@ -82,8 +81,8 @@ def test_the_transformer_learns_more_slowly_than_its_scorers(
 ) -> None:
     assert config.transformer is not None
     first = AutoModel.from_pretrained(config.transformer).state_dict()
-    frozen = replace(config, optimizer=replace(config.optimizer, learning_rate=1e-9))
-    train(replace(frozen, scorer_rate=1e6), tmp_path / "out")
+    frozen = config.changed(optimizer=config.optimizer.changed(learning_rate=1e-9))
+    train(frozen.changed(scorer_rate=1e6), tmp_path / "out")
 
     learnt = AutoModel.from_pretrained(tmp_path / "out" / "transformer").state_dict()
 
@@ -115,23 +114,21 @@ def test_a_training_goes_on_from_a_parser_with_its_transformer(
     config: TransformerTrainingConfig, tmp_path: Path
 ) -> None:
     first = train(config, tmp_path / "first")
-    no_step = replace(config.optimizer, learning_rate=1e-12, num_epochs=1)
-    further = replace(
-        config, transformer=None, initial_parser=tmp_path / "first", optimizer=no_step
-    )
+    no_step = config.optimizer.changed(learning_rate=1e-12, num_epochs=1)
+    further = config.changed(transformer=None, initial_parser=tmp_path / "first", optimizer=no_step)
     assert train(further, tmp_path / "second")["dev"] == first["dev"]
     assert TransformerTraining.sizes_of(tmp_path / "first") == config.sizes
     with pytest.raises(ValueError, match=r"first: has other sizes .* training --arc-mlp 48"):
-        train(replace(further, sizes=replace(config.sizes, arc_mlp=8)), tmp_path / "third")
+        train(further.changed(sizes=config.sizes.changed(arc_mlp=8)), tmp_path / "third")
 
 
 def test_a_training_without_or_with_two_transformers_is_refused(
     config: TransformerTrainingConfig, tmp_path: Path
 ) -> None:
     with pytest.raises(ValueError, match="give --transformer FOLDER, or --initial PARSER"):
-        replace(config, transformer=None)
+        config.changed(transformer=None)
     with pytest.raises(ValueError, match="--transformer and --initial are both given"):
-        replace(config, initial_parser=tmp_path)
+        config.changed(initial_parser=tmp_path)
 
 
 def test_a_parser_of_supars_own_goes_on_as_the_function_that_it_is(
@@ -146,20 +143,21 @@ def test_a_parser_of_supars_own_goes_on_as_the_function_that_it_is(
         convert_supar_checkpoint(content, tmp_path / name / "parser", transformer="")
     whole = tmp_path / "whole" / "parser"
     args = load_transformer_dependency_model(whole)[0].network.args
-    no_step = replace(config.optimizer, learning_rate=1e-12, num_epochs=1)
-    further = replace(
-        config,
+    no_step = config.optimizer.changed(learning_rate=1e-12, num_epochs=1)
+    further = config.changed(
         transformer=None,
         initial_parser=whole,
         optimizer=no_step,
-        sizes=ScorerSizes(args.n_arc_mlp, args.n_rel_mlp, args.n_bert_layers),
+        sizes=ScorerSizes(
+            arc_mlp=args.n_arc_mlp, relation_mlp=args.n_rel_mlp, mixed_layers=args.n_bert_layers
+        ),
     )
     before = evaluate_dependency_parser(load_parser(whole, "dependencies"), treebank())
 
     assert train(further, tmp_path / "out")["dev"]["las"] == pytest.approx(before.las)
 
     with pytest.raises(ValueError, match="a feature beside words, which is not trained here"):
-        train(replace(further, initial_parser=tmp_path / "beside" / "parser"), tmp_path / "other")
+        train(further.changed(initial_parser=tmp_path / "beside" / "parser"), tmp_path / "other")
 
 
 def test_what_lies_in_the_transformers_folder_is_part_of_what_a_training_is(
@@ -167,7 +165,7 @@ def test_what_lies_in_the_transformers_folder_is_part_of_what_a_training_is(
 ) -> None:
     assert config.transformer is not None
     shutil.copytree(config.transformer, tmp_path / "moved")
-    moved = replace(config, transformer=tmp_path / "moved")
+    moved = config.changed(transformer=tmp_path / "moved")
     assert moved.digest() == config.digest()
     description = tmp_path / "moved" / "config.json"
     description.write_text(description.read_text() + " ")
@@ -196,9 +194,9 @@ def test_a_transformer_that_cannot_be_read_is_named(
 ) -> None:
     assert config.transformer is not None
     with pytest.raises(ValueError, match=r"of its 3 layers .* give --mixed-layers 4 or fewer"):
-        train(replace(config, sizes=ScorerSizes(mixed_layers=5)), tmp_path / "out")
+        train(config.changed(sizes=ScorerSizes(mixed_layers=5)), tmp_path / "out")
     with pytest.raises(ValueError, match="t5: a t5; give an encoder such as a BERT"):
-        train(replace(config, transformer=tiny_t5(tmp_path / "t5")), tmp_path / "out")
+        train(config.changed(transformer=tiny_t5(tmp_path / "t5")), tmp_path / "out")
     bare, pickled = tmp_path / "bare", tmp_path / "pickled"
     for folder in (bare, pickled):
         shutil.copytree(config.transformer, folder)
@@ -207,11 +205,11 @@ def test_a_transformer_that_cannot_be_read_is_named(
         file.unlink()
     for folder, told in ((bare, "no tokenizer that can be read"), (pickled, "a pickle")):
         with pytest.raises(ValueError, match=rf"{folder.name}.*{told}.* save_pretrained"):
-            train(replace(config, transformer=folder), tmp_path / "out")
+            train(config.changed(transformer=folder), tmp_path / "out")
     empty, without_padding = tmp_path / "empty", tmp_path / "gpt2"
     empty.mkdir()
     with pytest.raises(ValueError, match="empty: no transformer that can be read"):
-        train(replace(config, transformer=empty), tmp_path / "out")
+        train(config.changed(transformer=empty), tmp_path / "out")
     GPT2Model(GPT2Config(n_embd=8, n_layer=3, n_head=2, vocab_size=9)).save_pretrained(
         without_padding
     )
@@ -220,4 +218,4 @@ def test_a_transformer_that_cannot_be_read_is_named(
     shutil.copy(config.transformer / "tokenizer.json", without_padding)
     (without_padding / "tokenizer_config.json").write_text(json.dumps(files))
     with pytest.raises(ValueError, match="gpt2: its tokenizer has no subword for pad"):
-        train(replace(config, transformer=without_padding), tmp_path / "out")
+        train(config.changed(transformer=without_padding), tmp_path / "out")

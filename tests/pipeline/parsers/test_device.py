@@ -84,7 +84,7 @@ def test_a_gpu_is_given_what_its_memory_holds(
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"precision": "half"}, "precision must be one of exact, fast, got 'half'"),
+        ({"precision": "half"}, "precision must be 'exact' or 'fast', got 'half'"),
         ({"threads": 0}, "threads must be at least 1, got 0"),
         ({"batch_tokens": -1}, "batch_tokens must be at least 0, got -1"),
         ({"batch_token": 3}, r"unknown parse job fields \['batch_token'\]"),

@@ -51,7 +51,10 @@ def test_trees_are_those_of_the_shards_of_the_same_text(tmp_path: Path) -> None:
     parsers = bundled_parser().parsers
     shards = {}
     for stage in ("dependencies", "constituents"):
-        parse_shard(ParseJob(stage, sentences, tmp_path / stage, 0), parsers[stage])
+        parse_shard(
+            ParseJob(stage=stage, sentences=sentences, output=tmp_path / stage, number=0),
+            parsers[stage],
+        )
         shards[stage] = read_shard(tmp_path / stage, stage, 0).to_pylist()
 
     parsed = bundled_parser().parse(["\n\n".join(TEXTS)], split=True)

@@ -116,7 +116,7 @@ def sentences(tmp_path) -> Path:
 
 
 def job(sentences: Path, stage: str = "dependencies", name: str = "parsed") -> ParseJob:
-    return ParseJob(stage, sentences, sentences.parent / name, 0)
+    return ParseJob(stage=stage, sentences=sentences, output=sentences.parent / name, number=0)
 
 
 def test_dependency_rows_stay_aligned_and_rejections_are_null(sentences):
@@ -344,11 +344,11 @@ def test_a_broken_sentence_shard_is_an_error(sentences):
 
 def test_jobs_that_make_no_sense_are_errors(tmp_path):
     with pytest.raises(
-        ValueError, match="stage must be one of dependencies, constituents, got 'tags'"
+        ValueError, match="stage must be 'dependencies' or 'constituents', got 'tags'"
     ):
-        ParseJob("tags", tmp_path, tmp_path, 0)
+        ParseJob(stage="tags", sentences=tmp_path, output=tmp_path, number=0)
     with pytest.raises(ValueError, match="number must be at least 0, got -1"):
-        ParseJob("dependencies", tmp_path, tmp_path, -1)
+        ParseJob(stage="dependencies", sentences=tmp_path, output=tmp_path, number=-1)
 
 
 @pytest.mark.slow
@@ -359,7 +359,7 @@ def test_jobs_that_make_no_sense_are_errors(tmp_path):
         ({"speed": 3}, "unknown parse job fields ['speed']"),
         ({}, "parser"),
         ({"device": "cuda:99"}, "device 'cuda:99': torch "),
-        ({"precision": "half"}, "precision must be one of exact, fast, got 'half'"),
+        ({"precision": "half"}, "precision must be 'exact' or 'fast', got 'half'"),
     ],
 )
 def test_the_command_line_fails_with_a_clear_message(sentences, changes, message):

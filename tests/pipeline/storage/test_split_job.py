@@ -100,8 +100,8 @@ def with_duplicates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CorpusSp
     corpus = CorpusSplit(source, SentenceConfig(), tmp_path / "here", EXACT)
     corpus.begin()
     folder = tmp_path / "here" / DUPLICATES_FOLDER
-    sign_parts(SignJob(corpus.plan_path, folder, EXACT, 0, 3))
-    find_duplicates(DuplicatesJob(corpus.plan_path, folder, EXACT))
+    sign_parts(SignJob(plan=corpus.plan_path, output=folder, config=EXACT, number=0, count=3))
+    find_duplicates(DuplicatesJob(plan=corpus.plan_path, output=folder, config=EXACT))
     return corpus
 
 

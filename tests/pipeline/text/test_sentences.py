@@ -196,7 +196,10 @@ def test_shards_are_the_same_in_any_order(tmp_path, small_shards):
     corpus = CorpusSplit(source, SentenceConfig(), tmp_path / "mixed")
     corpus.begin()
     for number in reversed(range(len(whole.shards))):
-        execute(SplitJob(corpus.plan_path, tmp_path / "mixed", number), lambda *_: None)
+        execute(
+            SplitJob(plan=corpus.plan_path, output=tmp_path / "mixed", number=number),
+            lambda *_: None,
+        )
     mixed = corpus.finish()
     assert [shard.sha256 for shard in mixed.shards] == [shard.sha256 for shard in whole.shards]
     assert quarantine(tmp_path / "mixed") == quarantine(tmp_path / "whole")
@@ -212,7 +215,10 @@ def test_the_limit_holds_over_jobs_that_split_more(tmp_path, small_shards, monke
     corpus = CorpusSplit(source, config, tmp_path / "more")
     corpus.begin()
     for number in range(len(corpus.plan.parts)):
-        execute(SplitJob(corpus.plan_path, tmp_path / "more", number), lambda *_: None)
+        execute(
+            SplitJob(plan=corpus.plan_path, output=tmp_path / "more", number=number),
+            lambda *_: None,
+        )
     assert corpus.runs() == []
     cut = corpus.finish()
     assert [shard.sha256 for shard in cut.shards] == [shard.sha256 for shard in whole.shards]
@@ -326,7 +332,12 @@ def test_a_job_reads_the_plan_as_it_is_when_the_job_begins(tmp_path, short_plans
     corpus.begin()
     while runs := corpus.runs():
         for first, count in reversed(runs):
-            execute(SplitJob(corpus.plan_path, tmp_path / "jobs", first, count), lambda *_: None)
+            execute(
+                SplitJob(
+                    plan=corpus.plan_path, output=tmp_path / "jobs", number=first, count=count
+                ),
+                lambda *_: None,
+            )
     corpus.finish()
     assert len(short_plans) > 2
     assert content(tmp_path / "jobs") == content(tmp_path / "whole")
@@ -454,13 +465,13 @@ def test_shards_of_the_described_text_are_kept_and_no_others_made(tmp_path, smal
     path.write_text(LINES)
     corpus = CorpusSplit(TextFiles([path]), SentenceConfig(), out)
     corpus.begin()
-    execute(SplitJob(corpus.plan_path, out, 0, 5), lambda *_: None)
+    execute(SplitJob(plan=corpus.plan_path, output=out, number=0, count=5), lambda *_: None)
     path.write_text(LINES.replace("line 4000", "line 8000"))
     with pytest.raises(ChangedTextError, match=r"a\.txt: changed"):
-        execute(SplitJob(corpus.plan_path, out, 5, 5), lambda *_: None)
+        execute(SplitJob(plan=corpus.plan_path, output=out, number=5, count=5), lambda *_: None)
     assert len(list(out.glob("*.parquet"))) == 5
     path.write_text(LINES)  # as it was, but for its time
-    execute(SplitJob(corpus.plan_path, out, 5, 5), lambda *_: None)
+    execute(SplitJob(plan=corpus.plan_path, output=out, number=5, count=5), lambda *_: None)
     assert len(list(out.glob("*.parquet"))) == 10
 
 

@@ -17,7 +17,7 @@ def test_scores_are_read_where_there_are_any(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "fault"),
-    [("[1]", "must be an object"), ('{"LAS": "x"}', "finite number"), ("{", "not JSON")],
+    [("[1]", "must be a valid dictionary"), ('{"LAS": "x"}', "valid number"), ("{", "not JSON")],
 )
 def test_other_scores_are_refused(tmp_path: Path, text: str, fault: str) -> None:
     (tmp_path / "scores.json").write_text(text)

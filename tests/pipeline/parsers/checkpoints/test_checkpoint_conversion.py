@@ -5,7 +5,6 @@ import os
 import shutil
 import tempfile
 import zipfile
-from dataclasses import replace
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -182,7 +181,7 @@ def test_a_benepar_file_gives_the_trees_of_its_module(benepar_checkpoint: Path) 
 def test_a_benepar_file_of_few_positions_rejects_what_is_longer(tmp_path: Path) -> None:
     sentences = toy_treebank(20)
     vocabularies = build_vocabularies(sentences, min_character_count=1)
-    module = build_chart_parser(replace(TINY, max_length=12), vocabularies)
+    module = build_chart_parser(TINY.changed(max_length=12), vocabularies)
     torch.save({"config": module.config, "state_dict": module.state_dict()}, tmp_path / "few.pt")
     convert(tmp_path / "few.pt")
     answers = load_parser(tmp_path / "converted", "constituents").parse([["a"] * 11, ["a"] * 10])

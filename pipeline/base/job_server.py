@@ -1,0 +1,278 @@
+"""A process from which jobs are forked, so that a run imports what they need once.
+
+A job's libraries (torch, supar, transformers …) take seconds to import, many jobs less to run. So
+the process that runs stages starts a server, `start_job_server`, which imports the module of the
+first job of a kind and forks every job from there: each has a process of its own, with nothing left
+in it by the job before. At most so many run at a time; the others wait for their turn.
+
+A job ends with whoever asked for it (its connection closes), and the server, with all jobs, ends
+with the process that started it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import importlib
+import json
+import os
+import random
+import runpy
+import selectors
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import warnings
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from pipeline.base.machine import available_cores
+from pipeline.base.watched import end_with_parent, watched
+
+ADDRESS_VARIABLE = "TREEVIEWS_JOB_SERVER"
+"""Of the environment: where the server of this process, or of one above it, listens."""
+_AT_ONCE_VARIABLE = "TREEVIEWS_JOBS_AT_ONCE"
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+"""Where numerical libraries read, when they are loaded, how many threads they may use."""
+_MOST_FDS = 64
+_LENGTH = struct.Struct("=Q")
+"""Before a request, how many bytes it has."""
+_OWN_PACKAGES = ("pipeline.", "models.")
+
+
+def job_environment(threads: int) -> dict[str, str]:
+    """Returns what a job's libraries read of the environment."""
+    environment = dict.fromkeys(THREAD_VARIABLES, str(threads))
+    # Waiting threads sleep: spinning ones starve the jobs beside them.
+    environment |= {"OMP_WAIT_POLICY": "PASSIVE", "PYTHONHASHSEED": "0"}
+    # oneDNN keeps one kernel a tensor shape, 1,024 by default: a leak over a corpus.
+    return environment | {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64"}
+
+
+_lock = threading.Lock()
+_server: subprocess.Popen[bytes] | None = None
+
+
+def jobs_at_once() -> int:
+    """Returns how many jobs run side by side: as many as the run has workers, or one a core."""
+    return int(os.environ.get(_AT_ONCE_VARIABLE) or available_cores())
+
+
+def start_job_server(at_once: int | None = None) -> str:
+    """Starts the server of this process, unless it runs; returns its address.
+
+    Args:
+        at_once: jobs side by side; by default, one a core.
+    """
+    global _server  # noqa: PLW0603 - one a process
+    with _lock:
+        if _server is None or _server.poll() is not None:
+            folder = tempfile.mkdtemp(prefix="treeviews-")
+            atexit.register(shutil.rmtree, folder, ignore_errors=True)
+            address = os.environ[ADDRESS_VARIABLE] = f"{folder}/jobs"
+            listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            listener.bind(address)
+            listener.listen(128)
+            os.environ[_AT_ONCE_VARIABLE] = str(at_once or available_cores())
+            arguments = [str(listener.fileno()), os.environ[_AT_ONCE_VARIABLE]]
+            _server = subprocess.Popen(
+                [sys.executable, *watched("pipeline.base.job_server", *arguments)],
+                stdin=subprocess.DEVNULL,
+                env=os.environ | job_environment(threads=1),
+                pass_fds=[listener.fileno()],
+            )
+            listener.close()
+        return os.environ[ADDRESS_VARIABLE]
+
+
+def connect() -> socket.socket:
+    """Returns a connection to the server above this process; starts one where there is none."""
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.connect(os.environ.get(ADDRESS_VARIABLE, ""))
+    except OSError:
+        connection.connect(start_job_server())
+    return connection
+
+
+def request_job(
+    connection: socket.socket,
+    module: str,
+    arguments: Sequence[str],
+    fds: Sequence[int],
+    threads: int,
+) -> None:
+    """Asks for a job: ``python -m module arguments``.
+
+    Args:
+        fds: its standard output and error, and files that it keeps open until it ends.
+        threads: CPU threads that its numerical libraries may use.
+    """
+    request = {
+        "module": module,
+        "arguments": list(arguments),
+        "environment": dict(os.environ) | job_environment(threads),
+        "threads": threads,
+        "folder": os.getcwd(),  # noqa: PTH109
+        "path": sys.path,
+    }
+    content = json.dumps(request).encode()
+    socket.send_fds(connection, [_LENGTH.pack(len(content))], list(fds))
+    connection.sendall(content)
+
+
+@dataclass
+class _Job:
+    connection: socket.socket
+    request: dict[str, Any] = field(default_factory=dict)
+    fds: list[int] = field(default_factory=list)
+    process_id: int = 0
+
+
+class _Server:
+    """Takes requests, forks jobs and tells how they end."""
+
+    def __init__(self, listener: socket.socket, at_once: int) -> None:
+        self.listener, self.at_once = listener, at_once
+        self.waiting: deque[_Job] = deque()
+        self.running: dict[int, _Job] = {}
+        self.selector = selectors.DefaultSelector()
+        self.selector.register(listener, selectors.EVENT_READ)
+        woken, self.waker = os.pipe()
+        for end in (woken, self.waker):
+            os.set_blocking(end, False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(self.waker, warn_on_full_buffer=False)
+        self.woken = woken
+        self.selector.register(woken, selectors.EVENT_READ)
+
+    def serve(self) -> None:
+        """Serves until this process is ended."""
+        while True:
+            for key, _ in self.selector.select():
+                if key.fileobj is self.listener:
+                    connection, _ = self.listener.accept()
+                    self.selector.register(connection, selectors.EVENT_READ, _Job(connection))
+                elif key.fileobj == self.woken:
+                    os.read(self.woken, 4096)
+                    self._collect()
+                else:
+                    self._read(key.data)
+            while self.waiting and len(self.running) < self.at_once:
+                self._start(self.waiting.popleft())
+
+    def _read(self, job: _Job) -> None:
+        """Takes a request, or the end of whoever made it, whose job ends with him."""
+        content = b""
+        fds: list[int] = []
+        with suppress(ConnectionError):
+            content, fds, _, _ = socket.recv_fds(job.connection, _LENGTH.size, _MOST_FDS)
+        if content:
+            with job.connection.makefile("rb") as stream:
+                job.request = json.loads(stream.read(*_LENGTH.unpack(content)))
+            job.fds = fds
+            self.waiting.append(job)
+            return
+        self.selector.unregister(job.connection)
+        job.connection.close()
+        if job in self.waiting:
+            self.waiting.remove(job)
+            self._close_files(job)
+        elif job.process_id in self.running:
+            os.kill(job.process_id, signal.SIGKILL)
+
+    def _collect(self) -> None:
+        """Tells whoever waits how jobs ended."""
+        while self.running:
+            process_id, status = os.waitpid(-1, os.WNOHANG)
+            if not process_id:
+                return
+            job = self.running.pop(process_id)
+            with suppress(OSError):  # nobody waits any more
+                job.connection.sendall(f"{os.waitstatus_to_exitcode(status)}\n".encode())
+
+    def _start(self, job: _Job) -> None:
+        self._import_for(job)
+        job.process_id = os.fork()
+        if not job.process_id:
+            self._run(job)
+        self.running[job.process_id] = job
+        self._close_files(job)
+
+    def _import_for(self, job: _Job) -> None:
+        """Imports a job's module here, so that the next such job finds it; errors are the job's."""
+        module = job.request["module"]
+        if not module.startswith(_OWN_PACKAGES) or module in sys.modules:
+            return
+        own = os.dup(2)
+        os.dup2(job.fds[1], 2)
+        try:
+            importlib.import_module(module)
+        except Exception:
+            pass
+        finally:
+            os.dup2(own, 2)
+            os.close(own)
+
+    @staticmethod
+    def _close_files(job: _Job) -> None:
+        for fd in job.fds:
+            os.close(fd)
+
+    def _run(self, job: _Job) -> None:
+        """Does the job, in its process, and ends it."""
+        code = 1
+        try:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            end_with_parent(os.getppid())
+            self.listener.close()
+            self.selector.close()
+            for other in (job, *self.waiting, *self.running.values()):
+                other.connection.close()
+            for other in self.waiting:
+                self._close_files(other)
+            for number, fd in zip((1, 2), job.fds, strict=False):
+                os.dup2(fd, number)
+                os.close(fd)
+            request = job.request
+            os.environ.clear()
+            os.environ.update(request["environment"])
+            if "torch" in sys.modules:  # which has read it already
+                sys.modules["torch"].set_num_threads(request["threads"])
+            os.chdir(request["folder"])
+            sys.path[:] = request["path"]
+            sys.argv = [request["module"], *request["arguments"]]
+            random.seed()
+            warnings.filterwarnings("ignore", ".*found in sys.modules", RuntimeWarning)
+            runpy.run_module(request["module"], run_name="__main__", alter_sys=True)
+            code = 0
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else int(end.code is not None)
+            if isinstance(end.code, str):
+                print(end.code, file=sys.stderr)
+        except BaseException:
+            sys.excepthook(*sys.exc_info())
+        finally:
+            for stream in (sys.stdout, sys.stderr):
+                with suppress(OSError, ValueError):
+                    stream.flush()
+            os._exit(code)
+
+
+def main() -> None:
+    """Serves, at a socket that is open already."""
+    fd, at_once = map(int, sys.argv[1:])
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever started it
+    _Server(socket.socket(fileno=fd), at_once).serve()
+
+
+if __name__ == "__main__":
+    main()
