@@ -380,7 +380,7 @@ def test_a_compatible_split_stops_on_dev_finally_too() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"classifier": "svm"}, "classifier must be one of logistic_regression, compatibility"),
+        ({"classifier": "svm"}, "classifier must be 'logistic_regression' or"),
         ({"num_folds": 1}, "num_folds must be at least 2, got 1"),
         ({"grid_scale": 0.0}, "grid_scale must be positive, got 0.0"),
         ({"penalties": [1.0, 0.0]}, "penalties must be positive"),
