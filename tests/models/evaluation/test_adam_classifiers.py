@@ -110,16 +110,6 @@ def test_without_dev_set_a_twentieth_is_held_back_as_senteval_draws_it() -> None
         fit_adam(noisy_items(10), None, WEIGHT_DECAYS, num_classes=3)
 
 
-def test_the_global_random_state_is_left_alone() -> None:
-    torch.manual_seed(3)
-    np.random.seed(3)
-    expected = torch.rand(1), np.random.rand()
-    torch.manual_seed(3)
-    np.random.seed(3)
-    fit_adam(noisy_items(40), noisy_items(20), WEIGHT_DECAYS[:1], 3)
-    assert (torch.rand(1), np.random.rand()) == expected
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("batch_loss", ["sum", "mean"])
 def test_relatedness_is_the_model_of_torch_adam_stopped_early(batch_loss: BatchLoss) -> None:

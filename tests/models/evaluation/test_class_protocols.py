@@ -69,30 +69,6 @@ def noisy(num_classes: int = 2, *, seed: int = 0, **sizes: int) -> Problem:
     return Problem(features, labels, num_classes)
 
 
-def separable(num_classes: int = 2, *, width: int = 60, **sizes: int) -> Problem:
-    """Returns classes that stand far apart; in many dimensions, so that Adam's few small steps
-    on few items are enough."""
-    random = np.random.default_rng(1)
-    centres = 3.0 * random.choice([-1.0, 1.0], size=(num_classes, width))
-    labels = {name: np.arange(size) % num_classes for name, size in sizes.items()}
-    features = {
-        name: centres[label] + random.normal(size=(len(label), width))
-        for name, label in labels.items()
-    }
-    return Problem(features, labels, num_classes)
-
-
-def shuffled(num_classes: int = 2, **sizes: int) -> Problem:
-    """Returns as many items of each class, whose features say nothing of it."""
-    random = np.random.default_rng(2)
-    labels = {
-        name: random.permutation(np.arange(size) % num_classes) for name, size in sizes.items()
-    }
-    return Problem(
-        {name: random.normal(size=(size, 6)) for name, size in sizes.items()}, labels, num_classes
-    )
-
-
 def answer(problem: Problem, config: ProtocolConfig) -> Outcome:
     """Returns the outcome of the protocol of these splits."""
     names = {"all": "nested_folds", "test": "folds", "dev": "split"}
@@ -245,51 +221,6 @@ def test_the_grids_are_senteval_s() -> None:
     assert COMPATIBILITY_GRID == (1e-5, 1e-4, 1e-3, 1e-2)
 
 
-def test_a_scaled_grid_answers_as_its_own_grid_on_scaled_features() -> None:
-    """C on features x s is C s² on x; so views of length 1 want a larger C."""
-    plain = noisy(train=60, dev=30, test=20)
-    features = {name: 0.5 * value for name, value in plain.features.items()}
-    smaller = replace(plain, features=features)
-
-    expected = answer(plain, FEW_FOLDS)
-    found = answer(smaller, FEW_FOLDS.changed(grid_scale=4.0))
-
-    assert found.regularisers == tuple(4 * c for c in expected.regularisers)
-    assert found.at_grid_edge == expected.at_grid_edge
-    assert np.array_equal(found.predictions.predicted, expected.predictions.predicted)
-
-
-def test_of_equally_good_regularisers_the_first_is_taken() -> None:
-    outcome = answer(separable(train=40, dev=40, test=20), FEW_FOLDS)
-    assert outcome.dev_score == 100.0
-    assert outcome.regularisers == SPLIT_GRID[:1]
-    assert outcome.at_grid_edge == 1
-
-
-def boundary(train: Items, c: float) -> float:
-    model = linear_model.LogisticRegression(C=c, tol=1e-12).fit(*train)
-    return float(-model.intercept_[0] / model.coef_[0, 0])
-
-
-def test_dev_accuracy_is_rounded_to_two_decimals_before_regularisers_are_compared() -> None:
-    train = np.array([[-1.0], [1.0], [1.0], [1.0]]), np.array([0, 1, 1, 1])
-    # Only classifiers after the first get this one right: 99.997 % against 100 %.
-    between = 0.5 * (boundary(train, SPLIT_GRID[0]) + boundary(train, SPLIT_GRID[1]))
-    sure = np.repeat([[-50.0], [50.0]], 15_000, axis=0), np.repeat([0, 1], 15_000)
-    dev = np.concatenate([sure[0], [[between]]]), np.append(sure[1], 0)
-    right = [float((by_scikit_learn(train, dev[0], c) == dev[1]).mean()) for c in SPLIT_GRID]
-    assert right[0] < 1.0 == right[1]
-
-    problem = Problem(
-        {"train": train[0], "dev": dev[0], "test": sure[0][:1]},
-        {"train": train[1], "dev": dev[1], "test": sure[1][:1]},
-        num_classes=2,
-    )
-    outcome = answer(problem, FEW_FOLDS)
-    assert outcome.regularisers == SPLIT_GRID[:1]
-    assert outcome.dev_score == 100.0
-
-
 def test_an_outcome_says_how_it_came_about() -> None:
     nested = answer(noisy(all=130), FEW_FOLDS)
     assert nested.counts == {"all": 130}
@@ -306,20 +237,6 @@ def test_an_outcome_says_how_it_came_about() -> None:
 # Good and useless features, and what must not be looked at.
 
 SPLITS = ({"all": 240}, {"train": 160, "test": 240}, {"train": 160, "dev": 80, "test": 240})
-LARGER = ({"all": 600}, {"train": 600, "test": 240}, {"train": 600, "dev": 80, "test": 240})
-ALL_PROTOCOLS: list[tuple[Classifier, dict[str, int]]] = [
-    *(("logistic_regression", sizes) for sizes in SPLITS),
-    *(("compatibility", sizes) for sizes in LARGER),
-]
-
-
-@pytest.mark.parametrize(("classifier", "sizes"), ALL_PROTOCOLS)
-def test_shuffled_labels_are_at_chance(classifier: Classifier, sizes: dict[str, int]) -> None:
-    config = ProtocolConfig(classifier=classifier, num_folds=3)
-    predictions = answer(shuffled(**sizes), config).predictions
-    num_items = len(predictions.gold)
-    bound = 4 * np.sqrt(0.25 / num_items)  # of a binomial: four standard deviations
-    assert abs((predictions.predicted == predictions.gold).mean() - 0.5) < bound
 
 
 @pytest.mark.parametrize("sizes", SPLITS[1:])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,21 +14,15 @@ from models import evaluate_tasks
 from models.config.views import Pooling
 from models.encoding.encoder_interface import FloatArray
 from models.evaluate_tasks import execute
-from models.evaluation import representation as representation_module
 from models.evaluation.evaluate_task import (
     EmbeddingCache,
     Evaluation,
-    Featuriser,
     evaluate_task,
-    run_protocol,
 )
 from models.evaluation.evaluation_settings import (
     PROTOCOL_VERSION,
     EvaluationSettings,
-    ProtocolConfig,
 )
-from models.evaluation.evaluation_task import Items, TaskData
-from models.evaluation.representation import Representation
 from models.evaluation.resampling import Resampling
 from models.evaluation.task_registry import task_named
 from models.evaluation.task_result import (
@@ -101,32 +94,6 @@ def test_every_protocol_gives_a_whole_result(
     assert all(len(sha256) == 64 for sha256 in result.data.files.values())
 
 
-def test_features_that_are_not_finite_are_named_by_split_and_item() -> None:
-    rows = {name: Items((np.arange(6),), np.arange(6) % 2) for name in ("train", "dev", "test")}
-    data = TaskData(tuple("abcdef"), rows, class_names=("a", "b"))
-    vectors = np.ones((6, 2), np.float32)
-    vectors[3] = np.inf
-
-    featuriser = Featuriser.of({"0-x.last": vectors}, task_named("SST2"), data, Representation(), 9)
-    with pytest.raises(ValueError, match="features of train item 3 are not finite"):
-        run_protocol(task_named("SST2"), data, featuriser, ProtocolConfig())
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["MR", "TREC"])
-def test_what_a_wider_projection_adds_no_dimension_to_is_learnt_at_its_own_width(
-    data: Path, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    wide = {"representation": {"project_to_width": 300}}
-    placed = scored(name, evaluation(data, CountingEncoder(), **wide)).outcome
-    random = representation_module.random_projection
-    monkeypatch.setattr(representation_module, "projected_in_place", random)
-    whole = scored(name, evaluation(data, CountingEncoder(), **wide)).outcome
-    assert placed.width == whole.width == 300
-    assert placed.regularisers == whole.regularisers
-    np.testing.assert_array_equal(placed.predictions.predicted, whole.predictions.predicted)
-
-
 # Embeddings.
 
 
@@ -163,27 +130,6 @@ def test_each_pooling_of_each_encoder_is_computed_once_a_list() -> None:
     cache.embeddings(other, sentences, ["mean"])
     cache.embeddings(encoder, sentences[::-1], ["mean"])
     assert (len(encoder.calls), len(other.calls)) == (3, 1)
-
-
-def test_an_answer_of_the_wrong_shape_is_refused() -> None:
-    class Short:
-        def encode(self, sentences: Sequence[str]) -> FloatArray:
-            return np.ones((len(sentences) - 1, 3), dtype=np.float32)
-
-    with pytest.raises(ValueError, match=r"0-encoder.last has shape \[2, 3\] for 3 sentences"):
-        EmbeddingCache().embeddings(Short(), ["a b", "c", "a"])
-
-
-def test_words_are_joined_beside_the_views(data: Path) -> None:
-    class Words(Views):
-        def encode_views(
-            self, sentences: Sequence[str], pooling: Sequence[Pooling] = ("last",)
-        ) -> dict[str, FloatArray]:
-            assert list(pooling) == ["mean"]
-            return {"words.mean": np.ones((len(sentences), 4), dtype=np.float32)}
-
-    made = evaluation(data, CountingEncoder(), representation={"join_words": True})
-    assert scored("MR", replace(made, words=Words())).outcome.width == 30
 
 
 def test_sentences_of_a_dataset_are_embedded_once_for_all_its_tasks(data: Path) -> None:

@@ -6,10 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.evaluation import logistic_regression
 from models.evaluation.class_protocols import mean_and_scale
 from models.evaluation.logistic_regression import (
-    LogisticModels,
     fit_logistic_regression,
 )
 
@@ -92,24 +90,6 @@ def test_fitting_several_problems_at_once_is_fitting_each(num_classes: int) -> N
         torch.testing.assert_close(together.weights[p], alone.weights[0], atol=1e-6, rtol=1e-5)
 
 
-def test_groups_of_problems_give_what_one_group_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    features, labels = problem(90, 10, 3)
-
-    def fit() -> LogisticModels:
-        return fit_logistic_regression(
-            features,
-            labels,
-            torch.tensor([1.0, 10.0, 1.0]),
-            num_classes=3,
-            rows=thirds(90),
-            tolerance=1e-14,
-        )
-
-    whole = fit()
-    monkeypatch.setattr(logistic_regression, "ELEMENTS_AT_ONCE", 1)
-    torch.testing.assert_close(fit().weights, whole.weights, atol=1e-6, rtol=1e-5)
-
-
 def objective(
     features: Tensor, labels: Tensor, weights: Tensor, biases: Tensor, penalty: float
 ) -> float:
@@ -149,27 +129,6 @@ def test_the_default_tolerance_holds_where_classes_are_nearly_separated(
     found = objective(features, labels, models.weights[0], models.biases[0], 1 / c)
     assert models.converged.all()
     assert found <= least * (1 + 1e-6)
-
-
-@pytest.mark.parametrize("scale", [1e-3, 1e3])
-def test_single_precision_finds_the_minimum_of_features_of_any_size(scale: float) -> None:
-    features, labels = problem(200, 20, 2)
-    shifted = scale * (features + 5.0)
-    penalty = torch.tensor([2.0])
-    exact = fit_logistic_regression(shifted, labels, penalty, num_classes=2, tolerance=1e-12)
-    rough = fit_logistic_regression(shifted.float(), labels, penalty, num_classes=2)
-    assert rough.weights.dtype == torch.float32
-    assert rough.converged.all()
-    assert (rough.answers == exact.answers).float().mean() > 0.99
-
-
-@pytest.mark.parametrize("size", [1e-20, 1e20])
-def test_features_whose_squares_cannot_be_handled_are_refused(size: float) -> None:
-    features, labels = problem(30, 3, 2)
-    with pytest.raises(ValueError, match=r"features of a root mean square of 1\.0e.20 cannot"):
-        fit_logistic_regression(
-            (size * features).float(), labels, torch.tensor([1.0]), num_classes=2
-        )
 
 
 def test_what_steps_do_not_suffice_for_is_not_converged() -> None:

@@ -10,8 +10,6 @@ import pytest
 from models.evaluation.probing_labels import (
     Marked,
     object_number,
-    pearson,
-    quantile_bins,
     subject_number,
     tense,
     top_constituents,
@@ -152,13 +150,6 @@ def test_units_come_close_to_their_due_shares() -> None:
     for split, share in shares.items():
         size = sum(n for unit, n in units.items() if assigned[unit] == split)
         assert abs(size / sum(units.values()) - share) < 0.02
-
-
-def test_quantile_bins_survive_ties_and_pearson_constants() -> None:
-    assert quantile_bins([1, 2, 3, 4, 5, 6], 3) == [3, 5]
-    assert quantile_bins([5, 5, 5, 5, 5, 9], 3) == quantile_bins([], 3) == []
-    assert pearson([1, 2, 3], [2, 4, 6]) == pytest.approx(1.0)
-    assert pearson([1, 2, 3], [4, 4, 4]) == 0.0
 
 
 @pytest.mark.parametrize(

@@ -59,16 +59,6 @@ def test_components_are_right_singular_vectors(shape: tuple[int, int]) -> None:
     np.testing.assert_allclose(np.abs(np.sum(found * expected, axis=1)), 1, atol=1e-5)
 
 
-@pytest.mark.parametrize("shape", [(200, 5), (5, 200)])
-def test_power_iteration_finds_a_direction_that_stands_out(shape: tuple[int, int]) -> None:
-    matrix = vectors(*shape) + 3
-
-    estimated = principal_components(matrix, 2, method="power_iteration")
-
-    assert abs(float(estimated[0] @ principal_components(matrix, 1)[0])) > 1 - 1e-5
-    np.testing.assert_allclose(estimated @ estimated.T, np.eye(2), atol=1e-5)
-
-
 def test_multi_view_supervised_is_table_2_of_the_paper() -> None:
     batch = views("0-SEQ", "1-BOW")
 
@@ -78,37 +68,6 @@ def test_multi_view_supervised_is_table_2_of_the_paper() -> None:
     g = np.concatenate([batch[f"1-BOW.{p}"] for p in ("max", "mean", "min")], axis=1)
     parts = [unit(without_first(f)), unit(without_first(g))]
     np.testing.assert_allclose(features, np.concatenate(parts, axis=1), atol=1e-5)
-
-
-def test_components_of_a_given_set_are_the_same_for_every_batch() -> None:
-    representation = representation_named("multi-view", components_from="train")
-    everything = views("0-SEQ", rows=10)
-    components = representation.fit(everything, "split")
-
-    def part(start: int, stop: int) -> Matrix:
-        batch = {key: matrix[start:stop] for key, matrix in everything.items()}
-        return representation.apply(batch, "split", components=components)
-
-    whole = representation.apply(everything, "split", components=components)
-    np.testing.assert_allclose(np.concatenate([part(0, 3), part(3, 10)]), whole, atol=1e-6)
-
-
-def test_the_mean_of_a_bag_stands_for_its_last_state() -> None:
-    words = {"words.mean": vectors(3, 4)}
-
-    np.testing.assert_array_equal(
-        REPRESENTATIONS["plain"].apply(words, "split"), words["words.mean"]
-    )
-
-
-def test_an_encoder_without_states_gives_its_matrix_for_any_pooling() -> None:
-    matrix = {"0-encoder.last": vectors(5, 4)}
-
-    features = representation_named("multi-view", remove_components=0, normalise=False).apply(
-        matrix, "split"
-    )
-
-    np.testing.assert_array_equal(features, matrix["0-encoder.last"])
 
 
 @pytest.mark.parametrize(
@@ -190,18 +149,6 @@ def test_impossible_settings_are_named(changes: dict[str, Any], message: str) ->
         representation_named("plain", **changes)
 
 
-@pytest.mark.parametrize("width", [4, 24])
-def test_a_random_projection_keeps_inner_products_in_expectation(width: int) -> None:
-    vectors = np.random.default_rng(0).standard_normal((3, 6)).astype(np.float32)
-    # Entries within ±b have variance b²/3, and an inner product is a sum over the new width.
-    factor = width * 2.0 / (6 + width)
-
-    projected = [random_projection(vectors, width, seed=seed) for seed in range(3000)]
-
-    mean = np.mean([one @ one.T for one in projected], axis=0) / factor
-    np.testing.assert_allclose(mean, vectors @ vectors.T, atol=0.35)
-
-
 def test_a_projection_in_place_has_its_inner_products_in_as_few_dimensions() -> None:
     vectors = np.random.default_rng(0).standard_normal((9, 6)).astype(np.float32)
 
@@ -252,13 +199,6 @@ def without_own_component(vectors: Matrix) -> Matrix:
     return remove_components(vectors, principal_components(vectors, 1))
 
 
-def test_single_sentences_are_looked_up_in_the_order_of_the_items() -> None:
-    vectors, items = embeddings(6), items_of([4, 0, 4, 2])
-    found = featuriser(vectors, {"all": items}, Representation()).features(items)
-    np.testing.assert_array_equal(found, vectors[[4, 0, 4, 2]])
-    assert found.dtype == np.float32
-
-
 def test_pairs_are_difference_and_product_and_nothing_else() -> None:
     vectors = np.array([[1.0, -2.0], [3.0, 4.0], [0.5, 0.0]], dtype=np.float32)
     items = items_of([0, 1], [1, 2])
@@ -302,14 +242,3 @@ def test_components_fitted_on_train_know_nothing_of_test() -> None:
     changed[40:50] = -3.0 * changed[40:50]
     other = featuriser(changed, splits, fitted).features(splits["test"])
     np.testing.assert_array_equal(other[10:], found[10:])
-
-
-@pytest.mark.parametrize("protocol", ["nested_folds", "similarity"])
-def test_without_a_training_split_all_sentences_are_fitted_on(protocol: Protocol) -> None:
-    vectors = embeddings(20)
-    splits = {"one": items_of(np.arange(12)), "two": items_of(np.arange(12, 20))}
-    fitted = Representation(remove_components=1, components_from="train")
-    made = featuriser(vectors, splits, fitted, protocol=protocol)
-    np.testing.assert_allclose(
-        made.vectors(np.arange(20)), without_own_component(vectors), atol=1e-6
-    )

@@ -66,13 +66,6 @@ def test_similarity_is_given_by_subset_as_mean_weighted_and_pooled() -> None:
         assert found[f"{measure}_all"] == pytest.approx(100 * oracle(made.predicted, made.gold)[0])
 
 
-def test_a_constant_subset_counts_as_zero() -> None:
-    made = predictions([1, 2, 3, 7, 7], [1, 2, 3, 1, 2], [0, 0, 0, 1, 1], ("fine", "flat"))
-    found = score(task(protocol="similarity"), made)
-    assert found["pearson:flat"] == 0.0
-    assert found["pearson_mean"] == pytest.approx(50.0)
-
-
 @pytest.mark.parametrize("protocol", ["similarity", "relatedness"])
 def test_resampled_correlations_are_those_of_the_drawn_items(protocol: str) -> None:
     """Ties in both series, and every resample ranked anew by scipy."""
