@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator
-
 from models.encoding.encoder_names import parse_encoder_name
 from models.evaluation.evaluation_task import Protocol
 from models.evaluation.representation import Representation
@@ -131,13 +129,6 @@ MAX_REFUSED = 0.1
 """Above this share, scores say little of an encoder, and a wrong language or parser is likely."""
 
 
-def _as_paths(out: Any) -> Any:
-    """Returns a folder, or those of several tasks, where JSON has their names."""
-    if isinstance(out, Mapping):
-        return {task: _as_paths(folder) for task, folder in out.items()}
-    return Path(out) if isinstance(out, str) else out
-
-
 class EvaluationSettings(Settings):
     """What is scored, on what, and how: what commands make, and jobs are as JSON."""
 
@@ -148,7 +139,7 @@ class EvaluationSettings(Settings):
     tasks: tuple[str, ...]
     data: Path
     """SentEval's ``data`` folder, the one that holds ``downstream`` and ``probing``."""
-    out: Annotated[Path | Mapping[str, Path], BeforeValidator(_as_paths)]
+    out: Path | Mapping[str, Path]
     """Folder of the results, or of each task's by its name."""
     name: str | None = None
     """What tables call the encoder; by default what it is asked for by."""
@@ -168,6 +159,12 @@ class EvaluationSettings(Settings):
     and ``config`` of an untrained one."""
     device: str = "cpu"
     threads: Count = 1
+
+    def __init__(self, **values: Any) -> None:
+        """Takes folders of several tasks as paths or, as JSON has them, as strings."""
+        if isinstance(out := values.get("out"), Mapping):
+            values["out"] = {task: Path(folder) for task, folder in out.items()}
+        super().__init__(**values)
 
     @property
     def max_refused(self) -> float:
