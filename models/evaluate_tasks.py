@@ -117,15 +117,15 @@ def scores_of(
         folder = Path(out or scratch)
         settings = EvaluationSettings(
             encoder=str(encoder) if is_named else own,
-            name=name or (parse_encoder_name(str(encoder)).shown if is_named else own),
+            name=name or (None if is_named else own),
             tasks=tuple(task.name for task in chosen),
             data=Path(data),
             out=folder,
             device=device,
             threads=torch.get_num_threads(),
         )
-        given = None if is_named else encoder_of(encoder)
-        execute(settings, on_progress or (lambda _share, _status: None), encoder=given)
+        opened = None if is_named else encoder_of(encoder)
+        execute(settings, on_progress or (lambda _share, _status: None), encoder=opened)
         results = {task.name: read_result(result_path(folder, task)) for task in chosen}
         return Scores(results, evaluation_table([folder]))
 
@@ -194,7 +194,9 @@ def open_evaluation(settings: EvaluationSettings, encoder: Encoder | None = None
     return Evaluation(
         settings=settings.changed(device=device),
         encoder=encoder,
-        identity=EncoderIdentity(settings.name or name, digest, settings.seed),
+        identity=EncoderIdentity(
+            settings.name or parse_encoder_name(name).shown, digest, settings.seed
+        ),
         words=words,
         run={
             "device": device,
@@ -289,15 +291,15 @@ def check_folder(out: Path, tasks: Sequence[EvaluationTask], evaluation: Evaluat
         ValueError: another evaluation's result stands there, or one on other data; names the file
             and the remedy.
     """
-    asked = {task.name for task in tasks}
+    names = {task.name for task in tasks}
     is_shared = not isinstance(evaluation.settings.out, Mapping)
     for path, result in results_by_file(out).items():
         name, encoder = result.task.name, result.setup.encoder.name
         if is_shared and isinstance(result, TaskResult):
-            _check_kept(path, result, asked, evaluation)
+            _check_kept(path, result, names, evaluation)
         what = result.setup.difference(evaluation.setup(result.task))
         if what == ANOTHER_VERSION:
-            if name not in asked:
+            if name not in names:
                 raise ValueError(
                     f"{path}: holds the result of another {what} ({encoder}); evaluate {name} "
                     "again, too, or choose another folder"
@@ -312,7 +314,7 @@ def check_folder(out: Path, tasks: Sequence[EvaluationTask], evaluation: Evaluat
             )
 
 
-def _check_kept(path: Path, result: TaskResult, asked: set[str], evaluation: Evaluation) -> None:
+def _check_kept(path: Path, result: TaskResult, names: set[str], evaluation: Evaluation) -> None:
     """Refuses a result on other data, or of an earlier run of a function without a version."""
     data = evaluation.settings.data
     if changed := _changed_files(result, data):
@@ -320,7 +322,7 @@ def _check_kept(path: Path, result: TaskResult, asked: set[str], evaluation: Eva
             f"{path}: the result on another {changed[0]} than that in {data}; choose another "
             "folder by --out, or delete it"
         )
-    if not evaluation.is_versioned and result.task.name not in asked:
+    if not evaluation.is_versioned and result.task.name not in names:
         raise ValueError(
             f"{path}: the result of an earlier run; without --encoder-version nothing tells "
             "whether the function is still the same; evaluate its task again, too, choose "

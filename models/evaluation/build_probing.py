@@ -29,7 +29,7 @@ from models.evaluation.probing_sentences import (
     text_key,
 )
 from models.evaluation.probing_splits import Chosen, chosen_items
-from models.evaluation.probing_tasks import TASKS, DerivedTask, TooFewError, in_declared_order
+from models.evaluation.probing_tasks import TASKS, DerivedTask, TooFewError
 from models.evaluation.resampling import draws_units
 from models.evaluation.senteval_format import SPLITS as SPLIT_MARKS
 from models.evaluation.task_data import SENTENCES, SENTENCES_NAME, DerivedNote, write_note
@@ -132,7 +132,7 @@ def read_summary(folder: Path) -> dict[str, Any]:
             f"{FORMAT_VERSION}; build the probing data again"
         )
     tasks = summary["tasks"]
-    summary["tasks"] = {name: tasks[name] for name in in_declared_order(tasks)}
+    summary["tasks"] = {task.name: tasks[task.name] for task in TASKS if task.name in tasks}
     return summary
 
 

@@ -73,7 +73,7 @@ class EmbeddingCache:
 
     def __init__(self) -> None:
         self._sentences: tuple[str, ...] = ()
-        self._kept: dict[tuple[int, Pooling], tuple[Encoder, Embeddings]] = {}
+        self._kept: dict[tuple[int, tuple[Pooling, ...]], tuple[Encoder, Embeddings]] = {}
 
     def embeddings(
         self, encoder: Encoder, sentences: Sequence[str], pooling: Sequence[Pooling] = ("last",)
@@ -92,24 +92,13 @@ class EmbeddingCache:
         if self._sentences != tuple(sentences):
             self._kept.clear()  # frees the memory before more is taken
             self._sentences = tuple(sentences)
-        if not isinstance(encoder, ViewEncoder):
-            pooling = ("last",)
-        if missing := [pool for pool in pooling if (id(encoder), pool) not in self._kept]:
-            for pool, made in _embedded(encoder, sentences, missing).items():
-                self._kept[id(encoder), pool] = (encoder, made)
-        parts = [self._kept[id(encoder), pool][1] for pool in pooling]
-        views = {key: matrix for part in parts for key, matrix in part.views.items()}
-        return Embeddings(
-            {key: views[key] for key in sorted(views, key=lambda key: key.rpartition(".")[0])},
-            sum(part.seconds for part in parts),
-            max((part.refused for part in parts), key=len),
-        )
+        key = (id(encoder), tuple(pooling) if isinstance(encoder, ViewEncoder) else ())
+        if key not in self._kept:
+            self._kept[key] = (encoder, _embedded(encoder, sentences, pooling))
+        return self._kept[key][1]
 
 
-def _embedded(
-    encoder: Encoder, sentences: Sequence[str], pooling: Sequence[Pooling]
-) -> dict[Pooling, Embeddings]:
-    """Returns the embeddings by each pooling; they share one computation and its time."""
+def _embedded(encoder: Encoder, sentences: Sequence[str], pooling: Sequence[Pooling]) -> Embeddings:
     started = time.perf_counter()
     if isinstance(encoder, ViewEncoder):
         views = encoder.encode_views(sentences, pooling)
@@ -121,15 +110,10 @@ def _embedded(
                 f"the encoder's {key} has shape {list(matrix.shape)} for {len(sentences)} "
                 "sentences, or values that are not finite"
             )
-    seconds = (time.perf_counter() - started) / len(pooling)
+    by_view = sorted(views, key=lambda key: key.rpartition(".")[0])
+    seconds = time.perf_counter() - started
     refused = tuple(getattr(encoder, "refused", ()))
-    made = {}
-    for name in pooling:
-        chosen = {key: matrix for key, matrix in views.items() if key.endswith(f".{name}")}
-        if not chosen and name == "last":  # a bag without a last state, whose mean stands for it
-            chosen = {key: matrix for key, matrix in views.items() if key.endswith(".mean")}
-        made[name] = Embeddings(chosen, seconds, refused)
-    return made
+    return Embeddings({key: views[key] for key in by_view}, seconds, refused)
 
 
 @dataclass(frozen=True, slots=True)

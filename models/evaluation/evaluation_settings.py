@@ -195,12 +195,12 @@ def results_folder(
     Args:
         preset: of an untrained encoder, where it is not the default one.
     """
-    name = parse_encoder_name(encoder)
-    shown = Path(encoder).name if Path(encoder).is_dir() else name.shown
-    shown = re.sub(r"[^A-Za-z0-9._-]+", "-", shown).strip("-")
-    if preset and name.kind == "random":
-        shown = f"{shown}-{preset}"
+    parsed = parse_encoder_name(encoder)
+    name = Path(encoder).name if Path(encoder).is_dir() else parsed.shown
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-")
+    if preset and parsed.kind == "random":
+        name = f"{name}-{preset}"
     if (representation, protocol) == (Representation(), ProtocolConfig()):
-        return Path("results", shown)
+        return Path("results", name)
     used = {"representation": representation.to_dict(), "protocol": protocol.to_dict()}
-    return Path("results", f"{shown}-{digest_of(used)[:DIGITS_OF_FOLDER]}")
+    return Path("results", f"{name}-{digest_of(used)[:DIGITS_OF_FOLDER]}")

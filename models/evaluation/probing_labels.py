@@ -196,8 +196,8 @@ def word_content(sentences: Sequence[ParsedSentence], config: ProbingConfig) -> 
     needed = config.sentences_of_a_class
     band = [word for word, n in counts.items() if needed <= n <= MAX_WORD_SHARE * len(sentences)]
     words = set(sorted(band, key=lambda word: (-counts[word], word))[: config.num_words])
-    found = [(sentence, bag & words) for sentence, bag in zip(sentences, bags, strict=True)]
-    return [Candidate(sentence, min(hits)) for sentence, hits in found if len(hits) == 1]
+    hits = [(sentence, bag & words) for sentence, bag in zip(sentences, bags, strict=True)]
+    return [Candidate(sentence, min(words)) for sentence, words in hits if len(words) == 1]
 
 
 def _is_content_word(word: str) -> bool:

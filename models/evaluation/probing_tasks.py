@@ -8,7 +8,7 @@ begins one, so passages overlap; whole documents go to one split, so none does s
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -206,10 +206,3 @@ TASKS: tuple[DerivedTask, ...] = (
         any_length=True,
     ),
 )
-
-
-def in_declared_order(names: Iterable[str]) -> list[str]:
-    """Returns task names in the order of their declarations, unknown ones last."""
-    declared = [task.name for task in TASKS]
-    found = set(names)
-    return [*(name for name in declared if name in found), *sorted(found - set(declared))]

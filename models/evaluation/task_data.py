@@ -10,7 +10,7 @@ these.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from models.evaluation.evaluation_task import SENTENCES_OF, EvaluationTask, Item
 from models.evaluation.senteval_format import RESTORE, Example, Examples, Tokens, read_text_file
 from models.evaluation.task_registry import DATASETS, DERIVED, DISCOURSE, tasks_named
 from pipeline.base.digest import sha256_of_file
-from pipeline.base.json_files import unsealed, write_sealed_json
+from pipeline.base.json_files import read_object, write_sealed_json
 from pipeline.shards.schema import schema_for
 
 NOTE_NAME = "derived.json"
@@ -63,10 +63,6 @@ class DerivedNote:
     """Fields of ``ProtocolConfig`` that the tasks ask for; a user's own choice goes before."""
     parsers: Mapping[str, str] = field(default_factory=dict)
     """Parse stage -> checksum of the weights by which the sentences were parsed, where known."""
-
-    def __post_init__(self) -> None:
-        if not self.corpus:
-            raise ValueError("a note of derived tasks must name the corpus")
 
     def check(self, path: Path, sha256: str) -> None:
         """Raises ValueError unless this file is one of the derived ones, as it was written."""
@@ -142,20 +138,15 @@ def read_note(folder: Path) -> DerivedNote | None:
     path = folder / NOTE_NAME
     if not path.exists():
         return None
-    try:
-        value = unsealed(path.read_bytes())
-        written = (value.pop("format"), value.pop("format_version"))
-        note = DerivedNote(**value)
-    except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
+    names = [entry.name for entry in fields(DerivedNote)]
+    value = read_object(path, ("format", "format_version", "corpus", "files"), remedy=_REMEDY)
+    written, version = value["format"], value["format_version"]
+    if (written, version) != (FORMAT, FORMAT_VERSION):
         raise ValueError(
-            f"{path}: no note of derived tasks ({type(error).__name__}: {error}); {_REMEDY}"
-        ) from error
-    if written != (FORMAT, FORMAT_VERSION):
-        raise ValueError(
-            f"{path}: {written[0]!r} of version {written[1]}, this release reads {FORMAT!r} of "
+            f"{path}: {written!r} of version {version}, this release reads {FORMAT!r} of "
             f"version {FORMAT_VERSION}; {_REMEDY}"
         )
-    return note
+    return DerivedNote(**{name: value[name] for name in names if name in value})
 
 
 class AbsentDataError(FileNotFoundError):
@@ -287,7 +278,7 @@ def _published(task: EvaluationTask, examples: Examples, digests: Mapping[str, s
         # Where nothing is learnt, the other splits of a learnt task serve no purpose.
         for name in [name for name in splits if name != "test"]:
             left_out[f"pair of the {name} split"] = len(splits.pop(name))
-    every = [s for split in examples.splits.values() for one in split for s in one.sentences]
+    every = [s for split in examples.splits.values() for each in split for s in each.sentences]
     positions: dict[str, int] = {}
     for tokens in every:
         positions.setdefault(_as_text(tokens), len(positions))

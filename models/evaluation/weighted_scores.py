@@ -97,8 +97,8 @@ def mean_over_groups(
 def membership(groups_n: IntArray) -> FloatArray:
     """Returns which items belong to which group, 0 or 1, [n, G]."""
     numbers = np.unique(groups_n)
-    found: FloatArray = (groups_n[:, None] == numbers[None, :]).astype(np.float64)
-    return found
+    belongs: FloatArray = (groups_n[:, None] == numbers[None, :]).astype(np.float64)
+    return belongs
 
 
 def f1_scores(weights_rn: FloatArray, predicted_n: FloatArray, gold_n: FloatArray) -> FloatArray:

@@ -50,9 +50,7 @@ def evaluate(
         Path | None,
         typer.Option(help="SentEval's data folder: it holds downstream/ and probing/."),
     ] = None,
-    tasks: Annotated[
-        str, typer.Option(help="Names separated by commas, or all; --list names them.")
-    ] = "all",
+    tasks: Annotated[str, typer.Option(help="Names separated by commas, or all.")] = "all",
     list_tasks: Annotated[bool, typer.Option("--list", help="List the tasks and end.")] = False,
     out: Annotated[
         Path | None,
@@ -86,27 +84,20 @@ def evaluate(
     ] = 10,
     grid_scale: Annotated[
         float,
-        typer.Option(
-            help="Factor on every C of SentEval's grids; 4 suits views of length 1, as multi-view "
-            "has."
-        ),
+        typer.Option(help="Factor on every C of SentEval's grids; 4 suits views of length 1."),
     ] = 1.0,
     compatibility_loss: Annotated[
         Literal["sum", "mean"],
         typer.Option(
-            help="How the compatibility classifier joins a batch's losses: sum, as SentEval asks "
-            "PyTorch to, or mean, which is what SentEval does on a PyTorch of today."
+            help="Of a batch, by the compatibility classifier: sum, as SentEval asks PyTorch to, "
+            "or mean, which is what it does on a PyTorch of today."
         ),
     ] = "sum",
     protocol_changes: Annotated[
         str,
-        typer.Option(
-            help="Further fields of the protocol to change, as JSON: '{\"standardise\": true}'."
-        ),
+        typer.Option(help="Further fields of the protocol, as JSON: '{\"standardise\": true}'."),
     ] = "{}",
-    threads: Annotated[
-        int, typer.Option(min=0, help="CPU threads; 0 takes half of the cores.")
-    ] = 0,
+    threads: Annotated[int, typer.Option(min=0, help="CPU threads; 0: half of the cores.")] = 0,
     preset: Annotated[
         str, typer.Option(help="Of random-SEED: a training known by name.")
     ] = DEFAULT_PRESET,
@@ -147,7 +138,6 @@ def evaluate(
     of_preset = json_object(changes, "--changes", '{"hidden_size": 600}')
 
     from models.config.training_presets import preset as preset_named
-    from models.encoding.encoder_names import parse_encoder_name
     from models.evaluate_tasks import execute
     from models.evaluation.evaluation_settings import (
         EvaluationSettings,
@@ -173,7 +163,7 @@ def evaluate(
         tasks=named,
         data=data,
         out=folder,
-        name=name or parse_encoder_name(encoder).shown,
+        name=name,
         parses=parses,
         encoder_version=encoder_version,
         representation=resolved,

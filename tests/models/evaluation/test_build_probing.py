@@ -295,8 +295,8 @@ def test_a_task_that_the_corpus_was_too_small_for_is_absent_for_that_reason(tmp_
     [
         ("past_present.txt", "tr\tpast\tit was\n", "past_present.txt: not the file that derived"),
         ("subj_number.txt", "tr\tpast\tit was\n", "does not name it; build the probing data again"),
-        (NOTE_NAME, "{", "no note of derived tasks"),
-        (NOTE_NAME, "[]", "no note of derived tasks"),
+        (NOTE_NAME, "{", "derived.json: .*; build the probing data again"),
+        (NOTE_NAME, "[]", "derived.json: must hold an object"),
         (
             NOTE_NAME,
             json.dumps({"format": "x", "format_version": 1, "corpus": "c", "files": {}}),
