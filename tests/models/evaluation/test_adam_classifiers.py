@@ -17,7 +17,7 @@ from models.evaluation.adam_classifiers import (
     fit_adam_relatedness,
     grade_targets,
 )
-from models.evaluation.evaluation_settings import COMPATIBILITY_GRID, BatchLoss
+from models.evaluation.evaluation_settings import BatchLoss
 from tests.support.graded_pairs import graded_pairs
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -152,6 +152,5 @@ def test_targets_are_senteval_s(score: float, target: list[float]) -> None:
 
 
 def test_the_constants_are_senteval_s() -> None:
-    assert COMPATIBILITY_GRID == (1e-5, 1e-4, 1e-3, 1e-2)
     assert AdamConfig() == AdamConfig(1111, 64, 4, 200, 5, 0.05, "sum")
     assert AdamConfig.of_relatedness() == AdamConfig(1111, 64, 50, 1000, 3, 0.05, "sum")

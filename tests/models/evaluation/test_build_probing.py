@@ -39,7 +39,7 @@ from tests.support.probing_examples import (
     sentence,
     write_rows,
 )
-from tests.support.senteval_files import load, rows, write_files
+from tests.support.senteval_files import load, rows
 
 main = subcommand("evaluate")
 
@@ -263,21 +263,6 @@ def test_a_function_of_ones_own_is_scored_on_all_derived_tasks(
     assert "| SentLen (derived) | accuracy |" in printed and "| SentLen |" not in printed
     assert "derived from corpus, other sentences" in printed
     assert "| average of the derived tasks | accuracy |" in printed
-
-
-def test_results_on_derived_data_are_not_taken_for_the_published_ones(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    lines = [f"{s}\t{c}\t{c} it is {n}\n" for s in PROBING_SPLITS for c in "ab" for n in range(4)]
-    write_files(tmp_path / "published", "past_present", {"all": "".join(lines)})
-    derived = exported(tmp_path / "derived")
-    arguments = ["--encoder", f"{__name__}:lengths", "--tasks", "Tense", "--out", str(tmp_path)]
-    arguments += ["--threads", "1", "--data"]
-    assert main([*arguments, str(tmp_path / "published")]) == 0
-    assert "derived from" not in capsys.readouterr().out
-    assert main([*arguments, str(derived)]) == 2
-    error = capsys.readouterr().err
-    assert "Tense.json: the result on another probing/past_present.txt" in error
 
 
 def test_a_task_that_the_corpus_was_too_small_for_is_absent_for_that_reason(tmp_path: Path) -> None:

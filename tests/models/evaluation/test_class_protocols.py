@@ -176,51 +176,6 @@ def test_a_protocol_answers_as_a_plain_loop(
     assert outcome.dev_score == pytest.approx(dev_score, abs=1e-9)
 
 
-DECLARED = {"standardise": True, "penalties": [1e-2, 1.0]}
-
-
-@pytest.mark.parametrize(
-    ("asked", "expected"),
-    [
-        ({}, (True, (1e-2, 1.0))),
-        ({"standardise": False}, (False, (1e-2, 1.0))),
-        ({"penalties": []}, (True, ())),
-        ({"grid_scale": 4.0}, (True, None)),
-        ({"classifier": "compatibility"}, (None, None)),
-    ],
-)
-def test_what_is_asked_for_goes_before_what_the_data_declare(
-    asked: dict[str, object], expected: tuple[object, object]
-) -> None:
-    config = ProtocolConfig.from_dict(asked).on_data(DECLARED)
-    assert (config.standardise, config.penalties) == expected
-
-
-# What SentEval fixes, and what an outcome says.
-
-
-def test_the_grids_are_senteval_s() -> None:
-    assert NESTED_GRID == (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
-    assert FOLDS_GRID == (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
-    assert SPLIT_GRID == (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
-    assert COMPATIBILITY_GRID == (1e-5, 1e-4, 1e-3, 1e-2)
-
-
-def test_an_outcome_says_how_it_came_about() -> None:
-    nested = answer(noisy(all=130), FEW_FOLDS)
-    assert nested.counts == {"all": 130}
-    assert nested.predictions.group_names == ("fold 0", "fold 1", "fold 2", "fold 3")
-    assert np.bincount(nested.predictions.groups).tolist() == [33, 33, 32, 32]
-    assert (nested.width, nested.num_fits, nested.not_converged) == (10, 4 * 5 * 6, 0)
-
-    tested = answer(noisy(train=60, test=20), FEW_FOLDS)
-    assert tested.counts == {"train": 60, "test": 20}
-    assert (tested.num_fits, tested.predictions.group_names) == (5 * 7, ("test",))
-    assert answer(noisy(train=60, dev=20, test=20), FEW_FOLDS).num_fits == 6
-
-
-# Good and useless features, and what must not be looked at.
-
 SPLITS = ({"train": 160, "test": 240}, {"train": 160, "dev": 80, "test": 240})
 
 
@@ -236,40 +191,11 @@ def test_labels_of_test_change_no_answer(classifier: Classifier, sizes: dict[str
     assert (before.regularisers, before.dev_score) == (after.regularisers, after.dev_score)
 
 
-# The configuration.
-
-
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        ({"classifier": "svm"}, "classifier must be 'logistic_regression' or"),
-        ({"num_folds": 1}, "num_folds must be at least 2, got 1"),
-        ({"grid_scale": 0.0}, "grid_scale must be positive, got 0.0"),
-        ({"penalties": [1.0, 0.0]}, "penalties must be positive"),
-        ({"penalties": [1.0], "grid_scale": 4.0}, "grid_scale is of SentEval's grids"),
-        (
-            {"classifier": "compatibility", "standardise": True},
-            "standardise and penalties are of the classifier logistic_regression",
-        ),
-        (
-            {"compatibility_loss": "mean"},
-            "compatibility_loss mean is of the classifier compatibility, not of logistic_reg",
-        ),
-    ],
-)
-def test_a_setting_that_cannot_be_is_refused(fields: dict[str, object], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        ProtocolConfig.from_dict(fields)
-
-
 def test_training_items_of_one_class_are_refused() -> None:
     problem = noisy(train=12, dev=12, test=12)
     one_class = replace(problem, labels=problem.labels | {"train": np.zeros(12, dtype=np.int64)})
     with pytest.raises(ValueError, match=r"12 training items are all of class \[0\]"):
         answer(one_class, FEW_FOLDS)
-
-
-# Folds.
 
 
 @st.composite

@@ -132,16 +132,6 @@ def test_the_command_line_prints_a_table_and_writes_json(
     assert value["config"]["resampling"]["num_resamples"] == 200
 
 
-def test_a_users_mistake_exits_2_and_says_what(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    a = written(tmp_path / "a", results("a", {"MR": answers(20, 0.8)}))
-    assert main([a, str(tmp_path / "none")]) == 2
-    assert "no such folder" in capsys.readouterr().err
-    assert main([a, a, "--confidence", "95"]) == 2
-    assert "between 0 and 1" in capsys.readouterr().err
-
-
 # p values, against enumeration.
 
 

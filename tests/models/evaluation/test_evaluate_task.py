@@ -87,8 +87,6 @@ def test_every_protocol_gives_a_whole_result(
     assert len(result.outcome.regularisers) == (0 if alone else num_chosen)
     assert (result.outcome.dev_score is None) == (num_chosen == 0)
     assert result.outcome.width == (52 if name in {"SICK-R", "SICK-E"} else 26)
-    assert set(result.seconds) == {"load", "embed", "embed_when_computed", "fit"}
-    assert result.setup.learns == (num_chosen > 0)
     assert result.setup.classifier["protocol_version"] == PROTOCOL_VERSION
     assert result.setup.classifier["batch_items"] == 128
     assert all(len(sha256) == 64 for sha256 in result.data.files.values())
@@ -285,13 +283,9 @@ def test_absent_or_changed_data_are_scored_when_they_are_there(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"task": "MR"}, r"unknown evaluation settings \['task'\]"),
         ({"tasks": ["MRS"]}, "MRS"),
         ({"out": {"MR": "mine"}}, "out names no folder for SICK-E"),
-        ({"threads": 0}, "threads must be at least 1"),
         ({"encoder_settings": {"batch": 3}}, r"unknown encoder settings \['batch'\]"),
-        ({"protocol": {"num_folds": 1}}, "num_folds must be at least 2"),
-        ({"representation": {"normalize": True}}, "normalize"),
     ],
 )
 def test_a_job_that_cannot_be_is_refused(

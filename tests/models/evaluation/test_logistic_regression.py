@@ -129,13 +129,3 @@ def test_the_default_tolerance_holds_where_classes_are_nearly_separated(
     found = objective(features, labels, models.weights[0], models.biases[0], 1 / c)
     assert models.converged.all()
     assert found <= least * (1 + 1e-6)
-
-
-def test_what_steps_do_not_suffice_for_is_not_converged() -> None:
-    features, labels = problem(200, 30, 4)
-    for steps, converged in ((3, False), (500, True)):
-        models = fit_logistic_regression(
-            features, labels, torch.tensor([0.02]), num_classes=4, max_steps=steps
-        )
-        assert models.converged.tolist() == [converged]
-        assert models.num_steps <= steps

@@ -150,16 +150,3 @@ def test_units_come_close_to_their_due_shares() -> None:
     for split, share in shares.items():
         size = sum(n for unit, n in units.items() if assigned[unit] == split)
         assert abs(size / sum(units.values()) - share) < 0.02
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({"min_tokens": 9, "max_tokens": 8}, "min_tokens 9 and max_tokens 8"),
-        ({"held_out_fraction": 0.0}, "held_out_fraction must lie in"),
-        ({"sizes": 3}, r"unknown probing settings \['sizes'\]"),
-    ],
-)
-def test_settings_that_cannot_work_are_refused(values: dict[str, float], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        ProbingConfig.from_dict(values)

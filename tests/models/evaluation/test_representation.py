@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -19,7 +17,6 @@ from models.evaluation.linear_maps import (
 from models.evaluation.representation import (
     REPRESENTATIONS,
     Representation,
-    described,
     representation_named,
 )
 
@@ -95,58 +92,6 @@ def test_impossible_choices_are_found_from_widths_alone() -> None:
         representation.check(widths, "similarity")
     representation.changed(views=("BOW",)).check(widths, "similarity")
     representation.changed(unsupervised_combine="concatenate").check(widths, "similarity")
-
-
-@pytest.mark.parametrize(
-    ("name", "changes", "words"),
-    [
-        ("plain", {}, "plain"),
-        ("multi-view", {"views": ["SEQ", "INV"]}, "multi-view, views SEQ+INV"),
-        (
-            "multi-view",
-            {"views": ["INV"], "remove_components": 0, "normalise": False},
-            "multi-view, views INV, remove_components 0, normalise false",
-        ),
-        ("plain", {"name": "z_de", "views": ["INV"]}, "z_de"),
-    ],
-)
-def test_a_representation_is_described_by_what_differs_from_its_preset(
-    name: str, changes: dict[str, Any], words: str
-) -> None:
-    assert described(representation_named(name, **changes).to_dict()) == words
-
-
-def test_words_are_joined_after_projection() -> None:
-    batch = {**views("0-DEP"), "words.mean": vectors(6, 3, seed=9)}
-    representation = representation_named("plain", join_words=True, project_to_width=7)
-
-    features = representation.apply(batch, "folds")
-
-    projected = random_projection(batch["0-DEP.last"], 7, seed=0)
-    np.testing.assert_array_equal(features[:, :7], projected)
-    np.testing.assert_array_equal(features[:, 7:], batch["words.mean"])
-    assert representation.word_poolings() == ("mean",)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"remove_components": -1}, "remove_components must be at least 0"),
-        ({"project_to_width": 0}, "project_to_width must be at least 1"),
-        (
-            {"supervised_pooling": ["sum"]},
-            r"supervised_pooling must be 'last', 'max', 'mean' or 'min'",
-        ),
-        ({"supervised_pooling": []}, "must name one pooling or several"),
-        ({"supervised_combine": "add"}, "supervised_combine must be 'concatenate' or"),
-        ({"views": ["SEQ", "SEQ"]}, r"views must differ: \['SEQ', 'SEQ'\]"),
-        ({"views": "SEQ"}, "views must be a valid tuple, got 'SEQ'"),
-        ({"normalize": True}, "unknown representation settings"),
-    ],
-)
-def test_impossible_settings_are_named(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        representation_named("plain", **changes)
 
 
 def test_a_projection_in_place_has_its_inner_products_in_as_few_dimensions() -> None:

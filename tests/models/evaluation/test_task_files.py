@@ -99,10 +99,9 @@ STS13 = {
 
 
 @pytest.mark.parametrize(
-    ("name", "dataset", "files", "split", "expected"),
+    ("name", "files", "split", "expected"),
     [
         (
-            "MR",
             "MR",
             {"positive": "a warm film .\nsplendid\n", "negative": "a cold film .\ndull\n"},
             "all",
@@ -110,13 +109,11 @@ STS13 = {
         ),
         (  # 0x85, 0x0c and 0x1c, at which str.splitlines would end the line
             "MR",
-            "MR",
             {"positive": b"slow\x85 but\x0cgood\x1c\r\nwarm\rkind", "negative": "dull\n"},
             "all",
             [("dull", 0), ("warm", 1), ("kind", 1), ("slow but good", 1)],
         ),
         (
-            "TREC",
             "TREC",
             {
                 "train": b"LOC:city Where is Malm\xf6 ?\nDESC:def Why : why ?\nABBR:exp NB ?\n",
@@ -127,27 +124,23 @@ STS13 = {
         ),
         (
             "SST2",
-            "SST2",
             {"train": "a joy \t1\nno fun\t0\n", "dev": "meh\t0", "test": "très bon\t1\n"},
             "train",
             [("no fun", 0), ("a joy", 1)],
         ),
         (  # classes in the alphabetical order of train, the sentence in the last column
             "TreeDepth",
-            "tree_depth",
             {"all": "tr\t5\tx\tone two\ntr\t12\tthree\ntr\t10\tfour\nva\t5\tfive\nte\t12\tsix\n"},
             "train",
             [("four", 0), ("three", 1), ("one two", 2)],
         ),
         (
             "DC",
-            "discourse_coherence",
             {"all": "".join(f"{s}\t{c}\t{SIX}\n" for s in ("tr", "va", "te") for c in "ba")},
             "test",
             [(*SIX.split("\t"), 0), (*SIX.split("\t"), 1)],
         ),
         (
-            "MRPC",
             "MRPC",
             {
                 "train": f'{MRPC_HEADER}1\t1\t2\tHe said " yes .\tYes !\n0\t1\t2\tUp .\tNo .\n',
@@ -158,7 +151,6 @@ STS13 = {
         ),
         (
             "SICK-R",
-            "SICK",
             SICK,
             "train",
             [
@@ -170,7 +162,6 @@ STS13 = {
         ),
         (
             "STS-B",
-            "STSBenchmark",
             {
                 "train": 'n\tm\t2012\t1\t0.000\t" Quoted , she left .\tHe came .\tsource A\n'
                 "n\tm\t2012\t2\t5.0\tA bird\tThe bird\n",
@@ -182,7 +173,6 @@ STS13 = {
         ),
         (
             "STS13",
-            "STS13",
             STS13,
             "headlines",
             [(".", "a loaf", 1.0), ("an egg", "a hen", 0.0), ("rates rise again", "rates up", 3.0)],
@@ -192,12 +182,11 @@ STS13 = {
 def test_files_are_read_and_arranged_as_senteval_has_them(
     tmp_path: Path,
     name: str,
-    dataset: str,
     files: dict[str, str | bytes],
     split: str,
     expected: list[tuple[str | float, ...]],
 ) -> None:
-    write_files(tmp_path, dataset, files)
+    write_files(tmp_path, task_named(name).dataset, files)
     data = load(name, tmp_path)
     assert rows(data, split) == expected
     is_score = data.splits[split].labels.dtype == np.float64
