@@ -105,16 +105,7 @@ def learn_classes(
     answers = np.concatenate([labels[name] for name in splits])
     of_split = np.repeat(np.arange(len(splits)), [len(labels[name]) for name in splits])
     members = {name: of_split == place for place, name in enumerate(splits)}
-    train = members[splits[0]]
-    groups = np.zeros(len(answers), dtype=np.int64)
-    if protocol == "nested_folds":
-        groups = stratified_folds(answers, config.num_folds, seed=config.seed)
-        parts = [groups != fold for fold in range(config.num_folds)]
-        searches = [Search(part, _folds_of(part, answers, config)) for part in parts]
-    elif protocol == "folds":
-        searches = [Search(train, _folds_of(train, answers, config))]
-    else:
-        searches = [Search(train, (members["dev"],), final_dev=members["dev"])]
+    searches, groups = _searches(protocol, answers, members, config)
     choices = run_searches(
         joined, answers, searches, GRIDS[protocol], num_classes=num_classes, config=config
     )
@@ -139,6 +130,20 @@ def learn_classes(
         not_converged=sum(choice.not_converged for choice in choices),
         details={"largest_gap": max(gaps)} if gaps else {},
     )
+
+
+def _searches(
+    protocol: Protocol, labels: IntArray, members: Mapping[str, BoolArray], config: ProtocolConfig
+) -> tuple[list[Search], IntArray]:
+    """Returns the searches of a protocol, and which of them answers to each item [N]."""
+    if protocol == "nested_folds":
+        outer = stratified_folds(labels, config.num_folds, seed=config.seed)
+        parts = [outer != fold for fold in range(config.num_folds)]
+        return [Search(part, _folds_of(part, labels, config)) for part in parts], outer
+    train, only = members["train"], np.zeros(len(labels), dtype=np.int64)
+    if protocol == "folds":
+        return [Search(train, _folds_of(train, labels, config))], only
+    return [Search(train, (members["dev"],), final_dev=members["dev"])], only
 
 
 def stratified_folds(labels: IntArray, num_folds: int, *, seed: int) -> IntArray:
