@@ -64,6 +64,10 @@ class ReportingTask(CheckedTask):
         """Returns the sentences that a run ends with that asked for this: what came of it."""
         return []
 
+    def mistakes(self) -> list[str]:
+        """Returns what is wrong with the task and all below it, each a sentence with its remedy."""
+        return mistakes_in(self)
+
     def deps(self) -> list[luigi.Task]:
         """Returns what Luigi schedules before this, once all that is wrong with it is told.
 
@@ -72,8 +76,8 @@ class ReportingTask(CheckedTask):
         """
         plan(self)
         if multiprocessing.parent_process() is None and self.task_id not in _checked:
-            refusals, asked = mistakes_in(self)
-            if refusals:
+            asked = set(_checked)
+            if refusals := mistakes_in(self, asked):
                 raise RefusedError(refusals)
             _checked.update(asked)
             start_job_server(luigi.interface.core().workers)

@@ -43,16 +43,16 @@ class CheckedTask(luigi.Task):
         return found
 
 
-def mistakes_in(root: luigi.Task) -> tuple[list[str], set[str]]:
-    """Returns what is wrong with a task and all below it, and the ids of those that were asked.
+def mistakes_in(root: luigi.Task, seen: set[str] | None = None) -> list[str]:
+    """Returns what is wrong with a task and all below it, each a sentence with its remedy.
 
     What is done already needs neither a machine nor a place for the work.
 
-    Returns:
-        Mistakes, each a sentence with its remedy; and the ids.
+    Args:
+        seen: ids of tasks that were asked before; those that are asked now are added.
     """
     mistakes: dict[str, None] = {}
-    seen: set[str] = set()
+    seen = set() if seen is None else seen
     waiting = [root]
     for task in waiting:
         if not isinstance(task, CheckedTask) or task.task_id in seen:
@@ -62,7 +62,7 @@ def mistakes_in(root: luigi.Task) -> tuple[list[str], set[str]]:
         refusals = [sentence for sentence in map(_refusal, checks) if sentence]
         if refusals and not _is_done(task):
             mistakes.update(dict.fromkeys(refusals))
-    return list(mistakes), seen
+    return list(mistakes)
 
 
 def _add(waiting: list[luigi.Task], task: CheckedTask) -> None:

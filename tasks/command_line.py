@@ -13,6 +13,7 @@ import socket
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
@@ -60,10 +61,12 @@ def set_up() -> None:
         setattr(retcode, name, code)
     program = Path(sys.argv[0])
     if program.name == "luigi" or program.parts[-2:] == ("luigi", "__main__.py"):
-        with asked(sys.argv[1:]):
-            settings = luigi.interface.core()
-        if not settings.local_scheduler:
-            _check_scheduler(settings)
+        settings = luigi.interface.core()
+        if _is_of_this_package(sys.argv[1:]):
+            with asked(sys.argv[1:]):
+                settings = luigi.interface.core()
+            if not settings.local_scheduler:
+                _check_scheduler(settings)
         begun = run.begin_run(logging.getLevelName(settings.log_level))
         run.tell_interrupts(begun)
         atexit.register(begun.finish)
@@ -153,6 +156,13 @@ def asked(arguments: Sequence[str]) -> Iterator[luigi.Task]:
             what = f"--{missing[1].replace('_', '-')}" if missing else "another parameter"
             refuse(f"{stage} needs {what}", remedy=f"parameters: treeviews run {stage} --help")
         yield task
+
+
+def _is_of_this_package(arguments: Sequence[str]) -> bool:
+    """Returns whether a command line asks for a stage of ours; others' are not known yet."""
+    words = [part for word in arguments for part in word.split("=", 1)]
+    modules = [name for option, name in pairwise(words) if option == "--module"]
+    return modules[-1:] == [__package__]
 
 
 def _stage_in(arguments: Sequence[str]) -> str:

@@ -183,8 +183,10 @@ def _is_missing(task: luigi.Task) -> None:
     plan(task)
     try:
         task.complete()
-    except Exception as error:
-        _tell_failure(Failure.of(task, error))
+    except Exception:
+        if mistakes := getattr(task, "mistakes", list)():
+            error = RefusedError(mistakes)
+        _cannot_be(task, error)
 
 
 def plan(task: luigi.Task) -> None:

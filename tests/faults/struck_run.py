@@ -36,8 +36,7 @@ def main() -> None:
 
     @luigi.Task.event_handler(luigi.Event.START)
     def strike(task: luigi.Task) -> None:
-        name, *kind = stage.split()
-        if task.task_family == name and (not kind or task.stage == kind[0]):
+        if task.task_family == stage:
             timer = threading.Timer(float(seconds), kill, [way])
             timer.daemon = True
             timer.start()

@@ -41,10 +41,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 TRIALS = int(os.environ.get("TREEVIEWS_FAULT_TRIALS", "1"))
 STRIKES = (
-    ("SplitParts", "child", 1.0),
+    ("SplitSentences", "child", 1.0),
     ("TrainWordVectors", "group", 1.5),
-    ("ParseShard dependencies", "parent", 2.0),
-    ("ParseShard constituents", "group", 2.0),
+    ("ParseDependencies", "parent", 2.0),
+    ("ParseConstituents", "group", 2.0),
     ("BuildProbing", "group", 0.05),
     ("TrainEncoders", "parent", 3.0),
     ("EvaluateEncoder", "child", 2.0),
@@ -71,8 +71,9 @@ def finished(text: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def killed_in(stage: str, way: str, seconds: float, text: Path, work: Path) -> tuple[int, str]:
     """Returns how a run ends that is killed in a stage; sooner where it was done by then."""
-    before, code, kind = work.with_name("before"), 0, stage.partition(" ")[2]
-    for parsed in work.glob(f"corpora/*/{kind}-*") if kind else ():
+    before, code = work.with_name("before"), 0
+    kind = stage.removeprefix("Parse").lower()
+    for parsed in work.glob(f"corpora/*/{kind}-*"):
         shutil.rmtree(parsed)  # maybe done while the other kind was struck
     if work.exists():
         shutil.copytree(work, before)

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tasks.parsing import ParseDependencies, ParseShard
+from tasks.parsing import ParseDependencies
 from tests.support.chain_job import MODULE
 from tests.support.shard_files import sentence_rows, write_stage
 
@@ -37,16 +37,10 @@ def write_chain_parser(folder: Path) -> Path:
     return folder
 
 
-class ChainShard(ParseShard):
-    """Runs the chain parser's job."""
-
-    job_module = MODULE
-
-
 class ChainStage(ParseDependencies):
     """Parses with the chain parser."""
 
-    shard_task = ChainShard
+    job_module = MODULE
     more_options: dict[str, Any] = {}  # noqa: RUF012
     """What the job is told besides; set by a test."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import sys
 import time
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 
 import luigi
@@ -33,22 +32,11 @@ class _Small(ReportingTask):
         Path(self.output().path).write_text("done", encoding="utf-8")
 
 
-class OnePart(_Small):
-    number = luigi.IntParameter()
-
-    def _name(self) -> str:
-        return f"part-{self.number}"
-
+class MadeOfParts(_Small):
     def run(self) -> None:
         for step in range(1, 11):
             time.sleep(self.seconds / 10)
             self.report_progress(step / 10, Rated(f"[red]{step}[/red] of 10 words", 5.0))
-        self._done()
-
-
-class MadeOfParts(_Small):
-    def run(self) -> Iterator[list[OnePart]]:
-        yield [self.clone(OnePart, number=number) for number in range(3)]
         self._done()
 
 

@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.base.job import Rated
-from tasks import display
-from tasks.display import ShownRun, report, shown
+from tasks import run
 from tests.support.repository import REPOSITORY
 from tests.support.shown_stages import MadeAlone, MadeOfParts
 from tests.support.terminal import Seen, seen_on_terminal
@@ -146,51 +145,48 @@ def test_a_run_whose_log_nobody_reads_goes_on(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Iterator[tuple[ShownRun, str]]:
-    """A run of one stage that is on, and the id of its task."""
-    stage = MadeOfParts(folder=tmp_path)
-    with shown() as begun:
-        begun.plan(stage)
-        begun.begin()
-        begun.task_begins(stage.task_id)
-        yield begun, stage.task_id
+def begun(tmp_path: Path) -> Iterator[run.Run]:
+    """A run of one stage that is on."""
+    begun = run.begin_run()
+    begun.plan(MadeOfParts(folder=tmp_path))
+    begun.begins(MadeOfParts(folder=tmp_path).task_id)
+    yield begun
+    begun.is_interrupted = True  # of which nothing is said at its end
+    begun.finish()
 
 
 def test_a_log_says_each_minute_how_far_and_how_fast_a_stage_is(
-    run: tuple[ShownRun, str],
+    begun: run.Run,
+    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    begun, stage = run
-    begun.found_done("there")
-    begun.task_waits(stage, ["there", "first", "second"])
-    monkeypatch.setattr(display, "SECONDS_BETWEEN_LINES", 0.0)
+    stage = MadeOfParts(folder=tmp_path)
     if (child := os.fork()) == 0:
-        report("first", 0.5, Rated("3 of 6 sentences", 7.5))
+        run.report(stage.task_id, 0.5, Rated("3 of 6 sentences", 7.5))
         os._exit(0)
     os.waitpid(child, 0)
-    report("second", 0.25, Rated("1 of 4 sentences", 2.0))
+    monkeypatch.setattr(run, "SECONDS_BETWEEN_LINES", 0.0)
+    begun.look()
 
     last = capsys.readouterr().err.splitlines()[-1]
-    assert re.fullmatch(STAMP + "0 of 1 stages: MadeOfParts 58 % 9.5 sentences/s", last)
+    assert re.fullmatch(STAMP + "0 of 1 stages: MadeOfParts 50 % 7.5 sentences/s", last)
 
 
-def test_nobody_waits_for_who_does_not_read(run: tuple[ShownRun, str]) -> None:
-    _, stage = run
-    if (child := os.fork()) == 0:
+def test_nobody_waits_for_who_does_not_read(begun: run.Run, tmp_path: Path) -> None:
+    with begun.lock:
         for _ in range(5_000):
-            report(stage, 0.5, "\N{SNOWMAN}" * 10_000)
-        os._exit(0)
-    assert os.waitpid(child, 0)[1] == 0
+            run.report(MadeOfParts(folder=tmp_path).task_id, 0.5, "\N{SNOWMAN}" * 10_000)
 
 
 def test_messages_of_ours_are_shown_and_none_of_luigis(
-    run: tuple[ShownRun, str], capsys: pytest.CaptureFixture[str]
+    begun: run.Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     logger = logging.getLogger("luigi-interface")
     logger.warning("the wheel is loose")
     record = logger.makeRecord("luigi", logging.INFO, "/lib/luigi/worker.py", 1, "Done", (), None)
     logger.handle(record)
+    begun.look()
 
     assert re.fullmatch(STAMP + "warning: the wheel is loose\n", capsys.readouterr().err)
 
@@ -199,6 +195,6 @@ def test_stages_of_one_name_are_told_apart(tmp_path: Path) -> None:
     left, right = (MadeAlone(folder=tmp_path, about=about) for about in ("left", "right"))
     alone = MadeOfParts(folder=tmp_path)
 
-    said = display.told_apart([left, right, alone])
+    said = run.told_apart([left, right, alone])
 
     assert said == {left: "about left", right: "about right", alone: ""}

@@ -51,7 +51,7 @@ def test_other_bytes_than_declared_are_refused(tmp_path: Path) -> None:
 
 def test_what_nobody_vouches_for_is_taken_only_where_that_is_said(tmp_path: Path) -> None:
     given = {"name": "fasttext-crawl", "work_folder": tmp_path}
-    (told,) = mistakes_in([DownloadVectors(**given)])
+    (told,) = mistakes_in(DownloadVectors(**given))
     assert "nobody has published a sha256" in told
     assert "--accept-unverified" in told
     with serving({NAME: ARCHIVE}) as server:

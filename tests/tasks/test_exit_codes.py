@@ -7,16 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import luigi
 import pytest
-from luigi import interface
-from luigi.scheduler import Scheduler
-from luigi.worker import Worker
 
 from pipeline.base.job import JobKilledError
-from tasks.artefact import ReportingTask
-from tasks.ending import failure_lines
-from tasks.failures import Failure, forget_failures, remember_failure
 from tests.support.repository import REPOSITORY
 from treeviews.command import main
 
@@ -85,19 +78,17 @@ def test_what_failed_at_work_exits_by_whose_fault_it_is(
     assert "hunter2" not in kept.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    ("is_mistake", "said"),
-    [(True, "when that is mended, go on with: "), (False, "go on with: ")],
-)
 def test_a_command_that_fails_again_is_not_named_without_a_condition(
-    is_mistake: bool, said: str, monkeypatch: pytest.MonkeyPatch
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    def fail(*arguments: object, **named: object) -> None:
+        raise ValueError("too small a text; give more")
+
     monkeypatch.setattr("sys.argv", ["treeviews", "run"])
-    forget_failures()
-    remember_failure(Failure("Split", "too small a text; give more", is_mistake, None))
-    assert failure_lines(has_begun=True)[-1] == f"{said}treeviews run"
-    assert len(failure_lines(has_begun=False)) == 1
-    forget_failures()
+    monkeypatch.setattr("tasks.sentences.CorpusSplit", fail)
+    assert main(SPLIT) == 2
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last == "when that is mended, go on with: treeviews run"
 
 
 def test_several_failures_are_told_by_the_first(
@@ -106,7 +97,7 @@ def test_several_failures_are_told_by_the_first(
     def fail(task: object, *arguments: object, **named: object) -> None:
         raise ValueError(f"{type(task).__name__} cannot be")
 
-    monkeypatch.setattr("tasks.parsing.ParseStage._begin", fail)
+    monkeypatch.setattr("tasks.parsing.ParseStage.fill", fail)
     shared = [*SPLIT[2:], "--views", "DEP,CONST", "--held-out-fraction", "0"]
     assert main(["run", "TrainEncoders", *shared]) == 2
     first, others, where = capsys.readouterr().err.splitlines()[-3:]
@@ -136,32 +127,3 @@ def test_what_waits_for_a_file_that_nobody_makes_is_not_done(here: Path) -> None
     assert ended.returncode == 1
     assert "not all was run, as another run holds " in ended.stderr
     assert "stages done" not in ended.stderr
-
-
-class Held(ReportingTask):
-    """One of them at a time is made."""
-
-    folder = luigi.PathParameter()
-    number = luigi.IntParameter()
-    resources = {"bench": 1}  # noqa: RUF012 - as Luigi has it
-
-    def output(self) -> luigi.LocalTarget:
-        return luigi.LocalTarget(str(self.folder / f"held-{self.number}.txt"))
-
-
-def test_what_another_run_holds_up_is_not_done(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    shared = Scheduler(prune_on_get_work=False)
-    other = Worker(scheduler=shared, worker_id="other")
-    other.add(Held(folder=tmp_path, number=1))
-    assert shared.get_work(worker="other", host="there")["task_id"]
-
-    class Shared(interface._WorkerSchedulerFactory):
-        def create_local_scheduler(self) -> Scheduler:
-            return shared
-
-    luigi.build(
-        [Held(folder=tmp_path, number=2)], worker_scheduler_factory=Shared(), local_scheduler=True
-    )
-    assert "error: not all was run, as another run holds what is needed" in capsys.readouterr().err

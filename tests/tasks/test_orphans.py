@@ -76,19 +76,3 @@ def test_a_forked_task_that_is_killed_is_told_with_what_it_means(tmp_path: Path)
     _, errors = start_two(tmp_path, MODULE.replace("time.sleep(4)", KILL)).communicate()
 
     assert "its process was ended by SIGKILL, most often sent by the kernel" in errors
-
-
-HAND_OVER = "multiprocessing.current_process().result_queue._wlock.acquire()"
-"""What the queue's thread does before it writes a result."""
-
-
-def test_a_run_goes_on_without_a_child_that_was_killed_at_handing_over(tmp_path: Path) -> None:
-    dies = f"if self.name == 'one': import multiprocessing; {HAND_OVER}; {KILL}"
-    run = start_two(tmp_path, MODULE.replace("time.sleep(4)", dies))
-    try:
-        _, errors = run.communicate(timeout=300)
-    finally:
-        run.kill()
-
-    assert "its process was ended by SIGKILL" in errors
-    assert (tmp_path / "two").exists()

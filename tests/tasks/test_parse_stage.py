@@ -11,31 +11,11 @@ import pytest
 from pipeline.base.digest import sha256_of_file
 from pipeline.parsing import parse_shard as parsing
 from pipeline.shards.manifests import read_dataset_manifest, shard_path
-from tasks.parsing import ParseConstituents, ParseDependencies, ParseShard, ParseStage
+from tasks.parsing import ParseConstituents, ParseDependencies, ParseStage
 from tasks.sentences import SplitSentences
 from tests.support.edited_json import edit
 from tests.support.luigi_builds import build
 from tests.support.sentence_shards import chain_stage
-from tests.support.shard_files import write_rows
-
-
-@pytest.mark.parametrize("lost", ["00000.parquet", "00000.json"])
-def test_a_shard_is_complete_with_its_rows_and_its_manifest(tmp_path: Path, lost: str) -> None:
-    task = ParseShard(
-        stage="dependencies",
-        sentences=tmp_path / "sentences",
-        destination=tmp_path / "parsed",
-        number=0,
-        parser=tmp_path / "parser",
-    )
-    assert not task.complete()
-
-    write_rows(tmp_path / "parsed", "dependencies", 0, [{"heads": [0], "deprels": ["root"]}])
-    assert shard_path(tmp_path / "parsed", 0).exists()
-    assert task.complete()
-
-    (tmp_path / "parsed" / lost).unlink()
-    assert not task.complete()
 
 
 @pytest.mark.parametrize(

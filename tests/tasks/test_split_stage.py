@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from pipeline.shards.manifests import (
-    ShardRange,
     read_dataset_manifest,
     shard_numbers,
     shard_path,
@@ -17,7 +16,8 @@ from pipeline.shards.manifests import (
 from pipeline.sources import plan
 from pipeline.sources.streams import Source
 from pipeline.text import split_corpus
-from tasks.sentences import SplitParts, SplitSentences
+from tasks import artefact
+from tasks.sentences import SplitSentences
 from tests.support.luigi_builds import build
 from tests.support.ray_tests import on_ray
 
@@ -71,15 +71,15 @@ def test_a_run_goes_on_where_a_job_was_killed(
     text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = stage(text, tmp_path / "killed")
-    make = SplitParts._make
+    run = artefact.run_job_process
 
-    def killed(task: SplitParts, run: ShardRange) -> None:
-        if task.number:
+    def killed(module: str, job: Any, path: Path, *arguments: Any, **named: Any) -> None:
+        if job["number"]:
             raise RuntimeError("killed")
-        make(task, run)
+        run(module, job, path, *arguments, **named)
 
     with monkeypatch.context() as patch:
-        patch.setattr(SplitParts, "_make", killed)
+        patch.setattr(artefact, "run_job_process", killed)
         assert not build(first)
     made = shards(first.folder)
     assert 0 < len(made) < 10
@@ -128,15 +128,15 @@ def test_a_plan_goes_further_where_it_does_not_reach_the_limit(
     text: Path, tmp_path: Path, short_plans: list[plan.Plan], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limited = stage(text, tmp_path / "work", limit=263)
-    make = SplitParts._make
+    run = artefact.run_job_process
 
-    def killed(task: SplitParts, run: ShardRange) -> None:
+    def killed(*arguments: Any, **named: Any) -> None:
         if len(short_plans) == 3:
             raise RuntimeError("killed")
-        make(task, run)
+        run(*arguments, **named)
 
     with monkeypatch.context() as patch:
-        patch.setattr(SplitParts, "_make", killed)
+        patch.setattr(artefact, "run_job_process", killed)
         assert not build(limited)
     assert build(stage(text, tmp_path / "work", limit=263))
 

@@ -219,7 +219,7 @@ def test_the_main_job_is_a_few_dozen_tasks(tmp_path: Path, text: Path) -> None:
         task = waiting.pop()
         if task.task_id not in seen:
             seen.add(task.task_id)
-            waiting += task.deps()
+            waiting += luigi.task.flatten(task.requires())
 
     assert len(seen) < 40
 
