@@ -35,7 +35,7 @@ import torch
 from torch import Tensor
 
 from models.evaluation.evaluation_settings import BatchLoss
-from models.evaluation.weighted_scores import pearson
+from models.evaluation.resampling import pearson
 
 LEARNING_RATE = 1e-3
 FIRST_MOMENT_DECAY = 0.9

@@ -32,8 +32,8 @@ from models.evaluation.adam_classifiers import (
 )
 from models.evaluation.evaluation_settings import ProtocolConfig
 from models.evaluation.logistic_regression import fit_logistic_regression
+from models.evaluation.resampling import pearson
 from models.evaluation.scores import ZERO_VECTORS, Outcome, Predictions
-from models.evaluation.weighted_scores import pearson
 
 FloatArray = npt.NDArray[np.float64]
 Vectors = npt.NDArray[np.float32]

@@ -25,18 +25,16 @@ import numpy.typing as npt
 from models.evaluation.evaluation_task import EvaluationTask
 from models.evaluation.resampling import (
     Interval,
+    Levels,
     Resampling,
     Scorer,
-    bootstrap_scores,
-    percentile_interval,
-)
-from models.evaluation.weighted_scores import (
-    Levels,
     average_ranks,
+    bootstrap_scores,
     f1_scores,
     mean_over_groups,
     membership,
     pearson_scores,
+    percentile_interval,
     spearman_scores,
     standardised,
 )

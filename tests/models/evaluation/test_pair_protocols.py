@@ -17,8 +17,8 @@ from models.evaluation.pair_protocols import (
     distributions,
     learn_relatedness,
 )
+from models.evaluation.resampling import pearson
 from models.evaluation.scores import ZERO_VECTORS, Outcome
-from models.evaluation.weighted_scores import pearson
 from tests.support.graded_pairs import graded_pairs
 
 pytestmark = pytest.mark.usefixtures("one_thread")

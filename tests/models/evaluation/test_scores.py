@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.evaluation.evaluation_task import EvaluationTask
-from models.evaluation.resampling import Resampling, bootstrap_weights
+from models.evaluation.resampling import Resampling, average_ranks, bootstrap_weights, pearson
 from models.evaluation.scores import (
     Predictions,
     resampled_scores,
@@ -16,7 +16,6 @@ from models.evaluation.scores import (
     score_intervals,
     stream_of,
 )
-from models.evaluation.weighted_scores import average_ranks, pearson
 from tests.support.evaluation_examples import predictions, task
 
 stats = pytest.importorskip("scipy.stats", reason="compared with scipy: the extra bench")
