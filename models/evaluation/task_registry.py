@@ -64,27 +64,27 @@ Chen 2019: Chen, Chu and Gimpel 2019, Evaluation benchmarks and learning criteri
 """
 
 _DECLARED = """
-MR: MR, nested_folds, sentence, Pang 2005
+MR: MR, nested_folds, sentence, Pang 2005, negative/positive
     Sentiment of sentences from film reviews
-CR: CR, nested_folds, sentence, Hu 2004
+CR: CR, nested_folds, sentence, Hu 2004, negative/positive
     Sentiment of sentences from customers' product reviews
-SUBJ: SUBJ, nested_folds, sentence, Pang 2004
+SUBJ: SUBJ, nested_folds, sentence, Pang 2004, subjective/objective
     Sentences of reviews (subjective) or of plot summaries (objective)
-MPQA: MPQA, nested_folds, sentence, Wiebe 2005
+MPQA: MPQA, nested_folds, sentence, Wiebe 2005, negative/positive
     Polarity of opinions in news, mostly short phrases
-SST2: SST2, split, sentence, Socher 2013
+SST2: SST2, split, sentence, Socher 2013, negative/positive
     Sentiment of film reviews, neutral ones left out; train holds phrases
-SST5: SST5, split, sentence, Socher 2013
+SST5: SST5, split, sentence, Socher 2013, very negative/negative/neutral/positive/very positive
     Sentiment of film reviews in five grades
-TREC: TREC, folds, sentence, Li 2002
+TREC: TREC, folds, sentence, Li 2002, ABBR/DESC/ENTY/HUM/LOC/NUM
     Questions by the kind of their answer
-MRPC: MRPC, folds, pair, Dolan 2004
+MRPC: MRPC, folds, pair, Dolan 2004, no paraphrase/paraphrase
     Whether two sentences from news are paraphrases
-SICK-R: SICK, relatedness, pair, Marelli 2014
+SICK-R (SICKRelatedness): SICK, relatedness, pair, Marelli 2014
     How related two descriptions of scenes are, from 1 to 5
-SICK-E: SICK, split, pair, Marelli 2014
+SICK-E (SICKEntailment): SICK, split, pair, Marelli 2014, CONTRADICTION/NEUTRAL/ENTAILMENT
     Whether one description of a scene entails or contradicts another
-STS-B: STSBenchmark, relatedness, pair, Cer 2017
+STS-B (STSBenchmark): STSBenchmark, relatedness, pair, Cer 2017
     How similar two sentences are, from 0 to 5, learnt
 STS12: STS12, similarity, pair, Agirre 2012
     Similarity by cosine: paraphrases, video descriptions, machine translation, glosses
@@ -102,15 +102,15 @@ SICK14: SICK, similarity, pair, Marelli 2014
     Relatedness of two descriptions of scenes by cosine, on SICK's test split
 STS-B-cosine: STSBenchmark, similarity, pair, Cer 2017
     Similarity of two sentences by cosine, on STS-B's test split
-SentLen: sentence_length, split, sentence, Conneau 2018
+SentLen (Length): sentence_length, split, sentence, Conneau 2018
     The sentence's length, in six bins
-WC: word_content, split, sentence, Conneau 2018
+WC (WordContent): word_content, split, sentence, Conneau 2018
     Which of 1,000 words the sentence contains
-TreeDepth: tree_depth, split, sentence, Conneau 2018
+TreeDepth (Depth): tree_depth, split, sentence, Conneau 2018
     Depth of the constituency tree
-TopConst: top_constituents, split, sentence, Conneau 2018
+TopConst (TopConstituents): top_constituents, split, sentence, Conneau 2018
     Constituents right below the top S
-BShift: bigram_shift, split, sentence, Conneau 2018
+BShift (BigramShift): bigram_shift, split, sentence, Conneau 2018
     Whether two adjacent words were swapped
 Tense: past_present, split, sentence, Conneau 2018
     Tense of the main verb
@@ -118,45 +118,44 @@ SubjNum: subj_number, split, sentence, Conneau 2018
     Number of the main clause's subject
 ObjNum: obj_number, split, sentence, Conneau 2018
     Number of the main clause's direct object
-SOMO: odd_man_out, split, sentence, Conneau 2018
+SOMO (OddManOut): odd_man_out, split, sentence, Conneau 2018
     Whether a noun or verb was replaced by another
-CoordInv: coordination_inversion, split, sentence, Conneau 2018
+CoordInv (CoordinationInversion): coordination_inversion, split, sentence, Conneau 2018
     Whether two joined clauses were swapped
 DC: discourse_coherence, split, passage, Chen 2019
     Whether one of six sentences was replaced by one of another text
 """
-"""Name, dataset, protocol, features and citation of each task; and what it asks."""
-
-_CLASSES: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(("MR", "CR", "MPQA", "SST2"), ("negative", "positive")),
-    "SUBJ": ("subjective", "objective"),
-    "SST5": ("very negative", "negative", "neutral", "positive", "very positive"),
-    "TREC": ("ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM"),
-    "MRPC": ("no paraphrase", "paraphrase"),
-    "SICK-E": ("CONTRADICTION", "NEUTRAL", "ENTAILMENT"),
-}
-"""Names of the classes in the order of their numbers, where the files do not decide them."""
+"""Name (and what SentEval's code calls it, where that differs): dataset, protocol, features and
+citation of each task, and its classes by their numbers where the files do not decide them; then
+what it asks."""
 
 
-def _declared() -> Iterator[EvaluationTask]:
+def _declared() -> Iterator[tuple[str, EvaluationTask]]:
+    """Yields each task with its name in SentEval's code, empty where that is the same."""
     entries = _CITATIONS.strip().replace("\n    ", " ").splitlines()
     citations = dict(entry.split(": ", 1) for entry in entries)
     for entry in _DECLARED.strip().replace("\n    ", ": ").splitlines():
-        name, fields, description = entry.split(": ", 2)
-        dataset, protocol, features, citation = fields.split(", ")
-        yield EvaluationTask(
-            name=name,
-            dataset=dataset,
-            protocol=cast(Protocol, protocol),
-            description=description,
-            citation=citations[citation],
-            classes=_CLASSES.get(name, ()),
-            features=cast(Features, features),
-            scores_f1=name == "MRPC",
+        names, fields, description = entry.split(": ", 2)
+        name, _, in_senteval = names.rstrip(")").partition(" (")
+        dataset, protocol, features, citation, *classes = fields.split(", ")
+        yield (
+            in_senteval,
+            EvaluationTask(
+                name=name,
+                dataset=dataset,
+                protocol=cast(Protocol, protocol),
+                description=description,
+                citation=citations[citation],
+                classes=tuple(classes[0].split("/")) if classes else (),
+                features=cast(Features, features),
+                scores_f1=name == "MRPC",
+            ),
         )
 
 
-TASKS = tuple(_declared())
+TASKS = tuple(task for _, task in _declared())
+SENTEVAL_NAMES = {in_senteval: task.name for in_senteval, task in _declared() if in_senteval}
+"""What SentEval's code calls a task -> its name in papers, where these differ."""
 PROBING = tuple(task for task in TASKS if task.citation.startswith("Conneau"))
 DISCOURSE = tuple(task for task in TASKS if task.features == "passage")
 """Of DiscoEval, derived from a corpus alone: SentEval's data do not hold it."""
@@ -164,20 +163,6 @@ DERIVED = tuple(
     task for task in (*PROBING, *DISCOURSE) if task.name not in ("BShift", "SOMO", "CoordInv")
 )
 """Those that are derived from any corpus: the others of probing alter sentences."""
-
-SENTEVAL_NAMES: Mapping[str, str] = {
-    "SICKRelatedness": "SICK-R",
-    "SICKEntailment": "SICK-E",
-    "STSBenchmark": "STS-B",
-    "Length": "SentLen",
-    "WordContent": "WC",
-    "Depth": "TreeDepth",
-    "TopConstituents": "TopConst",
-    "BigramShift": "BShift",
-    "OddManOut": "SOMO",
-    "CoordinationInversion": "CoordInv",
-}
-"""What SentEval's code calls a task -> its name in papers, where these differ."""
 
 
 def task_named(name: str) -> EvaluationTask:
