@@ -59,7 +59,7 @@ def _taken(wall: float, cpu: float, words: int) -> dict[str, Any]:
 
 def _open(folder: str, num_rows: str) -> dict[str, Any]:
     """Opens a folder, looks a word up, then reads rows as a text of Zipf's law asks for them."""
-    from models.words.vector_files import load_word_vectors
+    from models.words.word_vectors import load_word_vectors
     from pipeline.shards.arrow import strings
 
     before = _resident()

@@ -62,7 +62,7 @@ from models.report.evaluation_table import evaluation_table
 from models.report.markdown import with_interval
 from pipeline.base.digest import sha256_of_file
 from pipeline.base.job import Progress, run_job_from_command_line
-from pipeline.downloads.evaluation_data import check_data_folder
+from pipeline.downloads.senteval_data import check_data_folder
 
 
 class Scores(dict[str, Mapping[str, Interval]]):

@@ -22,7 +22,7 @@ from pipeline.base.job import Progress, run_job_from_command_line
 from pipeline.base.settings import Settings
 from pipeline.shards.manifests import read_dataset_manifest
 from pipeline.shards.shards import read_shard
-from pipeline.vectors.train_word_vectors import SkipGramConfig, imported_gensim, train_on_tokens
+from pipeline.vectors.skip_gram import SkipGramConfig, imported_gensim, train_on_tokens
 
 _COLUMNS = ("document_id", "sentence_index", "tokens")
 

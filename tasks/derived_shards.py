@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -62,9 +62,30 @@ class DerivedStage(CorpusParameters, ShardStage):
         """Returns the job that makes a range of shards on this machine."""
         raise NotImplementedError(f"{type(self).__name__} must define shard_job()")
 
+    def read_folders(self) -> dict[str, Path]:
+        """Returns the folders of shards that a job reads, each under the name of its stage."""
+        return {"sentences": self.sentences.folder}
+
+    def describe(self) -> Callable[[], Mapping[str, Any]]:
+        """Returns what says by which releases a machine makes the shards."""
+        raise NotImplementedError(f"{type(self).__name__} must define describe()")
+
     def stored_job(self, shared: SharedShards, run: ShardRange) -> StoredJob:
         """Returns the job of a range of shards that any machine runs."""
-        raise NotImplementedError(f"{type(self).__name__} must define stored_job()")
+        describe, read = self.describe(), self.read_folders()
+        places = {str(folder): name for name, folder in read.items()}
+        return StoredJob(
+            storage=shared.address,
+            output=shared.place_of(self.folder),
+            number=run.number,
+            count=run.num_shards,
+            module=self.job_module,
+            values=self.shard_job(run),
+            folders={**places, str(self.folder): "output"},
+            inputs={name: shared.place_of(folder) for name, folder in read.items()},
+            describe=describe,
+            described=describe(),
+        )
 
     def sent_files(self) -> SentFiles:
         """Returns what such a machine is sent."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -9,8 +11,7 @@ from typing import Any
 import luigi
 
 from models.config.views import needed_stages
-from models.embedded.embed import open_encoder
-from models.embedded.stored_job import StoredEmbedJob, describe_embedding
+from models.embedded.embed import describe_embedding, open_encoder
 from models.encoding.encoder_names import OF_A_RUN, parse_encoder_name
 from models.encoding.reading_encoder import EncoderSettings
 from models.model.model_description import (
@@ -23,6 +24,7 @@ from pipeline.base.bundled import BUNDLED_MODELS
 from pipeline.shards.manifests import ShardRange
 from pipeline.shards.schema import EMBEDDINGS
 from pipeline.storage.shared_shards import SharedShards
+from pipeline.storage.stored_job import StoredJob
 from tasks.artefact import Artefact
 from tasks.checks import Check, check_device
 from tasks.derived_shards import DerivedStage
@@ -151,17 +153,16 @@ class EmbedCorpus(EncoderParameters, DerivedStage):
         folders = {"sentences": str(self.sentences.folder), "output": str(self.folder)}
         return self.job_options | folders
 
-    def stored_job(self, shared: SharedShards, run: ShardRange) -> StoredEmbedJob:
+    def read_folders(self) -> dict[str, Path]:
+        """Returns the sentences and the parses that the encoder reads."""
+        parses = {f"parses/{stage}": parse.folder for stage, parse in self.parses.items()}
+        return {**super().read_folders(), **parses}
+
+    def describe(self) -> Callable[[], Mapping[str, Any]]:
+        """Returns what says by which releases a machine embeds."""
+        return describe_embedding
+
+    def stored_job(self, shared: SharedShards, run: ShardRange) -> StoredJob:
         """Returns the job of a range of shards that any machine runs, by the encoder it finds."""
-        options = self.job_options | {"encoder_digest": self.encoder_digest}
-        del options["parses"]
-        return StoredEmbedJob(
-            storage=shared.address,
-            sentences=shared.place_of(self.sentences.folder),
-            parses={stage: shared.place_of(parse.folder) for stage, parse in self.parses.items()},
-            output=shared.place_of(self.folder),
-            number=run.number,
-            count=run.num_shards,
-            options=options,
-            described=describe_embedding(),
-        )
+        job = super().stored_job(shared, run)
+        return replace(job, values={**job.values, "encoder_digest": self.encoder_digest})

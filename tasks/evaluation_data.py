@@ -9,15 +9,14 @@ from typing import Any, ClassVar
 
 import luigi
 
-from pipeline.downloads.evaluation_data import (
+from pipeline.downloads.collect_senteval import collect_datasets
+from pipeline.downloads.senteval_data import (
     EXAMINATION_VERSION,
     MANIFEST_NAME,
     SENTEVAL_SETS,
     DataManifest,
     Dataset,
-    FetchConfig,
     check_data_folder,
-    collect_datasets,
     datasets_named,
     digest_of_declaration,
     examine_folder,
@@ -127,8 +126,12 @@ class DownloadSentEval(EvaluationDataParameters, Artefact):
             manifest = examine_folder(SENTEVAL_SETS, self.data_folder)
             write_manifest(self.folder, manifest)
             return manifest
-        config = FetchConfig(self.mirror, self.accept_unverified)
         downloads = self.work_folder / "downloads" / "senteval"
         return collect_datasets(
-            self.chosen, self.folder, downloads, config, on_progress=self.report_progress
+            self.chosen,
+            self.folder,
+            downloads,
+            mirror=self.mirror,
+            accept_unverified=self.accept_unverified,
+            on_progress=self.report_progress,
         )

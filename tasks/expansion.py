@@ -8,7 +8,7 @@ from typing import Any, Literal
 from models.expand_vocabulary import ExpansionJob
 from models.model.model_description import MODEL_FILE
 from models.words.expansion import EXPANSION_VERSION, ExpansionConfig
-from pipeline.vectors.folder import files_of
+from pipeline.vectors.vector_folder import files_of
 from tasks.artefact import Artefact, checksum, run_job
 from tasks.parameters import (
     CorpusParameters,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -12,12 +14,12 @@ from pipeline.parsers.adapters.folder_files import (
     ParsedStage,
     checksum_of_parser_folder,
     named_kind,
+    parser_file_names,
 )
 from pipeline.parsing.parse_shard import describe_parsing
 from pipeline.shards.manifests import ShardRange
-from pipeline.storage.parse_job import StoredParseJob, read_parser_files
 from pipeline.storage.shared_shards import SharedShards
-from pipeline.storage.stored_job import SentFiles
+from pipeline.storage.stored_job import SentFiles, StoredJob
 from tasks.artefact import Artefact
 from tasks.checks import Check, check_device
 from tasks.derived_shards import DerivedStage
@@ -110,24 +112,24 @@ class ParseStage(ParserParameters, DerivedStage):
             "parser": str(self.parser_folder),
         }
 
-    def stored_job(self, shared: SharedShards, run: ShardRange) -> StoredParseJob:
+    def describe(self) -> Callable[[], Mapping[str, Any]]:
+        """Returns what says by which releases a machine parses."""
+        return partial(describe_parsing, self.stage, kind=named_kind(self.parser_folder))
+
+    def stored_job(self, shared: SharedShards, run: ShardRange) -> StoredJob:
         """Returns the job of a range of shards that any machine runs, by the parser it is sent."""
-        return StoredParseJob(
-            storage=shared.address,
-            sentences=shared.place_of(self.sentences.folder),
-            output=shared.place_of(self.folder),
-            number=run.number,
-            count=run.num_shards,
-            stage=self.stage,
-            parser_name=self.parser_folder.name,
-            options=self.job_options,
-            described=describe_parsing(self.stage, kind=named_kind(self.parser_folder)),
-            module=self.job_module,
-        )
+        job, folder = super().stored_job(shared, run), f"parser/{self.parser_folder.name}"
+        folders = {**job.folders, str(self.parser_folder): folder}
+        return replace(job, folders=folders, files_folder=folder)
 
     def sent_files(self) -> SentFiles:
-        """Returns the parser's files."""
-        return read_parser_files(self.parser_folder)
+        """Returns the parser's files.
+
+        Raises:
+            ValueError: one is missing or stands outside the folder; names it.
+        """
+        folder = self.parser_folder
+        return {name: (folder / name).read_bytes() for name in parser_file_names(folder)}
 
 
 class ParseDependencies(ParseStage):

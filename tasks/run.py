@@ -183,10 +183,10 @@ def _is_missing(task: luigi.Task) -> None:
     plan(task)
     try:
         task.complete()
-    except Exception:
-        if mistakes := getattr(task, "mistakes", list)():
-            error = RefusedError(mistakes)
-        _cannot_be(task, error)
+    except Exception as error:
+        mistakes: list[str] = task.mistakes() if hasattr(task, "mistakes") else []
+        cannot_be = RefusedError(mistakes) if mistakes else error
+        _cannot_be(task, cannot_be)
 
 
 def plan(task: luigi.Task) -> None:

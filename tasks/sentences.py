@@ -6,7 +6,7 @@ import hashlib
 import logging
 import os
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,10 @@ import luigi
 
 from pipeline.base.atomic_files import RUN_LOCK
 from pipeline.base.foreign_text import told, values_without_secrets, without_secrets
-from pipeline.cleaning.config import describe_cleaning
+from pipeline.cleaning.config import CleaningConfig, describe_cleaning
+from pipeline.cleaning.decisions import MANIFEST_NAME, drops_path
 from pipeline.cleaning.language import check_language
-from pipeline.downloads.connection import file_name_of
-from pipeline.downloads.download import DownloadConfig, check_sha256, download
+from pipeline.downloads.download import DownloadConfig, check_sha256, download, file_name_of
 from pipeline.downloads.hub_dataset import TEXT_FOLDER
 from pipeline.shards.manifests import ShardRange, read_dataset_manifest
 from pipeline.sources.file_list import SUFFIXES, Format, is_compressed
@@ -26,8 +26,8 @@ from pipeline.sources.opened import DECLARED, config_of, source_of
 from pipeline.sources.streams import Source
 from pipeline.sources.text_file import LONGEST_PIECES
 from pipeline.storage.location import portable_address
-from pipeline.storage.split_job import StoredSplitJob, fetch_shards
-from pipeline.storage.stored_job import make_stored_shards
+from pipeline.storage.shared_shards import fetch_sentences
+from pipeline.storage.stored_job import StoredJob, make_stored_shards
 from pipeline.text.split import describe_splitter
 from pipeline.text.split_corpus import CorpusSplit
 from pipeline.text.split_parts import DUPLICATES_FOLDER
@@ -202,7 +202,8 @@ class SplitSentences(CorpusParameters, ShardStage):
         for name, sources in _SOURCES_WITH.items():
             value = getattr(self, name)
             is_read = self.source in sources and (name != "sha256" or self.url)
-            if value != getattr(CorpusParameters, name)._default and not is_read:
+            usual = getattr(CorpusParameters, name).task_value("SplitSentences", name)
+            if value != usual and not is_read:
                 raise ValueError(
                     f"{name} is {told(value)!r}, and source is {self.source!r}"
                     f"{' with --paths' if self.paths else ''}: leave "
@@ -332,28 +333,41 @@ class SplitSentences(CorpusParameters, ShardStage):
         if self.storage and self.limit:
             place += PARTS_SUFFIX  # the corpus is cut at its limit here, and then given
 
-        def jobs_for(most: int) -> list[StoredSplitJob]:
+        describe = partial(_describe_splitting, self.config, cleaning)
+
+        def jobs_for(most: int) -> list[StoredJob]:
             return [
-                StoredSplitJob(
+                StoredJob(
                     storage=address,
                     output=place,
                     number=number,
                     count=count,
-                    config=self.config,
-                    described=describe_splitter(self.config),
-                    cleaning=cleaning,
-                    described_cleaning=describe_cleaning(cleaning),
+                    module="pipeline.text.split_parts",
+                    values={"plan": str(corpus.plan_path), "output": str(self.folder)},
+                    folders={
+                        str(corpus.plan_path): f"files/{corpus.plan_path.name}",
+                        str(self.folder): "output",
+                    },
+                    files=self._names_of_files(corpus, range(number, number + count)),
+                    describe=describe,
+                    described=describe(),
                 )
                 for number, count in corpus.runs(most)
             ]
 
-        def take(job: StoredSplitJob) -> None:
-            fetch_shards(address, place, self.folder, job.numbers)
+        def take(job: StoredJob) -> None:
+            fetch_sentences(address, place, self.folder, job.numbers)
             self.report_progress(0.0, f"{job.numbers.stop} parts split")
 
         while corpus.runs():
             files = self._sent_files(corpus)
             engine.run_on_ray(make_stored_shards, jobs_for, files, take, address=self.ray_address)
+
+    @staticmethod
+    def _names_of_files(corpus: CorpusSplit, parts: range) -> tuple[str, ...]:
+        """Returns the plan and what is a duplicate of these parts."""
+        of_parts = [drops_path(Path(DUPLICATES_FOLDER), number).as_posix() for number in parts]
+        return (corpus.plan_path.name, f"{DUPLICATES_FOLDER}/{MANIFEST_NAME}", *of_parts)
 
     def _sent_files(self, corpus: CorpusSplit) -> dict[str, bytes]:
         """Returns the plan and what of it is a duplicate, by the names of their files."""
@@ -363,3 +377,8 @@ class SplitSentences(CorpusParameters, ShardStage):
             for path in found
             if path.suffix in {".json", ".npy"}
         }
+
+
+def _describe_splitting(config: SentenceConfig, cleaning: CleaningConfig) -> dict[str, Any]:
+    """Returns by which releases a machine cleans and splits."""
+    return {**describe_splitter(config), "cleaning": describe_cleaning(cleaning)}

@@ -22,7 +22,7 @@ from models.evaluation.task_registry import (
     tasks_named,
 )
 from models.evaluation.task_result import TaskResult, read_result
-from pipeline.downloads.evaluation_data import SENTEVAL_SETS
+from pipeline.downloads.senteval_data import SENTEVAL_SETS
 from tasks.artefact import Artefact, checksum, run_job
 from tasks.checks import Check, check_device
 from tasks.evaluated_encoder import EncoderParameters, EvaluatedEncoder
@@ -50,7 +50,7 @@ class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
         The rows of a report stand beside each other as they always do.
         """
         return {
-            name: parameter._default
+            name: parameter.task_value(cls.get_task_family(), name)
             for name, parameter in cls.get_params()
             if hasattr(SentEvalParameters, name)
         }

@@ -95,14 +95,13 @@ def _add(group: argparse._ArgumentGroup, name: str, parameter: luigi.Parameter) 
     said = (parameter.description or "").replace("%", "%%")
     if choices := getattr(parameter, "choices", None):
         said = f"{said.partition('Choices: {')[0]}One of {', '.join(sorted(choices))}."
-    default = "needed" if parameter._default is luigi.parameter._no_value else _default(parameter)
+    default = "needed"
+    if parameter.has_task_value("", name):
+        value = parameter.task_value("", name)
+        shown = parameter.serialize(value) if value is not None else ""
+        default = f"default: {shown or 'none'}".replace("%", "%%")
     group.add_argument(
         f"--{name.replace('_', '-')}",
         metavar="" if isinstance(parameter, luigi.BoolParameter) else "VALUE",
         help=f"{said} [{default}]",
     )
-
-
-def _default(parameter: luigi.Parameter) -> str:
-    shown = parameter.serialize(parameter._default) if parameter._default is not None else ""
-    return f"default: {shown or 'none'}".replace("%", "%%")

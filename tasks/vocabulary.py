@@ -10,8 +10,8 @@ import luigi
 from pipeline.base.atomic_files import sweep_unfinished
 from pipeline.base.digest import digest_of
 from pipeline.shards.manifests import ShardManifest, read_dataset_manifest, shard_ranges
-from pipeline.vocabulary.count_shard import COUNTING_VERSION, CountJob, is_counted
-from pipeline.vocabulary.merge_counts import REPORT_FILE, MergeJob, VocabularyConfig
+from pipeline.vectors.count_shard import COUNTING_VERSION, CountJob, is_counted
+from pipeline.vectors.merge_counts import REPORT_FILE, MergeJob, VocabularyConfig
 from tasks.artefact import Artefact, run_job, run_shard_jobs
 from tasks.parameters import CorpusParameters
 from tasks.sentences import SplitSentences
@@ -86,13 +86,13 @@ class CountVocabulary(CorpusParameters, Artefact):
             for first, count in shard_ranges(len(shards))
             if not all(map(self._is_counted, shards[first : first + count]))
         }
-        module = "pipeline.vocabulary.count_shard"
+        module = "pipeline.vectors.count_shard"
         run_shard_jobs(self, module, jobs, lambda count: f"{count} runs of shards counted")
         job = MergeJob(
             counts=self.counts_folder, num_shards=len(shards), config=self.config, out=self.folder
         )
         path = self.folder / "job.json"
-        run_job(self, "pipeline.vocabulary.merge_counts", job.to_dict(), path, threads=1)
+        run_job(self, "pipeline.vectors.merge_counts", job.to_dict(), path, threads=1)
 
     def _is_counted(self, shard: ShardManifest) -> bool:
         return is_counted(self.counts_folder, shard.number, shard.sha256)

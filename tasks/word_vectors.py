@@ -10,8 +10,8 @@ import luigi
 
 from models.config.held_out import HoldOut
 from models.train_word_vectors import WordVectorJob
-from models.words.vector_files import read_word_size
-from pipeline.downloads.word_vectors import (
+from models.words.word_vectors import read_word_size
+from pipeline.downloads.published_vectors import (
     DOWNLOAD_FILE,
     DOWNLOADS_FOLDER,
     PUBLISHED_VECTORS,
@@ -19,12 +19,12 @@ from pipeline.downloads.word_vectors import (
     fetch_vectors,
     vectors_named,
 )
-from pipeline.vectors.folder import FACTS_FILE, files_of, is_vector_folder
-from pipeline.vectors.train_word_vectors import (
+from pipeline.vectors.skip_gram import (
     SkipGramConfig,
     gensim_version,
     imported_gensim,
 )
+from pipeline.vectors.vector_folder import FACTS_FILE, files_of, is_vector_folder
 from tasks.artefact import Artefact, checksum, run_job
 from tasks.checks import Check
 from tasks.engine_parameters import AddressParameter, ChoiceParameter, Sha256Parameter

@@ -301,3 +301,8 @@ def _table(
         mask=flags(is_refused) if is_refused.any() else None,
     )
     return pa.Table.from_arrays([rows], schema=schema)
+
+
+def describe_embedding() -> dict[str, Any]:
+    """Returns what of this release determines embeddings beside the encoder, for a digest."""
+    return {"embedding_version": EMBEDDING_VERSION}

@@ -57,8 +57,7 @@ from models.model.model_description import (
     ModelDescription,
     read_model_description,
 )
-from models.words.vector_files import load_word_vectors
-from models.words.word_vectors import WordVectors
+from models.words.word_vectors import WordVectors, load_word_vectors
 from pipeline.base.bundled import BUNDLED_VECTORS
 from pipeline.base.digest import digest_of
 from pipeline.base.foreign_text import listed_strings

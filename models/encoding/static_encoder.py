@@ -31,8 +31,7 @@ from models.model.model_description import (
     load_recorded_vectors,
     read_model_description,
 )
-from models.words.word_vectors import WordVectors
-from models.words.word_weights import sif_weights
+from models.words.word_vectors import WordVectors, sif_weights
 from pipeline.base.digest import digest_of
 from pipeline.base.inside import inside
 from pipeline.base.json_files import check_file, read_object

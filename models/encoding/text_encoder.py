@@ -26,7 +26,7 @@ from models.model.model_description import (
 )
 from models.model.model_folder import load_model
 from models.model.sentence_model import SentenceModel, SentenceViews, batch_of, build_model
-from models.words.vector_files import load_word_vectors
+from models.words.word_vectors import load_word_vectors
 from pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS
 from pipeline.base.digest import digest_of
 from pipeline.parsers.adapters.device import automatic_device, warn_if_emulated

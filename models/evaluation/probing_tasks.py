@@ -42,7 +42,7 @@ class DerivedTask:
 
     name: str
     evaluation_task: str
-    """Name of the published task that it corresponds to, in ``models.evaluation.tasks``."""
+    """Name of the published task that it corresponds to, in `models.evaluation.task_registry`."""
     label_rule: str
     """How a sentence gets its label, in words."""
     candidates: Callable[[Sequence[ParsedSentence], ProbingConfig], list[Candidate]]

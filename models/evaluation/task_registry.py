@@ -2,7 +2,7 @@
 
 SentEval's tasks (Conneau & Kiela 2018, Conneau et al. 2018), and the one of DiscoEval that is
 derived from any text (Chen et al. 2019). Where published data come from stands in
-`pipeline.downloads.evaluation_data.sources`.
+``pipeline/downloads/senteval_files.tsv``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from models.evaluation.senteval_format import (
     trec_question,
 )
 from pipeline.base.mistakes import did_you_mean
-from pipeline.downloads.evaluation_data import SENTEVAL_SETS
+from pipeline.downloads.senteval_data import SENTEVAL_SETS
 
 TASKS_VERSION = 1
 """Raised when the same files would give other sentences, items or answers."""

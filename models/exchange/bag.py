@@ -28,11 +28,10 @@ from models.model.model_description import (
 from models.model.model_folder import load_model, save_model
 from models.model.sentence_model import RemovedComponents, build_model
 from models.words.embedding import WordEmbedding
-from models.words.vector_files import load_word_vectors
-from models.words.word_vectors import WordVectors
+from models.words.word_vectors import WordVectors, load_word_vectors
 from pipeline.base.digest import sha256_of_file
 from pipeline.shards.manifests import read_dataset_manifest
-from pipeline.vectors.write_folder import write_vectors
+from pipeline.vectors.vector_folder import write_vectors
 
 SAMPLE = 50_000
 """Sentences of the corpus that the components are found on, at most; evenly over its shards."""

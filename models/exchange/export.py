@@ -53,8 +53,7 @@ from models.model.model_description import (
 from models.model.model_folder import load_model, save_model
 from models.model.release import made_with
 from models.model.sentence_model import SentenceModel, build_model
-from models.words.vector_files import load_word_vectors
-from models.words.word_vectors import WordVectors
+from models.words.word_vectors import WordVectors, load_word_vectors
 from pipeline.base.bundled import BUNDLED_VECTORS, SHIPPED_VECTORS, shown
 from pipeline.base.inside import inside
 from pipeline.base.json_files import read_object
@@ -63,8 +62,7 @@ from pipeline.parsers.adapters.folder_files import (
     SCORES_NAME,
     parser_file_names,
 )
-from pipeline.vectors.folder import FOLDER_FILES
-from pipeline.vectors.write_folder import write_vectors
+from pipeline.vectors.vector_folder import FOLDER_FILES, write_vectors
 
 MODULE = "treeviews.sentence_transformers.ParsedSentences"
 """What sentence-transformers reads a model of ours by that is no table of words."""

@@ -37,13 +37,13 @@ from models.words.expansion import (
     TrainedWords,
     fit_expansion,
 )
-from models.words.vector_files import load_word_vectors
-from models.words.word_vectors import WordVectors
+from models.words.word_vectors import WordVectors, load_word_vectors
 from pipeline.base.atomic_files import write_text_atomically
 from pipeline.base.bundled import shipped_parsers
 from pipeline.base.digest import sha256_of_file
 from pipeline.base.foreign_text import printable
-from pipeline.vectors.write_folder import write_vector_blocks
+from pipeline.vectors.vector_folder import write_vector_blocks
+from pipeline.vectors.word_lists import WordList
 
 _WORDS_AT_ONCE = 10_000
 _EMBEDDINGS = "encoder.embeddings."
@@ -95,7 +95,8 @@ def expand_model(
     on_progress(0.5, f"mapping {expansion.facts['words']['mapped']:,} words")
     place = out / WORDS_FOLDER
     width = expansion.trained.table.shape[1]
-    write_vector_blocks(place, expansion.words, expansion.blocks(), width, {EXPANDED: facts})
+    listed = WordList(expansion.words, None)
+    write_vector_blocks(place, listed, expansion.blocks(), width, {EXPANDED: facts})
     on_progress(0.9, "writing the model")
     words = load_word_vectors(place)
     expanded = _model_of(model, words, tables=expansion.trained.num_tables)

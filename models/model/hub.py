@@ -22,7 +22,7 @@ from models.model.model_description import (
     WEIGHTS_FILE,
     read_model_description,
 )
-from models.words.vector_files import load_word_vectors
+from models.words.word_vectors import load_word_vectors
 from pipeline.base.bundled import BUNDLED_MODELS, how_to_install
 from pipeline.base.inside import inside
 from pipeline.base.json_files import check_file, read_object

@@ -10,8 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import ClassVar
 
 from models.config.training_config import TrainingConfig
-from models.words.vector_files import load_word_vectors
-from models.words.word_vectors import WordVectors
+from models.words.word_vectors import WordVectors, load_word_vectors
 from pipeline.base.bundled import (
     BUNDLED_MODELS,
     BUNDLED_PARSERS,

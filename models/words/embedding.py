@@ -11,8 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from models.config.training_config import TrainingConfig, WordInit
-from models.words.word_vectors import WordVectors
-from models.words.word_weights import sif_weights
+from models.words.word_vectors import WordVectors, sif_weights
 
 UNIFORM_BOUND = 0.1
 """Half-width of "uniform" (QuickThoughts)."""
@@ -24,17 +23,13 @@ def drawn_vectors(num_words: int, word_size: int, init: WordInit) -> Tensor:
     Args:
         init: "xavier" (Simoulin & Crabbé 2021, section Experiments) or "uniform" within 0.1 of zero
             (QuickThoughts).
-
-    Raises:
-        ValueError: another init.
     """
     vectors = torch.empty(num_words, word_size)
     if init == "xavier":
         nn.init.xavier_uniform_(vectors)
-    elif init == "uniform":
-        vectors.uniform_(-UNIFORM_BOUND, UNIFORM_BOUND)
     else:
-        raise ValueError(f"vectors from nothing start xavier or uniform, not {init!r}")
+        assert init == "uniform", init
+        vectors.uniform_(-UNIFORM_BOUND, UNIFORM_BOUND)
     vectors[0] = 0
     return vectors
 
@@ -100,34 +95,19 @@ class WordEmbedding(nn.Module):
             trained: whether the vectors are parameters.
             scale: every vector is multiplied by it; saved with the module.
             weights: [V], above 0; each word's vector is multiplied by its weight.
-
-        Raises:
-            ValueError: not two-dimensional floating point, row 0 not zero, or other weights.
         """
         super().__init__()
-        if vectors.dim() != 2 or not vectors.is_floating_point() or not len(vectors):
-            raise ValueError(
-                f"word vectors must be a floating-point table [V, E], got {vectors.dtype} "
-                f"{list(vectors.shape)}"
-            )
-        if not vectors.is_meta and vectors[0].any():
-            raise ValueError("row 0 of the word vectors is the unknown word and must be zero")
+        assert vectors.dim() == 2 and vectors.is_floating_point() and len(vectors), vectors.shape
+        assert vectors.is_meta or not vectors[0].any(), "row 0 is the unknown word's, and zero"
         if trained:
             self.vectors = nn.Parameter(vectors.detach().clone())
         else:
             self.register_buffer("vectors", vectors, persistent=False)
         # Its type is the type of the result, so that module.double() does what it says.
         self.register_buffer("scale", torch.tensor(scale))
-        self._set_weights(weights)
-
-    def _set_weights(self, weights: Tensor | None) -> None:
         if weights is not None:
-            if weights.shape != self.vectors.shape[:1]:
-                raise ValueError(
-                    f"{len(self.vectors)} words need as many weights, got {list(weights.shape)}"
-                )
-            if not weights.is_meta and not bool((weights > 0).all()):
-                raise ValueError("the weights of words must be above 0")
+            assert weights.shape == vectors.shape[:1], f"{len(vectors)} words, {weights.shape}"
+            assert weights.is_meta or bool((weights > 0).all()), "weights are above 0"
         self.register_buffer("weights", weights, persistent=False)
 
     @property
@@ -138,8 +118,8 @@ class WordEmbedding(nn.Module):
     def forward(self, word_ids: Tensor) -> Tensor:
         """Returns the vectors of ``word_ids`` [T], a tensor [T, E] of its own."""
         dtype = self.scale.dtype
-        found = F.embedding(word_ids, self.vectors, sparse=self.vectors.requires_grad)
-        looked_up = found.to(dtype).mul_(self.scale)
+        rows = F.embedding(word_ids, self.vectors, sparse=self.vectors.requires_grad)
+        looked_up = rows.to(dtype).mul_(self.scale)
         if self.weights is not None:
             looked_up = looked_up * self.weights.index_select(0, word_ids).to(dtype)[:, None]
         if not looked_up.requires_grad:

@@ -14,7 +14,7 @@ trained ones, the tables of several views side by side.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from models.words.word_vectors import WordVectors
 from pipeline.base.settings import Count, Natural, Settings, at_least
 from pipeline.shards.arrow import numbers, strings
-from pipeline.vectors.word_index import NOWHERE, WordIndex
+from pipeline.vectors.word_lists import NOWHERE, WordIndex
 
 EXPANSION_VERSION = 1
 """Raised when the same model and vectors would be expanded to another one."""
@@ -82,16 +82,6 @@ class LinearMap:
         return (rows.astype(np.float64) @ self.weights + self.intercept).astype(np.float32)
 
 
-@dataclass(frozen=True, slots=True)
-class Fit:
-    """How near a map comes to the trained vectors of words that it was not fitted to."""
-
-    r2: float
-    """1 - the sum of squared errors / that of the distances from the mean, over all components."""
-    cosine: float
-    """Mean over the words; 0 of a vector of zeros."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class _Pairs:
     """Shared words: ids of pretrained vectors, and the trained vectors that they map to."""
@@ -141,15 +131,17 @@ def fit_map(pairs: _Pairs, config: ExpansionConfig) -> LinearMap:
     return LinearMap(solution[:width], intercept)
 
 
-def measure_fit(map_: LinearMap, pairs: _Pairs, num_tables: int = 1) -> list[Fit]:
-    """Returns how near a map comes to the targets of pairs, one figure a table."""
-    errors = np.zeros(num_tables)
-    cosines = np.zeros(num_tables)
+def measure_fit(map_: LinearMap, pairs: _Pairs, num_tables: int = 1) -> list[dict[str, float]]:
+    """Returns how near a map comes to the targets of pairs that it was not fitted to, by table.
+
+    ``r2`` is 1 - the sum of squared errors / that of the distances from the mean, over all
+    components; ``cosine`` the mean over the words, 0 of a vector of zeros.
+    """
+    errors, cosines = np.zeros(num_tables), np.zeros(num_tables)
     for sources, targets in pairs.blocks():
-        found = map_(sources).astype(np.float64)
-        for place, (ours, theirs) in enumerate(
-            zip(*(np.split(each, num_tables, axis=1) for each in (found, targets)), strict=True)
-        ):
+        images = np.split(map_(sources).astype(np.float64), num_tables, axis=1)
+        for place, theirs in enumerate(np.split(targets, num_tables, axis=1)):
+            ours = images[place]
             errors[place] += np.square(ours - theirs).sum()
             lengths = np.linalg.norm(ours, axis=1) * np.linalg.norm(theirs, axis=1)
             dots = np.einsum("ij,ij->i", ours, theirs)
@@ -157,30 +149,25 @@ def measure_fit(map_: LinearMap, pairs: _Pairs, num_tables: int = 1) -> list[Fit
     spread = np.square(pairs.targets - pairs.targets.mean(axis=0, dtype=np.float64))
     totals = [part.sum(dtype=np.float64) for part in np.split(spread, num_tables, axis=1)]
     return [
-        Fit(float(1 - error / total) if total else 0.0, float(cosine / len(pairs)))
+        {
+            "r2": round(float(1 - error / total) if total else 0.0, 4),
+            "cosine": round(float(cosine / len(pairs)), 4),
+        }
         for error, total, cosine in zip(errors, totals, cosines, strict=True)
     ]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Matched:
-    """How the words of a pretrained file stand to the trained ones."""
-
-    row_of_trained: Rows
-    """[V]; id of its pretrained vector, -1 where it has none."""
-    others: pa.Array
-    """The further words, in the file's order and the model's form; ``large_string``."""
-    rows_of_others: Rows
-    """Their rows."""
-
-
-def match_words(trained: Sequence[str], pretrained: WordVectors) -> Matched:
+def match_words(trained: Sequence[str], pretrained: WordVectors) -> tuple[Rows, pa.Array, Rows]:
     """Returns which vectors belong to trained words, and which words are further ones.
 
     A model whose words have no capitals finds a token by its small letters, so the pretrained words
     are taken in small letters, too; of several that are then one, that which is written so counts,
     else the first. Words of a model with capitals are taken as they stand. Memory: some 100 bytes a
     pretrained word, as none becomes a Python object.
+
+    Returns:
+        ids [V] of the trained words' pretrained vectors, -1 where one has none; the further words,
+        ``large_string``, in the file's order and the model's form; ids of these.
     """
     given, spelled = strings(trained), pretrained.index
     is_cased = not given.equals(pc.utf8_lower(given))
@@ -194,7 +181,7 @@ def match_words(trained: Sequence[str], pretrained: WordVectors) -> Matched:
         is_other[places[places != NOWHERE]] = False
     others = np.flatnonzero(is_other)
     rows_of_own = np.append(row_of, -1)[own]  # `NOWHERE` is the last
-    return Matched(rows_of_own, forms.words.take(numbers(others)), row_of[others])
+    return rows_of_own, forms.words.take(numbers(others)), row_of[others]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -240,15 +227,14 @@ def fit_expansion(
         ValueError: too few words are shared, or there is nothing to add.
     """
     on_progress(0.0, "matching words")
-    matched = match_words(trained.words, pretrained)
-    own = matched.row_of_trained
+    own, others, rows_of_others = match_words(trained.words, pretrained)
     shared = np.flatnonzero((own >= 0) & trained.is_trained)
-    num_others = max(0, min(len(matched.others), config.max_words - len(trained.words)))
+    num_others = max(0, min(len(others), config.max_words - len(trained.words)))
     mapped = np.where(trained.is_trained, -1, own)
     if not num_others and not (mapped >= 0).any():
         raise ValueError(
             f"nothing to add to the model's {len(trained.words):,} words: the pretrained vectors "
-            f"have {len(matched.others):,} others and max_words is {config.max_words:,}; give "
+            f"have {len(others):,} others and max_words is {config.max_words:,}; give "
             "vectors of more words, or more of them"
         )
     pairs = _Pairs(pretrained, own[shared], trained.table[shared])
@@ -261,13 +247,13 @@ def fit_expansion(
             "never_met_in_training": int((~trained.is_trained).sum()),
             "shared": len(pairs),
             "mapped": num_others + int((mapped >= 0).sum()),
-            "left_out": len(matched.others) - num_others,
+            "left_out": len(others) - num_others,
             "all": len(trained.words) + num_others,
         },
         "held_out": _quality(pairs, held_out, config, trained.num_tables),
     }
-    words = pa.concat_arrays([strings(trained.words), matched.others[:num_others]])
-    rows = np.concatenate([mapped, matched.rows_of_others[:num_others]])
+    words = pa.concat_arrays([strings(trained.words), others[:num_others]])
+    rows = np.concatenate([mapped, rows_of_others[:num_others]])
     map_ = fit_map(pairs, config)
     return Expansion(words, trained, map_, pretrained, rows, facts)
 
@@ -310,8 +296,4 @@ def _quality(
         "shuffled_pairs": fit_map(shuffled, config),
     }
     fits = {name: measure_fit(map_, unseen, num_tables) for name, map_ in maps.items()}
-    rounded = {
-        name: [{key: round(value, 4) for key, value in asdict(fit).items()} for fit in tables]
-        for name, tables in fits.items()
-    }
-    return {"words": num_held_out, **rounded}
+    return {"words": num_held_out, **fits}

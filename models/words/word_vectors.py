@@ -1,4 +1,4 @@
-"""Pretrained word vectors and the vectorised lookup of a column of tokens.
+"""Pretrained word vectors, the lookup of a column of tokens, and how much each word weighs.
 
 Legend: V words, id 0 included; E dimensions.
 
@@ -9,8 +9,10 @@ words are set to 0").
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,15 +20,25 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from pipeline.shards.arrow import flags, strings, values_of
-from pipeline.vectors.folder import VectorTable, checksum_of, rms_of
-from pipeline.vectors.word_index import WordIndex
+from pipeline.shards.arrow import flags, numbers, strings, values_of
+from pipeline.vectors.foreign_vectors import TextReader, format_of, open_unpacked
+from pipeline.vectors.vector_folder import (
+    REMEDY,
+    VectorTable,
+    checksum_of,
+    open_folder,
+    read_width,
+    rms_of,
+)
+from pipeline.vectors.word_lists import WordIndex
 
 _BLOCK_ROWS = 65_536
 
 UNKNOWN_ID = 0
 UNKNOWN_WORD = ""
 """Stands at id 0; no token of a corpus is empty, so no token can be mistaken for it."""
+ZIPF_SHIFT = 2.7
+"""Of Zipf's law as Mandelbrot wrote it, p ~ 1 / (rank + shift), for words (Piantadosi 2014)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,21 +51,13 @@ class Coverage:
     unknown: int = 0
 
     @property
-    def tokens(self) -> int:
-        """All tokens looked up."""
-        return self.exact + self.lower_cased + self.unknown
-
-    @property
     def known_share(self) -> float:
         """Share of tokens with a vector; 0 where there are no tokens."""
-        return (self.exact + self.lower_cased) / self.tokens if self.tokens else 0.0
+        known = self.exact + self.lower_cased
+        return known / (known + self.unknown) if known else 0.0
 
     def __add__(self, other: Coverage) -> Coverage:
-        return Coverage(
-            exact=self.exact + other.exact,
-            lower_cased=self.lower_cased + other.lower_cased,
-            unknown=self.unknown + other.unknown,
-        )
+        return Coverage(*map(sum, zip(astuple(self), astuple(other), strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,12 +112,9 @@ class WordVectors:
         return cls(WordIndex(table.words), table.rows, num_duplicates, counts, table)
 
     def __post_init__(self) -> None:
-        if len(self.index) + 1 != len(self.matrix):
-            raise ValueError(f"{len(self.index) + 1} words but {len(self.matrix)} vectors")
-        if self.matrix[UNKNOWN_ID].any():
-            raise ValueError("id 0 must be the unknown word with a zero vector")
-        if self.counts is not None and len(self.counts) != len(self.matrix):
-            raise ValueError(f"{len(self.matrix)} words but {len(self.counts)} counts")
+        assert len(self.index) + 1 == len(self.matrix), f"{len(self.index)} words and the unknown"
+        assert not self.matrix[UNKNOWN_ID].any(), "id 0 is the unknown word, and zero"
+        assert self.counts is None or len(self.counts) == len(self.matrix)
 
     def first(self, num_words: int) -> WordVectors:
         """Returns the first words of the file, the most frequent ones in all files that are usual.
@@ -123,7 +124,7 @@ class WordVectors:
         """
         counts = None if self.counts is None else self.counts[: num_words + 1]
         index = WordIndex(self.index.words.slice(0, num_words))
-        factors = tuple(one[: num_words + 1] if one.ndim else one for one in self.factors)
+        factors = tuple(f[: num_words + 1] if f.ndim else f for f in self.factors)
         return WordVectors(index, self.matrix[: num_words + 1], counts=counts, factors=factors)
 
     def times(self, factors: Sequence[NDArray[np.float32]]) -> WordVectors:
@@ -188,34 +189,26 @@ class WordVectors:
             out: where they are written, float32 [N, E].
         """
         if self.matrix.dtype == np.float32:
-            found: NDArray[np.float32] = np.take(self.matrix, ids, axis=0, out=out, mode="clip")
+            rows: NDArray[np.float32] = np.take(self.matrix, ids, axis=0, out=out, mode="clip")
         else:
-            found = np.empty((len(ids), self.size), dtype=np.float32) if out is None else out
-            found[:] = self.matrix[ids]
-        return _times(found, self.factors, ids)
+            rows = np.empty((len(ids), self.size), dtype=np.float32) if out is None else out
+            rows[:] = self.matrix[ids]
+        return _times(rows, self.factors, ids)
 
     def blocks(self) -> Iterator[NDArray[np.floating[Any]]]:
         """Yields all rows in order, some at a time, that of the unknown word alone first.
 
         A mapped table is read beside its map.
         """
+        mapped = None if self.opened is None else self.opened.mapped
+        # In blocks: double precision for two million vectors at once would be gigabytes.
+        edges = [0, *range(1, self.num_words, _BLOCK_ROWS), self.num_words]
+        own = (self.matrix[start:stop] for start, stop in pairwise(edges))
         start = 0
-        for block in self._blocks_of_the_table():
-            stop = start + len(block)
-            if self.factors:
-                yield _times(block.astype(np.float32), self.factors, slice(start, stop))
-            else:
-                yield block
-            start = stop
-
-    def _blocks_of_the_table(self) -> Iterator[NDArray[np.floating[Any]]]:
-        if self.is_mapped and self.opened is not None and self.opened.mapped is not None:
-            yield from self.opened.mapped.blocks()
-        else:
-            # In blocks: double precision for two million vectors at once would be gigabytes.
-            yield self.matrix[:1]
-            for start in range(1, len(self.matrix), _BLOCK_ROWS):
-                yield self.matrix[start : start + _BLOCK_ROWS]
+        for block in own if mapped is None else mapped.blocks():
+            rows = slice(start, start + len(block))
+            yield _times(block.astype(np.float32), self.factors, rows) if self.factors else block
+            start = rows.stop
 
     @cached_property
     def rms(self) -> float:
@@ -239,11 +232,9 @@ class WordVectors:
     @cached_property
     def lengths(self) -> NDArray[np.float32]:
         """Length of each vector, [V]; 1 for a vector of zeros, which so stays one."""
+        blocks = (block.astype(np.float32, copy=False) for block in self.blocks())
         lengths: NDArray[np.float32] = np.concatenate(
-            [
-                np.linalg.norm(block.astype(np.float32, copy=False), axis=1)
-                for block in self.blocks()
-            ]
+            [np.linalg.norm(block, axis=1) for block in blocks]
         )
         return np.where(lengths > 0, lengths, np.float32(1))
 
@@ -276,20 +267,18 @@ class WordVectors:
         """
         encoded = tokens.combine_chunks() if isinstance(tokens, pa.ChunkedArray) else tokens
         encoded = encoded.dictionary_encode()
-        distinct_ids = self._look_up(encoded.dictionary)
+        nowhere_is_unknown = np.int32(1)  # a place from -1 on becomes an id from 0 on
+        distinct_ids = self.index.places(encoded.dictionary) + nowhere_is_unknown
         is_exact = distinct_ids != UNKNOWN_ID
         if not is_exact.all():
-            others = encoded.dictionary.filter(flags(~is_exact))
-            distinct_ids[~is_exact] = self._look_up(pc.utf8_lower(others))
+            others = pc.utf8_lower(encoded.dictionary.filter(flags(~is_exact)))
+            distinct_ids[~is_exact] = self.index.places(others) + nowhere_is_unknown
         indices = values_of(encoded.indices)
         counts = np.bincount(indices, minlength=len(distinct_ids))
         num_exact = int(counts[is_exact].sum())
         num_known = int(counts[distinct_ids != UNKNOWN_ID].sum())
         coverage = Coverage(num_exact, num_known - num_exact, len(indices) - num_known)
         return distinct_ids[indices], coverage
-
-    def _look_up(self, words: pa.Array) -> NDArray[np.int32]:
-        return self.index.places(words) + np.int32(1)  # nowhere is the unknown word's id
 
 
 def _times(
@@ -311,3 +300,104 @@ def _times(
 
 def _with_unknown(counts: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
     return None if counts is None else np.concatenate([[0], counts.astype(np.int64)])
+
+
+def load_word_vectors(path: Path, *, whole: bool = False) -> WordVectors:
+    """Returns the word vectors of a folder or of a text file.
+
+    A folder's table is mapped. A text file is read whole: what is used more than once is better
+    imported (`pipeline.vectors.import_vectors`).
+
+    Args:
+        path: a folder, see `pipeline.vectors.vector_folder`; or UTF-8 text, packed or not, a word
+            and its numbers a line (GloVe), optionally under a header of two counts (word2vec).
+        whole: a folder's table is held against its sha256 however large it is.
+
+    Raises:
+        FileNotFoundError: nothing there.
+        ValueError: the content is broken; the message names file and line.
+    """
+    if path.is_dir():
+        return WordVectors.of_table(open_folder(path, whole=whole))
+    _check_text(path)
+    with open_unpacked(path) as stream:
+        return _read_all(path, TextReader(path, stream))
+
+
+def read_word_size(path: Path) -> int:
+    """Returns the dimension of a word vector, of which no other is read; arguments as above.
+
+    Raises:
+        FileNotFoundError, ValueError: as `load_word_vectors`, of what is read.
+    """
+    if path.is_dir():
+        return read_width(path)
+    _check_text(path)
+    with open_unpacked(path) as stream:
+        return TextReader(path, stream).width
+
+
+def _check_text(path: Path) -> None:
+    """Refuses a file that is not read as it stands.
+
+    Raises:
+        FileNotFoundError: nothing there.
+        ValueError: it is no text.
+    """
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: no such word vectors; give a folder or a text file")
+    if (format_ := format_of(path)) != "text":
+        raise ValueError(
+            f"{path}: not text but {format_}'s own format: make a folder of it "
+            f"(treeviews vectors import {path} --out FOLDER) and give that"
+        )
+
+
+def _read_all(path: Path, reader: TextReader) -> WordVectors:
+    """Returns all rows of a text; refuses the first line that is malformed."""
+    words, rows = [], []
+    for block in reader.blocks():
+        for row in block.refused:
+            raise ValueError(f"{path}:{row.number}: {row.detail}; {REMEDY}")
+        words.append(block.words)
+        rows.append(block.rows)
+    index = WordIndex(pa.chunked_array(words, pa.large_string()))
+    kept, table = index.distinct_places(), np.concatenate(rows)
+    listed = index.words
+    if len(kept) < len(index):
+        listed, table = listed.take(numbers(kept)), table[kept]
+    return WordVectors.from_rows(listed, table, num_duplicates=len(index) - len(kept))
+
+
+def word_probabilities(vectors: WordVectors) -> NDArray[np.float64]:
+    """Returns the probability of each word, float64 [V], 0 of the unknown one.
+
+    It is that of the vectors' own counts. A file without counts is taken to hold the most frequent
+    words first, as all files that are usual do, and their probabilities to follow Zipf's law.
+
+    Raises:
+        ValueError: counts that are all zero.
+    """
+    if vectors.counts is None:
+        masses = 1.0 / (np.arange(vectors.num_words, dtype=np.float64) + ZIPF_SHIFT)
+        masses[0] = 0.0
+    else:
+        masses = vectors.counts.astype(np.float64)
+    total = masses.sum()
+    if len(masses) > 1 and not total > 0:
+        raise ValueError("the counts of the word vectors are all zero; train them again")
+    probabilities: NDArray[np.float64] = masses / (total or 1.0)
+    return probabilities
+
+
+def sif_weights(vectors: WordVectors, a: float) -> NDArray[np.float32]:
+    """Returns the weight of each word in a sentence, smooth inverse frequency: float32 [V], (0, 1].
+
+    Arora, Liang & Ma 2017, equation 3: a word of probability p weighs a / (a + p), so that frequent
+    words, which say little, count little.
+
+    Args:
+        a: above 0; the probability at which a word weighs a half (Arora et al.: 1e-3 to 1e-4).
+    """
+    weights: NDArray[np.float32] = (a / (a + word_probabilities(vectors))).astype(np.float32)
+    return weights

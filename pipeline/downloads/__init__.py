@@ -1,4 +1,1 @@
-"""What is fetched: files, resumed by range, and SentEval's data in `evaluation_data/`.
-
-In: addresses with their sha256. Out: verified files.
-"""
+"""What is fetched: files, resumed by range, SentEval's data, word vectors, data sets of a hub."""

@@ -1,46 +1,53 @@
-"""Downloads one file over HTTP: goes on where it broke off, and trusts nothing but the sha256.
+"""Downloads one file over HTTP: resumes where it broke off, and trusts nothing but the sha256.
 
 Where no sha256 is known, ``sha256=None`` takes what comes, and the caller judges it.
 
-What has arrived waits in ``NAME.part``, with the server's entity tag in ``NAME.part.json``. A part
+What has arrived waits in ``NAME.part``, with the server's entity tag in ``NAME.part.tag``. A part
 is continued by a range request that the server answers with the rest (206) or, if the file has
 changed or it knows no ranges, with the whole file (200), which then starts over. Only a strong tag
 says that two answers are of the same bytes, so without one a part is not continued (RFC 9110,
 sections 8.8.3 and 13.1.5).
+
+A login in the address, ``https://user:password@host``, is sent as basic authentication to that host
+alone.
 """
 
 from __future__ import annotations
 
-import http.client
-import json
 import os
 import re
-import ssl
 import time
-import urllib.error
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from pipeline.base.digest import sha256_of_file
-from pipeline.base.foreign_text import printable, told, without_secrets
+from pipeline.base.foreign_text import told
 from pipeline.base.job import Progress
-from pipeline.downloads.connection import ask, check_address
 
-_BLOCK_BYTES = 1 << 16
-_RETRIED_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
-_RETRIED_ERRORS = (
-    urllib.error.URLError,
-    http.client.HTTPException,
-    ConnectionError,
-    TimeoutError,
-    ssl.SSLError,
-)
-_SHA256 = re.compile(r"[0-9a-f]{64}")
-_RANGE = re.compile(r"bytes (\d{1,18})-\d{1,18}/(\d{1,18})")
-_SHOWN_CHARACTERS = 100
-"""Of what a server said, in an error."""
+if TYPE_CHECKING:  # a bare GPU machine has none
+    import requests
+
 MAX_BYTES = 10_000_000_000
 """Longest file that is taken unless somebody says otherwise."""
+_BLOCK_BYTES = 1 << 16
+_LONGEST_NAME = 100
+_SHOWN_CHARACTERS = 200
+"""Of what a server said, in an error."""
+_NOT_OF_ADDRESSES = re.compile(r"[^!-~]")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_STRONG_TAG = re.compile(r'"[!-~]*"')
+_RANGE = re.compile(r"bytes (\d{1,18})-\d{1,18}/(\d{1,18})")
+_WEB_PAGE = re.compile(rb"\s*<(!doctype html|html)", re.IGNORECASE)
+_LONGEST_PAUSE_SECONDS = 60.0
+_RETRIED_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
+_REMEDIES = {
+    401: "the server asks for a login: download it yourself and name your copy",
+    403: "the server forbids it: download it yourself and name your copy",
+    404: "there is no such file: check the address",
+    410: "the file is gone: find another address",
+}
 
 
 class DownloadError(OSError):
@@ -51,7 +58,7 @@ class UnreachableError(DownloadError):
     """The server never answered: no file of its is to be had at present."""
 
 
-class _IncompleteError(http.client.HTTPException):
+class _IncompleteError(Exception):
     """An answer holds not all of the file that was asked for, or something else."""
 
 
@@ -65,9 +72,53 @@ class DownloadConfig:
     """Longest silence of the server."""
     backoff_seconds: float = 1.0
     """Pause before the second attempt; doubles with each further one."""
-    max_backoff_seconds: float = 60.0
     max_bytes: int = MAX_BYTES
     """Longest file that is taken."""
+
+
+def check_address(url: str) -> None:
+    """Refuses what cannot be asked for.
+
+    Raises:
+        ValueError: it is no address; says why, and hides a password.
+    """
+    try:
+        parts = urlsplit(url)
+        is_address = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError:  # its words may hold a part of a password
+        is_address = False
+    if not is_address or _NOT_OF_ADDRESSES.search(url):
+        raise ValueError(
+            f"{told(url)}: not an http or https address, or its host or port is malformed, or it "
+            "holds a character that no address can: give http://host/path, percent-encode spaces, "
+            "and the / : and @ of a password, and name a file that is here already by its path"
+        )
+
+
+def check_sha256(url: str, sha256: str) -> None:
+    """Refuses what is no sha256 of a file.
+
+    Args:
+        url: of the file, for the message.
+        sha256: that was given for it.
+
+    Raises:
+        ValueError: it is none; says how to get one.
+    """
+    if not _SHA256.fullmatch(sha256.lower()):
+        raise ValueError(
+            f"{told(url)}: sha256 is {sha256!r}, not 64 hexadecimal digits; compute it from a copy "
+            "you trust with `sha256sum FILE`"
+        )
+
+
+def file_name_of(url: str) -> str:
+    """Returns the name that a download has: the last part of its path that can be one."""
+    try:
+        name = urlsplit(url).path.rstrip("/").rpartition("/")[2]
+    except ValueError:  # no address; who asks for it says so, see `check_address`
+        name = ""
+    return "download" if name in {"", ".", ".."} else name[-_LONGEST_NAME:]
 
 
 def download(
@@ -89,55 +140,33 @@ def download(
 
     Raises:
         ValueError: the address or sha256 is malformed, the destination is a folder, or the file has
-            another sha256 or is longer than the configuration allows.
+            another sha256, is a web page or is longer than the configuration allows.
         DownloadError: the server refuses or keeps failing; what has arrived is kept. An
             `UnreachableError` where it never answered.
+        OSError: the disk is full.
     """
-    _check_arguments(url, destination, sha256)
-    sha256 = sha256 and sha256.lower()
-    config = config or DownloadConfig()
-    if destination.exists() and (sha256 is None or sha256_of_file(destination) == sha256):
+    check_address(url)
+    if sha256 is not None:
+        check_sha256(url, sha256)
+        sha256 = sha256.lower()
+    if destination.name in {"", ".."} or destination.is_dir():
+        raise ValueError(f"{told(destination)}: is a folder; give the name of a file")
+    if destination.exists() and sha256 in (None, sha256_of_file(destination)):
         return destination
     destination.parent.mkdir(parents=True, exist_ok=True)
     part = _Part(destination.with_name(f"{destination.name}.part"))
-    while True:
-        resumed = part.size > 0
-        _fetch_patiently(url, part, config, on_progress)
-        if sha256 is None or (found := sha256_of_file(part.path)) == sha256:
-            part.path.replace(destination)
-            part.discard()
-            return destination
+    is_resumed = part.size > 0
+    _fetch_patiently(url, part, config or DownloadConfig(), on_progress)
+    fault = _fault(part, sha256)
+    if fault and is_resumed:  # a part of an earlier run may have been of another file: once more
         part.discard()
-        if not resumed:  # a part from an earlier run may have been of another file: once more
-            raise ValueError(
-                f"{told(url)}: sha256 is {found}, expected {sha256}; the file was changed or is "
-                "not the one you mean: check the address, then the sha256"
-            )
-
-
-def _check_arguments(url: str, destination: Path, sha256: str | None) -> None:
-    check_address(url)
-    if destination.name in {"", ".."} or destination.is_dir():
-        raise ValueError(f"{told(destination)}: is a folder; give the name of a file")
-    if sha256 is not None:
-        check_sha256(url, sha256)
-
-
-def check_sha256(url: str, sha256: str) -> None:
-    """Refuses what is no sha256 of a file.
-
-    Args:
-        url: of the file, for the message.
-        sha256: that was given for it.
-
-    Raises:
-        ValueError: it is none; says how to get one.
-    """
-    if not _SHA256.fullmatch(sha256.lower()):
-        raise ValueError(
-            f"{told(url)}: sha256 is {sha256!r}, not 64 hexadecimal digits; compute it from a copy "
-            "you trust with `sha256sum FILE`"
-        )
+        return download(url, destination, sha256, config=config, on_progress=on_progress)
+    if fault:
+        part.discard()
+        raise ValueError(f"{told(url)}: {fault}")
+    part.path.replace(destination)
+    part.discard()
+    return destination
 
 
 class _Part:
@@ -145,31 +174,43 @@ class _Part:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._tag_path = path.with_name(f"{path.name}.json")
+        self._tag_path = path.with_name(f"{path.name}.tag")
 
     @property
     def size(self) -> int:
         """Bytes that have arrived."""
         return self.path.stat().st_size if self.path.exists() else 0
 
-    def tag(self, url: str) -> str | None:
-        """Returns the strong entity tag that the server gave for this address, if any."""
-        try:
-            noted = json.loads(self._tag_path.read_text(encoding="utf-8"))
-            return str(noted["tag"]) if noted["url"] == without_secrets(url) else None
-        except (OSError, ValueError, KeyError, TypeError):
-            return None
+    @property
+    def tag(self) -> str:
+        """The strong entity tag that the server gave for what has arrived; empty: none."""
+        return self._tag_path.read_text(encoding="ascii") if self._tag_path.exists() else ""
 
-    def note_tag(self, url: str, tag: str) -> None:
-        """Keeps a tag for a later run, which may have another token; a weak one says nothing."""
-        is_strong = tag.startswith('"') and tag.isascii() and tag == printable(tag)
-        noted = {"url": without_secrets(url), "tag": tag} if is_strong else {}
-        self._tag_path.write_text(json.dumps(noted), encoding="utf-8")
+    def begin(self, tag: str) -> None:
+        """Begins anew with a version of the file; a weak tag says nothing."""
+        self.discard()
+        self._tag_path.write_text(tag if _STRONG_TAG.fullmatch(tag) else "", encoding="ascii")
 
     def discard(self) -> None:
         """Removes what has arrived."""
         self.path.unlink(missing_ok=True)
         self._tag_path.unlink(missing_ok=True)
+
+
+def _fault(part: _Part, sha256: str | None) -> str:
+    """Returns why a whole file is not the one that was meant; empty where it is."""
+    if sha256 is not None and (actual := sha256_of_file(part.path)) == sha256:
+        return ""
+    with part.path.open("rb") as stream:
+        is_web_page = _WEB_PAGE.match(stream.read(1024))
+    if is_web_page:
+        return "the server sent a web page in place of the file; open the address in a browser"
+    if sha256 is None:
+        return ""
+    return (
+        f"sha256 is {actual}, expected {sha256}; the file was changed or is not the one you mean: "
+        "check the address, then the sha256"
+    )
 
 
 def _fetch_patiently(
@@ -180,122 +221,114 @@ def _fetch_patiently(
     Only what no attempt had reached before counts as progress: a server whose file cannot be
     continued starts over each time, and may break off earlier or later for ever.
     """
+    import requests
+    import urllib3
+
     failures, reached = 0, part.size
     while True:
         try:
-            _fetch(url, part, config, on_progress)
-            return
-        except urllib.error.HTTPError as error:
-            if error.code not in _RETRIED_STATUS:
-                raise DownloadError(_refusal(url, error)) from error
+            return _fetch(url, part, config, on_progress)
+        except (requests.RequestException, urllib3.exceptions.HTTPError, _IncompleteError) as error:
             fault: Exception = error
-        except _RETRIED_ERRORS as error:
-            if isinstance(getattr(error, "reason", error), ssl.SSLCertVerificationError):
-                raise DownloadError(
-                    f"{told(url)}: the server's certificate is not trusted ({error}); check the "
-                    "address and this machine's certificates and clock"
-                ) from error
-            fault = error
+        reason = told(getattr(next(iter(fault.args), None), "reason", fault))[:_SHOWN_CHARACTERS]
+        if "CERTIFICATE_VERIFY_FAILED" in str(fault):
+            raise DownloadError(
+                f"{told(url)}: the server's certificate is not trusted ({reason}); check the "
+                "address and this machine's certificates and clock"
+            ) from fault
         failures = 1 if part.size > reached else failures + 1
         reached = max(reached, part.size)
         if failures >= config.attempts:
-            answered = part.size or isinstance(fault, urllib.error.HTTPError | _IncompleteError)
-            kind = DownloadError if answered else UnreachableError
+            is_silent = isinstance(fault, requests.RequestException) and not part.size
+            kind = UnreachableError if is_silent else DownloadError
             raise kind(
-                f"{told(url)}: gave up after {failures} attempts that got no further "
-                f"({told(fault)[:_SHOWN_CHARACTERS]}); "
+                f"{told(url)}: gave up after {failures} attempts that got no further ({reason}); "
                 f"{part.size:,} bytes are kept, so run it again later to go on"
             ) from fault
         pause = config.backoff_seconds * 2 ** (failures - 1)
-        time.sleep(min(pause, config.max_backoff_seconds))
-
-
-def _refusal(url: str, error: urllib.error.HTTPError) -> str:
-    remedy = {
-        401: "the server asks for a login: download it yourself and name your copy",
-        403: "the server forbids it: download it yourself and name your copy",
-        404: "there is no such file: check the address",
-        410: "the file is gone: find another address",
-    }.get(error.code, "check the address in a browser")
-    reason = told(" ".join(str(error.reason).split()))[:_SHOWN_CHARACTERS]  # cut, a login shows
-    return f"{told(url)}: HTTP {error.code} {reason}; {remedy}"
+        time.sleep(min(pause, _LONGEST_PAUSE_SECONDS))
 
 
 def _fetch(url: str, part: _Part, config: DownloadConfig, on_progress: Progress | None) -> None:
     """Asks once for what is missing and appends what comes.
 
     Raises:
-        HTTPError: a status other than success.
-        HTTPException, OSError: the connection failed or ended early, or the answer is malformed.
+        RequestException, HTTPError: the connection failed or ended early.
+        _IncompleteError: the answer is not the rest of the file.
+        DownloadError: the server refuses.
         ValueError: the file is longer than the configuration allows.
     """
+    import requests
+
     headers = {"Accept-Encoding": "identity", "User-Agent": "treeviews"}
-    tag = part.tag(url)
-    if tag is None:
+    if not part.tag:
         part.discard()  # nothing says that the server still has the same file
     elif part.size:
-        headers |= {"Range": f"bytes={part.size}-", "If-Range": tag}
-    try:
-        response = ask(url, headers, timeout_seconds=config.timeout_seconds)
-    except urllib.error.HTTPError as error:
-        if error.code != 416 or part.size == 0:
-            raise
-        part.discard()
-        raise _IncompleteError("no bytes behind those that came") from error
-    with response:
-        total = response.length
-        if response.status == 206:
-            total = _total_behind(part.size, response)
-            if total is None:
+        headers |= {"Range": f"bytes={part.size}-", "If-Range": part.tag}
+    timeout = config.timeout_seconds
+    with requests.get(url, headers=headers, stream=True, timeout=timeout) as response:
+        status = response.status_code
+        if status == 200:
+            part.begin(response.headers.get("ETag", ""))
+            total = response.raw.length_remaining
+        elif status == 206 or (status == 416 and part.size):
+            range_ = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
+            if range_ is None or int(range_[1]) != part.size:
                 part.discard()  # the next attempt asks for the whole file
                 raise _IncompleteError("another part of the file than was asked for")
+            total = int(range_[2])
+        elif status in _RETRIED_STATUS:
+            raise _IncompleteError(_status_of(response))
         else:
-            part.discard()
-            part.note_tag(url, response.headers.get("ETag", ""))
+            remedy = _REMEDIES.get(status, "check the address in a browser")
+            raise DownloadError(f"{told(url)}: {_status_of(response)}; {remedy}")
         _append(response, total, part, config.max_bytes, on_progress)
+    if total is not None and part.size != total:
+        raise _IncompleteError(f"{part.size:,} bytes of {total:,} came")
 
 
-def _total_behind(num_bytes: int, response: http.client.HTTPResponse) -> int | None:
-    """Returns the size of the file, of which an answer begins behind so many bytes; else None."""
-    match = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
-    return int(match[2]) if match and int(match[1]) == num_bytes else None
+def _status_of(response: requests.Response) -> str:
+    reason = told(" ".join(str(response.reason).split()))  # cut before, a login would show
+    return f"HTTP {response.status_code} {reason[:_SHOWN_CHARACTERS]}"
 
 
 def _append(
-    response: http.client.HTTPResponse,
+    response: requests.Response,
     total: int | None,
     part: _Part,
     max_bytes: int,
     on_progress: Progress | None,
 ) -> None:
-    _check_length(total or 0, response, part, max_bytes)
-    with part.path.open("ab") as stream:
-        told_of = stream.tell()
-        # Not `read`: asked for a block, it takes a chunk of negative length for all that comes.
-        while block := response.read1(_BLOCK_BYTES):
-            stream.write(block)
-            arrived = stream.tell()
-            _check_length(arrived, response, part, max_bytes)
-            if on_progress is not None and (arrived - told_of >= _BLOCK_BYTES or arrived == total):
-                told_of = arrived
-                of_all = f" of {total / 1e6:,.1f}" if total else ""
-                fraction = arrived / total if total else 0.0
-                on_progress(fraction, f"{arrived / 1e6:,.1f}{of_all} MB downloaded")
-        stream.flush()
-        os.fsync(stream.fileno())
-        arrived = stream.tell()
-    if total is not None and arrived != total:
-        raise _IncompleteError(f"{arrived:,} bytes of {total:,} came")
+    """Appends the body of an answer to a part.
 
+    Args:
+        total: size of the file, where it is known.
 
-def _check_length(
-    num_bytes: int, response: http.client.HTTPResponse, part: _Part, max_bytes: int
-) -> None:
-    """Refuses a file that is, or says it is, longer than any that could be meant."""
-    if num_bytes > max_bytes:
-        part.discard()
-        raise ValueError(
-            f"{told(response.url)}: longer than the {max_bytes:,} bytes that are taken at most; "
-            "check the address and, where the file is so long, raise the limit (of a corpus "
-            "--max-download-gigabytes)"
-        )
+    Raises:
+        ValueError: the file is, or says it is, longer than any that could be meant.
+        OSError: the disk is full; names the part.
+    """
+    try:
+        with part.path.open("ab") as stream:
+            reported = stream.tell()
+            # Not `iter_content`, which loses what came of a block before a silence.
+            while block := response.raw.read1(_BLOCK_BYTES):
+                stream.write(block)
+                arrived = stream.tell()
+                if max(arrived, total or 0) > max_bytes:
+                    part.discard()
+                    raise ValueError(
+                        f"{told(response.url)}: longer than the {max_bytes:,} bytes that are taken "
+                        "at most; check the address and, where the file is so long, raise the "
+                        "limit (of a corpus --max-download-gigabytes)"
+                    )
+                if on_progress and (arrived - reported >= _BLOCK_BYTES or arrived == total):
+                    reported = arrived
+                    of_all = f" of {total / 1e6:,.1f}" if total else ""
+                    fraction = arrived / total if total else 0.0
+                    on_progress(fraction, f"{arrived / 1e6:,.1f}{of_all} MB downloaded")
+            stream.flush()
+            os.fsync(stream.fileno())
+    except OSError as error:  # writing, unlike opening, names no file
+        error.filename = error.filename or str(part.path)
+        raise

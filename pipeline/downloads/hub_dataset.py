@@ -13,9 +13,8 @@ import hashlib
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any, ClassVar
 
 from pipeline.base.atomic_files import (
@@ -39,7 +38,6 @@ TEXT_FIELD = "text"
 _NOTES_FOLDER = "notes"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _SHOWN_CHARACTERS = 200
-_SHOWN_COLUMNS = 20
 
 
 class HubDataset(Settings):
@@ -101,23 +99,32 @@ def execute(job: FetchJob, progress: Progress) -> None:
         ValueError: no such data set, config, split or column; or it changed meanwhile.
         OSError: the data set cannot be read on; what was fetched is kept.
     """
-    datasets = _imported_datasets()
+    try:
+        import datasets
+    except ImportError as error:
+        raise ModuleNotFoundError(
+            f"data sets of the hub are read by datasets: {how_to_install('corpora')}"
+        ) from error
+    datasets.disable_progress_bars()
     if (job.out / DATASET_FILE).exists():
         return
     described = job.dataset.describe()
     for folder in (job.out / TEXT_FOLDER, job.out / _NOTES_FOLDER):
         folder.mkdir(parents=True, exist_ok=True)
         sweep_unfinished(folder)
-    rows = _opened(datasets, job.dataset)
-    notes = _notes(job.out)
+    rows = _open(datasets.load_dataset, job.dataset)
+    notes = _read_notes(job.out)
     if notes:
         rows.load_state_dict(notes[-1]["state"])
     num_rows = sum(note["rows"] for note in notes)
     texts = _texts(rows, job.dataset, num_rows)
     while lines := _next_lines(texts, job.bytes_per_file):
-        note = _write_file(job.out, len(notes), lines, rows.state_dict())
+        content = gzip.compress(b"".join(lines), compresslevel=6, mtime=0)
+        write_bytes_atomically(job.out / TEXT_FOLDER / f"{len(notes):05d}.jsonl.gz", content)
+        note = {"rows": len(lines), "state": rows.state_dict()}
+        write_json_atomically(job.out / _NOTES_FOLDER / f"{len(notes):05d}.json", note)
         notes.append(note)
-        num_rows += note["rows"]
+        num_rows += len(lines)
         progress(0.0, f"{num_rows:,} rows in {len(notes):,} files")
     if job.dataset.describe() != described:
         raise ValueError(
@@ -130,23 +137,11 @@ def execute(job: FetchJob, progress: Progress) -> None:
     write_json_atomically(job.out / DATASET_FILE, described | facts)
 
 
-def _imported_datasets() -> ModuleType:
-    try:
-        import datasets
-    except ImportError as error:
-        raise ModuleNotFoundError(
-            f"data sets of the hub are read by datasets: {how_to_install('corpora')}"
-        ) from error
-    datasets.disable_progress_bars()
-    return datasets  # type: ignore[no-any-return]
-
-
-def _opened(datasets: ModuleType, dataset: HubDataset) -> Any:
+def _open(load_dataset: Callable[..., Any], dataset: HubDataset) -> Any:
     """Returns the rows, of which nothing is fetched yet."""
-    name = str(Path(dataset.name).expanduser()) if dataset.is_local else dataset.name
     try:
-        rows = datasets.load_dataset(
-            name,
+        rows = load_dataset(
+            str(Path(dataset.name).expanduser()) if dataset.is_local else dataset.name,
             dataset.config or None,
             split=dataset.split,
             revision=dataset.revision or None,
@@ -158,18 +153,17 @@ def _opened(datasets: ModuleType, dataset: HubDataset) -> Any:
             f"data set {told(dataset.name)} cannot be opened ({_short(error)}); check its name, "
             "config, split and revision, and the connection"
         ) from error
-    if rows.column_names is not None:
-        _check_column(rows.column_names, dataset)
-        return rows.select_columns([dataset.text_field])
-    return rows
+    if rows.column_names is None:  # known from the first row on
+        return rows
+    _check_column(rows.column_names, dataset)
+    return rows.select_columns([dataset.text_field])
 
 
 def _check_column(columns: list[str], dataset: HubDataset) -> None:
     if dataset.text_field not in columns:
-        shown = ", ".join(told(column) for column in columns[:_SHOWN_COLUMNS])
         raise ValueError(
             f"data set {told(dataset.name)}: no column {dataset.text_field!r}; set text_field to "
-            f"the one that holds the text: {shown}"
+            f"the one that holds the text: {told(', '.join(columns))[:_SHOWN_CHARACTERS]}"
         )
 
 
@@ -202,24 +196,12 @@ def _next_lines(texts: Iterator[str | None], num_bytes: int) -> list[bytes]:
     return lines
 
 
-def _write_file(out: Path, number: int, lines: list[bytes], state: Any) -> dict[str, Any]:
-    content = gzip.compress(b"".join(lines), compresslevel=6, mtime=0)
-    write_bytes_atomically(out / TEXT_FOLDER / f"{number:05d}.jsonl.gz", content)
-    note = {"rows": len(lines), "state": state}
-    write_json_atomically(_note_path(out, number), note)
-    return note
-
-
-def _notes(out: Path) -> list[dict[str, Any]]:
+def _read_notes(out: Path) -> list[dict[str, Any]]:
     """Returns what was noted of the whole files, up to the first that is not there."""
     notes: list[dict[str, Any]] = []
-    while (path := _note_path(out, len(notes))).exists():
+    while (path := out / _NOTES_FOLDER / f"{len(notes):05d}.json").exists():
         notes.append(read_json(path, remedy="delete what was fetched and run the stage again"))
     return notes
-
-
-def _note_path(out: Path, number: int) -> Path:
-    return out / _NOTES_FOLDER / f"{number:05d}.json"
 
 
 def _sha256_of_folder(folder: Path) -> str:

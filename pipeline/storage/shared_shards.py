@@ -151,3 +151,11 @@ class SharedShards:
                 f"{shard_path(self._sentences, number)}: not complete; run the stage again"
             )
         return manifest.sha256
+
+
+def fetch_sentences(storage: str, place: str, folder: Path, numbers: range) -> None:
+    """Takes the sentence shards of a storage that a local folder lacks, of those it has."""
+    stored = StoredStage(Storage(storage).inside(place))
+    for number in sorted(stored.numbers().intersection(numbers)):
+        if read_shard_manifest(folder, number) is None:
+            stored.fetch(folder, ShardOrigin(stage="sentences", number=number))

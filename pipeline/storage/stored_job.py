@@ -6,13 +6,14 @@ this process is killed, that one ends with it, and the storage has each shard wh
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pipeline.base.inside import inside
 from pipeline.base.job import JobFailedError, run_job_process
+from pipeline.base.machine import check_releases
 from pipeline.shards.manifests import ShardRange, read_shard_manifest
 from pipeline.storage.location import Storage
 from pipeline.storage.scratch import scratch_folder
@@ -24,7 +25,7 @@ SentFiles = Mapping[str, bytes]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredJob:
-    """Which shards of a stage to make, from which folders of a storage."""
+    """Which shards of a stage to make, from which folders of a storage and by which sent files."""
 
     storage: str
     """Address of the storage, the same on all machines."""
@@ -36,38 +37,26 @@ class StoredJob:
     """How many shards, that one and those after it."""
     module: str
     """What runs as the job's process."""
+    values: Mapping[str, Any]
+    """The job's file where the stage runs, but for the shards' numbers."""
+    folders: Mapping[str, str]
+    """Folder or file in these values -> the same in the scratch folder, such as ``sentences``,
+    ``parses/dependencies``, ``output``."""
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    """Folder of shards in the scratch folder, named after its stage -> the same in the storage."""
+    files: tuple[str, ...] | None = None
+    """Those of the files that are sent that the job reads; by default all."""
+    files_folder: str = "files"
+    """Where these go in the scratch folder."""
+    describe: Callable[[], Mapping[str, Any]] = dict
+    """Says by which releases a machine makes the rows."""
+    described: Mapping[str, Any] = field(default_factory=dict)
+    """What it says where the stage's digest was made."""
 
     @property
     def numbers(self) -> range:
         """Of all shards."""
         return range(self.number, self.number + self.count)
-
-    @property
-    def inputs(self) -> Mapping[str, str]:
-        """Folder that the job reads, in its scratch folder -> the same in the storage.
-
-        The first is named after its stage, such as ``parses/dependencies``.
-        """
-        return {}
-
-    def check_machine(self) -> None:
-        """Checks that this machine makes the rows that the stage's digest stands for.
-
-        Raises:
-            ValueError: it does not; names what differs.
-        """
-
-    def files_folder(self, scratch: Path) -> Path:
-        """Returns where the files go that were sent."""
-        return scratch / "files"
-
-    def needed(self, files: SentFiles) -> SentFiles:
-        """Returns those of the files that were sent that the job reads; by default all."""
-        return files
-
-    def description(self, scratch: Path, output: Path) -> dict[str, Any]:
-        """Returns the content of the job's file but for the shards' numbers."""
-        raise NotImplementedError(f"{type(self).__name__} must define description()")
 
 
 def make_stored_shards(job: StoredJob, files: SentFiles) -> int:
@@ -85,13 +74,15 @@ def make_stored_shards(job: StoredJob, files: SentFiles) -> int:
         JobKilledError: a signal ended the job's process.
         JobFailedError: it failed otherwise; of what the user can mend, JobMistakeError.
     """
-    job.check_machine()
+    check_releases(job.described, job.describe())
     stored = StoredStage(Storage(job.storage).inside(job.output))
     missing = [number for number in job.numbers if not stored.has(number)]
     if not missing:
         return job.number
     with scratch_folder() as scratch:
-        _write_files(job.files_folder(scratch), job.needed(files))
+        names = files.keys() if job.files is None else files.keys() & job.files
+        sent = {name: files[name] for name in names}
+        _write_files(inside(scratch, job.files_folder), sent)
         for run in _runs(missing):
             _borrow_inputs(job, scratch, run)
             _make(job, scratch, run, stored)
@@ -124,7 +115,6 @@ def _make(job: StoredJob, scratch: Path, run: ShardRange, stored: StoredStage) -
     """Runs the job's process over the scratch folder; a traceback goes to the storage."""
     output = scratch / "output"
     left = list(range(run.number, run.number + run.num_shards))
-    described = job.description(scratch, output)
     path = scratch / "jobs" / f"{run.number:05d}.json"
 
     def publish(*_: object) -> None:
@@ -136,12 +126,20 @@ def _make(job: StoredJob, scratch: Path, run: ShardRange, stored: StoredStage) -
 
     try:
         # Progress of many machines is counted in finished shards.
-        values = {**described, "number": run.number, "count": run.num_shards}
+        moved = _moved(job.values, {name: str(scratch / to) for name, to in job.folders.items()})
+        values = {**moved, "number": run.number, "count": run.num_shards}
         run_job_process(job.module, values, path, publish, threads=1)
     except JobFailedError as error:
         publish()
         raise type(error)(_with_kept_traceback(str(error), job, path)) from None
     publish()
+
+
+def _moved(value: Any, folders: Mapping[str, str]) -> Any:
+    """Returns JSON in which folders stand where they are on this machine."""
+    if isinstance(value, Mapping):
+        return {name: _moved(part, folders) for name, part in value.items()}
+    return folders.get(value, value) if isinstance(value, str) else value
 
 
 def _with_kept_traceback(message: str, job: StoredJob, path: Path) -> str:

@@ -1,5 +1,5 @@
-"""Word vectors: published ones taken over, new ones trained, kept as a mapped table and its words.
+"""Word vectors and vocabularies.
 
-In: files that others wrote, or sentences. Out: a folder of vectors, their words and where they come
-from. Training needs gensim, which is imported where it is used.
+In: files that others wrote, or sentence shards. Out: folders of vectors, their words and where they
+come from; words with their counts. Training needs gensim, which is imported where it is used.
 """

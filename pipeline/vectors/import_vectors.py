@@ -10,7 +10,6 @@ import json
 import shutil
 import time
 from collections import Counter
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, ClassVar, Literal
 
@@ -21,16 +20,24 @@ import pyarrow.compute as pc
 from pipeline.base.atomic_files import TEMPORARY_SUFFIX, write_text_atomically, writer_name
 from pipeline.base.digest import sha256_of_file
 from pipeline.base.foreign_text import told
-from pipeline.base.job import Progress
 from pipeline.base.settings import Natural, Settings
 from pipeline.shards.arrow import numbers
-from pipeline.vectors.folder import VECTORS_FILE, is_vector_folder
-from pipeline.vectors.source_files import Block, RefusedRow, format_of, opened
-from pipeline.vectors.text_format import TextReader
-from pipeline.vectors.word2vec_binary import Word2VecReader
-from pipeline.vectors.word_index import NOWHERE, WordIndex
-from pipeline.vectors.word_list import WordList, read_word_list
-from pipeline.vectors.write_folder import TableWriter, seal_folder, write_table
+from pipeline.vectors.foreign_vectors import (
+    BinaryReader,
+    Block,
+    RefusedRow,
+    TextReader,
+    format_of,
+    open_unpacked,
+)
+from pipeline.vectors.vector_folder import (
+    VECTORS_FILE,
+    TableWriter,
+    is_vector_folder,
+    seal_folder,
+    write_table,
+)
+from pipeline.vectors.word_lists import NOWHERE, WordIndex, WordList, read_word_list
 
 QUARANTINE_FILE = "quarantine.jsonl"
 """The lines of the file that were left out, a JSON object each."""
@@ -56,37 +63,12 @@ class ImportConfig(Settings):
     """So many lines may be left out; with one more the file is refused."""
 
 
-@dataclass(slots=True)
-class _Taken:
-    """What was taken of a file so far."""
-
-    words: list[pa.Array] = field(default_factory=list)
-    refused: list[RefusedRow] = field(default_factory=list)
-    num_read: int = 0
-    """Lines or rows."""
-    num_seen: int = 0
-    """Words of these, wanted or not."""
-    num_words: int = 0
-    num_not_wanted: int = 0
-
-
-def _refuse_folder(path: Path) -> None:
-    if is_vector_folder(path):
-        raise ValueError(
-            f"{path}: a folder of word vectors, which needs no import: give it as it is, such as "
-            "to --vectors"
-        )
-    if path.is_dir():
-        raise ValueError(f"{path}: a folder; give the file of word vectors that is in it")
-
-
 def import_vectors(
     path: Path,
     out: Path,
     config: ImportConfig | None = None,
     *,
     vocabulary: Path | None = None,
-    on_progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Writes the vectors of a file as a folder, which appears whole or not at all.
 
@@ -109,14 +91,19 @@ def import_vectors(
             word vectors already.
     """
     config = config or ImportConfig()
-    _refuse_folder(path)
+    if is_vector_folder(path):
+        raise ValueError(
+            f"{path}: a folder of word vectors, which needs no import: give it as it is, such as "
+            "to --vectors"
+        )
+    if path.is_dir():
+        raise ValueError(f"{path}: a folder; give the file of word vectors that is in it")
     if out.exists() and any(out.iterdir()):
         raise ValueError(f"{out}: holds files already; remove them, or give another folder")
-    wanted = None if vocabulary is None else _wanted(vocabulary, lower_case=config.lower_case)
     unfinished = out.with_name(f"{out.name}.{writer_name()}{TEMPORARY_SUFFIX}")
     unfinished.mkdir(parents=True)
     try:
-        facts = _import_into(unfinished, path, config, vocabulary, wanted, on_progress)
+        facts = _import_into(unfinished, path, config, vocabulary)
         unfinished.rename(out)
     except BaseException:  # an interruption, too
         shutil.rmtree(unfinished)
@@ -125,42 +112,37 @@ def import_vectors(
 
 
 def _import_into(
-    folder: Path,
-    path: Path,
-    config: ImportConfig,
-    vocabulary: Path | None,
-    wanted: WordIndex | None,
-    on_progress: Progress | None,
+    folder: Path, path: Path, config: ImportConfig, vocabulary: Path | None
 ) -> dict[str, Any]:
     started = time.perf_counter()
-    facts: dict[str, Any] = {}
-    listed: list[pa.Array] = []
-    kind = TextReader if format_of(path, config.member) == "text" else Word2VecReader
+    wanted = None if vocabulary is None else _read_wanted(vocabulary, lower_case=config.lower_case)
+    taken = _Taken(path, config, wanted)
+    kind = TextReader if format_of(path, config.member) == "text" else BinaryReader
 
     def fill(stream: IO[bytes]) -> None:
-        with opened(path, config.member) as source:
-            reader = kind(path, source)
-            table = TableWriter(stream, reader.width, config.kept_as)
-            taken = _take(path, reader, table, config, wanted, on_progress)
-            words, num_duplicates = _without_duplicates(taken, table)
-            table.finish()
-        listed.append(words)
-        _write_quarantine(folder, taken.refused)
-        facts.update(_facts_of(taken, num_duplicates, reader.width), words=len(words))
+        with open_unpacked(path, config.member) as source:
+            taken.take_all(kind(path, source), stream)
 
     write_table(folder / VECTORS_FILE, fill)
-    facts |= {
+    lines = [
+        json.dumps({"line": row.number, "reason": row.reason, "detail": told(row.detail)})
+        for row in taken.refused
+    ]
+    write_text_atomically(folder / QUARANTINE_FILE, "".join(f"{line}\n" for line in lines))
+    facts = {
+        **taken.facts,
         "from": {"name": path.name, "sha256": sha256_of_file(path), "bytes": path.stat().st_size},
         "config": config.to_dict(),
         "import_version": IMPORT_VERSION,
-        "vocabulary": None if vocabulary is None else _described(vocabulary),
+        "vocabulary": vocabulary
+        and {"name": vocabulary.name, "sha256": sha256_of_file(vocabulary)},
         "seconds": round(time.perf_counter() - started, 1),
     }
-    seal_folder(folder, WordList(listed[0], None), facts)
+    seal_folder(folder, WordList(taken.words, None), facts)
     return facts
 
 
-def _wanted(vocabulary: Path, *, lower_case: bool) -> WordIndex:
+def _read_wanted(vocabulary: Path, *, lower_case: bool) -> WordIndex:
     words = read_word_list(vocabulary, remedy=_REMEDY).words
     if not len(words):
         raise ValueError(f"{vocabulary}: lists no words; {_REMEDY}")
@@ -168,105 +150,80 @@ def _wanted(vocabulary: Path, *, lower_case: bool) -> WordIndex:
     return WordIndex(lowered if lower_case else pa.chunked_array([words, lowered]))
 
 
-def _described(vocabulary: Path) -> dict[str, Any]:
-    return {"name": vocabulary.name, "sha256": sha256_of_file(vocabulary)}
+class _Taken:
+    """What is taken of a file."""
 
+    def __init__(self, path: Path, config: ImportConfig, wanted: WordIndex | None) -> None:
+        self._path, self._config, self._wanted = path, config, wanted
+        self.words = pa.array([], pa.large_string())
+        self.refused: list[RefusedRow] = []
+        self.facts: dict[str, Any] = {}
+        self._num_read = 0
+        """Lines or rows."""
+        self._num_seen = 0
+        """Words of these, wanted or not."""
 
-def _take(
-    path: Path,
-    reader: TextReader | Word2VecReader,
-    table: TableWriter,
-    config: ImportConfig,
-    wanted: WordIndex | None,
-    on_progress: Progress | None,
-) -> _Taken:
-    """Writes the rows that are wanted; returns their words and what else was met."""
-    taken, is_enough = _Taken(), False
-    for block in reader.blocks():
-        taken.num_read += block.num_read
-        taken.refused += block.refused
-        if len(taken.refused) > config.max_malformed:
-            raise ValueError(_too_many(path, taken, config))
-        _add(block, taken, table, config, wanted)
-        if on_progress is not None:
-            of_all = taken.num_read / reader.promised if reader.promised else 0.0
-            on_progress(
-                min(of_all, 1.0), f"{taken.num_read:,} words read, {taken.num_words:,} kept"
+    def take_all(self, reader: TextReader | BinaryReader, stream: IO[bytes]) -> None:
+        """Writes a table of the rows that are wanted; keeps their words and what else was met."""
+        table = TableWriter(stream, reader.width, self._config.kept_as)
+        words = []
+        for block in reader.blocks():
+            self._num_read += block.num_read
+            self._refuse(block)
+            words.append(self._add(block, table))
+            if 0 < self._config.max_words <= self._num_seen:
+                break
+        if not table.num_rows:
+            raise ValueError(
+                f"{self._path}: none of its {self._num_read:,} words is taken; check the file"
             )
-        if is_enough := 0 < config.max_words <= taken.num_seen:
-            break
-    if not is_enough and reader.promised not in (None, taken.num_read):
-        raise ValueError(
-            f"{path}:1: the header promises {reader.promised} words, the file holds "
-            f"{taken.num_read}; it was cut short"
-        )
-    if not taken.num_words:
-        raise ValueError(f"{path}: none of its {taken.num_read:,} words is taken; check the file")
-    return taken
+        index = WordIndex(pa.chunked_array(words, pa.large_string()))
+        kept = index.distinct_places()
+        self.words = index.words
+        if len(kept) < len(index):
+            table.keep(kept)
+            self.words = index.words.take(numbers(kept))
+        table.finish()
+        self.facts = {
+            "size": reader.width,
+            "lines": self._num_read,
+            "malformed": self._num_by_reason(),
+            "duplicates": len(index) - len(kept),
+            "not_in_vocabulary": self._num_seen - len(index),
+            "words": len(self.words),
+        }
 
+    def _refuse(self, block: Block) -> None:
+        """Notes the malformed lines of a block.
 
-def _add(
-    block: Block,
-    taken: _Taken,
-    table: TableWriter,
-    config: ImportConfig,
-    wanted: WordIndex | None,
-) -> None:
-    left = len(block.rows)
-    if config.max_words:
-        left = min(left, config.max_words - taken.num_seen)
-    taken.num_seen += left
-    words, rows = block.words.slice(0, left), block.rows[:left]
-    if config.lower_case:
-        words = pc.utf8_lower(words)
-    if wanted is not None:
-        kept = np.flatnonzero(wanted.places(words) != NOWHERE)
-        taken.num_not_wanted += left - len(kept)
-        words, rows = words.take(numbers(kept)), rows[kept]
-    table.add(rows)
-    taken.words.append(words.cast(pa.large_string()))
-    taken.num_words += len(words)
+        Raises:
+            ValueError: they are too many.
+        """
+        self.refused += block.refused
+        if len(self.refused) > self._config.max_malformed:
+            reasons = ", ".join(f"{num} {name}" for name, num in self._num_by_reason().items())
+            first = self.refused[0]
+            raise ValueError(
+                f"{self._path}:{first.number}: {first.detail}; {len(self.refused)} of the first "
+                f"{self._num_read:,} lines are malformed ({reasons}) and "
+                f"{self._config.max_malformed} may be: check that it is a file of word vectors, or "
+                "let more be (--max-malformed)"
+            )
 
+    def _num_by_reason(self) -> dict[str, int]:
+        return dict(sorted(Counter(row.reason for row in self.refused).items()))
 
-def _too_many(path: Path, taken: _Taken, config: ImportConfig) -> str:
-    reasons = ", ".join(f"{num} {name}" for name, num in _by_reason(taken.refused).items())
-    first = taken.refused[0]
-    return (
-        f"{path}:{first.number}: {first.detail}; {len(taken.refused)} of the first "
-        f"{taken.num_read:,} lines are malformed ({reasons}) and {config.max_malformed} may be: "
-        "check that it is a file of word vectors, or let more be (--max-malformed)"
-    )
-
-
-def _by_reason(refused: list[RefusedRow]) -> dict[str, int]:
-    return dict(sorted(Counter(one.reason for one in refused).items()))
-
-
-def _without_duplicates(taken: _Taken, table: TableWriter) -> tuple[pa.Array, int]:
-    """Returns the words without those that stood before, whose rows are dropped, and how many."""
-    words = pa.chunked_array(taken.words, pa.large_string()).combine_chunks()
-    first = WordIndex(words).first_places()
-    kept = np.flatnonzero(first == np.arange(len(first)))
-    num_duplicates = len(first) - len(kept)
-    if not num_duplicates:
-        return words, 0
-    table.keep(kept)
-    return words.take(numbers(kept)), num_duplicates
-
-
-def _facts_of(taken: _Taken, num_duplicates: int, width: int) -> dict[str, Any]:
-    return {
-        "size": width,
-        "lines": taken.num_read,
-        "malformed": _by_reason(taken.refused),
-        "duplicates": num_duplicates,
-        "not_in_vocabulary": taken.num_not_wanted,
-    }
-
-
-def _write_quarantine(out: Path, refused: list[RefusedRow]) -> None:
-    lines = [
-        json.dumps({"line": one.number, "reason": one.reason, "detail": told(one.detail)})
-        for one in refused
-    ]
-    write_text_atomically(out / QUARANTINE_FILE, "".join(f"{line}\n" for line in lines))
+    def _add(self, block: Block, table: TableWriter) -> pa.Array:
+        """Writes the rows of a block that are wanted; returns their words."""
+        left = len(block.rows)
+        if self._config.max_words:
+            left = min(left, self._config.max_words - self._num_seen)
+        self._num_seen += left
+        words, rows = block.words.slice(0, left), block.rows[:left]
+        if self._config.lower_case:
+            words = pc.utf8_lower(words)
+        if self._wanted is not None:
+            kept = np.flatnonzero(self._wanted.places(words) != NOWHERE)
+            words, rows = words.take(numbers(kept)), rows[kept]
+        table.add(rows)
+        return words.cast(pa.large_string())

@@ -28,7 +28,7 @@ from models.model.model_folder import load_model
 from models.model.ranks import ALONE
 from models.training.checkpoints import Checkpoint, write_checkpoint
 from models.training.folder import CHECKPOINTS_FOLDER, open_checkpoint
-from models.words.vector_files import load_word_vectors
+from models.words.word_vectors import load_word_vectors
 from pipeline.base.bundled import BUNDLED_PARSERS
 from pipeline.parsers.load import load_parser
 from pipeline.shards.manifests import read_dataset_manifest

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -21,6 +22,8 @@ SETTINGS = (
     *("--held-out-fraction", "0.5", "--changes", json.dumps(TRAINING), "--vectors", "corpus"),
     *("--probing-changes", json.dumps(PROBING), "--checkpoint-every-seconds", "0.2"),
 )
+_RUN_OF = "TREEVIEWS_TESTED_WORK_FOLDER"
+"""Variable of the environment by which the processes of a run are known."""
 _OF_THE_RUN = re.compile(
     r'"(\w*seconds|\w+_per_second|peak_memory_gib|data_wait_percent|commit)": (\{[^}]*|[^,}\n]+)'
     r"|[0-9a-f]{64}|commit \S+"
@@ -45,6 +48,7 @@ def start(text: Path, work: Path, *more: str, strike: Sequence[str] = ()) -> sub
     return subprocess.Popen(
         [sys.executable, "-m", *program, *arguments(text, work), *more],
         cwd=REPOSITORY,
+        env=os.environ | {_RUN_OF: str(work)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -60,14 +64,15 @@ def finish(run: subprocess.Popen[str]) -> tuple[int, str]:
 
 
 def left_running(work: Path, within_seconds: float) -> list[str]:
-    """Returns the commands of processes that name a work folder and do not end in time."""
+    """Returns the commands of the processes of a run that do not end in time."""
     deadline = time.monotonic() + within_seconds
     while time.monotonic() < deadline:
         alive = []
-        for path in Path("/proc").glob("[0-9]*/cmdline"):
+        for path in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):  # it is gone
-                command = path.read_text(errors="replace").replace("\0", " ")
-                alive += [command] if str(work) in command else []
+                variables = (path / "environ").read_text(errors="replace").split("\0")
+                if f"{_RUN_OF}={work}" in variables:
+                    alive.append((path / "cmdline").read_text().replace("\0", " "))
         if not alive:
             break
         time.sleep(0.05)

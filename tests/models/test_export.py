@@ -10,7 +10,7 @@ import pytest
 
 import models
 from models.config.training_presets import preset
-from models.words.vector_files import load_word_vectors
+from models.words.word_vectors import load_word_vectors
 from pipeline.base.bundled import BUNDLED_VECTORS
 from tests.support.command import subcommand
 from tests.support.edited_json import edit as edit_json

@@ -24,13 +24,13 @@ from models.config.training_presets import preset
 from models.embed_shard import EmbedShardJob
 from models.model.model_description import ParserRecord
 from models.model.model_folder import save_model
-from models.words.vector_files import load_word_vectors
+from models.words.word_vectors import load_word_vectors
 from pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_PARSERS, BUNDLED_VECTORS
-from pipeline.downloads.word_vectors import fetch_vectors, vectors_named
+from pipeline.downloads.published_vectors import fetch_vectors, vectors_named
 from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
 from pipeline.shards.manifests import write_dataset_manifest
-from pipeline.vocabulary.count_shard import count_shard
-from pipeline.vocabulary.merge_counts import VocabularyConfig, merge_counts
+from pipeline.vectors.count_shard import count_shard
+from pipeline.vectors.merge_counts import VocabularyConfig, merge_counts
 from tasks import DownloadVectors
 from tests.support.document_examples import all_examples
 from tests.support.download_server import serving

@@ -16,8 +16,7 @@ from models.config.views import needed_stages
 from models.corpus.parsed_corpus import ParsedCorpus
 from models.model.model_folder import save_model
 from models.model.sentence_model import SentenceModel, SentenceViews, batch_of, build_model
-from models.words.vector_files import load_word_vectors
-from models.words.word_vectors import WordVectors
+from models.words.word_vectors import WordVectors, load_word_vectors
 from pipeline.base.bundled import BUNDLED_PARSERS
 from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
 

@@ -12,7 +12,7 @@ import pytest
 
 from models.config.held_out import HoldOut
 from models.train_word_vectors import WordVectorJob, execute, write_training_tokens
-from models.words.vector_files import load_word_vectors
+from models.words.word_vectors import load_word_vectors
 from tasks.report import WriteReport
 from tasks.training import TrainEncoders
 from tasks.word_vectors import OF_THE_CORPUS, TrainWordVectors

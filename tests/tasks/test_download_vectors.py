@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from models.words.vector_files import load_word_vectors
-from pipeline.downloads.word_vectors import expected_sha256, vectors_named
+from models.words.word_vectors import load_word_vectors
+from pipeline.downloads.published_vectors import expected_sha256, vectors_named
 from tasks import DownloadVectors
 from tasks.checks import mistakes_in
 from tests.support.download_server import serving

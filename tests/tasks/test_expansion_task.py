@@ -11,7 +11,7 @@ import pytest
 
 import models
 from models.evaluation.task_result import read_results
-from models.words.vector_files import load_word_vectors
+from models.words.word_vectors import load_word_vectors
 from tasks import EvaluateAll, ExpandVocabulary
 from tasks.evaluated_encoder import EvaluatedEncoder
 from tasks.senteval import EvaluateTask

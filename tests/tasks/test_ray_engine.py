@@ -60,9 +60,10 @@ def descendants(process_id: int) -> list[int]:
     return found + [process for child in found for process in descendants(child)]
 
 
-def parses(process_id: int) -> bool:
+def is_server(process_id: int) -> bool:
+    """Whether a process serves jobs, or is a job that was forked from one that does."""
     try:
-        return b"tests.support.chain_job" in Path(f"/proc/{process_id}/cmdline").read_bytes()
+        return b"pipeline.base.job_server" in Path(f"/proc/{process_id}/cmdline").read_bytes()
     except OSError:  # has just ended
         return False
 
@@ -73,7 +74,12 @@ def kill_machine(raylet_id: int) -> list[int]:
     Returns:
         The processes that were killed.
     """
-    wait_until(lambda: any(map(parses, descendants(raylet_id))), seconds=120)
+
+    def has_jobs() -> bool:
+        servers = filter(is_server, descendants(raylet_id))
+        return any(is_server(job) for server in servers for job in descendants(server))
+
+    wait_until(has_jobs, seconds=120)
     doomed = [raylet_id, *descendants(raylet_id)]
     for process_id in doomed:
         os.kill(process_id, signal.SIGKILL)
@@ -114,14 +120,14 @@ def test_a_machine_killed_in_the_middle_costs_nothing_but_time(
 
 
 def test_a_job_that_fails_costs_only_its_shard(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(ChainStage, "more_options", {"broken": 1})
     stage = chain_stage(tmp_path, num_shards=3, engine="ray", ray_address="local")
 
     assert not build(stage)
 
-    error = capfd.readouterr().err
+    error = caplog.text
     assert "1 of 3 shard jobs failed: 1; the others are kept; shard 1: " in error
     assert "broken on purpose" in error
     assert [read_shard_manifest(stage.folder, number) is None for number in range(3)] == [

@@ -16,8 +16,8 @@ from models.evaluate_tasks import execute, open_evaluation
 from models.evaluation.evaluation_settings import EvaluationSettings
 from models.evaluation.task_result import AbsentResult, TaskResult, read_result, read_results
 from pipeline.base.bundled import BUNDLED_MODELS
-from pipeline.downloads.evaluation_data import SENTEVAL_SETS as DECLARED
-from pipeline.downloads.evaluation_data.manifest import DataManifest, DatasetEntry, write_manifest
+from pipeline.downloads.senteval_data import SENTEVAL_SETS as DECLARED
+from pipeline.downloads.senteval_data import DataManifest, DatasetEntry, write_manifest
 from tasks import EvaluateAll, EvaluateTask, RunAll
 from tasks.senteval import EvaluateEncoder, SentEvalStage
 from tests.support.command import subcommand

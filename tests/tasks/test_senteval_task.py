@@ -9,7 +9,7 @@ from pathlib import Path
 import luigi
 import pytest
 
-from pipeline.downloads.evaluation_data.manifest import read_manifest
+from pipeline.downloads.senteval_data import read_manifest
 from tasks import DownloadSentEval
 from tests.support.download_server import DownloadServer, serving
 from tests.support.evaluation_archives import tarred

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.vectors.word_list import read_word_list
-from pipeline.vocabulary.count_shard import counts_path
+from pipeline.vectors.count_shard import counts_path
+from pipeline.vectors.word_lists import read_word_list
 from tasks import CountVocabulary
 from tests.support.luigi_builds import build
 

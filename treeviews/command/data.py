@@ -72,7 +72,7 @@ def vectors(
     ] = Path("data/work"),
 ) -> int:
     """Download published word vectors; the last line printed is the folder of the archive."""
-    from pipeline.downloads.word_vectors import PUBLISHED_VECTORS, vectors_named
+    from pipeline.downloads.published_vectors import PUBLISHED_VECTORS, vectors_named
 
     if name is None:
         from models.report.markdown import markdown_table

@@ -147,7 +147,7 @@ def evaluate(
     from models.evaluation.representation import representation_named
     from models.evaluation.task_data import tasks_of_data
     from pipeline.base.machine import available_cores
-    from pipeline.downloads.evaluation_data import check_data_folder
+    from pipeline.downloads.senteval_data import check_data_folder
 
     check_data_folder(data)
     fields |= {"classifier": classifier, "num_folds": folds, "grid_scale": grid_scale}

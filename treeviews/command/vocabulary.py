@@ -71,14 +71,13 @@ def coverage(
     as_json: AsJson = False,
 ) -> None:
     """Show how much of a vocabulary given word vectors cover."""
-    from models.words.vector_files import load_word_vectors
-    from pipeline.vocabulary.coverage import coverage_by
+    from models.words.word_vectors import load_word_vectors
+    from pipeline.vectors.merge_counts import coverage_by
 
     listed, _ = _read(path)
     found = coverage_by(load_word_vectors(vectors).index.words, listed)
     if as_json:
-        shares = {"share_of_types": found.share_of_types, "share_of_tokens": found.share_of_tokens}
-        print_json({**asdict(found), **shares})
+        print_json(asdict(found))
         return
     print(f"{found.share_of_types:.2%} of the types, {found.share_of_tokens:.2%} of the tokens")
     print(
@@ -97,8 +96,8 @@ def _read(path: Path) -> tuple[Any, dict[str, Any]]:
         FileNotFoundError, ValueError: it is no vocabulary; says what to do.
     """
     from pipeline.base.json_files import check_file, read_object
-    from pipeline.vectors.word_list import read_word_list
-    from pipeline.vocabulary.merge_counts import REPORT_FILE, VOCABULARY_FILE
+    from pipeline.vectors.merge_counts import REPORT_FILE, VOCABULARY_FILE
+    from pipeline.vectors.word_lists import read_word_list
 
     if not path.is_dir():
         return read_word_list(path, remedy=_REMEDY), {}

@@ -25,7 +25,7 @@ from pipeline.parsers.dependency.model import (
     build_network,
 )
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
-from pipeline.vectors.folder import files_of, open_folder
+from pipeline.vectors.vector_folder import files_of, open_folder
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ def vector_files(folder: Path) -> tuple[Path, ...]:
 
 
 def read_pretrained_vectors(folder: Path, max_words: int = 0) -> PretrainedVectors:
-    """Returns the vectors of a folder, see `pipeline.vectors.folder`.
+    """Returns the vectors of a folder, see `pipeline.vectors.vector_folder`.
 
     Args:
         folder: whose words are ordered by frequency.

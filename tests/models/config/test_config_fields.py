@@ -28,7 +28,7 @@ from models.words.word_vectors import WordVectors
 from pipeline.base.settings import Count, Range, Settings, at_least, marks_of
 from pipeline.parsing.parse_shard import ParseShardJob
 from pipeline.text.tokenization import SentenceConfig
-from pipeline.vectors.train_word_vectors import SkipGramConfig
+from pipeline.vectors.skip_gram import SkipGramConfig
 from tasks.parameters import (
     CorpusParameters,
     HeldOutParameters,

@@ -13,8 +13,7 @@ from models.config.held_out import HoldOut
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
 from models.corpus.sentence_block import SentenceBlock
 from models.training.batches import TrainingBatches
-from models.words.vector_files import load_word_vectors
-from models.words.word_vectors import WordVectors
+from models.words.word_vectors import WordVectors, load_word_vectors
 from pipeline.shards.manifests import write_dataset_manifest
 from tests.support.parsed_corpora import (
     chain_heads,

@@ -21,8 +21,7 @@ from models.evaluation.build_probing import SENTEVAL_FOLDER, build_probing
 from models.evaluation.task_data import DerivedSentences, derived_sentences
 from models.evaluation.task_registry import PROBING
 from models.model.sentence_model import SentenceModel
-from models.words.vector_files import load_word_vectors
-from models.words.word_vectors import WordVectors
+from models.words.word_vectors import WordVectors, load_word_vectors
 from tests.support.probing_examples import CONFIG, corpus_rows, tokens_of, write_rows
 from tests.support.saved_models import encoded_one_by_one, random_model
 

@@ -19,8 +19,7 @@ from models.model.sentence_model import SentenceModel
 from models.training.job import RunSettings, TrainingJob
 from models.training.learner import held_out_accuracy
 from models.training.train_views import train
-from models.words.vector_files import load_word_vectors
-from models.words.word_vectors import WordVectors
+from models.words.word_vectors import WordVectors, load_word_vectors
 from tests.support.parsed_corpora import stories, write_corpus, write_vectors
 from tests.support.saved_models import random_model
 

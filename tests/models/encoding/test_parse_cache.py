@@ -18,8 +18,7 @@ from models.encoding.parse_cache import ParseCache
 from models.encoding.reading_encoder import EncoderSettings, WordsEncoder
 from models.encoding.sentence_reader import ReadSentences, SentenceReader
 from models.encoding.text_encoder import TextEncoder
-from models.words.vector_files import load_word_vectors
-from models.words.word_vectors import WordVectors
+from models.words.word_vectors import WordVectors, load_word_vectors
 from pipeline.base.refusal import Refusal
 from pipeline.parsers.adapters.base import Sentence, SentenceParser
 from pipeline.trees.parses import ConstituencyParse, DependencyParse, Parse

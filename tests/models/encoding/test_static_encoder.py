@@ -19,7 +19,7 @@ from models.encoding.static_encoder import StaticEncoder
 from models.encoding.text_encoder import TextEncoder, load_text_encoder, random_text_encoder
 from models.model.model_folder import load_model, save_model
 from models.model.sentence_model import RemovedComponents
-from models.words.vector_files import load_word_vectors
+from models.words.word_vectors import load_word_vectors
 from pipeline.base.bundled import BUNDLED_MODELS
 from tests.support.parsed_corpora import write_vectors
 from tests.support.repository import REPOSITORY

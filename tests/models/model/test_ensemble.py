@@ -22,7 +22,7 @@ from models.exchange.push import push_model
 from models.listing import model_facts
 from models.model.ensemble import ENSEMBLE_FILE, write_ensemble
 from models.model.hub import check_model_folder, fetch_model
-from models.words.vector_files import load_word_vectors
+from models.words.word_vectors import load_word_vectors
 from pipeline.base.bundled import BUNDLED_MODELS
 from pipeline.base.refusal import Refusal
 from pipeline.parsers.adapters.base import Sentence

@@ -19,7 +19,7 @@ from models.exchange.export_options import ExportOptions
 from models.model.expanded_model import expand_model, expanded_config, trained_words
 from models.model.model_folder import load_model
 from models.words.expansion import ExpansionConfig
-from models.words.vector_files import load_word_vectors
+from models.words.word_vectors import load_word_vectors
 from tests.support.command import subcommand
 from tests.support.parsed_corpora import write_vectors
 from tests.support.saved_models import write_model

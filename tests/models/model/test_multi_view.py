@@ -116,16 +116,3 @@ def test_a_lookup_follows_the_module_to_float64() -> None:
     embedding = WordEmbedding(make_vectors(), trained=False).double()
 
     assert embedding(torch.tensor([1])).dtype == torch.float64
-
-
-@pytest.mark.parametrize(
-    ("vectors", "message"),
-    [
-        (torch.zeros(3), "floating-point table"),
-        (torch.zeros(3, 2, dtype=torch.int64), "floating-point table"),
-        (torch.ones(3, 2), "row 0 of the word vectors is the unknown word"),
-    ],
-)
-def test_unfit_vectors_are_refused(vectors: torch.Tensor, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        WordEmbedding(vectors, trained=False)

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from models.model.model_folder import load_model
-from models.words.vector_files import load_word_vectors
-from pipeline.vectors.write_folder import write_vectors
+from models.words.word_vectors import load_word_vectors
+from pipeline.vectors.vector_folder import write_vectors
 from tests.support.training_runs import CONFIG, Data, assert_same_training, make_data, run
 
 

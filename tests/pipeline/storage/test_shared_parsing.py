@@ -7,21 +7,25 @@ import json
 import sys
 import tempfile
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 import torch
 
 import tasks
-from pipeline.parsers.adapters.folder_files import PLAIN_DEPENDENCY, checksum_of_parser_folder
+from pipeline.parsers.adapters.folder_files import (
+    PLAIN_DEPENDENCY,
+    checksum_of_parser_folder,
+    parser_file_names,
+)
 from pipeline.parsers.adapters.parser_folder import write_parser_folder
 from pipeline.parsing.parse_shard import ParseShardJob, describe_parsing, execute
 from pipeline.shards.manifests import read_dataset_manifest, shard_path
 from pipeline.storage.location import Storage
-from pipeline.storage.parse_job import StoredParseJob, read_parser_files
 from pipeline.storage.scratch import SCRATCH_PREFIX, scratch_folder
 from pipeline.storage.stage import ShardOrigin, StoredStage
-from pipeline.storage.stored_job import make_stored_shards
+from pipeline.storage.stored_job import StoredJob, make_stored_shards
 from tests.support.chain_job import MODULE
 from tests.support.luigi_builds import build
 from tests.support.object_store import object_store
@@ -42,30 +46,41 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def job(tmp_path: Path) -> StoredParseJob:
+def job(tmp_path: Path) -> StoredJob:
     """The job of shard 1 of three whose sentences are in the storage."""
     sentences = write_sentences(tmp_path / "sentences", 3)
     StoredStage(Storage(str(tmp_path / "shared")).inside("sentences")).publish_missing(
         sentences, [0, 1]
     )
-    return StoredParseJob(
+    paths = {"sentences": "/work/sentences", "output": "/work/parses", "parser": "/work/chain"}
+    folders = zip(paths.values(), ("sentences", "output", "parser/chain"), strict=True)
+    describe = partial(describe_parsing, "dependencies")
+    return StoredJob(
         storage=str(tmp_path / "shared"),
-        sentences="sentences",
         output="parses",
         number=1,
-        stage="dependencies",
-        parser_name="chain",
-        described=describe_parsing("dependencies"),
         module=MODULE,
+        values={"stage": "dependencies", **paths},
+        folders=dict(folders),
+        inputs={"sentences": "sentences"},
+        files_folder="parser/chain",
+        describe=describe,
+        described=describe(),
     )
 
 
+def told(job: StoredJob, **values: object) -> StoredJob:
+    """Returns a job whose file says something else."""
+    return replace(job, values={**job.values, **values})
+
+
 def parser_files(folder: Path) -> dict[str, bytes]:
-    return read_parser_files(write_chain_parser(folder / "chain"))
+    written = write_chain_parser(folder / "chain")
+    return {path.name: path.read_bytes() for path in written.iterdir()}
 
 
 def test_a_job_takes_its_sentences_from_the_storage_and_gives_it_the_parses(
-    job: StoredParseJob, tmp_path: Path, scratch: Path
+    job: StoredJob, tmp_path: Path, scratch: Path
 ) -> None:
     assert make_stored_shards(job, parser_files(tmp_path)) == 1
 
@@ -75,30 +90,30 @@ def test_a_job_takes_its_sentences_from_the_storage_and_gives_it_the_parses(
     assert (manifest.rows, manifest.drops) == (3, {"odd_word": 1})
     checksum = checksum_of_parser_folder(tmp_path / "chain")
     assert manifest.extra["parser_checksum"] == checksum
-    assert list(scratch.iterdir()) == []
+    assert list(scratch.glob(f"{SCRATCH_PREFIX}*")) == []
 
 
 def test_a_shard_that_stands_in_the_storage_is_not_parsed_again(
-    job: StoredParseJob, tmp_path: Path
+    job: StoredJob, tmp_path: Path
 ) -> None:
     files = parser_files(tmp_path)
     make_stored_shards(job, files)
 
-    assert make_stored_shards(replace(job, options={"broken": 1}), files) == 1
+    assert make_stored_shards(told(job, broken=1), files) == 1
 
 
 @pytest.mark.slow
 def test_a_range_goes_around_what_stands_and_gives_each_shard_when_it_is_made(
-    job: StoredParseJob, tmp_path: Path
+    job: StoredJob, tmp_path: Path
 ) -> None:
     stored = StoredStage(Storage(job.storage).inside("sentences"))
     stored.publish_missing(write_sentences(tmp_path / "more", 5), range(5))
     files = parser_files(tmp_path)
     make_stored_shards(replace(job, number=1), files)
-    whole = replace(job, number=0, count=5, options={"journal": str(tmp_path / "journal")})
+    whole = told(replace(job, number=0, count=5), journal=str(tmp_path / "journal"))
 
     with pytest.raises(RuntimeError, match="broken on purpose"):
-        make_stored_shards(replace(whole, options={**whole.options, "broken": 3}), files)
+        make_stored_shards(told(whole, broken=3), files)
     assert StoredStage(Storage(job.storage).inside("parses")).numbers() == {0, 1, 2}
     assert make_stored_shards(whole, files) == 0
 
@@ -107,25 +122,23 @@ def test_a_range_goes_around_what_stands_and_gives_each_shard_when_it_is_made(
 
 
 def test_a_job_that_fails_publishes_its_traceback_and_no_shard(
-    job: StoredParseJob, tmp_path: Path, scratch: Path
+    job: StoredJob, tmp_path: Path, scratch: Path
 ) -> None:
     with pytest.raises(RuntimeError, match=r"broken on purpose \[traceback: .*/shared/parses/jobs"):
-        make_stored_shards(replace(job, options={"broken": 1}), parser_files(tmp_path))
+        make_stored_shards(told(job, broken=1), parser_files(tmp_path))
 
     kept = (tmp_path / "shared/parses/jobs/00001.json.traceback.txt").read_text(encoding="utf-8")
     assert "broken on purpose" in kept
     assert StoredStage(Storage(job.storage).inside("parses")).numbers() == set()
-    assert list(scratch.iterdir()) == []
+    assert list(scratch.glob(f"{SCRATCH_PREFIX}*")) == []
 
 
-def test_sentences_that_are_not_in_the_storage_are_named(
-    job: StoredParseJob, tmp_path: Path
-) -> None:
+def test_sentences_that_are_not_in_the_storage_are_named(job: StoredJob, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"shared/sentences/00002\.json: not in the storag"):
         make_stored_shards(replace(job, number=2), parser_files(tmp_path))
 
 
-def test_a_machine_with_other_releases_is_refused(job: StoredParseJob, tmp_path: Path) -> None:
+def test_a_machine_with_other_releases_is_refused(job: StoredJob, tmp_path: Path) -> None:
     other = replace(job, described={**job.described, "supar": "0.9"})
 
     with pytest.raises(ValueError, match=r"supar 1\.1\.4 instead of 0\.9: install the same"):
@@ -141,8 +154,8 @@ def test_scratch_that_a_killed_job_left_is_removed_and_that_in_use_is_not(scratc
     with (used / "in-use").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with scratch_folder() as own:
-            assert sorted(scratch.iterdir()) == sorted([used, own])
-    assert list(scratch.iterdir()) == [used]
+            assert sorted(scratch.glob(f"{SCRATCH_PREFIX}*")) == sorted([used, own])
+    assert list(scratch.glob(f"{SCRATCH_PREFIX}*")) == [used]
 
 
 @pytest.mark.slow
@@ -213,7 +226,7 @@ def test_without_ray_the_error_says_what_to_install(
     stage = chain_stage(tmp_path, num_shards=1, engine="ray")
 
     with pytest.raises(ModuleNotFoundError, match=r"pip install ray "):
-        list(stage.run())
+        stage.run()
 
 
 @pytest.mark.parametrize(
@@ -228,7 +241,7 @@ def test_jobs_take_a_part_of_a_gpu_where_they_use_one_and_only_there(
     )
 
     with pytest.raises(ValueError, match=remedy):
-        list(stage.run())
+        stage.run()
 
 
 def test_a_parser_replaced_after_the_run_began_is_refused(tmp_path: Path) -> None:
@@ -237,12 +250,10 @@ def test_a_parser_replaced_after_the_run_began_is_refused(tmp_path: Path) -> Non
     (stage.parser_folder / "weights.safetensors").write_bytes(b"others")
 
     with pytest.raises(ValueError, match="chain: the parser was replaced since this run began"):
-        list(stage.run())
+        stage.run()
 
 
-def test_a_job_refuses_another_parser_than_the_expected_one(
-    job: StoredParseJob, tmp_path: Path
-) -> None:
+def test_a_job_refuses_another_parser_than_the_expected_one(job: StoredJob, tmp_path: Path) -> None:
     folder = tmp_path / "parser"
     write_parser_folder(folder, PLAIN_DEPENDENCY, {}, {"weight": torch.zeros(1)})
     fields = {
@@ -269,12 +280,12 @@ def test_no_file_from_outside_a_parsers_folder_is_sent(tmp_path: Path, name: str
     file.write_text(json.dumps(description))
 
     with pytest.raises(ValueError, match=r"chain: names a file .*only relative names of files"):
-        read_parser_files(folder)
+        parser_file_names(folder)
 
 
 @pytest.mark.parametrize("name", ["../../../planted", "{}/planted", "a/../../b"])
 def test_no_file_is_written_outside_a_nodes_scratch_folder(
-    job: StoredParseJob, tmp_path: Path, name: str
+    job: StoredJob, tmp_path: Path, name: str
 ) -> None:
     files = {**parser_files(tmp_path), name.format(tmp_path): b"planted"}
 
@@ -282,11 +293,11 @@ def test_no_file_is_written_outside_a_nodes_scratch_folder(
         make_stored_shards(job, files)
     assert not [path for path in tmp_path.rglob("*") if path.name == "planted"]
     with pytest.raises(ValueError, match=r"names a file '\.\.'.*leads out of the folder"):
-        make_stored_shards(replace(job, parser_name=".."), parser_files(tmp_path / "more"))
+        make_stored_shards(replace(job, files_folder=".."), parser_files(tmp_path / "more"))
 
 
 def test_sentences_that_are_damaged_in_the_storage_are_refused_and_named(
-    job: StoredParseJob, tmp_path: Path
+    job: StoredJob, tmp_path: Path
 ) -> None:
     rows = tmp_path / "shared" / "sentences" / "00001.parquet"
     content = bytearray(rows.read_bytes())

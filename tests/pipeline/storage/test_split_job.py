@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.cleaning.config import CleaningConfig, describe_cleaning
+from pipeline.cleaning.config import CleaningConfig
 from pipeline.cleaning.find_duplicates import DuplicatesJob, find_duplicates
 from pipeline.cleaning.sign_parts import SignJob, sign_parts
 from pipeline.shards.manifests import read_shard_manifest, shard_path
@@ -16,9 +16,9 @@ from pipeline.sources import plan
 from pipeline.sources.files import TextFiles
 from pipeline.storage import stored_job
 from pipeline.storage.location import Storage
-from pipeline.storage.split_job import StoredSplitJob, fetch_shards
+from pipeline.storage.shared_shards import fetch_sentences
 from pipeline.storage.stage import StoredStage
-from pipeline.storage.stored_job import make_stored_shards
+from pipeline.storage.stored_job import StoredJob, make_stored_shards
 from pipeline.text.split import describe_splitter
 from pipeline.text.split_corpus import DUPLICATES_FOLDER, PLAN_NAME, CorpusSplit
 from pipeline.text.tokenization import SentenceConfig
@@ -34,17 +34,21 @@ def corpus(tmp_path: Path) -> CorpusSplit:
     return corpus
 
 
+def describe() -> dict[str, Any]:
+    return describe_splitter(SentenceConfig())
+
+
 @pytest.fixture
-def job(tmp_path: Path) -> StoredSplitJob:
-    config, cleaning = SentenceConfig(), CleaningConfig(duplicates="exact")
-    return StoredSplitJob(
+def job(tmp_path: Path) -> StoredJob:
+    return StoredJob(
         storage=str(tmp_path / "shared"),
         output="sentences",
         number=0,
-        config=config,
-        described=describe_splitter(config),
-        cleaning=cleaning,
-        described_cleaning=describe_cleaning(cleaning),
+        module="pipeline.text.split_parts",
+        values={"plan": "/work/plan.json", "output": "/work/sentences"},
+        folders={"/work/plan.json": f"files/{PLAN_NAME}", "/work/sentences": "output"},
+        describe=describe,
+        described=describe(),
     )
 
 
@@ -53,11 +57,11 @@ def sent(corpus: CorpusSplit) -> dict[str, bytes]:
 
 
 def test_a_machine_makes_the_shard_that_this_one_makes(
-    corpus: CorpusSplit, job: StoredSplitJob, tmp_path: Path
+    corpus: CorpusSplit, job: StoredJob, tmp_path: Path
 ) -> None:
     assert make_stored_shards(job, sent(corpus)) == 0
     assert StoredStage(Storage(job.storage).inside("sentences")).numbers() == {0}
-    fetch_shards(job.storage, "sentences", tmp_path / "there", job.numbers)
+    fetch_sentences(job.storage, "sentences", tmp_path / "there", job.numbers)
 
     corpus.split_all()
 
@@ -68,7 +72,7 @@ def test_a_machine_makes_the_shard_that_this_one_makes(
 
 
 def test_a_machine_with_another_splitter_refuses_the_job(
-    corpus: CorpusSplit, job: StoredSplitJob
+    corpus: CorpusSplit, job: StoredJob
 ) -> None:
     other = replace(job, described={**job.described, "spacy": "0.1"})
 
@@ -77,7 +81,7 @@ def test_a_machine_with_another_splitter_refuses_the_job(
 
 
 def test_a_text_that_is_not_on_the_machine_is_named(
-    corpus: CorpusSplit, job: StoredSplitJob, tmp_path: Path
+    corpus: CorpusSplit, job: StoredJob, tmp_path: Path
 ) -> None:
     (tmp_path / "story.txt").unlink()
 
@@ -106,9 +110,9 @@ def with_duplicates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CorpusSp
 
 
 @pytest.mark.slow
-def test_a_machine_writes_the_duplicates_of_its_own_parts_alone(
+def test_a_machine_writes_the_files_of_its_own_parts_alone(
     with_duplicates: CorpusSplit,
-    job: StoredSplitJob,
+    job: StoredJob,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -116,6 +120,7 @@ def test_a_machine_writes_the_duplicates_of_its_own_parts_alone(
     files = sent(with_duplicates) | {
         f"{DUPLICATES_FOLDER}/{path.name}": path.read_bytes() for path in folder.glob("*.*")
     }
+    own = ("manifest.json", "00001.duplicates.npy")
     run, written = stored_job.run_job_process, []
 
     def noted(module: str, values: dict[str, Any], *arguments: Any, **keywords: Any) -> None:
@@ -123,9 +128,10 @@ def test_a_machine_writes_the_duplicates_of_its_own_parts_alone(
         run(module, values, *arguments, **keywords)
 
     monkeypatch.setattr(stored_job, "run_job_process", noted)
-    make_stored_shards(replace(job, number=1), files)
-    assert sorted(written) == ["00001.duplicates.npy", "manifest.json", PLAN_NAME]
-    fetch_shards(job.storage, "sentences", tmp_path / "there", range(1, 2))
+    names = (PLAN_NAME, *(f"{DUPLICATES_FOLDER}/{name}" for name in own))
+    make_stored_shards(replace(job, number=1, files=names), files)
+    assert sorted(written) == sorted([*own, PLAN_NAME])
+    fetch_sentences(job.storage, "sentences", tmp_path / "there", range(1, 2))
     found = read_shard_manifest(tmp_path / "there", 1)
     assert found is not None
     assert (found.rows, found.drops) == (1, {"exact_duplicate": 1})

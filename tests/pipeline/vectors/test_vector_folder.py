@@ -1,56 +1,54 @@
-"""A folder of word vectors: mapped rows, damage, words found by hashes."""
+"""A folder of word vectors: mapped rows, damage, words found by hashes, lists of words."""
 
 from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file
 
-from models.words.vector_files import load_word_vectors
+from models.words.word_vectors import load_word_vectors
 from pipeline.shards.arrow import strings
-from pipeline.vectors import folder as folder_module
-from pipeline.vectors import word_index
-from pipeline.vectors.folder import open_folder, read_width
-from pipeline.vectors.word_index import NOWHERE, WordIndex
-from pipeline.vectors.word_list import read_word_list
-from pipeline.vectors.write_folder import write_vectors
+from pipeline.vectors import vector_folder, word_lists
+from pipeline.vectors.vector_folder import open_folder, read_width, write_vectors
+from pipeline.vectors.word_lists import (
+    NOWHERE,
+    WordIndex,
+    WordList,
+    read_word_list,
+    write_word_list,
+)
 
 WORDS = ["the", "cat", "naïve"]
 ROWS = np.array([[0.5, -1], [2, 3], [0.25, 8]], dtype=np.float32)
+COUNTS = np.array([3, 2, 1])
 
 
-def written(folder: Path, **settings: object) -> Path:
-    write_vectors(folder, WORDS, ROWS, {}, **settings)  # type: ignore[arg-type]
+def written(folder: Path, **settings: Any) -> Path:
+    write_vectors(folder, WORDS, ROWS, {"made": "here"}, **{"counts": COUNTS, **settings})
     return folder
 
 
 @pytest.mark.parametrize("kept_as", ["float16", "float32"])
 def test_rows_are_those_of_the_file_behind_a_zero_row(kept_as: str, tmp_path: Path) -> None:
     table = open_folder(written(tmp_path, kept_as=kept_as))
-
     assert table.mapped is not None and table.rows.dtype == kept_as
     assert table.rows.tolist() == [[0, 0], *ROWS.tolist()]
     assert read_width(tmp_path) == 2
-
-
-def test_safetensors_reads_the_same_file(tmp_path: Path) -> None:
-    from safetensors.numpy import load_file
-
-    tensors = load_file(written(tmp_path, kept_as="float32") / "vectors.safetensors")
-    assert tensors["vectors"].tolist() == ROWS.tolist()
-    assert tensors["unknown"].tolist() == [[0, 0]]
+    tensors = load_file(tmp_path / "vectors.safetensors")
+    assert [tensors[name].tolist() for name in ("unknown", "vectors")] == [[[0, 0]], ROWS.tolist()]
 
 
 @pytest.mark.parametrize("kept_as", ["float16", "float32", "bytes"])
-def test_checksum_and_rms_are_the_same_wherever_they_come_from(
-    kept_as: str, tmp_path: Path
-) -> None:
-    vectors = load_word_vectors(written(tmp_path, kept_as=kept_as, counts=np.array([3, 2, 1])))
-    again = type(vectors).from_rows(
-        WORDS, vectors.rows(np.arange(1, 4)), counts=np.array([3, 2, 1])
-    )
+def test_what_is_written_is_read_wherever_it_comes_from(kept_as: str, tmp_path: Path) -> None:
+    vectors = load_word_vectors(written(tmp_path, kept_as=kept_as))
+    again = type(vectors).from_rows(WORDS, vectors.rows(np.arange(1, 4)), counts=COUNTS)
+    assert vectors.words[1:] == tuple(WORDS)
+    assert (np.abs(vectors.matrix[1:] - ROWS) <= np.abs(ROWS).max(1, keepdims=True) / 250).all()
+    assert vectors.counts is not None and vectors.counts.tolist() == [0, *COUNTS]
     assert vectors.checksum == again.checksum
     assert vectors.rms == pytest.approx(again.rms)
     np.testing.assert_array_equal(vectors.lengths, again.lengths)
@@ -58,9 +56,8 @@ def test_checksum_and_rms_are_the_same_wherever_they_come_from(
 
 def test_factors_are_in_whatever_is_made_of_a_mapped_table(tmp_path: Path) -> None:
     factors = [np.asarray(2.5, "f4"), np.array([[1], [2], [3], [4]], dtype=np.float32)]
-    path = written(tmp_path, kept_as="float32", counts=np.array([3, 2, 1]))
-    mapped = load_word_vectors(path)
-    in_memory = type(mapped).from_rows(WORDS, mapped.matrix[1:], counts=np.array([3, 2, 1]))
+    mapped = load_word_vectors(written(tmp_path, kept_as="float32"))
+    in_memory = type(mapped).from_rows(WORDS, mapped.matrix[1:], counts=COUNTS)
 
     found, expected = mapped.times(factors), in_memory.times(factors)
 
@@ -73,24 +70,38 @@ def test_factors_are_in_whatever_is_made_of_a_mapped_table(tmp_path: Path) -> No
     np.testing.assert_array_equal(found.lengths, expected.lengths)
     assert found.rms == pytest.approx(expected.rms) and found.rms != pytest.approx(mapped.rms)
     assert found.checksum == expected.checksum != mapped.checksum
-    np.testing.assert_array_equal(
-        found.first(2).times(factors[:1]).rows(few), 2.5 * expected.first(2).rows(few)
-    )
+
+
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[-1 if path.suffix == ".safetensors" else len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("name", ["vectors.safetensors", "words.parquet", "training.json"])
+def test_a_flipped_bit_is_refused(tmp_path: Path, name: str) -> None:
+    flip(written(tmp_path) / name)
+    with pytest.raises(ValueError, match=rf"{name}: .*; fetch or train them again"):
+        open_folder(tmp_path)
+
+
+@pytest.mark.parametrize("facts", ["[]", '{"file_sha256": {"words.json": 5}}'])
+def test_facts_that_name_no_sha256_are_refused(tmp_path: Path, facts: str) -> None:
+    (written(tmp_path) / "training.json").write_text(facts, encoding="utf-8")
+    with pytest.raises(ValueError, match=r"training\.json: .* an object.*; fetch or train them"):
+        open_folder(tmp_path)
 
 
 def test_a_large_table_is_read_whole_only_where_that_is_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(folder_module, "READ_AT_ONCE_BYTES", 4)
+    monkeypatch.setattr(vector_folder, "READ_AT_ONCE_BYTES", 4)
     path = written(tmp_path) / "vectors.safetensors"
-    content = bytearray(path.read_bytes())
-    content[-1] ^= 1
-    path.write_bytes(content)
-
+    flip(path)
     assert len(open_folder(tmp_path).words) == 3
     with pytest.raises(ValueError, match=r"vectors\.safetensors: damaged or of another run"):
         open_folder(tmp_path, whole=True)
-    path.write_bytes(content + bytes(4))
+    path.write_bytes(path.read_bytes() + bytes(4))
     with pytest.raises(ValueError, match=r"vectors\.safetensors: not of the size noted"):
         open_folder(tmp_path)
 
@@ -100,16 +111,13 @@ def test_a_word_is_found_by_its_spelling_as_a_dictionary_finds_it() -> None:
     words = ["".join(draw.choices("abcé𝔘 ", k=draw.randrange(0, 6))) for _ in range(4_000)]
     wanted = [*words[::7], "zzz", "", "é" * 9, *words[5:50:3]]
     first = {word: place for place, word in reversed(list(enumerate(words)))}
-
-    found = WordIndex(strings(words)).places(strings(wanted))
-
-    assert found.tolist() == [first.get(word, NOWHERE) for word in wanted]
+    index = WordIndex(strings(words))
+    assert index.places(strings(wanted)).tolist() == [first.get(word, NOWHERE) for word in wanted]
+    assert index.distinct_places().tolist() == sorted(first.values())
 
 
 def test_words_of_one_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        word_index, "hashes_of", lambda words: np.full(len(words), 5, dtype=np.uint64)
-    )
+    monkeypatch.setattr(word_lists, "hashes_of", lambda words: np.full(len(words), 5, np.uint64))
     index = WordIndex(strings(["a", "b", "a", "c"]))
     assert index.places(strings(["c", "a", "x", "b"])).tolist() == [3, 0, NOWHERE, 1]
     assert index.first_places().tolist() == [0, 1, 0, 3]
@@ -123,9 +131,14 @@ def test_words_of_one_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> No
         ("v.txt", b"a\n\xff\n", "not UTF-8 text"),
     ],
 )
-def test_a_list_of_words_that_is_none_is_named(
+def test_a_list_of_words_comes_back_and_another_file_is_named(
     name: str, content: bytes, message: str, tmp_path: Path
 ) -> None:
+    for counts in (None, np.array([2, 1])):
+        write_word_list(tmp_path / "w.parquet", WordList(strings(["é", "a b"]), counts))
+        back = read_word_list(tmp_path / "w.parquet", remedy="")
+        assert back.words.to_pylist() == ["é", "a b"]
+        assert (back.counts is None) == (counts is None)
     (tmp_path / name).write_bytes(content)
     with pytest.raises(ValueError, match=rf"{name}: {message}"):
         read_word_list(tmp_path / name, remedy="give another")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.vocabulary.count_shard import count_shard
-from pipeline.vocabulary.merge_counts import VocabularyConfig, merge_counts
+from pipeline.vectors.count_shard import count_shard
+from pipeline.vectors.merge_counts import VocabularyConfig, merge_counts
 from tests.support.parsed_corpora import stories, write_corpus
 from treeviews.command.app import main
 

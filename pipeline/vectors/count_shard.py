@@ -1,6 +1,6 @@
 """The shard job: counts the words of one sentence shard.
 
-``python -m pipeline.vocabulary.count_shard JOB.json``, whose file holds a `CountJob`. One row group
+``python -m pipeline.vectors.count_shard JOB.json``, whose file holds a `CountJob`. One row group
 is in memory at a time, and the counts of the shard's distinct words.
 """
 
@@ -20,12 +20,12 @@ from pipeline.base.settings import Count, Natural, Settings
 from pipeline.shards.arrow import values_of
 from pipeline.shards.manifests import read_verified_manifest
 from pipeline.shards.shards import read_row_groups
-from pipeline.vectors.word_list import WordList, write_word_list
+from pipeline.vectors.word_lists import WordList, write_word_list
 
 COUNTING_VERSION = 1
 """Raised when the same sentences would give other counts."""
 _COUNTED_FROM = "counted_from"
-_REMEDY = "delete it and its .json, and run CountVocabulary again"
+REMEDY = "delete it and its .json, and run CountVocabulary again"
 
 
 class CountJob(Settings):
@@ -65,7 +65,7 @@ def is_counted(folder: Path, number: int, sha256: str) -> bool:
     noted = path.with_suffix(".json")
     if not (path.is_file() and noted.is_file()):
         return False
-    return bool(read_object(noted, (), remedy=_REMEDY).get(_COUNTED_FROM) == sha256)
+    return bool(read_object(noted, (), remedy=REMEDY).get(_COUNTED_FROM) == sha256)
 
 
 def checked_counts(folder: Path, number: int) -> Path:
@@ -76,7 +76,7 @@ def checked_counts(folder: Path, number: int) -> Path:
         ValueError: they are damaged; names them and the remedy.
     """
     path = counts_path(folder, number)
-    check_file(path, read_object(path.with_suffix(".json"), (), remedy=_REMEDY), _REMEDY)
+    check_file(path, read_object(path.with_suffix(".json"), (), remedy=REMEDY), REMEDY)
     return path
 
 
@@ -100,16 +100,16 @@ def count_shard(sentences: Path, number: int, counts: Path, *, lower_case: bool 
         )
     if is_counted(counts, number, source.sha256):
         return
-    found = WordList(pa.array([], pa.large_string()), np.empty(0, dtype=np.int64))
+    counted = WordList(pa.array([], pa.large_string()), np.empty(0, dtype=np.int64))
     for group in read_row_groups(sentences, "sentences", number, ["tokens"]):
         words = pc.list_flatten(group["tokens"]).cast(pa.large_string())
         tokens = pc.utf8_lower(words) if lower_case else words
-        counted = pc.value_counts(tokens)
-        part = WordList(counted.field("values"), values_of(counted.field("counts")))
-        found = summed([found, part])
+        values = pc.value_counts(tokens)
+        part = WordList(values.field("values"), values_of(values.field("counts")))
+        counted = summed([counted, part])
     counts.mkdir(parents=True, exist_ok=True)
     path = counts_path(counts, number)
-    write_word_list(path, found)
+    write_word_list(path, counted)
     write_sealed_json(path.with_suffix(".json"), {_COUNTED_FROM: source.sha256}, [path])
 
 

@@ -1,6 +1,6 @@
-"""The one declaration of published word vectors: addresses, sha256, licences.
+"""Published word vectors by name: ``published_vectors.tsv`` declares addresses, sha256, licences.
 
-Nothing here is guessed. The sha256 of GloVe's archives are those that several public catalogues
+Nothing in it is guessed. The sha256 of GloVe's archives are those that several public catalogues
 record for these addresses (Keras's examples, TorchText, Embeddings.jl); that of the Google News
 vectors, which Google itself only shares by a drive, is Embeddings.jl's for the address that is
 usually named. For fastText's archives none is known: they are taken with a sha256 that the user
@@ -9,10 +9,9 @@ gives, or unverified, and what came is noted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import csv
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pipeline.base.digest import sha256_of_file
 from pipeline.base.foreign_text import without_secrets
@@ -20,14 +19,12 @@ from pipeline.base.job import Progress
 from pipeline.base.json_files import read_object, write_sealed_json
 from pipeline.base.mistakes import did_you_mean
 from pipeline.base.refusal import shortened
-from pipeline.downloads.download import DownloadConfig, check_sha256, download
+from pipeline.downloads.download import check_sha256, download
 
 DOWNLOAD_FILE = "download.json"
 """Says where a file came from and why it is believed; sealed, written last."""
 DOWNLOADS_FOLDER = Path("downloads", "word-vectors")
 """In a work folder: of each name a folder, or several where other files were asked for."""
-_STANFORD = "https://nlp.stanford.edu/data"
-_FASTTEXT = "https://dl.fbaipublicfiles.com/fasttext/vectors-english"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +34,10 @@ class PublishedVectors:
     name: str
     url: str
     licence: str
+    sha256: str | None
+    """None: none is known."""
     about: str
     """Words, dimensions, and how `import_vectors` is told what it cannot see."""
-    sha256: str | None = None
-    """None: none is known."""
 
     @property
     def file_name(self) -> str:
@@ -48,51 +45,18 @@ class PublishedVectors:
         return self.url.rpartition("/")[2]
 
 
-PUBLISHED_VECTORS = tuple(
-    PublishedVectors(*fields)
-    for fields in (
-        (
-            "glove-6b",
-            f"{_STANFORD}/glove.6B.zip",
-            "PDDL 1.0",
-            "400,000 words in lower case; members glove.6B.50d.txt, .100d, .200d and .300d.txt",
-            "617afb2fe6cbd085c235baf7a465b96f4112bd7f7ccb2b2cbd649fed9cbcf2fb",
-        ),
-        (
-            "glove-42b",
-            f"{_STANFORD}/glove.42B.300d.zip",
-            "PDDL 1.0",
-            "1.9 million words in lower case, 300 dimensions",
-            "03d5d7fa28e58762ace4b85fb71fe86a345ef0b5ff39f5390c14869da0fc1970",
-        ),
-        (
-            "glove-840b",
-            f"{_STANFORD}/glove.840B.300d.zip",
-            "PDDL 1.0",
-            "2.2 million words with their case, 300 dimensions",
-            "c06db255e65095393609f19a4cfca20bf3a71e20cc53e892aafa490347e3849f",
-        ),
-        (
-            "fasttext-crawl",
-            f"{_FASTTEXT}/crawl-300d-2M.vec.zip",
-            "CC BY-SA 3.0",
-            "2 million words with their case, 300 dimensions",
-        ),
-        (
-            "fasttext-wiki-news",
-            f"{_FASTTEXT}/wiki-news-300d-1M.vec.zip",
-            "CC BY-SA 3.0",
-            "1 million words with their case, 300 dimensions",
-        ),
-        (
-            "word2vec-google-news",
-            "https://s3.amazonaws.com/dl4j-distribution/GoogleNews-vectors-negative300.bin.gz",
-            "not stated",
-            "3 million words and phrases with their case, 300 dimensions",
-            "21c05ae916a67a4da59b1d006903355cced7de7da1e42bff9f0504198c748da8",
-        ),
+def _read_declaration(path: Path) -> tuple[PublishedVectors, ...]:
+    with path.open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream, delimiter="\t"))
+    return tuple(
+        PublishedVectors(
+            row["name"], row["url"], row["licence"], row["sha256"] or None, row["about"]
+        )
+        for row in rows
     )
-)
+
+
+PUBLISHED_VECTORS = _read_declaration(Path(__file__).with_suffix(".tsv"))
 
 
 def vectors_named(name: str) -> PublishedVectors:
@@ -101,7 +65,7 @@ def vectors_named(name: str) -> PublishedVectors:
     Raises:
         ValueError: there is none of this name; says which there are.
     """
-    known = {one.name: one for one in PUBLISHED_VECTORS}
+    known = {vectors.name: vectors for vectors in PUBLISHED_VECTORS}
     if name not in known:
         raise ValueError(
             f"no word vectors named {name!r}{did_you_mean(name, known=known)}; known: "
@@ -138,7 +102,6 @@ def fetch_vectors(
     sha256: str | None,
     *,
     mirror: str = "",
-    config: DownloadConfig | None = None,
     on_progress: Progress | None = None,
 ) -> Path:
     """Downloads an archive into a folder, resuming where an earlier call broke off.
@@ -154,10 +117,9 @@ def fetch_vectors(
         ValueError, DownloadError: see `download`.
     """
     url = f"{mirror.rstrip('/')}/{declared.file_name}" if mirror else declared.url
-    path = download(
-        url, folder / declared.file_name, sha256, config=config, on_progress=on_progress
-    )
-    facts: Mapping[str, Any] = {
+    path = folder / declared.file_name
+    download(url, path, sha256, on_progress=on_progress)
+    facts = {
         "name": declared.name,
         "url": without_secrets(url),
         "licence": declared.licence,
@@ -180,48 +142,38 @@ def file_to_import(given: Path, work_folder: Path) -> Path:
         FileNotFoundError: nothing there, or not yet downloaded; says how it is.
         ValueError: a download is damaged, or of the name there are several.
     """
-    if (given / DOWNLOAD_FILE).is_file():
-        return _archive_in(given)
-    if given.exists():
+    names = [vectors.name for vectors in PUBLISHED_VECTORS]
+    if not given.exists() and str(given) in names:
+        given = _folder_of_download(str(given), work_folder / DOWNLOADS_FOLDER)
+    if not given.exists():
+        raise FileNotFoundError(
+            f"{given}: no such word vectors{did_you_mean(str(given), known=names)}; give a file, "
+            f"the folder of a download, or a name of published ones: {', '.join(names)}"
+        )
+    if not (given / DOWNLOAD_FILE).is_file():
         return given
-    names = [one.name for one in PUBLISHED_VECTORS]
-    if str(given) in names:
-        return _downloaded(str(given), work_folder)
-    raise FileNotFoundError(
-        f"{given}: no such word vectors{did_you_mean(str(given), known=names)}; give a file, the "
-        f"folder of a download, or a name of published ones: {', '.join(names)}"
-    )
-
-
-def _archive_in(folder: Path) -> Path:
-    """Returns the archive that `fetch_vectors` brought into a folder.
-
-    Raises:
-        FileNotFoundError, ValueError: the folder does not hold it, or does not say what it holds.
-    """
-    remedy = f"delete {folder} and download it again (treeviews data download vectors)"
-    name = read_object(folder / DOWNLOAD_FILE, ("name",), remedy=remedy)["name"]
-    path = folder / vectors_named(str(name)).file_name
+    remedy = f"delete {given} and download it again (treeviews data download vectors)"
+    name = read_object(given / DOWNLOAD_FILE, ("name",), remedy=remedy)["name"]
+    path = given / vectors_named(str(name)).file_name
     if not path.is_file():
         raise FileNotFoundError(f"{path}: gone; {remedy}")
     return path
 
 
-def _downloaded(name: str, work_folder: Path) -> Path:
-    """Returns the archive of published vectors, as it was downloaded into a work folder.
+def _folder_of_download(name: str, place: Path) -> Path:
+    """Returns the folder of published vectors, as they were downloaded into a work folder.
 
     Raises:
-        FileNotFoundError: it was not; says how it is.
+        FileNotFoundError: they were not; says how they are.
         ValueError: several files were downloaded.
     """
-    place = work_folder / DOWNLOADS_FOLDER
-    found = sorted(file.parent for file in place.glob(f"{name}-*/{DOWNLOAD_FILE}"))
-    if not found:
+    folders = sorted(file.parent for file in place.glob(f"{name}-*/{DOWNLOAD_FILE}"))
+    if not folders:
         raise FileNotFoundError(
             f"{place}: {name} is not there; download it first (treeviews data download vectors "
             f"{name}), or say in which --work-folder it is"
         )
-    if len(found) > 1:
-        folders = shortened([str(folder) for folder in found])
-        raise ValueError(f"{place}: {name} was downloaded several times; give one of {folders}")
-    return _archive_in(found[0])
+    if len(folders) > 1:
+        listed = shortened([str(folder) for folder in folders])
+        raise ValueError(f"{place}: {name} was downloaded several times; give one of {listed}")
+    return folders[0]

@@ -1,4 +1,4 @@
-"""Merges the counts of shards: ``python -m pipeline.vocabulary.merge_counts JOB.json``.
+"""Merges the counts of shards: ``python -m pipeline.vectors.merge_counts JOB.json``.
 
 All distinct words are in memory, some 100 bytes each. The result is the same whatever the number of
 shards counted side by side.
@@ -7,25 +7,33 @@ shards counted side by side.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pipeline.base.job import Progress, run_job_from_command_line
 from pipeline.base.json_files import write_sealed_json
 from pipeline.base.settings import Count, Natural, Settings
 from pipeline.shards.arrow import numbers
-from pipeline.vectors.word_list import WordList, read_word_list, write_word_list
-from pipeline.vocabulary.count_shard import checked_counts, summed
+from pipeline.vectors.count_shard import REMEDY, checked_counts, summed
+from pipeline.vectors.word_lists import (
+    NOWHERE,
+    WordIndex,
+    WordList,
+    read_word_list,
+    write_word_list,
+)
 
 VOCABULARY_FILE = "words.parquet"
 REPORT_FILE = "vocabulary.json"
 """What the vocabulary covers; sealed, with the sha256 of the words."""
 SIZES = tuple(lead * 10**power for power in range(3, 9) for lead in (1, 2, 5))
 """Numbers of words whose coverage is told: 1,000, 2,000, 5,000, 10,000, …"""
+MOST_NAMED = 20
 MIN_COUNTS = (1, 2, 3, 5, 10, 20, 50, 100)
 _FILES_AT_ONCE = 64
 
@@ -75,48 +83,35 @@ def merge_counts(
         ValueError: a file of counts is damaged, or no word is left; names it.
     """
     out.mkdir(parents=True, exist_ok=True)
-    found = merged([checked_counts(counts, number) for number in range(num_shards)])
-    words = _most_frequent(found, config)
+    counted = WordList(pa.array([], pa.large_string()), np.empty(0, dtype=np.int64))
+    paths = [checked_counts(counts, number) for number in range(num_shards)]
+    for first in range(0, num_shards, _FILES_AT_ONCE):
+        some = paths[first : first + _FILES_AT_ONCE]
+        counted = summed([counted, *(read_word_list(path, remedy=REMEDY) for path in some)])
+    words = _most_frequent(counted, config)
     if not len(words.words):
         raise ValueError(
-            f"{counts}: no word stands {config.min_count} times among {len(found.words):,} "
+            f"{counts}: no word stands {config.min_count} times among {len(counted.words):,} "
             "distinct ones; give more text, or lower min_count"
         )
     write_word_list(out / VOCABULARY_FILE, words)
-    report = _report(found, words, config)
+    report = _report(counted, words, config)
     write_sealed_json(out / REPORT_FILE, report, [out / VOCABULARY_FILE])
     return report
 
 
-def merged(paths: Sequence[Path]) -> WordList:
-    """Returns the distinct words of all files with the sums of their counts, in byte order.
-
-    Args:
-        paths: of word lists.
-
-    Raises:
-        ValueError: a file is damaged.
-    """
-    found = WordList(pa.array([], pa.large_string()), np.empty(0, dtype=np.int64))
-    for first in range(0, len(paths), _FILES_AT_ONCE):
-        some = paths[first : first + _FILES_AT_ONCE]
-        remedy = "delete it and run the stage again"
-        found = summed([found, *(read_word_list(path, remedy=remedy) for path in some)])
-    return found
-
-
-def _most_frequent(found: WordList, config: VocabularyConfig) -> WordList:
+def _most_frequent(counted: WordList, config: VocabularyConfig) -> WordList:
     """Returns the words that are kept, most frequent first; of equal counts in byte order."""
-    assert found.counts is not None
-    often = np.flatnonzero(found.counts >= config.min_count)
-    order = often[np.argsort(-found.counts[often], kind="stable")][: config.max_words or None]
-    return WordList(found.words.take(numbers(order)), found.counts[order])
+    assert counted.counts is not None
+    often = np.flatnonzero(counted.counts >= config.min_count)
+    order = often[np.argsort(-counted.counts[often], kind="stable")][: config.max_words or None]
+    return WordList(counted.words.take(numbers(order)), counted.counts[order])
 
 
-def _report(found: WordList, words: WordList, config: VocabularyConfig) -> dict[str, Any]:
-    """Returns what the words cover of all that were found."""
-    assert words.counts is not None and found.counts is not None
-    counts = found.counts
+def _report(counted: WordList, words: WordList, config: VocabularyConfig) -> dict[str, Any]:
+    """Returns what the words cover of all that were counted."""
+    assert words.counts is not None and counted.counts is not None
+    counts = counted.counts
     upto = np.cumsum(words.counts)
 
     def covered(types: int, tokens: int, **of: int) -> dict[str, Any]:
@@ -144,6 +139,52 @@ def _report(found: WordList, words: WordList, config: VocabularyConfig) -> dict[
             for least, often in zip(MIN_COUNTS, at_least, strict=True)
         ],
     }
+
+
+@dataclass(frozen=True, slots=True)
+class CoverageByWords:
+    """Types and tokens of a vocabulary; each three numbers add up to all of them."""
+
+    exact_types: int
+    lower_cased_types: int
+    """Found only after lower-casing, as a token is looked up."""
+    unknown_types: int
+    exact_tokens: int
+    lower_cased_tokens: int
+    unknown_tokens: int
+    share_of_types: float
+    """Of all types, those that are covered."""
+    share_of_tokens: float
+    """Of all tokens, those that are covered."""
+    most_frequent_unknown: tuple[str, ...]
+
+
+def coverage_by(known: pa.Array, vocabulary: WordList) -> CoverageByWords:
+    """Returns how much of a vocabulary these words cover.
+
+    Args:
+        known: ``large_string``.
+        vocabulary: most frequent words first; without counts each counts once.
+    """
+    index, words = WordIndex(known), vocabulary.words
+    counts = vocabulary.counts
+    if counts is None:
+        counts = np.ones(len(words), dtype=np.int64)
+    exact = index.places(words) != NOWHERE
+    lowered = (index.places(pc.utf8_lower(words)) != NOWHERE) & ~exact
+    unknown = ~(exact | lowered)
+    first = words.take(numbers(np.flatnonzero(unknown)[:MOST_NAMED])).to_pylist()
+    return CoverageByWords(
+        exact_types=int(exact.sum()),
+        lower_cased_types=int(lowered.sum()),
+        unknown_types=int(unknown.sum()),
+        exact_tokens=int(counts[exact].sum()),
+        lower_cased_tokens=int(counts[lowered].sum()),
+        unknown_tokens=int(counts[unknown].sum()),
+        share_of_types=1 - int(unknown.sum()) / max(len(words), 1),
+        share_of_tokens=1 - int(counts[unknown].sum()) / max(int(counts.sum()), 1),
+        most_frequent_unknown=tuple(first),
+    )
 
 
 if __name__ == "__main__":

@@ -1,26 +1,25 @@
 """Trains skip-gram word vectors on tokens: a job of `models.train_word_vectors`.
 
-Needs gensim, which only this file imports (``pip install gensim``). Words keep their case. One
-thread: gensim's workers race, and the same tokens have to give the same file.
+Needs gensim, which only this file imports (``pip install gensim``). One thread: gensim's workers
+race, and the same tokens have to give the same file.
 """
 
 from __future__ import annotations
 
 import importlib.metadata
+import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pipeline.base.bundled import how_to_install
 from pipeline.base.settings import Count, Natural, Positive, Settings, at_least
-from pipeline.vectors.write_folder import write_vectors
+from pipeline.vectors.vector_folder import write_vectors
 
 
 class SkipGramConfig(Settings):
@@ -58,34 +57,28 @@ class _Lines:
             yield [word.lower() for word in line] if self._lower_case else line
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TrainedWords:
-    """What skip-gram has learnt."""
-
-    words: list[str]
-    """V of them, by descending frequency."""
-    vectors: NDArray[np.float32]
-    """[V, E], scaled."""
-    counts: NDArray[np.int64]
-    """[V]; occurrences in the text."""
-
-
-def train_skip_gram(
-    token_lines: Path, config: SkipGramConfig, *, on_epoch: Callable[[int], None] | None = None
-) -> TrainedWords:
-    """Returns the most frequent words and their vectors.
+def train_on_tokens(
+    token_lines: Path,
+    folder: Path,
+    config: SkipGramConfig,
+    facts: Mapping[str, Any],
+    *,
+    on_epoch: Callable[[int], None] = lambda done: None,
+) -> None:
+    """Trains on tokens and writes the vectors of the most frequent words, the facts last.
 
     Args:
         token_lines: space-separated tokens, one paragraph or sentence a line; no window is wider
             than a line.
+        facts: what is known of the text; how the vectors were trained is added.
         on_epoch: is told how many passes are done, after each.
 
     Raises:
         ValueError: no word occurs often enough.
         ModuleNotFoundError: gensim is not installed.
     """
-    word2vec = imported_gensim().models.word2vec
-    model = word2vec.Word2Vec(
+    gensim, started = imported_gensim(), time.perf_counter()
+    model = gensim.models.word2vec.Word2Vec(
         vector_size=config.size,
         window=config.window,
         min_count=config.min_count,
@@ -102,13 +95,34 @@ def train_skip_gram(
         raise ValueError(
             f"no word occurs {config.min_count} times; give more text or lower min_count"
         )
-    callbacks = [] if on_epoch is None else [_epoch_callback(on_epoch)]
-    model.train(lines, total_examples=model.corpus_count, epochs=config.epochs, callbacks=callbacks)
+    model.train(
+        lines,
+        total_examples=model.corpus_count,
+        epochs=config.epochs,
+        callbacks=[_epoch_callback(on_epoch)],
+    )
     vectors = np.asarray(model.wv.vectors, dtype=np.float32)
     scaled = vectors * (config.rms / np.sqrt(np.mean(np.square(vectors))))
     words = list(model.wv.index_to_key)
     counts = np.array([model.wv.get_vecattr(word, "count") for word in words], dtype=np.int64)
-    return TrainedWords(words, scaled.astype(np.float32), counts)
+    how = {
+        "config": config.to_dict(),
+        **facts,
+        "words": len(words),
+        "gensim": gensim.__version__,
+        "seconds": round(time.perf_counter() - started, 1),
+    }
+    write_vectors(folder, words, scaled.astype(np.float32), how, counts=counts)
+
+
+def _epoch_callback(on_epoch: Callable[[int], None]) -> Any:
+    """Returns the object by which gensim tells that a pass is done."""
+    from gensim.models.callbacks import CallbackAny2Vec
+
+    done = itertools.count(1)
+    callback = CallbackAny2Vec()
+    callback.on_epoch_end = lambda model: on_epoch(next(done))
+    return callback
 
 
 def imported_gensim() -> ModuleType:
@@ -133,49 +147,3 @@ def gensim_version() -> str | None:
     with suppress(importlib.metadata.PackageNotFoundError):
         return importlib.metadata.version("gensim")
     return None
-
-
-def _epoch_callback(on_epoch: Callable[[int], None]) -> Any:
-    """Returns the object by which gensim tells that a pass is done."""
-    from gensim.models.callbacks import CallbackAny2Vec
-
-    class EpochCallback(CallbackAny2Vec):  # type: ignore[misc]
-        """Counts the passes."""
-
-        def __init__(self) -> None:
-            self.done = 0
-
-        def on_epoch_end(self, model: Any) -> None:
-            """Is called by gensim after each pass."""
-            self.done += 1
-            on_epoch(self.done)
-
-    return EpochCallback()
-
-
-def train_on_tokens(
-    token_lines: Path,
-    folder: Path,
-    config: SkipGramConfig,
-    facts: Mapping[str, Any],
-    *,
-    on_epoch: Callable[[int], None] | None = None,
-) -> None:
-    """Trains on tokens and writes the vectors into ``folder``, the facts of their training last.
-
-    Args:
-        facts: what is known of the text; how the vectors were trained is added.
-
-    Raises:
-        ValueError, ModuleNotFoundError: as `train_skip_gram`.
-    """
-    started = time.perf_counter()
-    found = train_skip_gram(token_lines, config, on_epoch=on_epoch)
-    how = {
-        "config": config.to_dict(),
-        **facts,
-        "words": len(found.words),
-        "gensim": imported_gensim().__version__,
-        "seconds": round(time.perf_counter() - started, 1),
-    }
-    write_vectors(folder, found.words, found.vectors, how, counts=found.counts)

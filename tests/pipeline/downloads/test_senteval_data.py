@@ -1,0 +1,231 @@
+"""SentEval's data: its declaration, and sets brought from a server that fails or from a folder."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from models.evaluation.task_registry import DATASETS as LAYOUT
+from models.evaluation.task_registry import DISCOURSE
+from pipeline.downloads.collect_senteval import collect_datasets
+from pipeline.downloads.download import DownloadConfig
+from pipeline.downloads.senteval_data import (
+    SENTEVAL_SETS,
+    DataFile,
+    DataManifest,
+    Dataset,
+    datasets_named,
+    examine_folder,
+    read_manifest,
+)
+from tests.support.download_server import DownloadServer, serving
+from tests.support.evaluation_archives import tarred
+
+POSITIVE, NEGATIVE, QUESTIONS = b"good .\nfine .\n", b"bad .\n", b"HUM:ind Who ?\n" * 100
+FILES = {
+    "reviews.tar": tarred({"./data/MR/pos": POSITIVE, "data/MR/neg": NEGATIVE, "../x": b"x"}),
+    "questions": QUESTIONS,
+}
+GONE = "http://127.0.0.1:9"
+IMPATIENT = DownloadConfig(attempts=2, timeout_seconds=0.4, backoff_seconds=0.01, max_bytes=1 << 20)
+
+
+def sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def reviews(*, known: bool = True, num_lines: int = 2, name: str = "MR") -> Dataset:
+    """A set of two files of an archive."""
+    digests = [sha256(POSITIVE), sha256(NEGATIVE)] if known else [None, None]
+    files = (
+        DataFile("downstream/MR/pos", num_lines, digests[0], "MR/pos"),
+        DataFile("downstream/MR/neg", 1, digests[1], "MR/neg"),
+    )
+    return Dataset(name, "none stated", (f"{GONE}/reviews.tar",), files)
+
+
+def single(name: str, digest: str | None, *addresses: str) -> Dataset:
+    """A set of one file that is a download."""
+    file = DataFile(f"downstream/{name}", sha256=digest)
+    return Dataset(name, "", addresses or (f"{GONE}/{name}",), (file,))
+
+
+KNOWN, UNKNOWN = single("questions", sha256(QUESTIONS)), single("questions", None)
+
+
+@pytest.fixture
+def server() -> Iterator[DownloadServer]:
+    with serving(FILES) as running:
+        yield running
+
+
+def collect(
+    server: DownloadServer, folder: Path, *datasets: Dataset, accept: bool = False
+) -> DataManifest:
+    return collect_datasets(
+        datasets,
+        folder / "data",
+        folder / "downloads",
+        mirror=server.address,
+        accept_unverified=accept,
+        patience=IMPATIENT,
+    )
+
+
+def test_every_file_that_a_task_reads_is_declared_with_an_address() -> None:
+    declared = {dataset.name: {file.path for file in dataset.files} for dataset in SENTEVAL_SETS}
+    # The first is licensed by the LDC, never part of SentEval; that on discourse is derived.
+    elsewhere = {"STS13-SMT", *(task.dataset for task in DISCOURSE)}
+    read = {name: set(one.files.values()) for name, one in LAYOUT.items() if name not in elsewhere}
+    assert declared == read
+    for dataset in SENTEVAL_SETS:
+        assert dataset.licence and all(re.match("https://", url) for url in dataset.addresses)
+        digests = [file.sha256 for file in dataset.files if file.sha256]
+        assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in digests)
+    assert len({dataset.download_name for dataset in SENTEVAL_SETS}) == 11
+
+
+def test_sets_are_chosen_by_name_in_either_case() -> None:
+    assert [dataset.name for dataset in datasets_named("sts14, mr")] == ["MR", "STS14"]
+    assert datasets_named("all") == SENTEVAL_SETS
+    for names in ("MR,MRS", " , "):
+        with pytest.raises(ValueError, match=r"give 'all' or some of MR, CR, .*coordination_inv"):
+            datasets_named(names)
+
+
+def test_sets_of_an_archive_are_brought_by_one_request_and_named_in_the_manifest(
+    server: DownloadServer, tmp_path: Path
+) -> None:
+    lacking = Dataset("CR", "", reviews().addresses, (DataFile("downstream/CR", member="CR/pos"),))
+    sets = (reviews(), lacking, reviews(name="copy"), KNOWN)
+    manifest = collect(server, tmp_path, *sets)
+
+    assert (tmp_path / "data/downstream/MR/pos").read_bytes() == POSITIVE
+    entry = manifest.datasets["MR"]
+    assert (entry.state, entry.licence) == ("present", "none stated")
+    file = entry.files["downstream/MR/neg"]
+    assert (file.sha256, file.num_bytes, file.num_lines) == (sha256(NEGATIVE), 6, 1)
+    assert (file.proof, file.as_senteval) == ("finished", True)
+    assert file.source == f"{server.address}/reviews.tar"
+    assert "no member named CR/pos (delete " in manifest.datasets["CR"].reason
+    assert read_manifest(tmp_path / "data") == manifest
+    assert not (tmp_path / "x").exists()
+
+    again = collect(server, tmp_path, *sets)
+    assert again.datasets["MR"] == entry
+    assert server.paths == ["reviews.tar", "questions"]
+
+
+@pytest.mark.parametrize(
+    ("files", "reason"),
+    [
+        ({"questions": None}, "HTTP 404"),
+        ({"questions": b"another\n"}, "sha256 is .*, SentEval's file has"),
+        ({"reviews.tar": b"no archive"}, "not a whole archive"),
+        ({"reviews.tar": FILES["reviews.tar"][:60]}, "not a whole archive"),
+        ({"reviews.tar": tarred({"MR/pos": b"x\n", "MR/neg": NEGATIVE})}, "1 lines, expected 2"),
+        ({"reviews.tar": tarred({"MR/pos": b"", "a/MR/pos": b""})}, "MR/pos is there twice"),
+    ],
+)
+def test_a_set_that_fails_is_absent_with_its_reason_and_asked_for_again(
+    server: DownloadServer, tmp_path: Path, files: dict[str, bytes], reason: str
+) -> None:
+    (name,) = files
+    server.files = {**FILES, **files} if files[name] is not None else {"reviews.tar": b"no archive"}
+    absent = collect(server, tmp_path, reviews(), KNOWN, accept=True).datasets
+    entry = absent["MR" if name == "reviews.tar" else "questions"]
+    assert (entry.state, entry.files) == ("absent", {})
+    assert re.search(reason, entry.reason)
+
+    server.files = dict(FILES)
+    states = {
+        entry.state for entry in collect(server, tmp_path, reviews(), KNOWN).datasets.values()
+    }
+    assert states == {"present"}
+
+
+def test_what_nothing_can_verify_is_taken_once_accepted_and_asked_for_as_it_was(
+    server: DownloadServer, tmp_path: Path
+) -> None:
+    reason = collect(server, tmp_path, UNKNOWN).datasets["questions"].reason
+    assert "--accept-unverified" in reason and sha256(QUESTIONS) in reason
+
+    manifest = collect(server, tmp_path, UNKNOWN, accept=True)
+    file = manifest.datasets["questions"].files["downstream/questions"]
+    assert (file.proof, file.as_senteval) == ("first use", None)
+    assert manifest.trusted == {"questions": sha256(QUESTIONS)}
+    assert server.paths == ["questions"]
+
+    for content, state in ((QUESTIONS, "present"), (b"another\n", "absent")):
+        for path in ("data/downstream/questions", "downloads/questions"):
+            (tmp_path / path).unlink()
+        server.files["questions"] = content
+        entry = collect(server, tmp_path, UNKNOWN).datasets["questions"]
+        assert entry.state == state
+    assert "was accepted with this sha256 before" in entry.reason
+
+
+def test_addresses_are_tried_in_order_and_a_silent_server_patiently_only_once(
+    server: DownloadServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr("pipeline.downloads.download.time.sleep", pauses.append)
+    sets = [single(name, None) for name in ("one", "two")]
+    there = f"{server.address}/questions"
+    sets.append(single("three", sha256(QUESTIONS), f"{server.address}/gone", there))
+    manifest = collect_datasets(sets, tmp_path / "data", tmp_path / "downloads", patience=IMPATIENT)
+    assert [entry.state for entry in manifest.datasets.values()] == ["absent", "absent", "present"]
+    assert manifest.datasets["three"].files["downstream/three"].source == there
+    assert len(pauses) == IMPATIENT.attempts - 1
+
+
+def test_a_damaged_file_that_cannot_be_had_again_is_not_left_to_be_read(
+    server: DownloadServer, tmp_path: Path
+) -> None:
+    collect(server, tmp_path, KNOWN)
+    path = tmp_path / "data/downstream/questions"
+    path.write_bytes(b"damaged")
+    (tmp_path / "downloads/questions").unlink()
+    del server.files["questions"]
+    entry = collect(server, tmp_path, KNOWN).datasets["questions"]
+    assert entry.state == "absent" and not path.exists()
+    assert entry.reason.endswith(f"what stood there is kept as {path}.refused")
+    assert path.with_name("questions.refused").read_bytes() == b"damaged"
+
+
+def test_a_damaged_manifest_is_an_error_with_the_remedy(
+    server: DownloadServer, tmp_path: Path
+) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/manifest.json").write_text('{"version": 0, "datasets": {}, "trusted": {}}')
+    with pytest.raises(ValueError, match=r"not a manifest of version 1; delete"):
+        collect(server, tmp_path, KNOWN)
+
+
+@pytest.mark.parametrize(
+    ("content", "remark"),
+    [
+        (b"a\nb\nc\n", "3 lines, published 2"),
+        (b"a\nb\n", "as many lines as SentEval's, other bytes"),
+        (b"", "0 lines, published 2"),
+        (POSITIVE, ""),
+    ],
+)
+def test_what_a_user_has_is_present_and_its_departures_are_remarked(
+    tmp_path: Path, content: bytes, remark: str
+) -> None:
+    with pytest.raises(ValueError, match="holds none of downstream, probing"):
+        examine_folder([reviews()], tmp_path)
+    (tmp_path / "downstream/MR").mkdir(parents=True)
+    (tmp_path / "downstream/MR/pos").write_bytes(content)
+    assert "lacks downstream/MR/neg" in examine_folder([reviews()], tmp_path).datasets["MR"].reason
+    (tmp_path / "downstream/MR/neg").write_bytes(NEGATIVE)
+    entry = examine_folder([reviews()], tmp_path).datasets["MR"]
+    assert (entry.state, entry.reason) == ("present", "")
+    file = entry.files["downstream/MR/pos"]
+    assert (file.remark, file.as_senteval) == (remark, content == POSITIVE)
+    assert file.proof == ("finished" if content == POSITIVE else "none")
