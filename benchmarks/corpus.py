@@ -14,7 +14,7 @@ from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus
 from models.corpus.sentence_block import SentenceBlock
 from models.words.word_vectors import WordVectors
 from pipeline.base.bundled import BUNDLED_PARSERS
-from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
+from pipeline.parsers.parser_files import checksum_of_parser_folder
 from pipeline.shards.manifests import MANIFEST_NAME, read_dataset_manifest
 from pipeline.shards.shards import read_shard
 from pipeline.text.tokenization import SentenceConfig

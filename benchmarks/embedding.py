@@ -25,8 +25,8 @@ from models.encoding.encoder_interface import FloatArray
 from models.encoding.reading_encoder import EncoderSettings
 from models.model.model_description import ParserRecord, find_parser
 from pipeline.base.bundled import BUNDLED_MODELS
-from pipeline.parsers.adapters.folder_files import STAGES
-from pipeline.parsers.load import load_parser
+from pipeline.parsers.parser_files import STAGES
+from pipeline.parsers.sentence_parser import load_parser
 from pipeline.parsing.parse_shard import ParseJob, parse_shard
 from pipeline.shards.arrow import vectors_of
 from pipeline.shards.schema import EMBEDDING, EMBEDDINGS, schema_for

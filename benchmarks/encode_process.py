@@ -14,9 +14,8 @@ from pathlib import Path
 from models.encoding.named_encoder import resolve_encoder
 from pipeline.base.machine import peak_bytes
 from pipeline.base.refusal import Refusal
-from pipeline.parsers.adapters.base import Sentence
-from pipeline.parsers.lazy_parser import LazyParser
-from pipeline.trees.parses import Parse
+from pipeline.parsers.sentence_parser import LazyParser, Sentence
+from pipeline.trees.flat_trees import Parse
 
 VS_PARSERS = "vs_parsers"
 """Name of the figure that compares an encoder with its parsers alone."""

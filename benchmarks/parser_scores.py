@@ -52,11 +52,9 @@ from pipeline.parser_training.epochs.alterations import (
     dependencies_without_final_mark,
     in_lower_case,
 )
-from pipeline.parsers.adapters.base import SentenceParser
-from pipeline.parsers.adapters.folder_files import STAGE_OF_KIND, named_kind
-from pipeline.parsers.constituency import evaluate as of_brackets
-from pipeline.parsers.dependency import evaluate as of_dependencies
-from pipeline.parsers.load import load_parser
+from pipeline.parsers.evaluate_parser import scored_constituents, scored_dependencies
+from pipeline.parsers.parser_files import STAGE_OF_KIND, read_description
+from pipeline.parsers.sentence_parser import SentenceParser, load_parser
 from pipeline.trees.tree_scores import AttachmentCounts, BracketCounts
 from pipeline.trees.treebanks import (
     BracketedSentence,
@@ -146,11 +144,11 @@ def count(sentences: Sequence[Gold], answers: Sequence[Any]) -> Counts:
     for gold, answer in zip(sentences, answers, strict=True):
         if isinstance(gold, TreebankSentence):
             tokens = AttachmentCounts()
-            tokens.add(gold, *of_dependencies.scored_parses([gold], [answer]))
+            tokens.add(gold, *scored_dependencies([gold], [answer]))
             rows.append((tokens.labelled, tokens.tokens))
         else:
             brackets = BracketCounts()
-            brackets.add(gold.parse, *of_brackets.scored_parses([gold], [answer]))
+            brackets.add(gold.parse, *scored_constituents([gold], [answer]))
             rows.append((2 * brackets.matched, brackets.gold + brackets.predicted))
     right, of_all = np.array(rows, np.float64).T
     return Counts(right, of_all)
@@ -219,7 +217,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _stage(folder: Path) -> str:
     """Returns what a parser gives."""
-    kind = named_kind(folder)
+    kind = read_description(folder).kind
     if kind not in STAGE_OF_KIND:
         raise ValueError(f"{folder}: this version does not know parsers of kind {kind!r}")
     return STAGE_OF_KIND[kind]

@@ -28,7 +28,7 @@ from benchmarks.quick import parse_arguments
 from benchmarks.references.benepar_parse import BUCKET_TOKENS
 from benchmarks.report import fail, header, print_last_line, print_table
 from pipeline.base.bundled import BUNDLED_PARSERS, parser_folder
-from pipeline.parsers.adapters.device import fast_dtype
+from pipeline.parsers.devices import fast_dtype
 
 PARSE_SENTS_WARM_UP = 50
 """Sentences; it is slow."""

@@ -14,12 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.references import benepar_parse, supar_predict
-from pipeline.parsers.adapters.base import Sentence
-from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
-from pipeline.parsers.constituency.model import load_constituency_model
-from pipeline.parsers.dependency.model import load_dependency_model
-from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
-from pipeline.trees.parses import Parse
+from pipeline.parsers.chart_model import load_constituency_model
+from pipeline.parsers.dependency_model import load_dependency_model
+from pipeline.parsers.sentence_parser import Sentence, load_parser
+from pipeline.trees.flat_trees import Parse
 
 Sentences = Sequence[Sentence]
 Started = tuple[Callable[[Sentences], Any], Callable[[Any], Sequence[Any]]]
@@ -43,7 +41,7 @@ def dependency_contestants(path: Path) -> list[Contestant]:
     """Returns supar's own prediction and ours, with the weights of one parser folder."""
     return [
         Contestant(SUPAR, partial(_start_supar, path)),
-        *_ours(SuparDependencyParser.load, path),
+        *_ours("dependencies", path),
     ]
 
 
@@ -53,7 +51,7 @@ def constituency_contestants(path: Path, bucket_tokens: Sequence[int]) -> list[C
         Contestant(f"benepar, buckets of {size}", partial(_start_buckets, path, size))
         for size in bucket_tokens
     ]
-    return [*buckets, *_ours(BeneparConstituencyParser.load, path)]
+    return [*buckets, *_ours("constituents", path)]
 
 
 def parse_sents_contestant(path: Path) -> Contestant:
@@ -61,15 +59,15 @@ def parse_sents_contestant(path: Path) -> Contestant:
     return Contestant(PARSE_SENTS, partial(_start_parse_sents, path))
 
 
-def _ours(load: Callable[..., Any], path: Path) -> list[Contestant]:
+def _ours(stage: str, path: Path) -> list[Contestant]:
     return [
-        Contestant(EXACT, partial(_start_ours, load, path, "exact")),
-        Contestant(FAST, partial(_start_ours, load, path, "fast")),
+        Contestant(EXACT, partial(_start_ours, stage, path, "exact")),
+        Contestant(FAST, partial(_start_ours, stage, path, "fast")),
     ]
 
 
-def _start_ours(load: Callable[..., Any], path: Path, precision: str) -> Started:
-    return load(path, precision=precision).parse, list[Parse]
+def _start_ours(stage: str, path: Path, precision: str) -> Started:
+    return load_parser(path, stage, precision=precision).parse, list[Parse]
 
 
 def _start_supar(path: Path) -> Started:

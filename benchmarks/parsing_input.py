@@ -9,10 +9,10 @@ from itertools import islice
 from pathlib import Path
 
 from benchmarks.corpus import corpus_folders
-from pipeline.parsers.adapters.base import MAX_TOKENS, Sentence, reject_input
+from pipeline.parsers.sentence_parser import MAX_TOKENS, Sentence, reject_input
 from pipeline.shards.manifests import read_dataset_manifest
 from pipeline.shards.shards import read_shard
-from pipeline.trees.parses import DependencyParse
+from pipeline.trees.flat_trees import DependencyParse
 from pipeline.trees.treebanks import read_treebank
 
 WARM_UP_SENTENCES = 512

@@ -16,7 +16,7 @@ from benchmarks.parsing_contestants import Contestant, Sentences
 from benchmarks.report import tell
 from benchmarks.stopwatch import Spent, Stopwatch
 from pipeline.base.watched import keep_memory
-from pipeline.trees.parses import DependencyParse
+from pipeline.trees.flat_trees import DependencyParse
 from pipeline.trees.tree_scores import score_dependencies
 from pipeline.trees.treebanks import TreebankSentence
 

@@ -59,7 +59,7 @@ from models.evaluation.task_result import (
 )
 from models.kept_encoder import encoder_of
 from models.report.evaluation_table import evaluation_table
-from models.report.markdown import with_interval
+from models.report.score_text import with_interval
 from pipeline.base.digest import sha256_of_file
 from pipeline.base.job import Progress, run_job_from_command_line
 from pipeline.downloads.senteval_data import check_data_folder

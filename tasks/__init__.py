@@ -7,9 +7,9 @@ from tasks.embedding import EmbedCorpus
 from tasks.evaluation_data import DownloadSentEval
 from tasks.evaluation_table import EvaluateAll
 from tasks.expansion import ExpandVocabulary
-from tasks.experiments.paper_tables import PaperTables
-from tasks.experiments.sweep import Sweep
 from tasks.experiments.tables import (
+    PaperTables,
+    Sweep,
     TableOfCorpusChoice,
     TableOfEmbeddingSize,
     TableOfInvertibleDecoders,

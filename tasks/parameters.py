@@ -13,7 +13,7 @@ from models.evaluation.representation import representation_named
 from pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS, shown
 from pipeline.base.foreign_text import without_secrets
 from pipeline.downloads.download import MAX_BYTES
-from pipeline.parsers.adapters.base import PRECISIONS
+from pipeline.parsers.sentence_parser import PRECISIONS
 from pipeline.sources.file_list import SUFFIXES
 from pipeline.sources.opened import DECLARED
 from tasks.cleaning import CleaningParameters

@@ -14,17 +14,17 @@ from pipeline.base.bundled import parser_folder, shipped_parsers
 from pipeline.base.digest import remembered_sha256
 from pipeline.base.mistakes import did_you_mean
 from pipeline.parser_training.job import ParserTrainingJob, TrainedKind
-from pipeline.parsers.adapters.folder_files import (
+from pipeline.parsers.convert import CONVERSION_VERSION, OFFICIAL_PARSERS, convert_checkpoint
+from pipeline.parsers.parser_files import (
     DESCRIPTION_NAME,
     PARSER_FILES,
     RELEASED_WEIGHTS,
     STAGE_OF_KIND,
     STAGES,
     checksum_of_parser_folder,
-    named_kind,
+    read_description,
     read_scores,
 )
-from pipeline.parsers.convert import CONVERSION_VERSION, OFFICIAL_PARSERS, convert_checkpoint
 from pipeline.parsing.parse_shard import TRANSFORMER_LIBRARIES, library_versions
 from tasks.artefact import Artefact, checksum, run_job
 from tasks.engine_parameters import ChoiceParameter, Sha256Parameter
@@ -215,7 +215,7 @@ class UsedParser:
     checksum: str
     """Of all that determines its answers, as far as that is known before it is converted."""
     kind: str = ""
-    """See `pipeline.parsers.adapters.folder_files`; empty where it is to be converted."""
+    """See `pipeline.parsers.parser_files`; empty where it is to be converted."""
     requires: Mapping[str, Artefact] = field(default_factory=dict)
     """What must run before it is there, by name."""
 
@@ -239,7 +239,7 @@ def used_parser(task: luigi.Task, stage: str) -> UsedParser:
             f"{', '.join(shipped)}; published are {', '.join(published)}"
         )
     if not _is_checkpoint(chosen):
-        found, kind = checksum(chosen, names=PARSER_FILES), named_kind(chosen)
+        found, kind = checksum(chosen, names=PARSER_FILES), read_description(chosen).kind
         _check_folder(chosen, kind, stage, getattr(task, f"{option}_sha256"))
         return UsedParser(chosen, found, kind=kind)
     conversion: ConvertParser = task.clone(

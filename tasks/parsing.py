@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 
 import luigi
 
-from pipeline.parsers.adapters.folder_files import (
+from pipeline.parsers.parser_files import (
     ParsedStage,
     checksum_of_parser_folder,
-    named_kind,
     parser_file_names,
+    read_description,
 )
 from pipeline.parsing.parse_shard import describe_parsing
 from pipeline.shards.manifests import ShardRange
@@ -114,7 +114,7 @@ class ParseStage(ParserParameters, DerivedStage):
 
     def describe(self) -> Callable[[], Mapping[str, Any]]:
         """Returns what says by which releases a machine parses."""
-        return partial(describe_parsing, self.stage, kind=named_kind(self.parser_folder))
+        return partial(describe_parsing, self.stage, kind=read_description(self.parser_folder).kind)
 
     def stored_job(self, shared: SharedShards, run: ShardRange) -> StoredJob:
         """Returns the job of a range of shards that any machine runs, by the parser it is sent."""

@@ -11,20 +11,21 @@ from typing import Any
 import luigi
 
 from models.evaluation.task_result import TaskResult, read_result
-from models.experiments.report_columns import published_columns
 from models.model.release import current_commit
-from models.report.evaluation_table import PublishedColumn
-from models.report.markdown import number_of
-from models.report.probing_table import RowDeclaration, RowFiles, declare_rows
-from models.report.run.inputs import (
+from models.report.probing_table import RowDeclaration, declare_rows
+from models.report.run_report import (
+    PAGE_NAME,
+    REPORT_VERSION,
     ReportInputs,
     StageRecord,
     installed_versions,
     machine_in_words,
+    write_report,
 )
-from models.report.run.report import PAGE_NAME, REPORT_VERSION, write_report
+from models.report.score_text import number_of
+from models.report.table_columns import published_columns
 from pipeline.base.json_files import read_json
-from pipeline.parsers.adapters.folder_files import read_scores
+from pipeline.parsers.parser_files import read_scores
 from pipeline.shards.manifests import read_dataset_manifest
 from tasks.artefact import Artefact
 from tasks.checks import Check
@@ -204,9 +205,7 @@ class WriteReport(ReportParameters, SentEvalParameters, EncoderParameters, Artef
             training_folder=self.training.folder,
             further_training_folders=tuple(task.folder for task in self.trainings[1:]),
             probing_folder=self.probing.folder,
-            rows=tuple(
-                RowFiles(row.name, row.description, _result_files(task)) for row, task in self.rows
-            ),
+            rows={row: _result_files(task) for row, task in self.rows},
             parsers=tuple(parser_record(s) for s in stages.values() if isinstance(s, ParseStage)),
             versions=installed_versions(),
             commit=current_commit(),
@@ -214,7 +213,9 @@ class WriteReport(ReportParameters, SentEvalParameters, EncoderParameters, Artef
             command=command_line(),
             machine=machine_in_words(),
             senteval=() if self.evaluation is None else tuple(self.evaluation.folders().values()),
-            published=self._published(),
+            published=(
+                () if self.evaluation is None else published_columns(self.training.config.views)
+            ),
         )
         write_report(self.folder, inputs)
 
@@ -222,10 +223,6 @@ class WriteReport(ReportParameters, SentEvalParameters, EncoderParameters, Artef
         """Returns the result in plain sentences, as the report begins; none before it stands."""
         path = self.folder / self.marker
         return list(read_json(path, remedy=_REMEDY)["headline"]) if path.is_file() else []
-
-    def _published(self) -> tuple[PublishedColumn, ...]:
-        """Returns what stands beside the scores on SentEval's tasks."""
-        return () if self.evaluation is None else published_columns(self.training.config.views)
 
     def training_record(self) -> StageRecord:
         """Returns sentences and seconds of the trainings."""
@@ -282,9 +279,12 @@ def _result_files(task: EvaluateEncoder) -> tuple[Path, ...]:
 
 def shard_records(probing: BuildProbing) -> tuple[StageRecord, ...]:
     """Returns rows, drops and seconds of every stage that writes shards."""
+    manifests = {
+        name: read_dataset_manifest(task.folder, name) for name, task in probing.requires().items()
+    }
     return tuple(
-        StageRecord.of_dataset(name, read_dataset_manifest(task.folder, name))
-        for name, task in probing.requires().items()
+        StageRecord(name, one.rows, one.seconds, one.drops, left_out=one.config.get("left_out", {}))
+        for name, one in manifests.items()
     )
 
 

@@ -478,11 +478,15 @@ def begin_run(level: int = logging.INFO) -> Run:
     """Begins a run in this process, which from now on shows our messages and none of Luigi's."""
     global _run  # noqa: PLW0603 - one at a time
     luigi.configuration.get_config().set("core", "no_configure_logging", "true")
+    _show_own_messages(level)
+    _run = Run(level)
+    return _run
+
+
+def _show_own_messages(level: int) -> None:
     logger.handlers[:] = [_OwnMessages()]
     logger.setLevel(level)
     logger.propagate = False
-    _run = Run(level)
-    return _run
 
 
 def exit_code() -> int:
@@ -506,7 +510,11 @@ def enter_process() -> None:
     if parent is not None and parent.pid is not None:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
-        end_with_parent(parent.pid)
+        # A fork server is the parent of what it forks, and ends with who started it.
+        is_served = multiprocessing.get_start_method(allow_none=True) == "forkserver"
+        end_with_parent(os.getppid() if is_served else parent.pid)
+        if os.environ.get(_ADDRESS_VARIABLE):
+            _show_own_messages(logger.level or logging.INFO)
 
 
 def follow_processes() -> None:

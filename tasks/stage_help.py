@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
+from typing import Any
 
 import luigi
 from luigi import interface
@@ -91,7 +92,7 @@ def _first_line(documented: type) -> str:
     return (documented.__doc__ or "").strip().splitlines()[0].rstrip(".")
 
 
-def _add(group: argparse._ArgumentGroup, name: str, parameter: luigi.Parameter) -> None:
+def _add(group: Any, name: str, parameter: luigi.Parameter) -> None:
     said = (parameter.description or "").replace("%", "%%")
     if choices := getattr(parameter, "choices", None):
         said = f"{said.partition('Choices: {')[0]}One of {', '.join(sorted(choices))}."

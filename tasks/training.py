@@ -101,7 +101,10 @@ class TrainEncoders(
     def _check_config(self) -> None:
         """Refuses views first, as unknown fields beside them are told of by themselves."""
         if self.views:
-            TrainingConfig().changed(views=self._named_views)
+            known = {
+                name: v for name, v in self.changes.items() if name in TrainingConfig.model_fields
+            }
+            preset(self.preset, **known | {"views": self._named_views})
         self.config.check_trainable()
 
     def _check_text(self) -> None:

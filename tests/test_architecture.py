@@ -35,7 +35,7 @@ HOMES = {
         "pipeline/parsing/spacy_docs.py",
     ),
     "nltk": ("pipeline/",),
-    "pydantic": ("pipeline/base/settings.py",),
+    "pydantic": ("pipeline/base/settings.py", "models/report/result_table.py"),
     "requests": ("pipeline/downloads/",),
     "gensim": ("pipeline/vectors/",),
     "torch": (
@@ -47,6 +47,7 @@ HOMES = {
     "duckdb": ("pipeline/inspect/query.py",),
     "tqdm": ("models/",),
     "triton": ("models/encoders/kernels/fused",),
+    "matplotlib": ("models/report/training_section.py",),
     "ray": ("tasks/ray_engine.py",),
     "mteb": ("models/mteb/",),
     "datasets": ("pipeline/downloads/hub_dataset.py",),
@@ -55,7 +56,8 @@ HOMES = {
 }
 
 MODELS_NEED_ONLY = {"torch", "numpy", "pyarrow", "safetensors", "models", "pipeline"}
-MODELS_MAY_IMPORT_LAZILY = {"tqdm", "mteb", "huggingface_hub"}
+MODELS_MAY_IMPORT_LAZILY = {"tqdm", "mteb", "huggingface_hub", "matplotlib", "pydantic"}
+MODELS_MAY_IMPORT_LAZILY |= {"jinja2", "markupsafe"}  # torch brings them
 IMPORTED_IN_LAZY_FILES = {"triton", "sentence_transformers"}
 """At the top of files that are imported lazily themselves."""
 

@@ -15,7 +15,7 @@ from models.encoding.versions import describe_encoding
 from models.evaluation import probing_labels, probing_splits, probing_tasks, resampling
 from models.evaluation.evaluation_settings import PROTOCOL_VERSION
 from models.evaluation.probing_sentences import PROBING_VERSION, SCARCE_SHARES
-from models.report.run.report import REPORT_VERSION
+from models.report.run_report import REPORT_VERSION
 from pipeline.parsing.parse_shard import library_versions
 from tasks import word_vectors
 from tasks.training import TrainEncoders
@@ -27,7 +27,7 @@ def test_versions_are_read_without_torch() -> None:
     code = (
         "import models.config.training_config, models.report.probing_table, "
         "models.evaluation.probing_sentences, models.evaluation.evaluation_settings, "
-        "models.evaluation.build_probing, models.report.run.report, models.encoding.versions, "
+        "models.evaluation.build_probing, models.report.run_report, models.encoding.versions, "
         "sys; print('torch' in sys.modules)"
     )
     repository = REPOSITORY

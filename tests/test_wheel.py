@@ -70,7 +70,8 @@ def test_the_wheel_holds_what_the_floors_read_and_no_more(installation: Installa
         for path in (REPOSITORY / "data" / kind).rglob("*")
         if path.is_file()
     }
-    others = {f"{floor}/py.typed" for floor in FLOORS}
+    templates = ("page.html", "page.css", "section.md", "table.tex")
+    others = {f"{floor}/py.typed" for floor in FLOORS} | {f"models/report/{t}" for t in templates}
     described = {name for name in names if ".dist-info/" in name}
     assert names - described == code | ships | others
     assert installation.wheel.stat().st_size < MOST_BYTES

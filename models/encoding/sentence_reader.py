@@ -31,14 +31,14 @@ from models.encoding.parse_cache import (
 from models.encoding.versions import describe_tokens
 from models.words.word_vectors import WordVectors
 from pipeline.base.refusal import Refusal, RefusedSentence
-from pipeline.parsers.adapters.base import MAX_TOKENS as MAX_PARSED_TOKENS
-from pipeline.parsers.adapters.base import SentenceParser, reject_input
+from pipeline.parsers.sentence_parser import MAX_TOKENS as MAX_PARSED_TOKENS
+from pipeline.parsers.sentence_parser import SentenceParser, reject_input
 from pipeline.parsing.parse_shard import Row, describe_parsing, row_of
 from pipeline.shards.arrow import values_of
 from pipeline.shards.ranges import gather_ranges
 from pipeline.text.cleaning import clean_text
 from pipeline.text.tokenization import EnglishTokenizer
-from pipeline.trees.parses import Parse
+from pipeline.trees.flat_trees import Parse
 
 SENTENCES_AT_ONCE = 2_048
 """Sentences tokenized, parsed and kept together; bounds the memory of their parses."""

@@ -29,8 +29,8 @@ from models.model.sentence_model import SentenceModel, SentenceViews, batch_of, 
 from models.words.word_vectors import load_word_vectors
 from pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS
 from pipeline.base.digest import digest_of
-from pipeline.parsers.adapters.device import automatic_device, warn_if_emulated
-from pipeline.parsers.lazy_parser import LazyParser
+from pipeline.parsers.devices import automatic_device, warn_if_emulated
+from pipeline.parsers.sentence_parser import LazyParser
 
 
 class TextEncoder(ReadingEncoder):

@@ -57,7 +57,7 @@ from models.words.word_vectors import WordVectors, load_word_vectors
 from pipeline.base.bundled import BUNDLED_VECTORS, SHIPPED_VECTORS, shown
 from pipeline.base.inside import inside
 from pipeline.base.json_files import read_object
-from pipeline.parsers.adapters.folder_files import (
+from pipeline.parsers.parser_files import (
     CHECKSUMS_NAME,
     SCORES_NAME,
     parser_file_names,

@@ -26,7 +26,7 @@ from models.words.word_vectors import load_word_vectors
 from pipeline.base.bundled import BUNDLED_MODELS, how_to_install
 from pipeline.base.inside import inside
 from pipeline.base.json_files import check_file, read_object
-from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
+from pipeline.parsers.parser_files import checksum_of_parser_folder
 
 SCHEME = "hf://"
 TAKEN = ("*.json", "*.safetensors", "*.md", "*.txt")

@@ -23,7 +23,7 @@ from pipeline.base.json_files import read_json
 from pipeline.base.mistakes import did_you_mean
 from pipeline.base.refusal import shortened
 from pipeline.base.settings import Settings
-from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
+from pipeline.parsers.parser_files import checksum_of_parser_folder
 from pipeline.shards.manifests import read_dataset_manifest
 
 WEIGHTS_FILE = "model.safetensors"

@@ -36,7 +36,7 @@ from models.words.word_vectors import WordVectors
 from pipeline.base.atomic_files import write_by_library
 from pipeline.base.inside import inside
 from pipeline.base.json_files import check_file, read_object, write_sealed_json
-from pipeline.parsers.adapters.fitting import built_to_fit
+from pipeline.parsers.parser_folder import built_to_fit
 
 _REMOVED = "removed."
 

@@ -1,4 +1,4 @@
-"""Tasks by encoders as Markdown, from result files: intervals, seeds together, absences named."""
+"""Tasks by encoders, from result files: intervals, seeds together, absences named; comparisons."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from models.evaluation.averages import (
     lacking,
     published_averages,
 )
+from models.evaluation.comparison import Comparison
 from models.evaluation.representation import described
 from models.evaluation.resampling import Interval, over_seeds
 from models.evaluation.task_registry import TASKS
@@ -28,25 +29,22 @@ from models.evaluation.task_result import (
     scored_results,
     shown_setup,
 )
-from models.report.html.sections import Bullets, Section, Table
-from models.report.markdown import (
+from models.report.score_text import (
     SCORES_OF_ERRORS,
+    derived_notes,
     digits_of,
-    markdown_section,
+    doubts,
+    p_value,
+    task_title,
     with_interval,
     with_seeds,
 )
-from models.report.table_notes import derived_notes, doubts, task_title
+from models.report.sections import Section, Table, markdown_section
 
-ABSENT = "absent"
-NOT_EVALUATED = "not evaluated"
-NOT_GIVEN = "not given"
-_TASK_NAMES = frozenset(task.name for task in TASKS)
-
+ABSENT, NOT_EVALUATED, NOT_GIVEN = "absent", "not evaluated", "not given"
+_TASK_NAMES = [task.name for task in TASKS]
 SCORES_IN_ORDER = (
-    "accuracy",
-    "f1",
-    *("pearson", "spearman", "mse"),
+    *("accuracy", "f1", "pearson", "spearman", "mse"),
     *("pearson_mean", "pearson_weighted", "pearson_all"),
     *("spearman_mean", "spearman_weighted", "spearman_all"),
 )
@@ -57,8 +55,12 @@ class EncoderColumn:
     """One encoder, with the results of each of its seeds by task."""
 
     title: str
-    setups: tuple[Setup, ...]
     seeds: tuple[Mapping[str, Result], ...]
+
+    @property
+    def setups(self) -> list[Setup]:
+        """How each seed was evaluated."""
+        return list(map(shown_setup, self.seeds))
 
     @property
     def scored(self) -> list[TaskResult]:
@@ -71,13 +73,13 @@ class EncoderColumn:
 
     def by_task(self, tasks: Sequence[str]) -> dict[str, list[TaskResult]]:
         """Returns those results of all tasks that any seed was scored on."""
-        found = {task: self.of_task(task) for task in tasks}
-        return {task: results for task, results in found.items() if results}
+        results = {task: self.of_task(task) for task in tasks}
+        return {task: scored for task, scored in results.items() if scored}
 
     def why_not(self, task: str) -> str | None:
         """Returns why a task was not scored, or None where no seed was to be."""
-        found = [results.get(task) for results in self.seeds]
-        return next((one.reason for one in found if isinstance(one, AbsentResult)), None)
+        results = [seed.get(task) for seed in self.seeds]
+        return next((one.reason for one in results if isinstance(one, AbsentResult)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,31 +122,36 @@ def evaluation_sections(
         FileNotFoundError: a folder without results.
         ValueError: no folder, a damaged result, or results of a task on different data.
     """
-    found = [read_results(folder) for folder in folders]
+    results = [read_results(folder) for folder in folders]
     if only is not None:
-        found = [{name: one[name] for name in one if name in only} for one in found]
-    columns = columns_of(found)
-    tasks = _tasks(columns)
-    check_same_data(columns, tasks)
+        results = [{task: seed[task] for task in seed if task in only} for seed in results]
+    columns = _columns(results)
+    names = {task for seed in results for task in seed}
+    declared = [task for task in _TASK_NAMES if task in names]
+    tasks = [*declared, *sorted(names.difference(declared))]
+    _check_same_data(columns, tasks)
     header = ("task", "score", *(column.title for column in columns))
-    rows = [row for task in tasks for row in _rows(columns, task, subsets=False)]
     scored = [result for task in tasks for column in columns for result in column.of_task(task)]
-    averages = _averages_of(scored)
-    notes = [intervals_note(columns), *absence_notes(columns, tasks), *_lacks(columns, averages)]
-    notes += [note for column in columns for note in doubts(column.title, column.by_task(tasks))]
-    notes += derived_notes(corpora_of(scored))
-    notes += [f"{declared.name}: {declared.description}." for declared in averages]
-    notes += [f"{column.title}: {column.source}." for column in published]
+    needed = {result.task.name for result in scored}
+    averages = [average for average in AVERAGES if needed & average.parts.keys()]
+    rows = [row for task in tasks for row in _rows(columns, task, subsets=False)]
     rows += _average_rows(columns, averages)
-    table = _beside(published, header, rows)
-    parts = [Section.of("Scores", table, Bullets(tuple(notes)))]
+    notes = [
+        intervals_note(columns),
+        *absence_notes(columns, tasks),
+        *_lacks(columns, averages),
+        *(note for one in columns for note in doubts(one.title, one.by_task(tasks))),
+        *derived_notes(corpora_of(scored)),
+        *(f"{average.name}: {average.description}." for average in averages),
+        *(f"{column.title}: {column.source}." for column in published),
+    ]
+    sections = [Section.of("Scores", _beside(published, header, rows), notes)]
     subsets = [row for task in tasks for row in _rows(columns, task, subsets=True)]
     if by_subset and subsets:
         caption = "Scores on subsets of the similarity tasks"
-        by_set = Table.of(caption, header, subsets, 2)
-        parts.append(Section.of("Subsets of the similarity tasks", by_set))
-    origins = tuple(_origin(column) for column in columns)
-    return [*parts, Section.of("What was evaluated", Bullets(origins))]
+        table = Table(caption, header, subsets, range(2))
+        sections.append(Section.of("Subsets of the similarity tasks", table))
+    return [*sections, Section.of("What was evaluated", list(map(_origin, columns)))]
 
 
 def _beside(
@@ -152,24 +159,23 @@ def _beside(
 ) -> Table:
     """Returns the table with the published figures behind the first encoder's."""
     first = 3  # behind task, score and that encoder
-    body = []
-    for row in rows:
-        figures = (_published(column, row[0], row[1]) for column in published)
-        body.append([*row[:first], *figures, *row[first:]])
-    titles = (column.title for column in published)
-    caption = "Scores of encoders by task, with intervals"
-    return Table.of(caption, [*header[:first], *titles, *header[first:]], body, 2)
+    body = [
+        [*row[:first], *(_published(column, *row[:2]) for column in published), *row[first:]]
+        for row in rows
+    ]
+    titles = [*header[:first], *(column.title for column in published), *header[first:]]
+    return Table("Scores of encoders by task, with intervals", titles, body, range(2))
 
 
 def _published(column: PublishedColumn, task: str, score: str) -> str:
     """Returns a figure; of a task that was not scored, and so names no score, the first one."""
     figure = column.figures.get((task, score))
     if figure is None and not score:
-        figure = next((one for (name, _), one in column.figures.items() if name == task), None)
+        figure = next((value for (name, _), value in column.figures.items() if name == task), None)
     return "–" if figure is None else f"{figure:.1f}"
 
 
-def columns_of(folders: Sequence[Mapping[str, Result]]) -> list[EncoderColumn]:
+def _columns(folders: Sequence[Mapping[str, Result]]) -> list[EncoderColumn]:
     """Returns the encoders in the order given, seeds together.
 
     Raises:
@@ -179,44 +185,28 @@ def columns_of(folders: Sequence[Mapping[str, Result]]) -> list[EncoderColumn]:
         raise ValueError("a table needs at least one folder of task results")
     groups: dict[tuple[str, ...], list[Mapping[str, Result]]] = {}
     for results in folders:
-        groups.setdefault(_key(results), []).append(results)
-    titles = _titles(list(groups))
-    columns = []
-    for place, (key, seeds) in enumerate(groups.items()):
-        setups = tuple(shown_setup(results) for results in seeds)
-        digests = [setup.encoder.digest for setup in setups]
-        if len(set(digests)) < len(digests):
-            raise ValueError(f"{key[0]}: two folders hold the same encoder; give each seed once")
-        columns.append(EncoderColumn(titles[place], setups, tuple(seeds)))
-    return columns
+        setup = shown_setup(results)
+        # Seeds share all of it; classifiers only where something is learnt.
+        groups.setdefault((setup.encoder.name, *setup.how_used()), []).append(results)
+    for (encoder, *_), seeds in groups.items():
+        if len({shown_setup(seed).encoder.digest for seed in seeds}) < len(seeds):
+            raise ValueError(f"{encoder}: two folders hold the same encoder; give each seed once")
+    pairs = zip(_titles(list(groups)), groups.values(), strict=True)
+    return [EncoderColumn(title, tuple(seeds)) for title, seeds in pairs]
 
 
 def _titles(keys: Sequence[tuple[str, ...]]) -> list[str]:
     """Returns a title each: the encoder; as needed, how it is represented, and the place."""
-    found = [(key[0], described(json.loads(key[1]))) for key in keys]
-    uses = {name: {use for other, use in found if other == name} for name, _ in found}
-    titles = [name if len(uses[name]) == 1 else f"{name} ({use})" for name, use in found]
+    named = [(name, described(json.loads(representation))) for name, representation, _ in keys]
+    uses = {name: {use for other, use in named if other == name} for name, _ in named}
+    titles = [name if len(uses[name]) == 1 else f"{name} ({use})" for name, use in named]
     return [
-        title if titles.count(title) == 1 else f"{title} #{place + 1}"
-        for place, title in enumerate(titles)
+        title if titles.count(title) == 1 else f"{title} #{place}"
+        for place, title in enumerate(titles, start=1)
     ]
 
 
-def _key(results: Mapping[str, Result]) -> tuple[str, ...]:
-    """Returns what seeds of one encoder share; classifiers only where something is learnt."""
-    setup = shown_setup(results)
-    representation, classifier = setup.how_used()
-    return (setup.encoder.name, representation, classifier)
-
-
-def _tasks(columns: Sequence[EncoderColumn]) -> list[str]:
-    """Returns the tasks in their declared order, then others by name."""
-    found = {task for column in columns for results in column.seeds for task in results}
-    declared = [task.name for task in TASKS if task.name in found]
-    return [*declared, *sorted(found - set(declared))]
-
-
-def check_same_data(columns: Sequence[EncoderColumn], tasks: Sequence[str]) -> None:
+def _check_same_data(columns: Sequence[EncoderColumn], tasks: Sequence[str]) -> None:
     """Refuses results of a task on different data.
 
     Raises:
@@ -233,22 +223,18 @@ def check_same_data(columns: Sequence[EncoderColumn], tasks: Sequence[str]) -> N
 
 def _rows(columns: Sequence[EncoderColumn], task: str, *, subsets: bool) -> list[list[str]]:
     scored = [result for column in columns for result in column.of_task(task)]
-    if not scored and not subsets:
-        return [[task, "", *(score_cell(column, task, "") for column in columns)]]
-    if not scored:
-        return []
-    names = [name for name in scored[0].scores if (":" in name) == subsets]
+    names = [name for name in scored[0].scores if (":" in name) == subsets] if scored else [""]
     if subsets and len({name.partition(":")[2] for name in names}) < 2:  # its scores are the task's
         return []
     places = {name: place for place, name in enumerate(SCORES_IN_ORDER)}
     names.sort(key=lambda name: (0 if subsets else places.get(name, len(places)), name))
     title = task_title(task, corpora_of(scored))
     return [
-        [title, name, *(score_cell(column, task, name) for column in columns)] for name in names
+        [title, name, *(_score_cell(column, task, name) for column in columns)] for name in names
     ]
 
 
-def score_cell(column: EncoderColumn, task: str, score: str) -> str:
+def _score_cell(column: EncoderColumn, task: str, score: str) -> str:
     """Returns a score with its interval, over seeds with their deviation, or why there is none."""
     results = column.of_task(task)
     if not results:
@@ -259,23 +245,16 @@ def score_cell(column: EncoderColumn, task: str, score: str) -> str:
 def _figure(seeds: Sequence[Interval], digits: int = 1) -> str:
     if len(seeds) == 1:
         return with_interval(seeds[0], digits=digits)
-    return with_seeds(over_seeds([one.value for one in seeds]), digits=digits)
-
-
-def _averages_of(scored: Sequence[TaskResult]) -> list[AverageDeclaration]:
-    """Returns the published averages that any scored task belongs to."""
-    tasks = {result.task.name for result in scored}
-    return [declared for declared in AVERAGES if tasks & set(declared.parts)]
+    return with_seeds(over_seeds([seed.value for seed in seeds]), digits=digits)
 
 
 def _average_rows(
     columns: Sequence[EncoderColumn], averages: Sequence[AverageDeclaration]
 ) -> list[list[str]]:
     """Returns the averages and, if any encoder has them, the mean over derived tasks."""
-    cells = [_average_cells(column, averages) for column in columns]
     rows = [
-        [declared.name, "", *(of_column[declared.name] for of_column in cells)]
-        for declared in averages
+        [average.name, "", *(_average_cell(column, average) for column in columns)]
+        for average in averages
     ]
     derived = [_derived_average(column) for column in columns]
     if any(cell != NOT_GIVEN for cell in derived):
@@ -283,27 +262,19 @@ def _average_rows(
     return rows
 
 
-def _average_cells(column: EncoderColumn, averages: Sequence[AverageDeclaration]) -> dict[str, str]:
-    """Returns the cell of each average, by its name."""
-    cells = {declared.name: NOT_GIVEN for declared in averages}
-    given = [one for one in averages if not any(lacking(one, seed) for seed in column.seeds)]
-    if given and len(column.seeds) == 1:
-        intervals = published_averages(given, column.seeds[0])
-        return cells | {
-            declared.name: with_interval(interval)
-            for declared, interval in zip(given, intervals, strict=True)
-        }
-    return cells | {
-        declared.name: with_seeds(over_seeds([average_value(declared, s) for s in column.seeds]))
-        for declared in given
-    }
+def _average_cell(column: EncoderColumn, average: AverageDeclaration) -> str:
+    if any(lacking(average, seed) for seed in column.seeds):
+        return NOT_GIVEN
+    if len(column.seeds) == 1:
+        return with_interval(*published_averages([average], column.seeds[0]))
+    return with_seeds(over_seeds([average_value(average, seed) for seed in column.seeds]))
 
 
 def _derived_average(column: EncoderColumn) -> str:
     """Returns the mean over the tasks whose documents are known, if they are of one corpus."""
     if len({*corpora_of(r for seed in column.seeds for r in seed.values()).values()}) > 1:
         return NOT_GIVEN
-    found = (
+    derived = (
         {
             task: result
             for task, result in scored_results(results).items()
@@ -311,7 +282,7 @@ def _derived_average(column: EncoderColumn) -> str:
         }
         for results in column.seeds
     )
-    averages = [average_over_tasks(results) for results in found if results]
+    averages = [average_over_tasks(results) for results in derived if results]
     return _figure(averages) if averages else NOT_GIVEN
 
 
@@ -320,9 +291,9 @@ def _lacks(columns: Sequence[EncoderColumn], averages: Sequence[AverageDeclarati
     notes = []
     for column in columns:
         names: dict[tuple[str, ...], list[str]] = {}
-        for one in averages:
-            missing = sorted({task for seed in column.seeds for task in lacking(one, seed)})
-            names.setdefault(tuple(missing), []).append(one.name)
+        for average in averages:
+            missing = sorted({task for seed in column.seeds for task in lacking(average, seed)})
+            names.setdefault(tuple(missing), []).append(average.name)
         notes += [
             f"{column.title}: no {' and no '.join(named)}, for lack of {', '.join(missing)}; the "
             "mean of the other tasks would be another figure."
@@ -350,12 +321,12 @@ def intervals_note(columns: Sequence[EncoderColumn], *, has_errors: bool = True)
     """Returns what stands in brackets and behind ±.
 
     Args:
-        has_errors: whether scores of which the lower is the better are shown.
+        has_errors: whether there are scores of which the lower is the better.
     """
-    shown = {f"{one.resampling.confidence:.0%}" for column in columns for one in column.scored}
+    confidence = {f"{one.resampling.confidence:.0%}" for column in columns for one in column.scored}
     note = (
-        f"In brackets: bootstrap interval over test items ({', '.join(sorted(shown))})."
-        if shown
+        f"In brackets: bootstrap interval over test items ({', '.join(sorted(confidence))})."
+        if confidence
         else "Nothing was scored."
     )
     if any(len(column.seeds) > 1 for column in columns):
@@ -367,9 +338,81 @@ def intervals_note(columns: Sequence[EncoderColumn], *, has_errors: bool = True)
 def _origin(column: EncoderColumn) -> str:
     setup = column.setups[0]
     digests = ", ".join(one.encoder.digest for one in column.setups)
-    widths = {result.outcome.width for result in column.scored}
+    widths = ", ".join(map(str, sorted({result.outcome.width for result in column.scored})))
     used = {"representation": setup.representation, "classifier": setup.classifier}
-    return (
-        f"{column.title}: encoder {digests}, width {', '.join(map(str, sorted(widths))) or '?'}; "
-        f"{json.dumps(used, sort_keys=True, ensure_ascii=False, default=str)}"
-    )
+    settings = json.dumps(used, sort_keys=True, ensure_ascii=False, default=str)
+    return f"{column.title}: encoder {digests}, width {widths or '?'}; {settings}"
+
+
+# Two encoders.
+
+TESTS_IN_WORDS = {
+    "permutation": ("paired permutation test, answers swapped ", "{0} by {0}"),
+    "bootstrap": ("paired bootstrap over ", "{0}s"),
+}
+CORRECTIONS_IN_WORDS = {"holm": "Holm's correction", "none": "no correction"}
+
+
+def comparison_table(comparison: Comparison) -> str:
+    """Returns two encoders' scores and their differences as Markdown, with notes below."""
+    config, names = comparison.config, _names(comparison)
+    interval = f"difference [{config.resampling.confidence:.0%}]"
+    header = ["task", "score", *names, interval, "p", "corrected p"]
+    rows = [
+        [
+            task_title(row.task, comparison.derived),
+            row.score,
+            with_seeds(row.first),
+            with_seeds(row.second),
+            with_interval(row.difference, signed=True),
+            p_value(row.p),
+            p_value(row.corrected_p),
+        ]
+        for row in comparison.tasks
+    ]
+    table = Table("Two encoders by task", header, rows, range(2))
+    return markdown_section(Section("", (table, _notes(comparison, names))))
+
+
+def _notes(comparison: Comparison, names: Sequence[str]) -> list[str]:
+    config, sides = comparison.config, (comparison.first, comparison.second)
+    test, unit = TESTS_IN_WORDS[config.test]
+    notes = [
+        *(_side(name, setups) for name, setups in zip(names, sides, strict=True)),
+        f"{test}{_units(comparison, unit)}, {config.resampling.num_resamples:,} resamples; "
+        f"{CORRECTIONS_IN_WORDS[config.correction]} over {len(comparison.tasks)} rows.",
+        f"Intervals and p values are about other test {_units(comparison, '{0}s')}, not about "
+        "another training.",
+    ]
+    if comparison.average is not None:
+        notes.append(
+            f"Difference averaged over tasks: {with_interval(comparison.average, signed=True)}. "
+            "What is drawn is drawn for all tasks at once."
+        )
+    absent = (f"{task}: absent ({reason})" for task, reason in comparison.absent.items())
+    return [*notes, *derived_notes(comparison.derived), *absent]
+
+
+def _units(comparison: Comparison, form: str) -> str:
+    """Returns what is drawn, in this form; with the tasks in brackets where they differ in it."""
+    tasks: dict[str, list[str]] = {}
+    for row in comparison.tasks:
+        tasks.setdefault(row.drawn, []).append(row.task)
+    if len(tasks) == 1:
+        return form.format(*tasks)
+    return ", ".join(f"{form.format(kind)} ({', '.join(of)})" for kind, of in tasks.items())
+
+
+def _names(comparison: Comparison) -> tuple[str, str]:
+    setups = comparison.first[0], comparison.second[0]
+    first, second = (setup.encoder.name for setup in setups)
+    used, otherwise = (described(setup.representation) for setup in setups)
+    if first == second and used != otherwise:
+        first, second = f"{first} ({used})", f"{second} ({otherwise})"
+    return (first, second) if first != second else (f"{first}, first", f"{second}, second")
+
+
+def _side(name: str, setups: Sequence[Setup]) -> str:
+    digests = ", ".join(setup.encoder.digest for setup in setups)
+    representation, classifier = setups[0].how_used()
+    return f"{name}: encoder {digests}; representation {representation}; classifier {classifier}."

@@ -1,8 +1,12 @@
-"""The probing table and what follows from it, computed from results on derived tasks."""
+"""The probing table and what follows from it, computed from results on derived tasks.
+
+Its rows, what their seeds vary, how they compare, and which figures differ from random weights.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +18,7 @@ from models.encoding.encoder_names import BAG_OF_WORDS, READY, SIF
 from models.evaluation.averages import average_over_tasks
 from models.evaluation.comparison import ComparisonConfig, compare
 from models.evaluation.probing_tasks import TASKS
-from models.evaluation.resampling import Interval, over_seeds
+from models.evaluation.resampling import CONFIDENCE, Interval, over_seeds
 from models.evaluation.scores import Outcome
 from models.evaluation.task_result import (
     EncoderIdentity,
@@ -24,19 +28,27 @@ from models.evaluation.task_result import (
     scored,
     scored_results,
 )
+from models.report.sections import Mark
 from pipeline.base.bundled import BUNDLED_MODELS
 
 TRAINED = "trained"
 RANDOM_SEEDS = (0, 1, 2)
-
-_PLACES = ("first", "second", "third")
-
 PAIR_ROW = "pair"
 MAJORITY_ROW = "majority_class"
 """The one row that is no encoder; the report makes it of the classes' counts."""
+MAJORITY = "always the commonest class of the training split"
 PROJECTED_ROW = "bag_of_words_projected"
 PAIR_AND_WORDS_ROW = "pair_and_bag_of_words"
 RANDOM_AND_WORDS_ROW = "random_and_bag_of_words"
+RANDOM_WEIGHTS = "random weights"
+"""Stands for the rows of all random seeds together."""
+TRAINED_SEEDS = "trained pair"
+"""Likewise for the rows of all training seeds, where there are several."""
+AVERAGE = "average"
+"""Stands beside the tasks for the mean over them."""
+_PLACES = ("first", "second", "third")
+
+# The rows, declared.
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,23 +59,12 @@ class RowDeclaration:
     description: str
     encoder: str
     """As ``EvaluateEncoder`` takes it."""
-    representation: Mapping[str, Any] = field(default_factory=dict)
+    representation: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """Fields of ``Representation`` that differ from the plain one."""
 
 
-def random_row(seed: int) -> str:
-    """Returns the name of the row of an untrained encoder."""
-    return f"random_weights_{seed}"
-
-
-def is_random_row(name: str) -> bool:
-    """Returns whether a row is an untrained encoder, of whichever seed, by itself."""
-    return name.startswith(random_row(0)[:-1])
-
-
-def is_trained_row(name: str) -> bool:
-    """Returns whether a row is a trained pair, of whichever seed, by itself."""
-    return name == PAIR_ROW or name.startswith(f"{PAIR_ROW}_seed_")
+SPREADS = {TRAINED: re.compile("pair(_seed_.*)?"), RANDOM_WEIGHTS: re.compile("random_weights_.*")}
+"""Which rows differ in their seed alone, by what the table calls them together."""
 
 
 def declare_rows(
@@ -86,85 +87,56 @@ def declare_rows(
     Raises:
         ValueError: no seed of training, or one given twice.
     """
-    _check_seeds(trained_seeds, random_seeds)
-    joined = ",".join(views)
-    words, beside = "mean of the same word vectors", "joined with the mean of the word vectors"
-    untrained = [
-        RowDeclaration(random_row(seed), f"{joined}, random weights, seed {seed}", f"random-{seed}")
-        for seed in random_seeds
-    ]
-    projected = f"{words}, randomly projected to {embedding_width} dimensions"
-    return (
-        *_trained_rows(joined, trained_seeds),
-        *_view_rows(views),
-        *untrained,
-        RowDeclaration(BAG_OF_WORDS, words, BAG_OF_WORDS),
-        RowDeclaration(
-            PROJECTED_ROW, projected, BAG_OF_WORDS, {"project_to_width": embedding_width}
-        ),
-        RowDeclaration(SIF, f"{words}, SIF weights", SIF),
-        *(RowDeclaration(name, f"{name}, which ships", name) for name in BUNDLED_MODELS),
-        *(
-            RowDeclaration(name, f"{said}, {beside}", encoder, {"join_words": True})
-            for name, said, encoder in (
-                (PAIR_AND_WORDS_ROW, f"{joined}, trained", TRAINED),
-                *((RANDOM_AND_WORDS_ROW, row.description, row.encoder) for row in untrained[:1]),
-            )
-        ),
-    )
-
-
-def _check_seeds(trained_seeds: Sequence[int], random_seeds: Sequence[int]) -> None:
     if not trained_seeds or any(len({*s}) < len(s) for s in (trained_seeds, random_seeds)):
         raise ValueError(
             f"seeds must differ and one of training be given, got trained_seeds "
             f"{list(trained_seeds)} and random_seeds {list(random_seeds)}"
         )
-
-
-def _trained_rows(joined: str, seeds: Sequence[int]) -> Iterator[RowDeclaration]:
-    for seed in seeds:
-        which = "" if len(seeds) == 1 else f", seed {seed}"
-        is_first = seed == seeds[0]
-        yield RowDeclaration(
-            PAIR_ROW if is_first else f"{PAIR_ROW}_seed_{seed}",
-            f"{joined}, trained{which}",
-            TRAINED if is_first else f"{TRAINED}-{seed}",
+    pair = ",".join(views)
+    words, beside = "mean of the same word vectors", "joined with the mean of the word vectors"
+    untrained = [
+        RowDeclaration(
+            f"random_weights_{seed}", f"{pair}, random weights, seed {seed}", f"random-{seed}"
         )
+        for seed in random_seeds
+    ]
+    joined = [(PAIR_AND_WORDS_ROW, f"{pair}, trained", TRAINED)]
+    joined += [(RANDOM_AND_WORDS_ROW, row.description, row.encoder) for row in untrained[:1]]
+    projected = f"{words}, randomly projected to {embedding_width} dimensions"
+    width = {"project_to_width": embedding_width}
+    return (
+        *_trained_rows(pair, trained_seeds),
+        *_view_rows(views),
+        *untrained,
+        RowDeclaration(BAG_OF_WORDS, words, BAG_OF_WORDS),
+        RowDeclaration(PROJECTED_ROW, projected, BAG_OF_WORDS, width),
+        RowDeclaration(SIF, f"{words}, SIF weights", SIF),
+        *(RowDeclaration(name, f"{name}, which ships", name) for name in BUNDLED_MODELS),
+        *(
+            RowDeclaration(name, f"{description}, {beside}", encoder, {"join_words": True})
+            for name, description, encoder in joined
+        ),
+    )
+
+
+def _trained_rows(pair: str, seeds: Sequence[int]) -> Iterator[RowDeclaration]:
+    first, *further = seeds
+    which = f", seed {first}" if further else ""
+    yield RowDeclaration(PAIR_ROW, f"{pair}, trained{which}", TRAINED)
+    for seed in further:
+        description = f"{pair}, trained, seed {seed}"
+        yield RowDeclaration(f"{PAIR_ROW}_seed_{seed}", description, f"{TRAINED}-{seed}")
 
 
 def _view_rows(views: Sequence[str]) -> Iterator[RowDeclaration]:
-    """Yields each view by itself; equal ones are told apart by their place.
-
-    A single view has that row already.
-    """
-    for number, view in enumerate(views if len(views) > 1 else ()):
-        alone = f"{view} alone"
-        if len(set(views)) < len(views):
-            alone = f"{_PLACES[number]} view ({view}) alone"
-        name = f"{number}-{view}"
-        yield RowDeclaration(f"view_{name}", f"{alone}, trained", TRAINED, {"views": [name]})
+    """Yields each view by itself, equal ones by their place; a single view has that row already."""
+    for place, view in enumerate(views if len(views) > 1 else ()):
+        called = view if len({*views}) == len(views) else f"{_PLACES[place]} view ({view})"
+        name = f"{place}-{view}"
+        yield RowDeclaration(f"view_{name}", f"{called} alone, trained", TRAINED, {"views": [name]})
 
 
-RANDOM_WEIGHTS = "random weights"
-"""Stands for the rows of all random seeds together."""
-TRAINED_SEEDS = "trained pair"
-"""Likewise for the rows of all training seeds, where there are several."""
-
-ROWS_OF_SPREAD = {"trained": is_trained_row, RANDOM_WEIGHTS: is_random_row}
-"""Which rows are taken together, by what table and plot call them."""
-
-MAJORITY = "always the commonest class of the training split"
-
-
-@dataclass(frozen=True, slots=True)
-class RowFiles:
-    """Where the results of a row of the table stand."""
-
-    name: str
-    description: str
-    files: tuple[Path, ...]
-    """One a task; those that say that a task is absent are passed over."""
+# The rows, scored.
 
 
 @dataclass(frozen=True)
@@ -191,71 +163,8 @@ class ProbingRow:
         return self.results[task].scores["accuracy"]
 
 
-@dataclass(frozen=True, slots=True)
-class SeedSpread:
-    """Rows that differ in the seed alone, taken together."""
-
-    num_seeds: int
-    average: float
-    """Mean over seeds of the average over tasks, in percent."""
-    deviation: float
-    """Sample standard deviation over seeds; 0 for one seed."""
-    tasks: Mapping[str, tuple[float, float]]
-    """Mean and deviation over seeds of each task."""
-
-    def title(self, name: str) -> str:
-        """Returns what table and plot call the rows taken together."""
-        return f"{name}, mean ± sd over {self.num_seeds} seeds"
-
-
-@dataclass(frozen=True, slots=True)
-class RowComparison:
-    """Two rows, or the seeds of two, on the same test items."""
-
-    first: str
-    second: str
-    difference: Interval
-    """First minus second, averaged over tasks."""
-    tasks: Mapping[str, Interval]
-
-    @property
-    def verdict(self) -> str:
-        """Returns the outcome in words."""
-        if not self.difference.excludes_zero:
-            return "is not told apart from"
-        return "beats" if self.difference.value > 0 else "is below"
-
-
-@dataclass(frozen=True, slots=True)
-class ProbingTable:
-    """The rows, what their seeds vary, and how they compare."""
-
-    rows: tuple[ProbingRow, ...]
-    random: SeedSpread | None
-    """None without rows of random weights."""
-    trained: SeedSpread | None
-    """None without a trained row."""
-    comparisons: tuple[RowComparison, ...]
-
-    @property
-    def tasks(self) -> list[str]:
-        """The tasks that all rows were scored on."""
-        return list(self.rows[0].results)
-
-    @property
-    def spreads(self) -> dict[str, SeedSpread]:
-        """What is shown for several seeds, by name: random weights always, trained pairs if any."""
-        trained = {} if self.trained is None else {"trained": self.trained}
-        several = {name: spread for name, spread in trained.items() if spread.num_seeds > 1}
-        return several if self.random is None else {**several, RANDOM_WEIGHTS: self.random}
-
-    def of_spread(self, name: str) -> list[ProbingRow]:
-        """Returns the rows that are taken together under a name."""
-        return [row for row in self.rows if ROWS_OF_SPREAD[name](row.name)]
-
-
-def read_rows(rows: Sequence[RowFiles]) -> list[ProbingRow]:
-    """Returns the rows of result files.
+def read_rows(rows: Mapping[RowDeclaration, Sequence[Path]]) -> list[ProbingRow]:
+    """Returns the rows of result files, one a task; those of absent tasks are passed over.
 
     Raises:
         FileNotFoundError: a result is missing.
@@ -264,30 +173,26 @@ def read_rows(rows: Sequence[RowFiles]) -> list[ProbingRow]:
     """
     if not rows:
         raise ValueError("a report needs at least one probing row")
-    found = [_read_row(row) for row in rows]
-    remedy = "evaluate all rows on the same probing data"
-    for row in found:
-        if not row.results:
-            raise ValueError(f"row {row.name}: no probing task was scored; {remedy}")
-        if list(row.results) != list(found[0].results):
+    read = [_read_row(row, files) for row, files in rows.items()]
+    first = {task: result.data.digest for task, result in read[0].results.items()}
+    for row in read:
+        data = {task: result.data.digest for task, result in row.results.items()}
+        if not data or data != first:
             raise ValueError(
-                f"row {row.name}: scored on {list(row.results)}, but {found[0].name} on "
-                f"{list(found[0].results)}; {remedy}"
+                f"row {row.name}: no probing task was scored, or others than in {read[0].name}, or "
+                "on other sentences; evaluate all rows on the same probing data"
             )
-        for task, result in row.results.items():
-            if result.data.digest != found[0].results[task].data.digest:
-                raise ValueError(
-                    f"row {row.name}: {task} was scored on other sentences than in "
-                    f"{found[0].name}; {remedy}"
-                )
-    return found
+    return read
 
 
-def _read_row(row: RowFiles) -> ProbingRow:
-    results = {result.task.name: result for result in map(read_result, row.files)}
-    named = {task.name: results.get(task.evaluation_task) for task in TASKS}
-    there = {name: found for name, found in named.items() if found is not None}
-    return ProbingRow(row.name, row.description, scored_results(there))
+def _read_row(row: RowDeclaration, files: Sequence[Path]) -> ProbingRow:
+    results = {result.task.name: result for result in map(read_result, files)}
+    by_probe = {
+        task.name: results[task.evaluation_task]
+        for task in TASKS
+        if task.evaluation_task in results
+    }
+    return ProbingRow(row.name, row.description, scored_results(by_probe))
 
 
 def majority_row(row: ProbingRow, probing: Mapping[str, Any]) -> ProbingRow:
@@ -310,59 +215,158 @@ def _majority(of: TaskResult, counts: Mapping[str, int]) -> TaskResult:
     return scored(of.task, setup, of.data, outcome, seconds={}, resampling=of.resampling)
 
 
-def probing_table(rows: Sequence[ProbingRow]) -> ProbingTable:
-    """Returns the table of rows that were scored on the same items."""
-    return ProbingTable(
-        tuple(rows),
-        spread_over_seeds(rows, is_random_row),
-        spread_over_seeds(rows, is_trained_row),
-        tuple(comparisons(rows)),
-    )
+# What follows from them.
 
 
-def spread_over_seeds(
-    rows: Sequence[ProbingRow], chosen: Callable[[str], bool]
-) -> SeedSpread | None:
-    """Returns mean and spread of the rows with a chosen name, or None where there is none."""
-    found = [row for row in rows if chosen(row.name)]
-    if not found:
+@dataclass(frozen=True, slots=True)
+class SeedSpread:
+    """Rows that differ in the seed alone, taken together."""
+
+    num_seeds: int
+    average: float
+    """Mean over seeds of the average over tasks, in percent."""
+    deviation: float
+    """Sample standard deviation over seeds; 0 for one seed."""
+    tasks: Mapping[str, tuple[float, float]]
+    """Mean and deviation over seeds of each task."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowComparison:
+    """Two rows, or the seeds of two, on the same test items."""
+
+    first: str
+    second: str
+    difference: Interval
+    """First minus second, averaged over tasks."""
+    tasks: Mapping[str, Interval]
+
+    @property
+    def verdict(self) -> str:
+        """Returns the outcome in words."""
+        if not self.difference.excludes_zero:
+            return "is not told apart from"
+        return "beats" if self.difference.value > 0 else "is below"
+
+
+@dataclass(frozen=True)
+class ProbingTable:
+    """The rows, what their seeds vary, and how they compare."""
+
+    rows: tuple[ProbingRow, ...]
+
+    @property
+    def tasks(self) -> list[str]:
+        """The tasks that all rows were scored on."""
+        return list(self.rows[0].results)
+
+    def of_spread(self, name: str) -> list[ProbingRow]:
+        """Returns the rows that are taken together under a name of `SPREADS`."""
+        return [row for row in self.rows if SPREADS[name].fullmatch(row.name)]
+
+    @cached_property
+    def random(self) -> SeedSpread | None:
+        """None without rows of random weights."""
+        return _spread(self.of_spread(RANDOM_WEIGHTS))
+
+    @cached_property
+    def trained(self) -> SeedSpread | None:
+        """None without a trained row."""
+        return _spread(self.of_spread(TRAINED))
+
+    @property
+    def spreads(self) -> dict[str, SeedSpread]:
+        """What the table gives over seeds, by name: random weights always, trained pairs if any."""
+        spreads = {TRAINED: self.trained, RANDOM_WEIGHTS: self.random}
+        return {
+            name: spread
+            for name, spread in spreads.items()
+            if spread is not None and (name == RANDOM_WEIGHTS or spread.num_seeds > 1)
+        }
+
+    @cached_property
+    def comparisons(self) -> tuple[RowComparison, ...]:
+        """The comparisons that the table exists for, of rows that are there."""
+        sides = {row.name: [row] for row in self.rows}
+        trained = self.of_spread(TRAINED)
+        pair = TRAINED_SEEDS if len(trained) > 1 else PAIR_ROW
+        sides |= {RANDOM_WEIGHTS: self.of_spread(RANDOM_WEIGHTS), pair: trained}
+        wanted = (
+            *((pair, name) for name in (RANDOM_WEIGHTS, PROJECTED_ROW, *READY)),
+            *(
+                (PAIR_AND_WORDS_ROW, name)
+                for name in (RANDOM_AND_WORDS_ROW, BAG_OF_WORDS, PAIR_ROW)
+            ),
+        )
+        return tuple(
+            _comparison(first, second, sides[first], sides[second])
+            for first, second in wanted
+            if sides.get(first) and sides.get(second)
+        )
+
+    @property
+    def baseline(self) -> str:
+        """Random weights in words; empty where there are none."""
+        num_seeds = 0 if self.random is None else self.random.num_seeds
+        seeds = f"{num_seeds} seeds" if num_seeds > 1 else "one seed"
+        return f"{RANDOM_WEIGHTS} ({seeds})" if num_seeds else ""
+
+    @cached_property
+    def marks(self) -> dict[str, dict[str, Mark]]:
+        """Which figures differ from random weights on the same test items, by row and task.
+
+        By paired bootstrap; p values of tasks are corrected for their number (Holm 1979), the mark
+        of `AVERAGE` says that the interval of its difference excludes 0. Rows that are taken
+        together stand under their name; random weights have none.
+        """
+        baseline = self.of_spread(RANDOM_WEIGHTS)
+        without = {MAJORITY_ROW, *(row.name for row in baseline)}
+        sides = {row.name: [row] for row in self.rows if row.name not in without}
+        sides |= {name: self.of_spread(name) for name in self.spreads if name != RANDOM_WEIGHTS}
+        return {name: _marks(rows, baseline) for name, rows in sides.items() if baseline}
+
+    def mark(self, row: str, task: str) -> Mark:
+        """Returns the mark of a figure."""
+        return self.marks.get(row, {}).get(task, "")
+
+
+def _spread(rows: Sequence[ProbingRow]) -> SeedSpread | None:
+    if not rows:
         return None
-    average = _mean_and_deviation([row.average.value for row in found])
-    tasks = {
-        task: _mean_and_deviation([row.accuracy(task).value for row in found])
-        for task in found[0].results
-    }
-    return SeedSpread(len(found), *average, tasks)
+
+    tasks = {task: _over([row.accuracy(task) for row in rows]) for task in rows[0].results}
+    return SeedSpread(len(rows), *_over([row.average for row in rows]), tasks)
 
 
-def _mean_and_deviation(values: Sequence[float]) -> tuple[float, float]:
-    found = over_seeds(values)
-    return found.mean, found.deviation or 0.0
+def _over(seeds: Sequence[Interval]) -> tuple[float, float]:
+    """Returns mean and deviation over seeds."""
+    spread = over_seeds([seed.value for seed in seeds])
+    return spread.mean, spread.deviation or 0.0
 
 
-def comparisons(rows: Sequence[ProbingRow]) -> list[RowComparison]:
-    """Returns the comparisons that the table exists for, those whose rows are there."""
-    sides = {row.name: [row.results] for row in rows}
-    if random := [row.results for row in rows if is_random_row(row.name)]:
-        sides[RANDOM_WEIGHTS] = random
-    trained = [row.results for row in rows if is_trained_row(row.name)]
-    pair = TRAINED_SEEDS if len(trained) > 1 else PAIR_ROW
-    if trained:
-        sides[pair] = trained
-    wanted = (
-        (pair, RANDOM_WEIGHTS),
-        (pair, PROJECTED_ROW),
-        *((pair, name) for name in READY),
-        (PAIR_AND_WORDS_ROW, RANDOM_AND_WORDS_ROW),
-        (PAIR_AND_WORDS_ROW, BAG_OF_WORDS),
-        (PAIR_AND_WORDS_ROW, PAIR_ROW),
-    )
+def _comparison(
+    first: str, second: str, rows: Sequence[ProbingRow], others: Sequence[ProbingRow]
+) -> RowComparison:
     how = ComparisonConfig(test="bootstrap", correction="none")
-    made = []
-    for first, second in wanted:
-        if first in sides and second in sides:
-            found = compare(sides[first], sides[second], how)
-            assert found.average is not None
-            of_tasks = zip(rows[0].results, (one.difference for one in found.tasks), strict=True)
-            made.append(RowComparison(first, second, found.average, dict(of_tasks)))
-    return made
+    compared = compare([row.results for row in rows], [row.results for row in others], how)
+    assert compared.average is not None
+    differences = (task.difference for task in compared.tasks)
+    of_tasks = dict(zip(rows[0].results, differences, strict=True))
+    return RowComparison(first, second, compared.average, of_tasks)
+
+
+def _marks(rows: Sequence[ProbingRow], baseline: Sequence[ProbingRow]) -> dict[str, Mark]:
+    how = ComparisonConfig(test="bootstrap", correction="holm")
+    compared = compare([row.results for row in rows], [row.results for row in baseline], how)
+    marks = {
+        task: _mark(row.difference, is_sure=row.corrected_p < 1 - CONFIDENCE)
+        for task, row in zip(rows[0].results, compared.tasks, strict=True)
+    }
+    assert compared.average is not None
+    return {**marks, AVERAGE: _mark(compared.average, is_sure=compared.average.excludes_zero)}
+
+
+def _mark(difference: Interval, *, is_sure: bool) -> Mark:
+    if not is_sure:
+        return ""
+    return "better" if difference.value > 0 else "worse"

@@ -131,7 +131,7 @@ def device_of(device: str, place: Place) -> str:
     Raises:
         ValueError: no such device, or processes would share one.
     """
-    from pipeline.parsers.adapters.device import automatic_device
+    from pipeline.parsers.devices import automatic_device
 
     device = automatic_device(device)
     kind, _, index = device.partition(":")

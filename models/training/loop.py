@@ -27,7 +27,7 @@ from models.training.learner import Learner, held_out_accuracy, learning_rate_at
 from models.training.logs import TimeLeft
 from models.training.machine import gemm_for, peak_memory_gib, set_gemm, set_gpu_precision
 from pipeline.base.job import Progress, Rated
-from pipeline.parsers.adapters.device import warn_if_emulated
+from pipeline.parsers.devices import warn_if_emulated
 
 
 class TrainingDivergedError(ValueError):

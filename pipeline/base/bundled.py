@@ -25,7 +25,7 @@ BUNDLED_VECTORS = DATA / "vectors" / "english"
 BUNDLED_FORMS = DATA / "tokens" / "english.json"
 """What spaCy makes of the forms of ordinary text; see `pipeline.text.forms`."""
 PUBLISHED_FIGURES = DATA / "published"
-"""Folder of the papers' figures, a CSV file a paper; see `models.experiments.published`."""
+"""Folder of the papers' figures, a CSV file a paper; see `models.report.table_columns`."""
 _MODELS = DATA / "models"
 BUNDLED_MODELS = {name: _MODELS / name for name in ("english", "english-trees")}
 """Name -> folder of a trained encoder."""

@@ -16,7 +16,7 @@ from pipeline.base.foreign_text import printable
 from pipeline.inspect.dataset import Selection, StageFolder
 from pipeline.inspect.rows import ROWS_AT_ONCE, aligned_table, check_same_rows, constituency_of
 from pipeline.shards.schema import COLUMNS
-from pipeline.trees.parses import DependencyParse
+from pipeline.trees.flat_trees import DependencyParse
 from pipeline.trees.tree_scores import AttachmentCounts, BracketCounts
 from pipeline.trees.treebanks import TreebankSentence
 

@@ -25,7 +25,7 @@ from pipeline.parsing.parsed_sentence import InDocument, ParsedSentence, Trees
 from pipeline.shards.manifests import quarantine_path
 from pipeline.text.aligned import AlignedSentence
 from pipeline.text.source_text import SourceText
-from pipeline.trees.parses import DependencyParse
+from pipeline.trees.flat_trees import DependencyParse
 
 ExportFormat = Literal["conllu", "brackets", "json", "spacy"]
 NEEDED: dict[ExportFormat, tuple[str, ...]] = {

@@ -15,8 +15,8 @@ from pipeline.base.atomic_files import write_text_atomically
 from pipeline.base.foreign_text import printable
 from pipeline.inspect.row_checks import row_faults
 from pipeline.inspect.rows import NEEDED_COLUMNS, constituency_of
-from pipeline.trees.flat import to_brackets
-from pipeline.trees.parses import ConstituencyParse
+from pipeline.trees.flat_trees import ConstituencyParse
+from pipeline.trees.treebanks import to_brackets
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 STYLE = """

@@ -11,8 +11,7 @@ import pyarrow as pa
 from pipeline.inspect.rows import ROWS_AT_ONCE, constituency_of
 from pipeline.shards.arrow import vectors_of
 from pipeline.shards.schema import EMBEDDING, EMBEDDINGS
-from pipeline.trees.binarize import binarize
-from pipeline.trees.flat import validate_constituents, validate_heads
+from pipeline.trees.flat_trees import binarize, validate_constituents, validate_heads
 
 RowFault = tuple[str, str]
 """Field and problem."""

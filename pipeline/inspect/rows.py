@@ -13,7 +13,7 @@ from pipeline.inspect.dataset import Selection, StageFolder, select, stage_in
 from pipeline.shards.manifests import shard_path
 from pipeline.shards.schema import COLUMNS, EMBEDDING, EMBEDDINGS
 from pipeline.shards.shards import read_shard, shard_metadata
-from pipeline.trees.parses import ConstituencyParse
+from pipeline.trees.flat_trees import ConstituencyParse
 
 ROWS_AT_ONCE = 10_000
 """Rows that are Python's objects together."""

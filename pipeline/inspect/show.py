@@ -8,8 +8,7 @@ from typing import Any
 from pipeline.base.foreign_text import printable
 from pipeline.inspect.dataset import Selection
 from pipeline.inspect.rows import constituency_of, read_rows
-from pipeline.trees.binarize import children_of
-from pipeline.trees.parses import ConstituencyParse
+from pipeline.trees.flat_trees import ConstituencyParse, children_of
 
 
 def draw(root: int, label: Callable[[int], str], children: Callable[[int], Sequence[int]]) -> str:

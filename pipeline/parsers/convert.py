@@ -17,18 +17,20 @@ import argparse
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from pipeline.base.atomic_files import RUN_LOCK
 from pipeline.base.digest import sha256_of_file
 from pipeline.base.foreign_text import told
-from pipeline.downloads.download import DownloadConfig, DownloadError, download
-from pipeline.parsers.adapters.folder_files import (
+from pipeline.base.refusal import shortened
+from pipeline.downloads.download import DownloadError, download
+from pipeline.parsers.parser_files import (
     DESCRIPTION_NAME,
     RELEASED_WEIGHTS,
     STAGES,
 )
+from pipeline.parsers.sentence_parser import load_parser
 
 _SUPAR = "https://github.com/yzhangcs/parser/releases/download/v1.1.0"
 _BENEPAR = "https://github.com/nikitakit/self-attentive-parser/releases/download/models"
@@ -40,19 +42,8 @@ _SUPAR_FILES = {
     "biaffine-dep-xlmr": "ud.biaffine.dep.xlmr.zip",
 }
 _BENEPAR_NAMES = (
-    "benepar_en3",
-    "benepar_en3_large",
-    "benepar_en3_wsj",
-    "benepar_ar2",
-    "benepar_de2",
-    "benepar_eu2",
-    "benepar_fr2",
-    "benepar_he2",
-    "benepar_hu2",
-    "benepar_ko2",
-    "benepar_pl2",
-    "benepar_sv2",
-    "benepar_zh2",
+    *("benepar_en3", "benepar_en3_large", "benepar_en3_wsj"),
+    *(f"benepar_{code}2" for code in ("ar", "de", "eu", "fr", "he", "hu", "ko", "pl", "sv", "zh")),
 )
 
 DOWNLOADS = Path("data/work/downloads")
@@ -63,50 +54,18 @@ _ALLOWED = frozenset({"config.json", "jobs", RUN_LOCK})
 _KIND_OF_STAGE = {"dependencies": "dependency", "constituents": "constituency"}
 
 
-@dataclass(frozen=True, slots=True)
-class OfficialParser:
+class OfficialParser(NamedTuple):
     """A published parser that can be taken over."""
 
-    name: str
     url: str
     stage: str
     """What it gives: ``dependencies`` or ``constituents``."""
 
 
 OFFICIAL_PARSERS = {
-    **{
-        name: OfficialParser(name, f"{_SUPAR}/{file}", "dependencies")
-        for name, file in _SUPAR_FILES.items()
-    },
-    **{
-        name: OfficialParser(name, f"{_BENEPAR}/{name}.zip", "constituents")
-        for name in _BENEPAR_NAMES
-    },
-}
+    name: OfficialParser(f"{_SUPAR}/{file}", "dependencies") for name, file in _SUPAR_FILES.items()
+} | {name: OfficialParser(f"{_BENEPAR}/{name}.zip", "constituents") for name in _BENEPAR_NAMES}
 """Neither project publishes sha256 sums, so whoever takes one gives its sha256."""
-
-
-def fetch_official(
-    parser: OfficialParser, downloads: Path, sha256: str, *, config: DownloadConfig | None = None
-) -> Path:
-    """Returns a published parser's file, downloaded if it is not there yet.
-
-    Args:
-        downloads: folder that keeps downloads.
-        sha256: of the file; without it whatever comes is taken, to be judged by the caller.
-
-    Raises:
-        DownloadError: it is not to be had; names the address and the remedy.
-        ValueError: another file came than the sha256 says.
-    """
-    destination = downloads / Path(parser.url).name
-    try:
-        return download(parser.url, destination, sha256 or None, config=config)
-    except DownloadError as error:
-        raise DownloadError(
-            f"{parser.name}: {error}. Where there is no network, download {parser.url} elsewhere, "
-            f"and give the file's path in place of the name"
-        ) from error
 
 
 def convert_checkpoint(
@@ -146,10 +105,11 @@ def convert_checkpoint(
     _check_empty(folder)
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".converting-") as own:
-        built = Path(own) / "parser"
+        built, scratch = Path(own) / "parser", Path(own) / "scratch"
         built.mkdir()
+        scratch.mkdir()
         try:
-            checksum = take_over(path.resolve(), built, stage=stage, transformer=transformer)
+            checksum = _take_over(path.resolve(), built, scratch, stage, transformer)
         except MemoryError:
             raise
         except (ValueError, OSError) as error:
@@ -159,38 +119,34 @@ def convert_checkpoint(
                 f"{path.name}: what is in it is not as supar or benepar save it "
                 f"({type(error).__name__}: {error}); name a checkpoint that one of them saved whole"
             ) from error
-        _install(built, folder)
+        # The description comes last: without it a folder is no parser.
+        for part in sorted(built.iterdir(), key=lambda part: part.name == DESCRIPTION_NAME):
+            part.rename(folder / part.name)
     return checksum
 
 
-def take_over(checkpoint: Path, folder: Path, *, stage: str = "", transformer: str = "") -> str:
+def _take_over(checkpoint: Path, folder: Path, scratch: Path, stage: str, transformer: str) -> str:
     """Writes the parser folder of a checkpoint, loads it once as a proof, returns its checksum.
-
-    Args:
-        checkpoint: file or folder.
-        folder: empty.
 
     Raises:
         ValueError: it is no checkpoint, or not one that can be taken over here.
     """
-    from pipeline.parsers.checkpoints.opened import STAGE_OF_LIBRARY, open_checkpoint
-    from pipeline.parsers.load import load_parser
+    from pipeline.parsers import checkpoint_conversion as conversion
+    from pipeline.parsers.torch_checkpoint_reader import STAGE_OF_LIBRARY, open_checkpoint
 
-    with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
-        opened = open_checkpoint(checkpoint, Path(scratch))
-        found = STAGE_OF_LIBRARY[opened.library]
-        if stage and stage != found:
-            raise ValueError(
-                f"a parser of {opened.library}, which gives {found}, but one for {stage} is "
-                f"needed here; give it as the {_KIND_OF_STAGE[found]} parser"
-            )
-        if opened.library == "supar":
-            from pipeline.parsers.supar_conversion import convert_supar_checkpoint as convert
-        else:
-            from pipeline.parsers.benepar_conversion import convert_benepar_checkpoint as convert
-        transformer = transformer or opened.transformer
-        checksum = convert(opened.content, folder, transformer=transformer)
-    load_parser(folder, found, expected_checksum=checksum)
+    opened = open_checkpoint(checkpoint, scratch)
+    gives = STAGE_OF_LIBRARY[opened.library]
+    if stage and stage != gives:
+        raise ValueError(
+            f"a parser of {opened.library}, which gives {gives}, but one for {stage} is needed "
+            f"here; give it as the {_KIND_OF_STAGE[gives]} parser"
+        )
+    is_supar = opened.library == "supar"
+    convert = (
+        conversion.convert_supar_checkpoint if is_supar else conversion.convert_benepar_checkpoint
+    )
+    checksum = convert(opened.content, folder, transformer=transformer or opened.transformer)
+    load_parser(folder, gives, expected_checksum=checksum)
     return checksum
 
 
@@ -228,7 +184,14 @@ def _find(checkpoint: str, downloads: Path, sha256: str) -> Path:
             f"{checkpoint}: neither a file or folder, nor a published parser; known names: "
             f"{', '.join(OFFICIAL_PARSERS)}"
         )
-    return fetch_official(OFFICIAL_PARSERS[checkpoint], downloads, sha256)
+    url = OFFICIAL_PARSERS[checkpoint].url
+    try:
+        return download(url, downloads / Path(url).name, sha256 or None)
+    except DownloadError as error:
+        raise DownloadError(
+            f"{checkpoint}: {error}. Where there is no network, download {url} elsewhere, and give "
+            f"the file's path in place of the name"
+        ) from error
 
 
 def _check_sha256(file: Path, sha256: str) -> None:
@@ -237,16 +200,16 @@ def _check_sha256(file: Path, sha256: str) -> None:
             f"{file}: no such file; name a file that supar or benepar saved, or a folder that "
             f"benepar released"
         )
-    found = sha256_of_file(file)
+    actual = sha256_of_file(file)
     if not sha256:
         raise ValueError(
-            f"{file}: a pickle, which is read only where its sha256 is given. It is {found}: give "
+            f"{file}: a pickle, which is read only where its sha256 is given. It is {actual}: give "
             f"that if the file is the one you mean and trust, by comparing it with one that its "
             f"authors or somebody you trust computed with `sha256sum`"
         )
-    if found != sha256.lower():
+    if actual != sha256.lower():
         raise ValueError(
-            f"{file}: sha256 {found} differs from the given {sha256}; not read: get the file that "
+            f"{file}: sha256 {actual} differs from the given {sha256}; not read: get the file that "
             f"you mean again, or give this sha256 if you trust this file"
         )
 
@@ -257,23 +220,13 @@ def _check_empty(folder: Path) -> None:
     Raises:
         ValueError: it is a file, or holds something else; names what.
     """
-    if not folder.exists():
-        return
-    if not folder.is_dir():
+    if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder}: a file; name a folder that is empty or not there yet")
-    foreign = sorted({path.name for path in folder.iterdir()} - _ALLOWED)
-    if foreign:
-        shown = ", ".join(foreign[:3]) + (", …" if len(foreign) > 3 else "")
+    if foreign := {path.name for path in folder.glob("*")} - _ALLOWED:
         raise ValueError(
-            f"{folder}: holds {shown}, which a converted parser would replace or stand among; name "
-            f"a folder that is empty or not there yet, or move its files away"
+            f"{folder}: holds {shortened(sorted(foreign))}, which a converted parser would replace "
+            f"or stand among; name a folder that is empty or not there yet, or move its files away"
         )
-
-
-def _install(built: Path, folder: Path) -> None:
-    """Moves a parser's files into place, the description last, without which it is no parser."""
-    for part in sorted(built.iterdir(), key=lambda part: part.name == DESCRIPTION_NAME):
-        part.rename(folder / part.name)
 
 
 if __name__ == "__main__":

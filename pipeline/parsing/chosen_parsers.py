@@ -49,7 +49,7 @@ def device_called(name: str) -> str:
     """
     if name == "cpu":
         return name
-    from pipeline.parsers.adapters.device import resolve_device
+    from pipeline.parsers.devices import resolve_device
 
     return resolve_device(name)
 

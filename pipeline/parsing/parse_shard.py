@@ -30,14 +30,14 @@ from pipeline.base.job import Progress, Rated, in_part, run_job_from_command_lin
 from pipeline.base.job_server import THREAD_VARIABLES
 from pipeline.base.refusal import Refusal, excerpt_of
 from pipeline.base.settings import Count, Natural, Settings
-from pipeline.parsers.adapters.base import (
+from pipeline.parsers.parser_files import STAGES, TRANSFORMER_KINDS, ParsedStage
+from pipeline.parsers.sentence_parser import (
     MAX_TOKENS,
     ParserFailedError,
     ParserPrecision,
     Sentence,
     SentenceParser,
 )
-from pipeline.parsers.adapters.folder_files import STAGES, TRANSFORMER_KINDS, ParsedStage
 from pipeline.shards.manifests import (
     PARSED_FROM,
     ShardManifest,
@@ -48,9 +48,14 @@ from pipeline.shards.manifests import (
 )
 from pipeline.shards.schema import schema_for
 from pipeline.shards.shards import FlatListColumn, ShardWriter, read_row_groups
-from pipeline.trees.binarize import BINARIZATION_VERSION, binarize
-from pipeline.trees.flat import validate_constituents, validate_heads
-from pipeline.trees.parses import DependencyParse, Parse
+from pipeline.trees.flat_trees import (
+    BINARIZATION_VERSION,
+    DependencyParse,
+    Parse,
+    binarize,
+    validate_constituents,
+    validate_heads,
+)
 
 POOL_ROWS = 5_000
 POOL_TOKENS = 100_000
@@ -326,8 +331,8 @@ def execute(job: ParseShardJob, on_progress: Progress) -> None:
     on_progress(0.0, "loading the parser")
     # torch reads the number of its threads when it is imported, which is in the next lines.
     os.environ.update(dict.fromkeys(THREAD_VARIABLES, str(job.threads)))
-    from pipeline.parsers.adapters.device import automatic_batch_tokens, resolve_device
-    from pipeline.parsers.load import load_parser
+    from pipeline.parsers.devices import automatic_batch_tokens, resolve_device
+    from pipeline.parsers.sentence_parser import load_parser
 
     device = resolve_device(job.device)
     parser = load_parser(

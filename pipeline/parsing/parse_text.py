@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args, ove
 
 from pipeline.base.foreign_text import checked_string, listed_strings
 from pipeline.base.refusal import Refusal, RefusedSentence, named, shortened
-from pipeline.parsers.adapters.base import MAX_TOKENS, reject_input
-from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
-from pipeline.parsers.lazy_parser import LazyParser
+from pipeline.parsers.parser_files import checksum_of_parser_folder
+from pipeline.parsers.sentence_parser import MAX_TOKENS, LazyParser, reject_input
 from pipeline.parsing.chosen_parsers import device_called, folders_of
 from pipeline.parsing.parsed_sentence import ParsedSentence, Trees
 

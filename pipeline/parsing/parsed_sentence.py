@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pipeline.base.refusal import Refusal
-from pipeline.trees.parses import ConstituencyParse, DependencyParse
+from pipeline.trees.flat_trees import ConstituencyParse, DependencyParse
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
     from spacy.vocab import Vocab
 
     from pipeline.text.aligned import Offsets
-    from pipeline.trees.binarize import BinaryTree
+    from pipeline.trees.flat_trees import BinaryTree
 
 
 class Span(NamedTuple):
@@ -107,7 +107,7 @@ class ParsedSentence:
         Raises:
             ValueError: the sentence has no constituents.
         """
-        from pipeline.trees.binarize import binarize
+        from pipeline.trees.flat_trees import binarize
 
         return binarize(self.constituents("be binarized"), order=order)
 
@@ -158,7 +158,7 @@ class ParsedSentence:
         Raises:
             ValueError: the sentence has no constituents.
         """
-        from pipeline.trees.flat import to_brackets
+        from pipeline.trees.treebanks import to_brackets
 
         return to_brackets(self.tokens, self.constituents("be written in brackets"))
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline.base.refusal import Refusal, RefusedSentence
-from pipeline.parsers.adapters.folder_files import CHECKSUMS_NAME, parser_file_names
+from pipeline.parsers.parser_files import CHECKSUMS_NAME, parser_file_names
 from pipeline.parsing.parse_text import OnRefusal, Parser
 from pipeline.parsing.parsed_sentence import Trees
 from pipeline.parsing.spacy_docs import DocSentence, annotate, register_extensions

@@ -23,7 +23,7 @@ import numpy as np
 from pipeline.base.refusal import Refusal
 from pipeline.parsing.formats import gaps_of
 from pipeline.parsing.parsed_sentence import ParsedSentence, Trees
-from pipeline.trees.flat import CHAIN_MARK
+from pipeline.trees.flat_trees import CHAIN_MARK
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span

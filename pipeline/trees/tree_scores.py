@@ -19,11 +19,11 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
-from pipeline.trees.flat import CHAIN_MARK
-from pipeline.trees.parses import ConstituencyParse, DependencyParse
+from pipeline.trees.flat_trees import CHAIN_MARK, ConstituencyParse, DependencyParse
 from pipeline.trees.treebanks import TreebankSentence
 
 PUNCTUATION_TAGS = frozenset({",", ":", "``", "''", ".", "-NONE-"})
@@ -71,7 +71,11 @@ class AttachmentCounts:
         Raises:
             ValueError: the two trees differ in length.
         """
-        _check(self.sentences, gold, predicted)
+        sizes = len(gold.tokens), len(predicted.heads), len(predicted.deprels)
+        if len(set(sizes)) > 1:
+            raise ValueError(
+                f"sentence {self.sentences}: tokens, heads and deprels differ in number: {sizes}"
+            )
         wrong = 0
         columns = zip(
             gold.tokens, gold.heads, predicted.heads, gold.deprels, predicted.deprels, strict=True
@@ -135,14 +139,6 @@ def _universal(deprel: str) -> str:
     return deprel.partition(":")[0]
 
 
-def _check(index: int, sentence: TreebankSentence, parse: DependencyParse) -> None:
-    for name, column in (("heads", parse.heads), ("deprels", parse.deprels)):
-        if len(column) != len(sentence.tokens):
-            raise ValueError(
-                f"sentence {index}: {len(column)} {name} for {len(sentence.tokens)} tokens"
-            )
-
-
 @dataclass(frozen=True, slots=True)
 class BracketScores:
     """Pooled over a treebank; all but the counts in percent."""
@@ -200,18 +196,19 @@ class BracketCounts:
                 f"{len(predicted.tags)} predicted ones"
             )
         deleted = () if self.convention.keep_punctuation else PUNCTUATION_TAGS
-        offsets = _kept_before(gold.tags, deleted)
-        wanted = Counter(_brackets(gold, offsets, self.convention))
-        found = Counter(_brackets(predicted, offsets, self.convention))
-        matched = (wanted & found).total()
+        # How many tokens before each place between tokens are kept.
+        offsets = list(accumulate((tag not in deleted for tag in gold.tags), initial=0))
+        of_gold = Counter(_brackets(gold, offsets, self.convention))
+        of_predicted = Counter(_brackets(predicted, offsets, self.convention))
+        matched = (of_gold & of_predicted).total()
         self.sentences += 1
-        self.gold += wanted.total()
-        self.predicted += found.total()
+        self.gold += of_gold.total()
+        self.predicted += of_predicted.total()
         self.matched += matched
-        self.exact += wanted == found
+        self.exact += of_gold == of_predicted
         self.tags += len(gold.tags)
         self.right_tags += sum(map(str.__eq__, gold.tags, predicted.tags))
-        return wanted.total() + found.total() - 2 * matched
+        return of_gold.total() + of_predicted.total() - 2 * matched
 
     def scores(self) -> BracketScores:
         """Returns the scores of the sentences so far."""
@@ -231,35 +228,24 @@ class BracketCounts:
 def score_brackets(
     gold: Sequence[ConstituencyParse],
     predicted: Sequence[ConstituencyParse],
-    *,
-    keep_punctuation: bool = False,
-    equate_advp_and_prt: bool = True,
+    convention: BracketConvention = BracketConvention(),
 ) -> BracketScores:
     """Returns how well predicted trees match gold ones.
 
     Args:
         gold: trees whose tags tell punctuation.
         predicted: trees over the same tokens in the same order.
-        keep_punctuation: see `BracketConvention`.
-        equate_advp_and_prt: see `BracketConvention`.
+        convention: by default EVALB's.
 
     Raises:
         ValueError: the two differ in their number of sentences, or a pair in its tokens.
     """
     if len(gold) != len(predicted):
         raise ValueError(f"{len(gold)} gold trees, but {len(predicted)} predicted ones")
-    counts = BracketCounts(BracketConvention(keep_punctuation, equate_advp_and_prt))
+    counts = BracketCounts(convention)
     for gold_tree, predicted_tree in zip(gold, predicted, strict=True):
         counts.add(gold_tree, predicted_tree)
     return counts.scores()
-
-
-def _kept_before(tags: Sequence[str], deleted: Iterable[str]) -> list[int]:
-    """Returns ``[n + 1]``: how many tokens before each place between tokens are kept."""
-    counts = [0]
-    for tag in tags:
-        counts.append(counts[-1] + (tag not in deleted))
-    return counts
 
 
 def _brackets(

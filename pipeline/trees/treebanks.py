@@ -6,19 +6,17 @@ Dependencies from CoNLL-U (universaldependencies.org/format.html), constituents 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from pipeline.trees.flat import (
+from pipeline.trees.flat_trees import (
     CHAIN_MARK,
     TOP_LABEL,
-    BracketNode,
-    flatten,
-    scan_brackets,
+    ConstituencyParse,
     validate_heads,
 )
-from pipeline.trees.parses import ConstituencyParse
 
 NUM_COLUMNS = 10
 _ID, _FORM, _XPOS, _HEAD, _DEPREL = 0, 1, 4, 6, 7
@@ -27,6 +25,13 @@ EMPTY_TAG = "-NONE-"
 """Tag of a trace or another element without a word in the text."""
 TOP_LABELS = frozenset({"", "TOP", "ROOT", "S1", "VROOT"})
 """Labels that treebanks give to the node above the sentence."""
+
+
+ESCAPES = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
+"""How the Penn Treebank writes a bracket inside a word."""
+_PIECE = re.compile(r"[()]|[^\s()]+")
+_ESCAPED = re.compile("|".join(map(re.escape, ESCAPES.values())))
+_UNESCAPES = {escape: bracket for bracket, escape in ESCAPES.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,13 +258,159 @@ def _with_documents(
             f"{documents}: {len(described)} sentences, but {path} has {len(sentences)}; the two "
             f"files must hold the same sentences in the same order"
         )
-    matched: list[BracketedSentence] = []
-    for sentence, description in zip(sentences, described, strict=True):
-        if len(sentence.tokens) != len(description.tokens):
+    for number, (sentence, other) in enumerate(zip(sentences, described, strict=True), start=1):
+        if len(sentence.tokens) != len(other.tokens):
             raise ValueError(
                 f"{path}, line {sentence.line}: {len(sentence.tokens)} tokens, but sentence "
-                f"{len(matched) + 1} of {documents} has {len(description.tokens)}; the two files "
-                f"must hold the same sentences in the same order"
+                f"{number} of {documents} has {len(other.tokens)}; the two files must hold the "
+                f"same sentences in the same order"
             )
-        matched.append(replace(sentence, document_id=description.document_id))
-    return matched
+    ids = [sentence.document_id for sentence in described]
+    return [replace(s, document_id=name) for s, name in zip(sentences, ids, strict=True)]
+
+
+def to_brackets(tokens: Sequence[str], parse: ConstituencyParse) -> str:
+    """Returns the tree as one bracketed line, unary chains expanded.
+
+    Args:
+        tokens: length n; brackets in them, in tags and in labels are written ``-LRB-`` and so on.
+        parse: a valid tree over them.
+    """
+    pieces: list[str] = []
+    open_ends: list[tuple[int, int]] = []  # (end, brackets to close there)
+    constituent = 0
+    for position, (token, tag) in enumerate(zip(tokens, parse.tags, strict=True)):
+        while constituent < len(parse.starts) and parse.starts[constituent] == position:
+            chain = parse.labels[constituent].split(CHAIN_MARK)
+            pieces.extend(f"({escape_word(label)}" for label in chain)
+            open_ends.append((parse.ends[constituent], len(chain)))
+            constituent += 1
+        leaf = f"({escape_word(tag)} {escape_word(token)})"
+        while open_ends and open_ends[-1][0] == position + 1:
+            leaf += ")" * open_ends.pop()[1]
+        pieces.append(leaf)
+    return " ".join(pieces)
+
+
+def flatten(root: BracketNode) -> tuple[list[str], ConstituencyParse]:
+    """Returns a node's words and its tree in flat form; a lone word gets ``TOP`` above it."""
+    tokens: list[str] = []
+    parse = ConstituencyParse(starts=[], ends=[], labels=[], tags=[])
+    if root.word is not None:
+        root = BracketNode(label=TOP_LABEL, line=root.line, children=[root])
+    # Holds nodes to open and, as plain numbers, constituents to close.
+    stack: list[BracketNode | int] = [root]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, int):
+            parse.ends[item] = len(tokens)
+        elif item.word is not None:
+            tokens.append(unescape_word(item.word))
+            parse.tags.append(item.label)
+        else:
+            chain = [item.label or TOP_LABEL]
+            while len(item.children) == 1 and item.children[0].word is None:
+                item = item.children[0]
+                chain.append(item.label or TOP_LABEL)
+            stack.append(len(parse.starts))
+            stack.extend(reversed(item.children))
+            parse.starts.append(len(tokens))
+            parse.ends.append(-1)
+            parse.labels.append(CHAIN_MARK.join(chain))
+    return tokens, parse
+
+
+@dataclass(slots=True)
+class BracketNode:
+    """A node as written: a phrase has children, a preterminal has a word, never both."""
+
+    label: str
+    line: int
+    """1-based line where the node opens."""
+    children: list[BracketNode] = field(default_factory=list)
+    word: str | None = None
+    """The word as written, escapes included; None for a phrase."""
+
+    def postorder(self) -> Iterator[BracketNode]:
+        """Yields every node of the subtree, children before their parent, else in no set order."""
+        nodes = [self]
+        for node in nodes:  # grows while it is walked, so parents come before their children
+            nodes.extend(node.children)
+        return reversed(nodes)
+
+
+def scan_brackets(lines: Iterable[str], *, source: str = "text") -> Iterator[BracketNode]:
+    """Yields the trees of a text, which may take one line or many each.
+
+    Args:
+        lines: the text; line breaks mean no more than spaces.
+        source: what messages name, such as the file's path.
+
+    Raises:
+        ValueError: brackets do not match, a node has no content, or a word stands outside a
+            preterminal; the message names source and line.
+    """
+    open_nodes: list[BracketNode] = []
+    line_number = 0
+    for line_number, line in enumerate(lines, start=1):
+        where = f"{source}, line {line_number}"
+        for piece in _PIECE.findall(line):
+            if piece == "(":
+                open_nodes.append(BracketNode(label="", line=line_number))
+            elif not open_nodes:
+                raise ValueError(f"{where}: {piece!r} stands outside any tree")
+            elif piece != ")":
+                _add_text(open_nodes[-1], piece, where)
+            else:
+                node = _closed(open_nodes, where)
+                if not open_nodes:
+                    yield node
+    if open_nodes:
+        raise ValueError(
+            f"{source}, line {line_number}: the text ends inside the tree that opens at line "
+            f"{open_nodes[0].line}; close its brackets"
+        )
+
+
+def escape_word(word: str) -> str:
+    """Returns a word as it may stand in a bracketed tree: ``(`` as ``-LRB-``, a space as ``␣``.
+
+    White space inside a word, which no bracketed format can hold, is shown and not restored.
+    """
+    escaped = "".join(ESCAPES.get(character, character) for character in word)
+    return "".join("␣" if character.isspace() else character for character in escaped)
+
+
+def unescape_word(word: str) -> str:
+    r"""Returns a Penn Treebank word as plain text: ``-LRB-`` as ``(``, ``\/`` as ``/``.
+
+    Differs from benepar's ``ptb_unescape`` in that typographic quotes and dashes stay as they
+    are: text to be parsed has them too. Only the ASCII double quote's two escapes are undone.
+    """
+    if word in ("``", "''"):
+        return '"'
+    word = word.replace("\\/", "/").replace("\\*", "*")
+    return _ESCAPED.sub(lambda match: _UNESCAPES[match[0]], word)
+
+
+def _closed(open_nodes: list[BracketNode], where: str) -> BracketNode:
+    """Takes the innermost open node off the stack and hangs it under its parent."""
+    node = open_nodes.pop()
+    if node.word is None and not node.children:
+        raise ValueError(f"{where}: node {node.label!r} holds neither a word nor a phrase")
+    if open_nodes:
+        parent = open_nodes[-1]
+        if parent.word is not None:
+            raise ValueError(f"{where}: {parent.label!r} holds both a word and a phrase")
+        parent.children.append(node)
+    return node
+
+
+def _add_text(node: BracketNode, piece: str, where: str) -> None:
+    """Takes a piece of text as the node's label or, after that, its word."""
+    if not node.label and not node.children:
+        node.label = piece
+    elif node.word is None and not node.children:
+        node.word = piece
+    else:
+        raise ValueError(f"{where}: word {piece!r} stands outside a node of its own")

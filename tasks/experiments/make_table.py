@@ -12,27 +12,27 @@ from typing import Any
 
 from models.config.training_presets import preset
 from models.evaluation.task_result import read_results
-from models.experiments.assemble import assembled
-from models.experiments.declaration import Row, Scale, Training
-from models.experiments.exports.csv_lines import csv_lines
-from models.experiments.exports.latex import latex
-from models.experiments.exports.outcome import headline
-from models.experiments.exports.page import table_page
-from models.experiments.published import published_beside
-from models.experiments.result_table import read_table, write_table
-from models.experiments.scored_rows import Measured, ScoredRow, Summary, TrainingRecord
-from models.report.html.page import html_page
-from models.report.markdown import markdown_page
+from models.report.experiment import Row, Scale, Training
+from models.report.measured_table import (
+    Measured,
+    ScoredRow,
+    Summary,
+    TrainingRecord,
+    assembled,
+    num_words,
+)
+from models.report.result_table import headline, read_table, table_files, write_table
+from models.report.table_columns import published_beside
 from pipeline.base.atomic_files import write_bytes_atomically
 from pipeline.base.digest import digest_of
 from pipeline.base.json_files import read_json
 from tasks.artefact import Artefact
-from tasks.experiments.scale import scale_of, text_of
 from tasks.experiments.table_stages import TableStages
 from tasks.senteval import EvaluateEncoder
 from tasks.training import TrainEncoders
+from tasks.word_vectors import OF_THE_CORPUS
 
-TABLE_VERSION = 4
+TABLE_VERSION = 5
 """Raised when the same results would give another table."""
 NOT_OF_THE_PRESET = ("seed", "held_out_fraction", "held_out_seed", "held_out_unit")
 """Fields of a training that have parameters of their own and that no paper gives."""
@@ -147,31 +147,28 @@ class MakeTable(TableStages):
         """Gathers the results and writes the table in its formats."""
         self.write_config()
         table = assembled(self.measured())
-        page = table_page(table)
-        for name, text in (
-            ("table.md", markdown_page(page)),
-            ("table.html", html_page(page)),
-            ("table.csv", csv_lines([table])),
-            ("table.tex", latex(table)),
-        ):
-            write_bytes_atomically(self.folder / name, text.encode())
+        for ending, text in table_files(table).items():
+            write_bytes_atomically(self.folder / f"table.{ending}", text.encode())
         write_table(self.folder / self.marker, table)
 
     def measured(self) -> Measured:
         """Returns all that the table is assembled from; copies the results into its folder."""
         rows = tuple(self._scored(number, row) for number, row in enumerate(self.here()))
+        units = "documents" if self.held_out_unit == "document" else "blocks of sentences"
         return Measured(
             self.experiment,
             rows,
             self._records(),
-            text_of(self, self._first_training()),
-            self.missing,
-            self.absent(),
+            corpus=self.corpus_in_words(),
+            held_out=f"{100 * self.held_out_fraction:g} % of the {units}",
+            vectors=self._vectors(),
+            missing=self.missing,
+            absent=self.absent(),
         )
 
-    def _first_training(self) -> TrainEncoders | None:
-        found = (task for row in self.here() for seed in self.trained_by(row) for task in seed)
-        return next(found, None)
+    def _vectors(self) -> str:
+        """Returns the run's word vectors, in words."""
+        return _given_vectors(self.clone(TrainEncoders, **self.own(None)))
 
     def _scored(self, number: int, row: Row) -> ScoredRow:
         """Returns a row with its results, which are copied into folders of its own, one a seed."""
@@ -211,14 +208,14 @@ class MakeTable(TableStages):
         summaries: tuple[tuple[Summary, ...], ...],
     ) -> Scale:
         if trained:
-            scales = [scale_of(*pair) for pair in zip(trained[0], summaries[0], strict=True)]
+            scales = [_scale_of(*pair) for pair in zip(trained[0], summaries[0], strict=True)]
             vectors = "; ".join(dict.fromkeys(one.vectors for one in scales))
             return replace(scales[0], vectors=vectors)
         if row.architecture is not None:
-            return scale_of(self.training(row.architecture, 0), None)
+            return _scale_of(self.training(row.architecture, 0), None)
         stages = self._any_stages(row)
         of_words = bool(stages) and "vectors" in stages[0].evaluated.settings
-        return Scale(vectors=text_of(self, None).vectors if of_words else "")
+        return Scale(vectors=self._vectors() if of_words else "")
 
     def _records(self) -> tuple[TrainingRecord, ...]:
         """Returns how each training went; one whose words were expanded is no longer the row's."""
@@ -249,3 +246,40 @@ def summary_of(training: TrainEncoders) -> Summary:
         training.folder / training.marker, remedy="delete the folder to train again"
     )
     return value
+
+
+def _scale_of(training: TrainEncoders, summary: Summary | None) -> Scale:
+    """Returns the scale of a model.
+
+    Args:
+        summary: of the training; None of random weights, which have no text.
+    """
+    widths = training.config.view_widths(training.word_vectors.size)
+    vectors = _vectors_of(training, is_trained=summary is not None)
+    if summary is None:
+        return Scale(vectors=vectors, width=widths[0])
+    return Scale(
+        training.corpus_in_words(),
+        summary["train_sentences"],
+        num_words(summary),
+        vectors,
+        widths[0],
+        summary["epochs"],
+    )
+
+
+def _vectors_of(training: TrainEncoders, *, is_trained: bool) -> str:
+    """Returns which word vectors a model reads, trained or not."""
+    config = training.config
+    if config.word_vectors == "frozen" or config.trained_word_init == "given":
+        given = _given_vectors(training)
+        return f"{given}, trained on" if config.word_vectors == "trained" and is_trained else given
+    how = "trained with the model" if is_trained else "drawn at random"
+    return f"{how}, {config.trained_word_size} wide"
+
+
+def _given_vectors(training: TrainEncoders) -> str:
+    """Returns what word vectors are called: trained here, or their file; and their width."""
+    used = training.word_vectors
+    called = "of the corpus" if training.vectors == OF_THE_CORPUS else used.path.name
+    return f"{called}, {used.size} wide"

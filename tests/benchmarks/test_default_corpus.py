@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.corpus import DEFAULT_CORPORA, corpus_folders
 from pipeline.base.bundled import BUNDLED_PARSERS
-from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
+from pipeline.parsers.parser_files import checksum_of_parser_folder
 from pipeline.shards.manifests import write_dataset_manifest
 from pipeline.shards.shards import read_shard, write_shard
 from pipeline.text.tokenization import SentenceConfig

@@ -14,11 +14,13 @@ from benchmarks import parser_scores
 from benchmarks.parser_scores import GENRE, Compared, compare, count, genres
 from pipeline.base.bundled import parser_folder
 from pipeline.base.refusal import Refusal
-from pipeline.parsers.constituency.evaluate import evaluate_constituency_parser
-from pipeline.parsers.constituency.model import save_constituency_model
-from pipeline.parsers.dependency.evaluate import evaluate_dependency_parser
-from pipeline.parsers.load import load_parser
-from pipeline.trees.parses import DependencyParse
+from pipeline.parsers.chart_model import save_constituency_model
+from pipeline.parsers.evaluate_parser import (
+    evaluate_constituency_parser,
+    evaluate_dependency_parser,
+)
+from pipeline.parsers.sentence_parser import load_parser
+from pipeline.trees.flat_trees import DependencyParse
 from pipeline.trees.treebanks import TreebankSentence
 from tests.support.constituency_trees import (
     tiny_model,

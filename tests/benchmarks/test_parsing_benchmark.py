@@ -18,15 +18,15 @@ from benchmarks.parsing_input import ParsingInput, treebank_input
 from benchmarks.parsing_rate import Measured
 from benchmarks.parsing_tables import Results
 from benchmarks.stopwatch import Spent
-from pipeline.parsers.constituency.model import save_constituency_model
-from pipeline.parsers.dependency.model import (
+from pipeline.parsers.chart_model import save_constituency_model
+from pipeline.parsers.dependency_model import (
     DependencyModel,
+    DependencyVocabulary,
     NetworkSizes,
     build_network,
     save_dependency_model,
 )
-from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
-from pipeline.trees.parses import DependencyParse
+from pipeline.trees.flat_trees import DependencyParse
 from pipeline.trees.treebanks import TreebankSentence
 from tests.support.constituency_trees import tiny_model, toy_treebank
 from tests.support.dependency_examples import treebank, write_conllu

@@ -1,7 +1,7 @@
 from benchmarks.references.supar_predict import predict, supar_parser
-from pipeline.parsers.dependency.model import load_dependency_model
-from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
-from tests.pipeline.parsers.dependency.test_supar_adapter import BUNDLED
+from pipeline.base.bundled import BUNDLED_PARSERS
+from pipeline.parsers.dependency_model import load_dependency_model
+from pipeline.parsers.sentence_parser import load_parser
 
 SENTENCES = [
     ["The", "old", "gardener", "watered", "the", "red", "roses", "."],
@@ -9,9 +9,11 @@ SENTENCES = [
     ["Go", "!"],
 ]
 
+BUNDLED = BUNDLED_PARSERS["dependencies"]
+
 
 def test_supar_with_our_weights_answers_as_our_parser() -> None:
     model, _ = load_dependency_model(BUNDLED)
-    assert predict(supar_parser(model), SENTENCES) == SuparDependencyParser.load(BUNDLED).parse(
+    assert predict(supar_parser(model), SENTENCES) == load_parser(BUNDLED, "dependencies").parse(
         SENTENCES
     )

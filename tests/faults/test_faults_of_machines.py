@@ -30,7 +30,7 @@ from models.training.checkpoints import Checkpoint, write_checkpoint
 from models.training.folder import CHECKPOINTS_FOLDER, open_checkpoint
 from models.words.word_vectors import load_word_vectors
 from pipeline.base.bundled import BUNDLED_PARSERS
-from pipeline.parsers.load import load_parser
+from pipeline.parsers.sentence_parser import load_parser
 from pipeline.shards.manifests import read_dataset_manifest
 from pipeline.shards.shards import read_shard
 from tests.faults.tiny_run import arguments, differences, finish, left_running, start

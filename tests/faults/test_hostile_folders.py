@@ -18,9 +18,9 @@ from models.training.folder import CHECKPOINTS_FOLDER, open_checkpoint
 from models.words.word_vectors import load_word_vectors
 from pipeline.base.digest import sha256_of_file
 from pipeline.base.json_files import FILES, SEAL
-from pipeline.parsers.adapters.folder_files import CHECKSUMS_NAME
-from pipeline.parsers.dependency.model import save_dependency_model
-from pipeline.parsers.load import load_parser
+from pipeline.parsers.dependency_model import save_dependency_model
+from pipeline.parsers.parser_files import CHECKSUMS_NAME
+from pipeline.parsers.sentence_parser import load_parser
 from pipeline.shards.manifests import read_dataset_manifest
 from pipeline.vectors.vector_folder import write_vectors
 from tests.support.random_dependency_parsers import random_model

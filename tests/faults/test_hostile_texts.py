@@ -14,7 +14,7 @@ import pytest
 import zstandard
 
 from pipeline.base.bundled import BUNDLED_PARSERS
-from pipeline.parsers.load import load_parser
+from pipeline.parsers.sentence_parser import load_parser
 from pipeline.parsing.parse_shard import PARSER_FAULTS, ParseJob, parse_shard
 from pipeline.shards.manifests import quarantine_path, read_dataset_manifest
 from pipeline.shards.shards import read_shard

@@ -10,9 +10,9 @@ from typing import Any
 
 from pipeline.base.job import Progress, run_from_command_line
 from pipeline.base.refusal import Refusal
-from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
+from pipeline.parsers.parser_files import checksum_of_parser_folder
 from pipeline.parsing.parse_shard import ParseJob, parse_shard
-from pipeline.trees.parses import DependencyParse
+from pipeline.trees.flat_trees import DependencyParse
 
 MODULE = "tests.support.chain_job"
 

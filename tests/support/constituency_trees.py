@@ -8,13 +8,12 @@ from pathlib import Path
 import torch
 
 from pipeline.parser_training.constituency.examples import build_vocabularies
-from pipeline.parsers.constituency.model import (
+from pipeline.parsers.chart_model import (
     ChartModelConfig,
     ConstituencyModel,
     new_constituency_model,
 )
-from pipeline.trees.flat import to_brackets
-from pipeline.trees.treebanks import BracketedSentence
+from pipeline.trees.treebanks import BracketedSentence, to_brackets
 from tests.support.inverse_trees import from_brackets
 
 TINY = ChartModelConfig(

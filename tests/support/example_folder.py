@@ -27,7 +27,7 @@ from models.model.model_folder import save_model
 from models.words.word_vectors import load_word_vectors
 from pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_PARSERS, BUNDLED_VECTORS
 from pipeline.downloads.published_vectors import fetch_vectors, vectors_named
-from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
+from pipeline.parsers.parser_files import checksum_of_parser_folder
 from pipeline.shards.manifests import write_dataset_manifest
 from pipeline.vectors.count_shard import count_shard
 from pipeline.vectors.merge_counts import VocabularyConfig, merge_counts

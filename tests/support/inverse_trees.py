@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pipeline.trees.binarize import GROUP_MARK, BinaryTree
-from pipeline.trees.flat import flatten, scan_brackets
-from pipeline.trees.parses import ConstituencyParse
+from pipeline.trees.flat_trees import GROUP_MARK, BinaryTree, ConstituencyParse
+from pipeline.trees.treebanks import flatten, scan_brackets
 
 
 def from_brackets(text: str) -> tuple[list[str], ConstituencyParse]:

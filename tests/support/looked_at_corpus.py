@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.shards.manifests import read_shard_manifest, write_dataset_manifest
-from pipeline.trees.binarize import binarize
-from pipeline.trees.flat import flatten, scan_brackets
+from pipeline.trees.flat_trees import binarize
+from pipeline.trees.treebanks import flatten, scan_brackets
 from tests.support.shard_files import Rows, write_rows, write_stage
 
 BRACKETS = (

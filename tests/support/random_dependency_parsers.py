@@ -6,8 +6,12 @@ from typing import Any
 
 import torch
 
-from pipeline.parsers.dependency.model import DependencyModel, NetworkSizes, build_network
-from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
+from pipeline.parsers.dependency_model import (
+    DependencyModel,
+    DependencyVocabulary,
+    NetworkSizes,
+    build_network,
+)
 from tests.support.dependency_examples import treebank
 
 SIZES = NetworkSizes(

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from models.evaluation import probing_tasks as declarations
 from models.evaluation.build_probing import FORMAT_VERSION
+from models.evaluation.derived import declarations
 from models.evaluation.scores import Outcome, Predictions
 from models.evaluation.task_registry import task_named
 from models.evaluation.task_result import (
@@ -23,8 +23,8 @@ from models.evaluation.task_result import (
     scored,
     write_result,
 )
-from models.report.probing_table import ProbingRow, RowFiles
-from models.report.run.inputs import ReportInputs, StageRecord
+from models.report.probing_table import ProbingRow, RowDeclaration
+from models.report.run_report import ReportInputs, StageRecord
 
 HELD_OUT = {"accuracy": 0.06, "chance": 0.0025, "loss": 4.2, "num_anchors": 900}
 SUMMARY = {
@@ -113,7 +113,7 @@ def report_inputs(tmp_path: Path) -> ReportInputs:
         stages=(StageRecord("sentences", 12000, 20.0, {"too_long": 7}, {"no_parse": 9}),),
         training_folder=training,
         probing_folder=probing,
-        rows=(),
+        rows={},
         parsers=({"kind": "dependencies", "name": "bundled", "checksum": "f" * 64,
                   "scores": {"LAS": 83.1}},),
         versions={"python": "3.11.0", "torch": "2.13.0"},
@@ -123,14 +123,14 @@ def report_inputs(tmp_path: Path) -> ReportInputs:
 
 def with_rows(inputs: ReportInputs, folder: Path, rows: Sequence[ProbingRow]) -> ReportInputs:
     """Returns the inputs with the results of rows, which are written into the folder."""
-    written = []
+    written: dict[RowDeclaration, list[Path]] = {}
     for one in rows:
         place = folder / "rows" / one.name
         files = [result_path(place, result.task) for result in one.results.values()]
         for path, result in zip(files, one.results.values(), strict=True):
             write_result(path, result)
-        written.append(RowFiles(one.name, one.description, tuple(files)))
-    return replace(inputs, rows=tuple(written))
+        written[RowDeclaration(one.name, one.description, "")] = files
+    return replace(inputs, rows=written)
 
 
 def usual_rows(trained: float) -> list[ProbingRow]:

@@ -18,7 +18,7 @@ from models.model.model_folder import save_model
 from models.model.sentence_model import SentenceModel, SentenceViews, batch_of, build_model
 from models.words.word_vectors import WordVectors, load_word_vectors
 from pipeline.base.bundled import BUNDLED_PARSERS
-from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
+from pipeline.parsers.parser_files import checksum_of_parser_folder
 
 
 def random_model(config: TrainingConfig, vectors: WordVectors, seed: int) -> SentenceModel:

@@ -6,20 +6,23 @@ from collections.abc import Mapping
 from typing import Any
 
 from models.evaluation.task_result import AbsentResult, EncoderIdentity, Result
-from models.experiments.assemble import assembled
-from models.experiments.columns import columns
-from models.experiments.declaration import (
+from models.report.experiment import (
     WORDS,
     Experiment,
     PaperScale,
-    Published,
     Row,
     Scale,
     Trained,
     Training,
 )
-from models.experiments.result_table import ResultTable
-from models.experiments.scored_rows import Measured, ScoredRow, TrainingRecord, TrainingText
+from models.report.measured_table import (
+    Measured,
+    ScoredRow,
+    TrainingRecord,
+    assembled,
+)
+from models.report.result_table import ResultTable
+from models.report.table_columns import Published, columns
 from tests.support.evaluation_examples import answers, result, similarities, task
 
 SUMMARY: dict[str, Any] = {
@@ -38,7 +41,7 @@ OURS = Row(
     "B-G", Trained(GENERATIVE), "ensemble", published=Published("B-G", "ensemble", "removed")
 )
 MEAN = Row("word vectors", WORDS, "mean")
-TEXT = TrainingText("stories", "of the corpus, 100 wide", "30 % of the documents")
+TEXT = ("stories", "30 % of the documents", "of the corpus, 100 wide")
 OUR_SCALE = Scale("stories", 74_000, 1_000, "of the corpus, 100 wide", 64, 1)
 BOOKS = PaperScale("B", Scale("BookCorpus", 74e6, 962e6, "fastText, 300 wide", 2048))
 
@@ -68,7 +71,7 @@ def small_table(*rows: ScoredRow, declared: Experiment | None = None, **given: A
     """Returns the table of rows that were scored."""
     of = declared or experiment(*(row.row for row in rows))
     record = TrainingRecord(GENERATIVE, (SUMMARY,), {"hidden_size": (2048, 64)})
-    return assembled(Measured(of, rows, **({"trainings": (record,), "text": TEXT} | given)))
+    return assembled(Measured(of, rows, (record,), *TEXT, **given))
 
 
 def scored(row: Row = OURS, *seeds: Mapping[str, Result], **given: Any) -> ScoredRow:

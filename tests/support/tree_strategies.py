@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from pipeline.trees.parses import ConstituencyParse
+from pipeline.trees.flat_trees import ConstituencyParse
 from tests.support.inverse_trees import from_brackets
 
 

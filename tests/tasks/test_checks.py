@@ -10,8 +10,7 @@ import pytest
 
 from tasks import EmbedCorpus, ParseDependencies, RunAll, SplitSentences, TrainEncoders, checks
 from tasks.checks import mistakes_in
-from tasks.experiments.paper_tables import PaperTables
-from tasks.experiments.sweep import Sweep
+from tasks.experiments.tables import PaperTables, Sweep
 from tests.support.luigi_builds import build
 from tests.support.small_stages import Grain
 from tests.support.stories import write_stories

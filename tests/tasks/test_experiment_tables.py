@@ -16,8 +16,8 @@ import models.train
 from models import evaluate_tasks
 from models.evaluation.evaluation_settings import EvaluationSettings
 from models.evaluation.representation import representation_named
-from models.experiments.declaration import NotHere
-from models.experiments.result_table import ResultTable, read_table
+from models.report.experiment import NotHere
+from models.report.result_table import ResultTable, read_table
 from pipeline.base.job import Progress
 from tasks import (
     PaperTables,

@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.base.bundled import BUNDLED_PARSERS
 from pipeline.base.digest import sha256_of_file
-from pipeline.parsers.adapters.folder_files import (
+from pipeline.parsers.parser_files import (
     PLAIN_CONSTITUENCY,
     checksum_of_parser_folder,
 )

@@ -35,18 +35,18 @@ def compare(
     """Compare two encoders: compare results/one results/other."""
     from models.evaluation.comparison import ComparisonConfig, compare_folders
     from models.evaluation.resampling import Resampling
-    from models.report.comparison_table import comparison_table
+    from models.report.evaluation_table import comparison_table
     from pipeline.base.settings import to_json
 
-    options = {"num_resamples": resamples, "confidence": confidence, "seed": seed}
-    resampling = Resampling.from_dict({name: v for name, v in options.items() if v is not None})
-    comparison = compare_folders(
+    asked = {"num_resamples": resamples, "confidence": confidence, "seed": seed}
+    resampling = Resampling.from_dict({name: v for name, v in asked.items() if v is not None})
+    found = compare_folders(
         [Path(folder) for folder in first.split(",")],
         [Path(folder) for folder in second.split(",")],
         ComparisonConfig(test=test, correction=correction, resampling=resampling),
         None if tasks is None else [name.strip() for name in tasks.split(",")],
     )
     if as_json:
-        print_json({"format": "treeviews comparison", "format_version": 1, **to_json(comparison)})
+        print_json({"format": "treeviews comparison", "format_version": 1, **to_json(found)})
     else:
-        print(comparison_table(comparison))
+        print(comparison_table(found))

@@ -75,7 +75,7 @@ def vectors(
     from pipeline.downloads.published_vectors import PUBLISHED_VECTORS, vectors_named
 
     if name is None:
-        from models.report.markdown import markdown_table
+        from models.report.sections import markdown_table
 
         rows = [
             (one.name, one.about, one.licence, "yes" if one.sha256 else "no", one.url)

@@ -43,7 +43,7 @@ def show(
     if as_json:
         print_json({**report, "first": [{"word": word, "count": num} for word, num in first]})
         return
-    from models.report.markdown import markdown_table
+    from models.report.sections import markdown_table
 
     if listed.counts is None:
         print(markdown_table(("word",), [(word,) for word, _ in first]))

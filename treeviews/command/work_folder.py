@@ -28,7 +28,7 @@ def list_folder(work_folder: _WorkFolder = _DEFAULT, as_json: AsJson = False) ->
     from dataclasses import asdict
 
     from models.listing import listed, shipped, size_in_words
-    from models.report.markdown import markdown_table
+    from models.report.sections import markdown_table
 
     is_there = work_folder.is_dir() or work_folder != _DEFAULT
     found = [*shipped(), *(listed(work_folder) if is_there else [])]
@@ -59,7 +59,7 @@ def diff(
 ) -> None:
     """Show two folders side by side: settings that differ, and main scores."""
     from models.listing import difference
-    from models.report.markdown import markdown_table
+    from models.report.sections import markdown_table
 
     found = difference(first, second, work_folder)
     if as_json:

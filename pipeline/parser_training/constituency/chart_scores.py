@@ -29,10 +29,10 @@ from benepar.parse_chart import ChartParser
 from torch import Tensor
 
 from pipeline.parser_training.constituency.examples import IGNORED_TAG, ChartBatch, SpanIndex
-from pipeline.parsers.adapters.fast_layers import read_by_length
-from pipeline.parsers.constituency.decoding import best_spans
-from pipeline.parsers.constituency.forward import read_table
-from pipeline.parsers.constituency.model import WordTable
+from pipeline.parsers.chart_adapter import read_table
+from pipeline.parsers.chart_decoding import best_spans
+from pipeline.parsers.chart_model import WordTable
+from pipeline.parsers.fast_layers import read_by_length
 
 _WIDTHS = (6, 9, 13, 24)
 """Words of up to so many characters, marks included, are read together."""

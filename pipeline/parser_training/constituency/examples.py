@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from pipeline.parser_training.epochs.alterations import alter, constituents_without_final_mark
-from pipeline.parsers.constituency.model import (
+from pipeline.parsers.chart_model import (
     RESERVED_CHARACTERS,
     START_ROW,
     STOP_ROW,
@@ -81,9 +81,9 @@ def build_vocabularies(
     frequent = {c for c, count in counts.items() if count >= min_character_count}
     labels = {to_benepar_label(label) for s in sentences for label in s.parse.labels}
     return ChartVocabularies(
-        characters=[*RESERVED_CHARACTERS, *sorted(frequent - set(RESERVED_CHARACTERS))],
-        labels=["", *sorted(labels)],
-        tags=sorted({tag for s in sentences for tag in s.parse.tags}),
+        characters=(*RESERVED_CHARACTERS, *sorted(frequent - set(RESERVED_CHARACTERS))),
+        labels=("", *sorted(labels)),
+        tags=tuple(sorted({tag for s in sentences for tag in s.parse.tags})),
     )
 
 

@@ -33,9 +33,8 @@ from pipeline.parser_training.epochs.training import (
     check_known,
     check_sizes_given,
 )
-from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
-from pipeline.parsers.constituency.evaluate import evaluate_constituency_parser
-from pipeline.parsers.constituency.model import (
+from pipeline.parsers.chart_adapter import BeneparConstituencyParser
+from pipeline.parsers.chart_model import (
     ChartModelConfig,
     ConstituencyModel,
     load_constituency_model,
@@ -43,6 +42,7 @@ from pipeline.parsers.constituency.model import (
     save_constituency_model,
     to_benepar_label,
 )
+from pipeline.parsers.evaluate_parser import evaluate_constituency_parser
 from pipeline.trees.treebanks import BracketedSentence, no_sentence_in, read_bracketed
 
 logger = logging.getLogger(__name__)

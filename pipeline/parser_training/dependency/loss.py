@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from pipeline.parser_training.epochs.alterations import alter, dependencies_without_final_mark
-from pipeline.parsers.dependency.forward import (
+from pipeline.parsers.dependency_forward import (
     arc_scores,
     encode,
     encode_spellings,
     relation_scores,
 )
-from pipeline.parsers.dependency.model import Network
-from pipeline.parsers.dependency.vocabulary import (
+from pipeline.parsers.dependency_model import (
     ROOT_WORD,
     DependencyVocabulary,
+    Network,
     TokenBatch,
     token_batch,
 )

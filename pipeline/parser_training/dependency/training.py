@@ -30,8 +30,10 @@ from pipeline.parser_training.epochs.training import (
     check_known,
     check_sizes_given,
 )
-from pipeline.parsers.dependency.model import (
+from pipeline.parsers.dependency_adapter import SuparDependencyParser
+from pipeline.parsers.dependency_model import (
     DependencyModel,
+    DependencyVocabulary,
     Dropouts,
     Network,
     NetworkSizes,
@@ -39,8 +41,6 @@ from pipeline.parsers.dependency.model import (
     load_dependency_model,
     save_dependency_model,
 )
-from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
-from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
 from pipeline.trees.treebanks import TreebankSentence
 
 logger = logging.getLogger(__name__)

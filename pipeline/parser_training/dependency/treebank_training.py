@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from pipeline.parser_training.epochs.training import ParserTraining, ParserTrainingConfig
-from pipeline.parsers.adapters.base import SentenceParser
-from pipeline.parsers.adapters.batches import shuffled_length_batches
-from pipeline.parsers.dependency.evaluate import evaluate_dependency_parser
-from pipeline.trees.parses import DependencyParse
+from pipeline.parsers.evaluate_parser import evaluate_dependency_parser
+from pipeline.parsers.fast_layers import shuffled_length_batches
+from pipeline.parsers.sentence_parser import SentenceParser
+from pipeline.trees.flat_trees import DependencyParse
 from pipeline.trees.treebanks import TreebankSentence, read_treebank
 
 ConfigT = TypeVar("ConfigT", bound=ParserTrainingConfig)

@@ -18,13 +18,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from pipeline.parsers.dependency.model import (
+from pipeline.parsers.dependency_model import (
     DependencyModel,
+    DependencyVocabulary,
     Dropouts,
     Network,
     build_network,
 )
-from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
 from pipeline.vectors.vector_folder import files_of, open_folder
 
 

@@ -11,8 +11,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from pipeline.trees.flat import CHAIN_MARK, TOP_LABEL
-from pipeline.trees.parses import ConstituencyParse
+from pipeline.trees.flat_trees import CHAIN_MARK, TOP_LABEL, ConstituencyParse
 from pipeline.trees.treebanks import BracketedSentence, TreebankSentence
 
 SentenceT = TypeVar("SentenceT", bound=TreebankSentence | BracketedSentence)

@@ -11,10 +11,10 @@ import torch
 from torch import Tensor, nn
 
 from pipeline.base.settings import Count, Positive, Settings, ShareBelow1
-from pipeline.parsers.adapters.device import products_in, takes_bfloat16
+from pipeline.parsers.devices import products_in, takes_bfloat16
 
 ProductType = Literal["bfloat16", "float32"]
-"""Of matrix products in training; those of parsing are in `pipeline.parsers.adapters.base`."""
+"""Of matrix products in training; those of parsing are in `pipeline.parsers.sentence_parser`."""
 
 
 class ParameterGroup(TypedDict):

@@ -29,7 +29,7 @@ from pipeline.parser_training.epochs.optimizer import (
     update_weights,
 )
 from pipeline.parser_training.epochs.training_folder import ParserTrainingFolder
-from pipeline.parsers.adapters.folder_files import PARSER_FILES
+from pipeline.parsers.parser_files import PARSER_FILES
 
 logger = logging.getLogger(__name__)
 

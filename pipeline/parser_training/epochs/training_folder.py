@@ -18,7 +18,7 @@ from torch import Tensor
 from pipeline.base.atomic_files import write_by_library, write_text_atomically
 from pipeline.base.json_files import sealed, unsealed
 from pipeline.parser_training.epochs.optimizer import TrainingState
-from pipeline.parsers.adapters.folder_files import (
+from pipeline.parsers.parser_files import (
     CHECKSUMS_NAME,
     DESCRIPTION_NAME,
     SCORES_NAME,

@@ -29,9 +29,8 @@ from pipeline.parser_training.constituency.chart_scores import (
     label_scores,
 )
 from pipeline.parser_training.constituency.examples import SpanIndex
-from pipeline.parsers.adapters.batches import length_batches
-from pipeline.parsers.constituency.decoding import best_spans, labelled_trees
-from pipeline.parsers.constituency.model import (
+from pipeline.parsers.chart_decoding import best_spans, labelled_trees
+from pipeline.parsers.chart_model import (
     START_ROW,
     STOP_ROW,
     ConstituencyModel,
@@ -39,9 +38,9 @@ from pipeline.parsers.constituency.model import (
     load_constituency_model,
     word_table,
 )
-from pipeline.trees.flat import TOP_LABEL, to_brackets
-from pipeline.trees.parses import ConstituencyParse
-from pipeline.trees.treebanks import TreebankSentence, read_treebank
+from pipeline.parsers.fast_layers import length_batches
+from pipeline.trees.flat_trees import TOP_LABEL, ConstituencyParse
+from pipeline.trees.treebanks import TreebankSentence, read_treebank, to_brackets
 
 DEFAULT_PENALTY = 1.5
 """Of the score of a span, for each head outside beyond the first."""

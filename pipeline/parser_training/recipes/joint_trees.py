@@ -21,14 +21,14 @@ from torch import Tensor
 
 from pipeline.base.atomic_files import write_text_atomically
 from pipeline.base.bundled import parser_folder
-from pipeline.parsers.adapters.batches import length_batches
-from pipeline.parsers.dependency.decoding import best_heads, labelled_trees
-from pipeline.parsers.dependency.forward import arc_scores, relation_scores
-from pipeline.parsers.dependency.model import Network
-from pipeline.parsers.load import load_parser
+from pipeline.parsers.dependency_decoding import best_heads, labelled_trees
+from pipeline.parsers.dependency_forward import arc_scores, relation_scores
+from pipeline.parsers.dependency_model import Network
+from pipeline.parsers.fast_layers import length_batches
+from pipeline.parsers.sentence_parser import load_parser
 from pipeline.shards.manifests import read_dataset_manifest
 from pipeline.shards.shards import read_row_groups
-from pipeline.trees.parses import DependencyParse
+from pipeline.trees.flat_trees import DependencyParse
 from pipeline.trees.treebanks import read_treebank
 
 _BATCH_TOKENS = 3000

@@ -24,20 +24,19 @@ from pipeline.parser_training.epochs.training import (
     check_known,
     check_sizes_given,
 )
-from pipeline.parsers.adapters.folder_files import TRANSFORMER_FOLDER
-from pipeline.parsers.dependency.model import Network
-from pipeline.parsers.dependency.subwords import SubwordReader
-from pipeline.parsers.dependency.transformer_adapter import TransformerDependencyParser
-from pipeline.parsers.dependency.transformer_model import (
+from pipeline.parsers.dependency_model import DependencyVocabulary, Network
+from pipeline.parsers.parser_files import TRANSFORMER_FOLDER
+from pipeline.parsers.transformer_dependency import (
     TRANSFORMER_ENCODER,
+    SubwordReader,
     TransformerDependencyModel,
+    TransformerDependencyParser,
     load_transformer_dependency_model,
     new_transformer_dependency_model,
     save_transformer_dependency_model,
     transformer_inside,
     with_dropouts,
 )
-from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
 from pipeline.trees.treebanks import TreebankSentence
 
 

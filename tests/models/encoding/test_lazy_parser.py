@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.base.bundled import BUNDLED_PARSERS
-from pipeline.parsers.lazy_parser import LazyParser
-from pipeline.parsers.load import load_parser
+from pipeline.parsers.sentence_parser import LazyParser, load_parser
 from tests.support.repository import REPOSITORY
 
 SENTENCES = ["The cat sees the dog.", "It rains."]

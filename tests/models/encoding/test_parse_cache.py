@@ -20,8 +20,8 @@ from models.encoding.sentence_reader import ReadSentences, SentenceReader
 from models.encoding.text_encoder import TextEncoder
 from models.words.word_vectors import WordVectors, load_word_vectors
 from pipeline.base.refusal import Refusal
-from pipeline.parsers.adapters.base import Sentence, SentenceParser
-from pipeline.trees.parses import ConstituencyParse, DependencyParse, Parse
+from pipeline.parsers.sentence_parser import Sentence, SentenceParser
+from pipeline.trees.flat_trees import ConstituencyParse, DependencyParse, Parse
 from tasks.senteval import EvaluateTask
 from tests.support.parsed_corpora import write_vectors
 from tests.support.saved_models import random_model

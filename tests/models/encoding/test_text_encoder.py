@@ -32,8 +32,8 @@ from models.model.model_folder import load_model
 from models.training.job import RunSettings, TrainingJob
 from models.training.train_views import train
 from pipeline.base.bundled import BUNDLED_PARSERS, shipped_parsers
-from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
-from pipeline.parsers.load import load_parser
+from pipeline.parsers.parser_files import checksum_of_parser_folder
+from pipeline.parsers.sentence_parser import load_parser
 from pipeline.parsing.parse_shard import ParseJob, parse_shard
 from pipeline.shards.manifests import write_dataset_manifest
 from pipeline.shards.schema import schema_for
@@ -168,7 +168,7 @@ def test_all_empty_and_long_sentences_are_named_before_any_is_parsed(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     strict = models.load(run.model)
-    monkeypatch.setattr("pipeline.parsers.lazy_parser.LazyParser.parse", None)
+    monkeypatch.setattr("pipeline.parsers.sentence_parser.LazyParser.parse", None)
     monkeypatch.setattr("pipeline.base.refusal.MAX_NAMED", 2)
     long_words = "supercalifragilistic " * 30
     sentences = ["The cat.", "", long_words, "cat " * 511, "Fish", "\t"]

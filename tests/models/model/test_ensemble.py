@@ -25,8 +25,8 @@ from models.model.hub import check_model_folder, fetch_model
 from models.words.word_vectors import load_word_vectors
 from pipeline.base.bundled import BUNDLED_MODELS
 from pipeline.base.refusal import Refusal
-from pipeline.parsers.adapters.base import Sentence
-from pipeline.trees.parses import DependencyParse, Parse
+from pipeline.parsers.sentence_parser import Sentence
+from pipeline.trees.flat_trees import DependencyParse, Parse
 from tests.support.command import subcommand
 from tests.support.edited_json import edit
 from tests.support.hub_server import HubServer, hub

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pipeline.inspect.rows import constituency_of
-from pipeline.trees.parses import DependencyParse
+from pipeline.trees.flat_trees import DependencyParse
 from pipeline.trees.tree_scores import score_brackets, score_dependencies
 from pipeline.trees.treebanks import TreebankSentence
 from tests.support.command import subcommand

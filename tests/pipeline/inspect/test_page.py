@@ -11,7 +11,7 @@ import pytest
 
 from pipeline.inspect.page import arcs, phrases
 from pipeline.inspect.rows import constituency_of
-from pipeline.trees.parses import ConstituencyParse
+from pipeline.trees.flat_trees import ConstituencyParse
 from tests.support.command import subcommand
 from tests.support.looked_at_corpus import BRACKETS, constituent_row, write_looked_at
 from tests.support.shard_files import sentence_rows, write_stage

@@ -15,9 +15,13 @@ from pipeline.parser_training.epochs.alterations import (
     constituents_without_final_mark,
     dependencies_without_final_mark,
 )
-from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
-from pipeline.trees.flat import to_brackets
-from pipeline.trees.treebanks import BracketedSentence, TreebankSentence, read_bracketed
+from pipeline.parsers.dependency_model import DependencyVocabulary
+from pipeline.trees.treebanks import (
+    BracketedSentence,
+    TreebankSentence,
+    read_bracketed,
+    to_brackets,
+)
 from tests.support.dependency_examples import treebank, write_conllu
 
 SENTENCE = TreebankSentence(

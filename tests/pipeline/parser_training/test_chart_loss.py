@@ -11,9 +11,8 @@ from pipeline.parser_training.constituency.chart_scores import (
     read_words,
 )
 from pipeline.parser_training.constituency.examples import ExampleSet
-from pipeline.parsers.constituency.model import word_table
-from pipeline.trees.flat import to_brackets
-from pipeline.trees.treebanks import BracketedSentence
+from pipeline.parsers.chart_model import word_table
+from pipeline.trees.treebanks import BracketedSentence, to_brackets
 from tests.support.constituency_trees import tiny_model, toy_treebank
 
 

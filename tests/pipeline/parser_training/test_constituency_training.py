@@ -12,9 +12,9 @@ from pipeline.parser_training.constituency.training import (
     ConstituencyTrainingConfig,
 )
 from pipeline.parser_training.epochs.training import train_parser
-from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
-from pipeline.parsers.constituency.evaluate import main as evaluate_main
-from pipeline.parsers.constituency.model import ChartModelConfig
+from pipeline.parsers.chart_model import ChartModelConfig
+from pipeline.parsers.evaluate_parser import main as evaluate_main
+from pipeline.parsers.sentence_parser import load_parser
 from tests.support.constituency_trees import TINY, toy_treebank, write_bracketed, write_documents
 
 
@@ -58,7 +58,7 @@ def test_a_training_leaves_a_parser_its_metrics_and_its_record(
         "bracket F1 dev": summary["dev"]["evalb"]["f1"],
         "tag accuracy dev": summary["dev"]["evalb"]["tag_accuracy"],
     }
-    assert BeneparConstituencyParser.load(tmp_path / "out").checksum == summary["checksum"]
+    assert load_parser(tmp_path / "out", "constituents").checksum == summary["checksum"]
 
 
 def test_a_killed_training_ends_with_the_weights_of_an_uninterrupted_one(

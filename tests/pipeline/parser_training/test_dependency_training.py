@@ -16,10 +16,10 @@ from pipeline.parser_training.dependency.word_embedding import vector_files
 from pipeline.parser_training.epochs import optimizer as optimizer_module
 from pipeline.parser_training.epochs.optimizer import OptimizerConfig
 from pipeline.parser_training.epochs.training import train_parser
-from pipeline.parsers.dependency.evaluate import main as evaluate_main
-from pipeline.parsers.dependency.model import Dropouts, NetworkSizes
-from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
-from pipeline.trees.parses import DependencyParse
+from pipeline.parsers.dependency_model import Dropouts, NetworkSizes
+from pipeline.parsers.evaluate_parser import main as evaluate_main
+from pipeline.parsers.sentence_parser import load_parser
+from pipeline.trees.flat_trees import DependencyParse
 from tests.support.dependency_examples import treebank, write_conllu
 
 SIZES = NetworkSizes(
@@ -72,7 +72,7 @@ def test_a_tiny_treebank_is_learnt_by_heart(
     assert summary["dev"]["las"] == 100.0
     scores = json.loads((tmp_path / "out" / "scores.json").read_text())
     assert scores == {"LAS dev": 100.0, "UAS dev": 100.0}
-    parser = SuparDependencyParser.load(tmp_path / "out", expected_checksum=summary["checksum"])
+    parser = load_parser(tmp_path / "out", "dependencies", expected_checksum=summary["checksum"])
     for gold, parse in zip(treebank(), parser.parse([s.tokens for s in treebank()]), strict=True):
         assert parse == DependencyParse(gold.heads, gold.deprels)
 

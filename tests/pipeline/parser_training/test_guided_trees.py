@@ -7,9 +7,9 @@ import torch
 
 from pipeline.parser_training.__main__ import main
 from pipeline.parser_training.recipes.guided_trees import guided_trees, heads_outside
-from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
-from pipeline.parsers.constituency.model import from_benepar_label, save_constituency_model
-from pipeline.trees.flat import TOP_LABEL
+from pipeline.parsers.chart_adapter import BeneparConstituencyParser
+from pipeline.parsers.chart_model import from_benepar_label, save_constituency_model
+from pipeline.trees.flat_trees import TOP_LABEL
 from pipeline.trees.treebanks import TreebankSentence, read_bracketed, read_treebank
 from tests.support.constituency_trees import tiny_model, toy_treebank
 

@@ -11,19 +11,21 @@ import torch
 
 from pipeline.parser_training.__main__ import main
 from pipeline.parser_training.recipes.joint_trees import joint_trees, sample_sentences
-from pipeline.parsers.dependency.model import (
+from pipeline.parsers.dependency_adapter import SuparDependencyParser
+from pipeline.parsers.dependency_model import (
     DependencyModel,
+    DependencyVocabulary,
     build_network,
     save_dependency_model,
 )
-from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
-from pipeline.parsers.dependency.transformer_adapter import TransformerDependencyParser
-from pipeline.parsers.dependency.transformer_model import new_transformer_dependency_model
-from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
+from pipeline.parsers.transformer_dependency import (
+    TransformerDependencyParser,
+    new_transformer_dependency_model,
+)
 from pipeline.shards.manifests import write_dataset_manifest
 from pipeline.shards.schema import SENTENCES as SENTENCE_SCHEMA
 from pipeline.shards.shards import write_shard
-from pipeline.trees.flat import validate_heads
+from pipeline.trees.flat_trees import validate_heads
 from pipeline.trees.treebanks import read_conllu
 from tests.support.dependency_examples import treebank, write_conllu
 from tests.support.random_dependency_parsers import SIZES, random_model
@@ -70,7 +72,7 @@ def test_the_order_of_relations_has_no_meaning() -> None:
     relations = [turned.vocabulary.relations[place] for place in order]
     with torch.no_grad():
         turned.network.rel_attn.weight.copy_(turned.network.rel_attn.weight[order])
-    vocabulary = replace(turned.vocabulary, relations=relations)
+    vocabulary = turned.vocabulary.changed(relations=relations)
     other = SuparDependencyParser(replace(turned, vocabulary=vocabulary), name="x")
     assert other.relations != parser.relations
 

@@ -1,5 +1,4 @@
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +16,14 @@ from pipeline.parser_training.dependency.word_embedding import (
     read_pretrained_vectors,
     with_plain_embedding,
 )
-from pipeline.parsers.dependency.model import DependencyModel, Dropouts, NetworkSizes, build_network
-from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
-from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
+from pipeline.parsers.dependency_model import (
+    DependencyModel,
+    DependencyVocabulary,
+    Dropouts,
+    NetworkSizes,
+    build_network,
+)
+from pipeline.parsers.sentence_parser import load_parser
 from tests.support.dependency_examples import treebank, write_conllu
 
 SIZES = NetworkSizes(
@@ -106,7 +110,7 @@ def test_a_trained_parser_keeps_its_words_and_gains_those_of_the_vectors() -> No
 
     network, extended = extended_by_vectors(model, vectors, Dropouts())
 
-    assert extended.words == [*words.words, "zebra"]
+    assert extended.words == (*words.words, "zebra")
     gained = with_plain_embedding(network).word_embed.weight
     torch.testing.assert_close(gained[:-1], table)
     assert float(gained[-1, 0] - table[words.unknown_word_id, 0]) == pytest.approx(1.0, abs=0.3)
@@ -166,7 +170,7 @@ def test_a_training_with_vectors_knows_their_words(
     assert main(["dependency", out, "--vectors", str(folder), *arguments]) == 0
     description = json.loads((tmp_path / "out/parser.json").read_text())
     assert "zebra" in description["config"]["vocabulary"]["words"]
-    SuparDependencyParser.load(tmp_path / "out")
+    load_parser(tmp_path / "out", "dependencies")
     capsys.readouterr()
     (folder / "words.json").write_text(json.dumps(["dog"]))
     assert main(["dependency", str(tmp_path / "other"), "--vectors", str(folder), *arguments]) == 2
@@ -176,8 +180,8 @@ def test_a_training_with_vectors_knows_their_words(
 def test_extending_a_vocabulary_leaves_its_ids_as_they_are() -> None:
     words = vocabulary()
     extended = words.extended(["zebra", words.words[-1], "<unk>"])
-    assert extended.words == [*words.words, "zebra"]
-    assert extended == replace(words, words=extended.words)
+    assert extended.words == (*words.words, "zebra")
+    assert extended == words.changed(words=extended.words)
 
 
 def test_the_most_frequent_words_alone_may_be_read(tmp_path: Path) -> None:

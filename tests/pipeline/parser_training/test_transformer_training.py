@@ -19,12 +19,12 @@ from pipeline.parser_training.recipes.transformer_training import (
     TransformerTraining,
     TransformerTrainingConfig,
 )
-from pipeline.parsers.checkpoints.torch_file import read_torch_file
-from pipeline.parsers.dependency.evaluate import evaluate_dependency_parser
-from pipeline.parsers.dependency.evaluate import main as evaluate_main
-from pipeline.parsers.dependency.transformer_model import load_transformer_dependency_model
-from pipeline.parsers.load import load_parser
-from pipeline.parsers.supar_conversion import convert_supar_checkpoint
+from pipeline.parsers.checkpoint_conversion import convert_supar_checkpoint
+from pipeline.parsers.evaluate_parser import evaluate_dependency_parser
+from pipeline.parsers.evaluate_parser import main as evaluate_main
+from pipeline.parsers.sentence_parser import load_parser
+from pipeline.parsers.torch_checkpoint_reader import read_torch_file
+from pipeline.parsers.transformer_dependency import load_transformer_dependency_model
 from tests.support.dependency_examples import treebank, write_conllu
 from tests.support.library_parsers import supar_parser
 from tests.support.tiny_transformers import TINY_TRANSFORMERS, tiny_bert, tiny_t5

@@ -12,16 +12,15 @@ from safetensors.torch import load_file
 from transformers import AutoModel
 
 from pipeline.base.refusal import Refusal
-from pipeline.parsers.adapters import device
-from pipeline.parsers.benepar_conversion import convert_benepar_checkpoint
-from pipeline.parsers.checkpoints.torch_file import read_torch_file
-from pipeline.parsers.checkpoints.transformer_folder import find_transformer, save_transformer
-from pipeline.parsers.constituency.transformer_adapter import TransformerConstituencyParser
-from pipeline.parsers.dependency.transformer_adapter import TransformerDependencyParser
-from pipeline.parsers.load import load_parser
-from pipeline.parsers.supar_conversion import convert_supar_checkpoint
-from pipeline.trees.flat import to_brackets
-from pipeline.trees.parses import ConstituencyParse, DependencyParse
+from pipeline.parsers.checkpoint_conversion import (
+    convert_benepar_checkpoint,
+    convert_supar_checkpoint,
+)
+from pipeline.parsers.sentence_parser import load_parser
+from pipeline.parsers.torch_checkpoint_reader import read_torch_file
+from pipeline.parsers.transformer_folder import find_transformer, save_transformer
+from pipeline.trees.flat_trees import ConstituencyParse, DependencyParse
+from pipeline.trees.treebanks import to_brackets
 from tests.support.constituency_trees import toy_treebank
 from tests.support.dependency_examples import treebank
 from tests.support.library_parsers import benepar_file, supar_parser
@@ -88,7 +87,7 @@ def test_a_space_stands_before_a_token_where_supar_had_put_it(tmp_path: Path) ->
     parser.transform.FORM[0].fn = lambda token: " " + token  # as supar's for GPT-2
     theirs = parser.predict([list(s) for s in SENTENCES], tree=True, proj=False, verbose=False)
     convert_supar(parser, tmp_path)
-    ours = TransformerDependencyParser.load(tmp_path / "parser").parse(SENTENCES)
+    ours = load_parser(tmp_path / "parser", "dependencies").parse(SENTENCES)
     assert [parse.heads for parse in ours] == list(theirs.arcs)
 
 
@@ -96,7 +95,7 @@ def test_any_surface_form_is_a_token_of_a_dependency_tree(tmp_path: Path) -> Non
     convert_supar(
         supar_parser(tmp_path, encoder="bert", bert=tiny_bert(tmp_path / "hub")), tmp_path
     )
-    parser = TransformerDependencyParser.load(tmp_path / "parser", precision="fast")
+    parser = load_parser(tmp_path / "parser", "dependencies", precision="fast")
     forms = ["[PAD]", "[CLS]", "\u200b", " ", "a\tb", "🦜", "x" * 5000]
     for parse in parser.parse([["The", form, "sleeps"] for form in forms]):
         assert isinstance(parse, DependencyParse)
@@ -138,7 +137,7 @@ def test_constituents_are_those_of_benepars_own_prediction(
 def test_a_sentence_with_too_many_subwords_is_rejected_alone(tmp_path: Path) -> None:
     files = tiny_bert(tmp_path / "hub", max_positions=50)
     convert_benepar(benepar_file(tmp_path, files), tmp_path / "parser")
-    parser = TransformerConstituencyParser.load(tmp_path / "parser", precision="fast")
+    parser = load_parser(tmp_path / "parser", "constituents", precision="fast")
     most = ["x" * 47, "!"]  # 48 subwords and the two marks
     answers = parser.parse([["Go", "!"], ["x" * 48, "!"], most, ["a"] * 39])
     assert isinstance(answers[0], ConstituencyParse)
@@ -147,20 +146,10 @@ def test_a_sentence_with_too_many_subwords_is_rejected_alone(tmp_path: Path) -> 
     assert answers[3] == Refusal("too_long", "39 tokens, limit 38")
 
 
-def test_the_positions_of_a_roberta_begin_behind_the_paddings(tmp_path: Path) -> None:
-    files = TINY_TRANSFORMERS["roberta"](tmp_path / "hub")
-    convert_benepar(benepar_file(tmp_path, files), tmp_path / "parser")
-    answers = TransformerConstituencyParser.load(tmp_path / "parser").parse(
-        [["x" * 93], ["x" * 94]]  # and the space that benepar guesses, and two marks
-    )
-    assert isinstance(answers[0], ConstituencyParse)
-    assert answers[1] == Refusal("too_many_subwords", "97 subwords, limit 96")
-
-
 def test_a_token_that_leaves_no_subword_is_rejected_alone(tmp_path: Path) -> None:
     checkpoint = benepar_file(tmp_path, tiny_bert(tmp_path / "hub"))
     convert_benepar(checkpoint, tmp_path / "parser")
-    parser = TransformerConstituencyParser.load(tmp_path / "parser")
+    parser = load_parser(tmp_path / "parser", "constituents")
     answers = parser.parse([["a", "\u200b"], ["Go", "!"]])
     assert isinstance(answers[0], Refusal)
     assert answers[0].reason == "no_subword"
@@ -180,31 +169,8 @@ def test_the_checksum_covers_every_file_and_none_may_be_missing(tmp_path: Path) 
         load_parser(folder, "constituents")
     tokenizer.write_bytes(content)
     assert load_parser(folder, "constituents").name == "parser"
-
-
-def test_a_folder_of_another_stage_is_refused(tmp_path: Path) -> None:
-    convert_benepar(benepar_file(tmp_path, tiny_bert(tmp_path / "hub")), tmp_path / "parser")
     with pytest.raises(ValueError, match="gives constituents, but one for dependencies is needed"):
-        load_parser(tmp_path / "parser", "dependencies")
-
-
-def test_fast_arithmetic_is_named_in_the_checksum(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(device, "fast_dtype", lambda device: torch.bfloat16)
-    checksum = convert_benepar(benepar_file(tmp_path, tiny_bert(tmp_path / "hub")), tmp_path / "p")
-    fast = load_parser(tmp_path / "p", "constituents", precision="fast", batch_tokens=30)
-    exact = load_parser(tmp_path / "p", "constituents")
-    assert (exact.checksum, fast.checksum) == (checksum, f"{checksum}-bfloat16")
-    for sentence, parse in zip(SENTENCES, fast.parse(SENTENCES), strict=True):
-        assert isinstance(parse, ConstituencyParse)
-        assert len(parse.tags) == len(sentence)
-
-
-def test_an_unknown_precision_is_refused(tmp_path: Path) -> None:
-    convert_benepar(benepar_file(tmp_path, tiny_bert(tmp_path / "hub")), tmp_path / "parser")
-    with pytest.raises(ValueError, match="unknown precision 'int8'; known: exact, fast"):
-        TransformerConstituencyParser.load(tmp_path / "parser", precision="int8")
+        load_parser(folder, "dependencies")
 
 
 def test_weights_keep_their_precision_where_the_configuration_has_less(tmp_path: Path) -> None:

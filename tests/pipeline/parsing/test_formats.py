@@ -17,7 +17,7 @@ from pipeline.parsing.parse_lines import parse_lines
 from pipeline.parsing.parsed_sentence import ParsedSentence, Trees
 from pipeline.text.aligned import whole_texts
 from pipeline.text.tokenization import EnglishTokenizer
-from pipeline.trees.parses import ConstituencyParse, DependencyParse
+from pipeline.trees.flat_trees import ConstituencyParse, DependencyParse
 from pipeline.trees.treebanks import read_bracketed, read_conllu
 from tests.support.bundled_parsers import bundled_parser
 

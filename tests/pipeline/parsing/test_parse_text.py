@@ -18,7 +18,7 @@ from pipeline.parsing.parsed_sentence import ParsedSentence, Span
 from pipeline.shards.shards import read_shard
 from pipeline.sources.files import TextFiles
 from pipeline.text.tokenization import SentenceConfig
-from pipeline.trees.binarize import binarize
+from pipeline.trees.flat_trees import binarize
 from tests.support.bundled_parsers import bundled_parser
 from tests.support.splitting import split_sentences
 
@@ -204,7 +204,7 @@ def test_one_string_is_one_text() -> None:
 
 def test_parsers_stay_loaded_between_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     first = parse(["It rains."])
-    monkeypatch.setattr("pipeline.parsers.load.load_parser", None)
+    monkeypatch.setattr("pipeline.parsers.sentence_parser.load_parser", None)
 
     assert parse(["It rains."]) == first
 

@@ -15,21 +15,25 @@ import pytest
 
 from pipeline.base.bundled import BUNDLED_PARSERS
 from pipeline.base.refusal import Refusal
-from pipeline.parsers.adapters.base import MAX_TOKENS, ParserFailedError
-from pipeline.parsers.adapters.folder_files import (
+from pipeline.parsers import dependency_adapter as supar_adapter
+from pipeline.parsers.dependency_model import (
+    DependencyModel,
+    DependencyVocabulary,
+    NetworkSizes,
+    build_network,
+)
+from pipeline.parsers.parser_files import (
     PLAIN_DEPENDENCY,
     TRANSFORMER_DEPENDENCY,
 )
-from pipeline.parsers.dependency import supar_adapter
-from pipeline.parsers.dependency.model import DependencyModel, NetworkSizes, build_network
-from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
+from pipeline.parsers.sentence_parser import MAX_TOKENS, ParserFailedError
 from pipeline.parsing import parse_shard as parsing
 from pipeline.parsing.parse_shard import ParseJob, describe_parsing, parse_shard
 from pipeline.shards import shards
 from pipeline.shards.manifests import quarantine_path, read_shard_manifest, shard_path
 from pipeline.shards.shards import read_shard
 from pipeline.text.tokenization import SentenceConfig
-from pipeline.trees.parses import ConstituencyParse, DependencyParse
+from pipeline.trees.flat_trees import ConstituencyParse, DependencyParse
 from tests.support.dependency_examples import treebank
 from tests.support.memory_source import Memory
 from tests.support.repository import REPOSITORY
@@ -411,7 +415,7 @@ def test_a_parser_without_memory_ends_the_job_and_names_the_row(tmp_path):
 LIMITED_JOB = """
 import resource, sys
 from pathlib import Path
-from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser as Parser
+from pipeline.parsers.dependency_adapter import SuparDependencyParser as Parser
 from pipeline.parsing import parse_shard as parsing
 
 real = Parser.parse

@@ -14,12 +14,12 @@ import pytest
 import torch
 
 import tasks
-from pipeline.parsers.adapters.folder_files import (
+from pipeline.parsers.parser_files import (
     PLAIN_DEPENDENCY,
     checksum_of_parser_folder,
     parser_file_names,
 )
-from pipeline.parsers.adapters.parser_folder import write_parser_folder
+from pipeline.parsers.parser_folder import write_parser_folder
 from pipeline.parsing.parse_shard import ParseShardJob, describe_parsing, execute
 from pipeline.shards.manifests import read_dataset_manifest, shard_path
 from pipeline.storage.location import Storage

@@ -252,7 +252,7 @@ def test_an_error_that_nobody_foresaw_is_told_by_its_kind_and_exits_1(
     def fail(*arguments: object, **named: object) -> None:
         raise RuntimeError("the wheel came off")
 
-    monkeypatch.setattr("models.report.markdown.markdown_table", fail)
+    monkeypatch.setattr("models.report.sections.markdown_table", fail)
     assert main(["list"]) == 1
     sentence, where = capsys.readouterr().err.splitlines()
     assert sentence == "error: RuntimeError: the wheel came off"
@@ -304,7 +304,7 @@ def test_who_interrupts_is_told_so_and_no_more(
     def interrupt(*arguments: object, **named: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("models.report.markdown.markdown_table", interrupt)
+    monkeypatch.setattr("models.report.sections.markdown_table", interrupt)
     assert main(["list"]) == 1
     assert capsys.readouterr().err == "error: interrupted\n"
 

@@ -1,1 +1,0 @@
-"""A table as Markdown, CSV and LaTeX."""

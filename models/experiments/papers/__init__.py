@@ -1,1 +1,0 @@
-"""What is declared: the tables of each paper, a file a paper, and sweeps."""

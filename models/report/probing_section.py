@@ -1,0 +1,229 @@
+"""The report's sections about the derived tasks: verdict, tables, and notes.
+
+The notes are what a reader must know before quoting a figure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from models.evaluation.probing_sentences import SPLITS
+from models.evaluation.resampling import CONFIDENCE
+from models.report.probing_table import (
+    AVERAGE,
+    MAJORITY_ROW,
+    PAIR_ROW,
+    RANDOM_WEIGHTS,
+    TRAINED,
+    TRAINED_SEEDS,
+    ProbingRow,
+    ProbingTable,
+    RowComparison,
+)
+from models.report.score_text import bounds, by_reason, count, doubts, percent, with_interval
+from models.report.sections import Cell, Row, Section, Subheading, Table
+
+MIN_TEST_ITEMS = 500
+"""Test items over all tasks below which the report gives no verdict."""
+SMALL_TEST = 200
+"""Test sentences below which a task is marked as small."""
+MANY_SEEDS = 3
+
+
+def statement(table: ProbingTable, probing: Mapping[str, Any]) -> str:
+    """Returns in words whether the trained model beats the same architecture untrained.
+
+    Args:
+        probing: the summary of the probing data.
+    """
+    built, wanted = len(probing["tasks"]), len(probing["tasks"]) + len(probing["absent"])
+    num_items = sum(task["sizes"]["test"] for task in probing["tasks"].values())
+    if 2 * built < wanted or num_items < MIN_TEST_ITEMS:
+        which = f"Only {built} of {wanted}" if built < wanted else f"All {wanted}"
+        return (
+            f"{which} tasks could be built, {count(num_items)} test items: too little for a "
+            "verdict."
+        )
+    for comparison in table.comparisons:
+        if comparison.first in (PAIR_ROW, TRAINED_SEEDS) and comparison.second == RANDOM_WEIGHTS:
+            return _verdict(comparison, table)
+    return "No row with random weights was evaluated, so what training adds is not known."
+
+
+def _verdict(comparison: RowComparison, table: ProbingTable) -> str:
+    row = TRAINED if comparison.first == TRAINED_SEEDS else PAIR_ROW
+    better, worse = (
+        listed(task for task in table.tasks if table.mark(row, task) == way)
+        for way in ("better", "worse")
+    )
+    several = table.spreads.get(TRAINED)
+    seeds = f" (mean over {several.num_seeds} training seeds)" if several else ""
+    return (
+        f"On the average of the probing tasks the trained model {comparison.verdict} the same "
+        f"architecture with random weights{seeds}: "
+        f"{with_interval(comparison.difference, signed=True)} points. "
+        f"Told apart task by task, corrected for their number: better on {better}; "
+        f"worse on {worse}."
+    )
+
+
+def listed(tasks: Iterable[str]) -> str:
+    """Returns task names as running text."""
+    return ", ".join(_called(task) for task in tasks) or "none"
+
+
+def _called(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def probing_section(table: ProbingTable, probing: Mapping[str, Any]) -> Section:
+    """Returns the figures of rows and tasks, the comparisons, and the tasks that are absent."""
+    absent = [f"{name}: {reason}" for name, reason in sorted(probing["absent"].items())]
+    titles = _titles(probing)
+    return Section.of(
+        "Probing",
+        "Test accuracy in percent of a logistic regression on each task (Conneau et al. 2018; "
+        "discourse coherence: Chen et al. 2019), on held-out sentences. Intervals: 95 %, bootstrap "
+        "over what the second table names as resampled, drawn for all tasks at once.",
+        table.baseline
+        and f"▲ better, ▼ worse than {table.baseline} on the same test items (paired bootstrap, "
+        f"{CONFIDENCE:.0%}; of tasks corrected for their number by Holm's method, of the "
+        "average its interval); without a sign not told apart.",
+        _rows_table(table, titles),
+        _tasks_table(probing, titles),
+        "Chance is the accuracy of always answering the commonest class of the training split.",
+        "Tasks absent for want of data:" if absent else "No task is absent.",
+        absent,
+        Subheading("Differences on the same test sentences"),
+        "First row minus second, paired bootstrap.",
+        _comparison_table(table, titles),
+    )
+
+
+def _titles(probing: Mapping[str, Any]) -> dict[str, str]:
+    """Returns what tables call each task."""
+    return {
+        name: _called(name) + (" (small)" if _is_small(task) else "")
+        for name, task in probing["tasks"].items()
+    }
+
+
+def _is_small(task: Mapping[str, Any]) -> bool:
+    return bool(task["sizes"]["test"] < SMALL_TEST)
+
+
+def _rows_table(table: ProbingTable, titles: Mapping[str, str]) -> Table:
+    last = {table.of_spread(name)[-1].name: name for name in table.spreads}
+    rows: list[Row] = []
+    for row in table.rows:
+        rows.append(_cells(table, row))
+        if row.name in last:
+            rows.append(_spread_cells(table, last[row.name], str(row.width)))
+    header = ("row", "width", *(titles[task] for task in table.tasks), AVERAGE)
+    return Table("Test accuracy in percent, by row and task, with 95 % intervals", header, rows)
+
+
+def _cells(table: ProbingTable, row: ProbingRow) -> list[str | Cell]:
+    figures = {task: row.accuracy(task) for task in table.tasks} | {AVERAGE: row.average}
+    cells = (
+        Cell(percent(figure.value), table.mark(row.name, task), bounds(figure))
+        for task, figure in figures.items()
+    )
+    return [row.description, str(row.width or "–"), *cells]
+
+
+def _spread_cells(table: ProbingTable, name: str, width: str) -> list[str | Cell]:
+    spread = table.spreads[name]
+    figures = {**spread.tasks, AVERAGE: (spread.average, spread.deviation)}
+    cells = (
+        Cell(f"{mean:.1f} ± {deviation:.1f}", table.mark(name, task))
+        for task, (mean, deviation) in figures.items()
+    )
+    return [f"{name}, mean ± sd over {spread.num_seeds} seeds", width, *cells]
+
+
+def _tasks_table(probing: Mapping[str, Any], titles: Mapping[str, str]) -> Table:
+    rows = [
+        [
+            titles[name],
+            task["label_rule"],
+            _called(task["split_by"]),
+            f"{count(task['num_resampled'])} {task['resampled_by']}s",
+            str(len(task["classes"])),
+            " / ".join(count(task["sizes"][split]) for split in SPLITS),
+            percent(task["chance"]),
+        ]
+        for name, task in probing["tasks"].items()
+    ]
+    header = ("task", "label", "split by", "resampled", "classes", "train / dev / test", "chance")
+    return Table("The tasks, and what their intervals draw", header, rows, range(4))
+
+
+def _comparison_table(table: ProbingTable, titles: Mapping[str, str]) -> Table:
+    called = {PAIR_ROW: "trained", TRAINED_SEEDS: "trained"}  # also of one view or three
+    rows = [
+        [
+            " − ".join(called.get(name, _called(name)) for name in (c.first, c.second)),
+            *(f"{c.tasks[task].value:+z.1f}" for task in table.tasks),
+            with_interval(c.difference, signed=True),
+        ]
+        for c in table.comparisons
+    ]
+    header = ("rows", *(titles[task] for task in table.tasks), "average over tasks [95 %]")
+    return Table("Differences in points of accuracy", header, rows)
+
+
+def notes_section(table: ProbingTable, probing: Mapping[str, Any]) -> Section:
+    """Returns the notes, and how the tasks differ from the published ones."""
+    rows = [row for row in table.rows if row.name != MAJORITY_ROW]
+    by_task = {task: [row.results[task] for row in rows] for task in table.tasks}
+    differing = [
+        f"{_called(name)}: {task['differs']}"
+        for name, task in probing["tasks"].items()
+        if task["differs"]
+    ]
+    notes = [
+        *_of_seeds(table),
+        "Labels come from the automatic parses. Tree encoders read the same parses, so on tasks "
+        "whose label is a property of the tree they see what sequences and bags of words must "
+        "infer.",
+        *_of_tasks(probing["tasks"]),
+        *doubts("All rows together", by_task),
+        f"Held-out sentences left out of the tasks: {by_reason(probing['excluded'])}.",
+    ]
+    return Section.of(
+        "Notes",
+        notes,
+        "How the tasks differ from the published ones:" if differing else None,
+        differing,
+    )
+
+
+def _of_seeds(table: ProbingTable) -> list[str]:
+    notes = []
+    if several := table.spreads.get(TRAINED):
+        notes.append(
+            f"The model was trained from {several.num_seeds} seeds; its single views and its join "
+            "with the words are those of the first. The intervals cover the choice of test "
+            "documents alone."
+        )
+    elif table.trained is not None:
+        notes.append(
+            "One training seed was run: how far a row moves from seed to seed of training is not "
+            "measured, and the intervals cover the choice of test documents alone."
+        )
+    if table.random is not None and table.random.num_seeds < MANY_SEEDS:
+        notes.append(f"Random weights were drawn from {table.random.num_seeds} seeds only.")
+    return notes
+
+
+def _of_tasks(tasks: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    small = [name for name, task in tasks.items() if _is_small(task)]
+    by_sentence = [name for name, task in tasks.items() if task["resampled_by"] == "sentence"]
+    notes = {
+        f"Fewer than {SMALL_TEST} test sentences:": small,
+        "The test sentences stand in too few documents to resample these, so the intervals, "
+        "drawn over sentences, are too narrow for other documents:": by_sentence,
+    }
+    return [f"{note} {listed(names)}." for note, names in notes.items() if names]

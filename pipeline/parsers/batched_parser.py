@@ -1,0 +1,308 @@
+"""What all parser adapters do alike: refusals, batches of like length, retries, arithmetic.
+
+A batch that fails is halved until the culprit stands alone, so that one bad sentence costs no
+other, and a broken machine is not hidden. Memory is the one resource that a batch can lack though
+each of its sentences would fit, and that a long sentence can lack though all others fit; a device
+that fails in any other way fails for every sentence and ends the job.
+"""
+
+from __future__ import annotations
+
+import gc
+import logging
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Generic, TypeVar
+
+import torch
+
+from pipeline.base.machine import free_memory, own_memory
+from pipeline.base.refusal import Refusal
+from pipeline.parsers.devices import dtype_for, name_of
+from pipeline.parsers.fast_layers import length_batches
+from pipeline.parsers.parser_folder import ParserModel
+from pipeline.parsers.sentence_parser import (
+    MAX_TOKENS,
+    ParserFailedError,
+    Sentence,
+    reject_input,
+)
+
+logger = logging.getLogger(__name__)
+
+ModelT = TypeVar("ModelT", bound=ParserModel)
+ItemT = TypeVar("ItemT", bound=Sequence[Any])
+ParseT = TypeVar("ParseT")
+Parse = Callable[[Sequence[ItemT]], Iterable[ParseT]]
+
+MOST_IN_A_ROW = 20
+"""After so many sentences that failed one after the other, the parser must prove itself."""
+PLAIN = ("This", "is", "a", "sentence", ",") * 8
+"""What a parser proves itself on that has parsed nothing yet. A machine without memory for a
+sentence this long has none to parse with at all."""
+
+_MEMORY_ERRORS: tuple[type[BaseException], ...] = (MemoryError, torch.OutOfMemoryError)
+_MEMORY_WORDS = re.compile(
+    "out of memory|not enough memory|can(not|'t) allocate|bad_alloc|alloc_failed|unable to mmap|"
+    "defaultcpuallocator|could not (create|execute) a (memory|primitive)(?! descriptor)"
+)
+"""What plain ``RuntimeError``s of torch, oneDNN and C++ say when memory is short."""
+_DEVICE_ERRORS: tuple[type[BaseException], ...] = (
+    (torch.AcceleratorError,) if hasattr(torch, "AcceleratorError") else ()  # since torch 2.8
+)
+_DEVICE_WORDS = re.compile("cuda|cudnn|cublas|hip error|mps backend")
+"""What plain ``RuntimeError``s of torch name when a device fails."""
+
+
+def is_memory_error(error: BaseException) -> bool:
+    """Says whether memory was short, so that a smaller batch may succeed."""
+    return isinstance(error, _MEMORY_ERRORS) or _says(error, _MEMORY_WORDS)
+
+
+def is_machine_error(error: BaseException) -> bool:
+    """Says whether memory or a device failed, which is no sentence's fault."""
+    return (
+        is_memory_error(error) or isinstance(error, _DEVICE_ERRORS) or _says(error, _DEVICE_WORDS)
+    )
+
+
+def _says(error: BaseException, words: re.Pattern[str]) -> bool:
+    return isinstance(error, RuntimeError) and words.search(str(error).lower()) is not None
+
+
+@dataclass(slots=True)
+class Failures:
+    """What a parser has done of late; whoever calls it more than once keeps it."""
+
+    in_a_row: int = 0
+    """Sentences that it failed on since it last parsed one."""
+    last_parsed: Any = None
+    """A sentence, or None before the first."""
+
+
+def parse_or_reject(
+    parse: Parse[ItemT, ParseT], batch: Sequence[ItemT], failures: Failures | None = None
+) -> list[ParseT | Refusal]:
+    """Returns one parse or rejection an item; a failing batch is halved down to the culprit.
+
+    Reasons: ``parser_error``, and ``out_of_memory`` for a sentence that exhausts memory alone
+    while a plain one can be parsed.
+
+    Args:
+        parse: gives one parse an item, in order.
+        batch: any number of sentences.
+        failures: of the calls before, with the same parser.
+
+    Raises:
+        ParserFailedError: there is no memory even for a short sentence, or the parser failed on
+            `MOST_IN_A_ROW` sentences and then on one that it has parsed before, or on `PLAIN`.
+        RuntimeError: a device failed.
+    """
+    failures = Failures() if failures is None else failures
+    if not batch:
+        return []
+    try:
+        parses = list(parse(batch))
+    except Exception as error:  # whatever it is must not cost the other sentences
+        if is_machine_error(error) and not is_memory_error(error):
+            raise
+        if len(batch) == 1:
+            return [_rejection(parse, batch[0], error, failures)]
+    else:
+        failures.in_a_row, failures.last_parsed = 0, batch[-1]
+        return [*parses]
+    # Out of the handler, or the error's frames would keep the failed batch in memory.
+    _free_memory()
+    middle = len(batch) // 2
+    return [
+        *parse_or_reject(parse, batch[:middle], failures),
+        *parse_or_reject(parse, batch[middle:], failures),
+    ]
+
+
+def _rejection(
+    parse: Parse[ItemT, ParseT], item: ItemT, error: Exception, failures: Failures
+) -> Refusal:
+    """Returns why a sentence that failed alone is refused.
+
+    Raises:
+        ParserFailedError: the parser or its machine, not the sentence, is at fault.
+    """
+    failures.in_a_row += 1
+    detail = f"{type(error).__name__}: {error}"
+    short = is_memory_error(error)
+    trace = error if failures.in_a_row == 1 and not short else None
+    logger.warning("a sentence of %d tokens was rejected: %s", len(item), detail, exc_info=trace)
+    if not short and failures.in_a_row < MOST_IN_A_ROW:
+        return Refusal("parser_error", detail)
+    error.__traceback__ = None  # its frames hold what was computed of the sentence
+    _free_memory()
+    is_first = failures.last_parsed is None
+    sample: Any = PLAIN if short or is_first else failures.last_parsed
+    if not (short and len(item) <= len(PLAIN)) and _parses(parse, sample):
+        failures.in_a_row = 0
+        if short:
+            return Refusal("out_of_memory", f"{len(item)} tokens; {detail}")
+        return Refusal("parser_error", detail)
+    remedy = (
+        f"{own_memory()}, {free_memory()}; let fewer run side by side (--workers), raise the limit "
+        "if there is one, or take a machine with more"
+    )
+    if short:
+        reason = f"no memory to parse a sentence of {len(item)} tokens ({detail}): {remedy}"
+    else:
+        known = "also on a plain one" if is_first else "now it fails on one that it parsed before"
+        reason = (
+            f"the parser failed on {failures.in_a_row} sentences in a row, and {known}; the last, "
+            f"of {len(item)} tokens, by {detail}: check its libraries and the device; if it is "
+            f"memory: {remedy}"
+        )
+    raise ParserFailedError(reason, item) from error
+
+
+def _parses(parse: Parse[Any, Any], sentence: Any) -> bool:
+    try:
+        list(parse([sentence]))
+    except Exception:  # the first error tells what failed
+        return False
+    return True
+
+
+def _free_memory() -> None:
+    """Gives back what a failed batch held and what torch keeps for the next one."""
+    gc.collect()
+    if torch.cuda.is_initialized():
+        torch.cuda.empty_cache()
+
+
+class BatchedParser(ABC, Generic[ModelT, ParseT]):
+    """A ``SentenceParser[ParseT]`` that parses sentences of like size together.
+
+    Deterministic: apart from the last bits of a score, which depend on the shape of a matrix
+    product, a sentence's batch has no influence on its answer.
+    """
+
+    default_batch_tokens: ClassVar[int]
+    """Bound of a batch's size where none is given: what suits a CPU."""
+    cut_batches: ClassVar[Callable[..., list[list[int]]]] = staticmethod(length_batches)
+    """Gives the places of sentences in batches, of their sizes and ``max_tokens``."""
+
+    precision: str
+    """Arithmetic of the encoder: ``float32``, ``bfloat16`` or ``float16``."""
+
+    def __init__(
+        self,
+        model: ModelT,
+        *,
+        name: str,
+        checksum: str = "",
+        precision: str = "exact",
+        max_tokens: int | None = None,
+        batch_tokens: int = 0,
+    ) -> None:
+        """Takes a loaded model.
+
+        Args:
+            model: put into evaluation mode; its device is where parsing happens.
+            name: readable, used in paths.
+            checksum: of all that determines the answers but the arithmetic; the parser's own also
+                names that where it is not the weights'. Empty for a model that is on no disk.
+            precision: ``exact`` or ``fast``, see ``pipeline.parsers.devices``.
+            max_tokens: longer sentences are rejected as ``too_long``; by default ``MAX_TOKENS`` or
+                as many as the model takes.
+            batch_tokens: bound of a batch's size, see `_sizes`; a longer sentence stands alone. 0:
+                the parser's own. A setting of the machine.
+
+        Raises:
+            ValueError: the model has fewer positions than ``max_tokens`` needs, or the precision is
+                unknown.
+        """
+        self._batch_tokens = batch_tokens or self.default_batch_tokens
+        limit = self._position_limit(model)
+        if max_tokens is not None and limit is not None and max_tokens > limit:
+            raise ValueError(f"max_tokens={max_tokens}, but the model takes {limit}")
+        most_tokens = MAX_TOKENS if max_tokens is None else max_tokens
+        self._max_tokens = most_tokens if limit is None else min(most_tokens, limit)
+        weight = next(model.network.eval().parameters())
+        self._device = weight.device
+        self._dtype = dtype_for(precision, weight.device, exact=weight.dtype)
+        self.precision = name_of(self._dtype)
+        self.name = name
+        is_exact = self._dtype == weight.dtype
+        self.checksum = checksum if is_exact else f"{checksum}-{self.precision}"
+        self._failures = Failures()
+        self._take(model)
+
+    @torch.inference_mode()
+    def parse(self, sentences: Sequence[Sentence]) -> list[ParseT | Refusal]:
+        """Returns one tree or rejection per sentence, in input order; never raises for input.
+
+        Any non-empty string is a token. Reasons of rejection: ``empty``, ``empty_token``,
+        ``too_long``, ``parser_error``, ``out_of_memory``, and those that `_sizes` gives.
+
+        Raises:
+            ParserFailedError: memory or the parser failed.
+            RuntimeError: the device did.
+        """
+        answers: dict[int, ParseT | Refusal] = {}
+        for position, sentence in enumerate(sentences):
+            if rejection := reject_input(sentence, self._max_tokens):
+                answers[position] = rejection
+        accepted = [position for position in range(len(sentences)) if position not in answers]
+        measured = parse_or_reject(self._sizes, [sentences[position] for position in accepted])
+        sizes: dict[int, int] = {}
+        for position, size in zip(accepted, measured, strict=True):
+            if isinstance(size, Refusal):
+                answers[position] = size
+            else:
+                sizes[position] = size
+        certain = self._certain_answers(sentences, sizes)
+        answers.update(certain)
+        doubtful = {position: size for position, size in sizes.items() if position not in certain}
+        # Those left over are few of each length: small batches of them are padded less.
+        max_tokens = 1 + self._batch_tokens // 3 if certain else self._batch_tokens
+        for members in self._batches(doubtful, max_tokens=max_tokens):
+            chosen = [sentences[position] for position in members]
+            parsed = parse_or_reject(self._parse_batch, chosen, self._failures)
+            answers.update(zip(members, parsed, strict=True))
+        return [answers[position] for position in range(len(sentences))]
+
+    def _batches(self, sizes: Mapping[int, int], *, max_tokens: int) -> list[list[int]]:
+        """Returns the positions of sentences in batches, shortest first, given their sizes."""
+        positions = list(sizes)
+        batches = self.cut_batches(list(sizes.values()), max_tokens=max_tokens)
+        return [[positions[place] for place in batch] for batch in batches]
+
+    def _certain_answers(
+        self, sentences: Sequence[Sentence], sizes: Mapping[int, int]
+    ) -> dict[int, ParseT]:
+        """Returns what a cheaper way is certain of, by position; the others are parsed exactly.
+
+        Args:
+            sizes: of the sentences that are to be parsed, by position.
+        """
+        return {}
+
+    def _position_limit(self, model: ModelT) -> int | None:
+        """Returns how many tokens a sentence of the model may have; None: any number."""
+        return None
+
+    @staticmethod
+    @abstractmethod
+    def load_model(path: Path, /) -> tuple[Any, str]:
+        """Returns the model of a parser folder and its checksum; executes nothing from it."""
+
+    @abstractmethod
+    def _take(self, model: ModelT) -> None:
+        """Prepares the model for prediction in ``self._dtype`` on ``self._device``."""
+
+    @abstractmethod
+    def _sizes(self, sentences: Sequence[Sentence]) -> list[int | Refusal]:
+        """Reads sentences ahead; returns what each takes of a batch, or why it cannot be read."""
+
+    @abstractmethod
+    def _parse_batch(self, sentences: Sequence[Sentence]) -> list[ParseT]:
+        """Returns one parse a sentence."""

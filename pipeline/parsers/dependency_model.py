@@ -1,0 +1,367 @@
+"""A biaffine dependency parser: sizes, vocabularies, network, the parser folder on disk.
+
+Dozat & Manning 2017, "Deep biaffine attention for neural dependency parsing", sections 2.1-2.3.
+Legend: B sentences, T positions (the artificial root + tokens).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from pipeline.base.settings import Count, Settings, ShareBelow1
+from pipeline.parsers.parser_files import DESCRIPTION_NAME, PLAIN_DEPENDENCY
+from pipeline.parsers.parser_folder import built_to_fit, read_parser_folder, write_parser_folder
+from pipeline.trees.treebanks import TreebankSentence
+
+if TYPE_CHECKING:
+    from supar.models.dep import BiaffineDependencyModel as BiaffineNetwork
+
+Network: TypeAlias = Any
+"""supar's ``BiaffineDependencyModel``, or `BareDependencyNetwork` for prediction alone."""
+
+PAD, UNKNOWN, ROOT = "<pad>", "<unk>", "<bos>"
+"""supar's special entries; ``ROOT`` stands at position 0 of every sentence."""
+SPECIALS = [PAD, UNKNOWN, ROOT]
+
+ROOT_WORD = ""
+"""Stands for the artificial root among tokens, of which none is empty."""
+
+LEAK = 0.1
+"""Of the rectifiers behind the projections, as supar has it."""
+
+
+class NetworkSizes(Settings):
+    """Widths of the network; with the vocabularies they determine every weight's shape."""
+
+    called: ClassVar[str] = "network size"
+
+    word_embedding: Count = 64
+    character_embedding: Count = 50
+    character_hidden: Count = 128
+    """Both directions together."""
+    character_features: Count = 100
+    lstm_hidden: Count = 192
+    """One direction."""
+    lstm_layers: Count = 3
+    arc_mlp: Count = 192
+    relation_mlp: Count = 64
+
+    def _check_together(self) -> None:
+        if self.character_hidden % 2:
+            raise ValueError(f"character_hidden must be even, got {self.character_hidden}")
+
+
+SUPAR_SIZES = {
+    "word_embedding": "n_embed",
+    "character_embedding": "n_char_embed",
+    "character_hidden": "n_char_hidden",
+    "character_features": "n_feat_embed",
+    "lstm_hidden": "n_lstm_hidden",
+    "lstm_layers": "n_lstm_layers",
+    "arc_mlp": "n_arc_mlp",
+    "relation_mlp": "n_rel_mlp",
+}
+"""Our name of a size -> supar's."""
+
+
+class Dropouts(Settings):
+    """Probabilities with which parts of the network are switched off in training."""
+
+    called: ClassVar[str] = "dropout"
+
+    embedding: ShareBelow1 = 0.33
+    """Of a token's whole word vector or whole character vector."""
+    lstm: ShareBelow1 = 0.33
+    """Of a feature at all positions of a sentence, at the input of each layer and at the end."""
+    recurrent_weight: ShareBelow1 = 0.1
+    """Of a single recurrent weight (DropConnect, Merity et al. 2018).
+    Differs from supar, which drops the recurrent state: a fused LSTM has no place for that."""
+    mlp: ShareBelow1 = 0.33
+
+
+class DependencyVocabulary(Settings):
+    """Every known word, character and relation, by index; looking up never adds an entry."""
+
+    called: ClassVar[str] = "vocabulary entry"
+
+    max_word_characters: Count = 20
+    """Further characters of a word are not seen."""
+    relations: tuple[str, ...]
+    characters: tuple[str, ...]
+    """The specials included."""
+    words: tuple[str, ...]
+    """Lower-cased, the specials included; the index is the row of the embedding matrix."""
+
+    def _check_together(self) -> None:
+        for name, entries in (("words", self.words), ("characters", self.characters)):
+            missing = [special for special in SPECIALS if special not in entries]
+            if missing:
+                raise ValueError(f"vocabulary {name} lacks {', '.join(missing)}")
+
+    @classmethod
+    def build(
+        cls, sentences: Sequence[TreebankSentence], *, min_word_frequency: int
+    ) -> DependencyVocabulary:
+        """Returns the vocabulary of a training treebank, frequent entries first."""
+        words = Counter(token.lower() for s in sentences for token in s.tokens)
+        characters = Counter(character for s in sentences for t in s.tokens for character in t)
+        relations = Counter(relation for s in sentences for relation in s.deprels)
+        return cls(
+            words=(*SPECIALS, *_by_frequency(words, min_word_frequency, without=SPECIALS)),
+            characters=(*SPECIALS, *_by_frequency(characters, 1)),
+            relations=tuple(_by_frequency(relations, 1)),
+        )
+
+    def extended(self, words: Sequence[str]) -> DependencyVocabulary:
+        """Returns this vocabulary with the lower-cased words it lacks behind its own."""
+        known = set(self.words)
+        return self.changed(words=(*self.words, *(word for word in words if word not in known)))
+
+    @cached_property
+    def _word_ids(self) -> dict[str, int]:
+        return {word: i for i, word in enumerate(self.words)}
+
+    @cached_property
+    def _character_ids(self) -> dict[str, int]:
+        return {character: i for i, character in enumerate(self.characters)}
+
+    @property
+    def word_pad_id(self) -> int:
+        """Row of the padding entry among the words."""
+        return self._word_ids[PAD]
+
+    @property
+    def character_pad_id(self) -> int:
+        """Row of the padding entry among the characters."""
+        return self._character_ids[PAD]
+
+    @property
+    def unknown_word_id(self) -> int:
+        """Row that all unknown words share."""
+        return self._word_ids[UNKNOWN]
+
+    def word_id(self, word: str) -> int:
+        """Returns the row of a lower-cased word; a token spelled like a special is unknown."""
+        if word == ROOT_WORD:
+            return self._word_ids[ROOT]
+        lowered = word.lower()
+        if lowered in SPECIALS:
+            return self.unknown_word_id
+        return self._word_ids.get(lowered, self.unknown_word_id)
+
+    def character_ids(self, word: str) -> list[int]:
+        """Returns the rows of a word's first characters, case kept; the root is one special."""
+        if word == ROOT_WORD:
+            return [self._character_ids[ROOT]]
+        unknown = self._character_ids[UNKNOWN]
+        return [self._character_ids.get(c, unknown) for c in word[: self.max_word_characters]]
+
+
+def _by_frequency(
+    counts: Counter[str], min_frequency: int, *, without: Sequence[str] = ()
+) -> list[str]:
+    kept = [entry for entry, n in counts.items() if n >= min_frequency and entry not in without]
+    return sorted(kept, key=lambda entry: (-counts[entry], entry))
+
+
+class _Description(Settings):
+    called: ClassVar[str] = "parser description"
+
+    sizes: NetworkSizes
+    vocabulary: DependencyVocabulary
+
+
+@dataclass(frozen=True)
+class DependencyModel:
+    """A network with the vocabularies that its embeddings are indexed by."""
+
+    network: Network
+    sizes: NetworkSizes
+    vocabulary: DependencyVocabulary
+
+
+def save_dependency_model(model: DependencyModel, folder: Path, *, halved: bool = True) -> str:
+    """Writes a parser folder and returns its checksum.
+
+    Args:
+        halved: whether the weights are rounded to float16.
+    """
+    config = {"sizes": model.sizes.to_dict(), "vocabulary": model.vocabulary.to_dict()}
+    return write_parser_folder(
+        folder, PLAIN_DEPENDENCY, config, model.network.state_dict(), halved=halved
+    )
+
+
+def load_dependency_model(folder: Path, *, bare: bool = False) -> tuple[DependencyModel, str]:
+    """Returns the model of a parser folder, its weights as float32, and its checksum.
+
+    Args:
+        folder: one that ``save_dependency_model`` wrote.
+        bare: whether the network is for prediction alone, see `BareDependencyNetwork`.
+
+    Raises:
+        ValueError: a file is missing or damaged, holds another kind of parser, or weights and
+            description do not fit together; names the file and the remedy.
+    """
+    config, tensors, checksum = read_parser_folder(folder, PLAIN_DEPENDENCY)
+    try:
+        description = _Description.from_dict(config)
+        sizes, vocabulary = description.sizes, description.vocabulary
+        build = BareDependencyNetwork if bare else build_network
+        network = built_to_fit(
+            lambda: build(sizes, vocabulary), tensors, num_layers=sizes.lstm_layers
+        )
+    except ValueError as error:
+        raise ValueError(
+            f"{folder / DESCRIPTION_NAME}: does not describe the weights beside it ({error}); "
+            f"restore both files together or train the parser again"
+        ) from error
+    return DependencyModel(network.eval(), sizes, vocabulary), checksum
+
+
+def build_network(
+    sizes: NetworkSizes, vocabulary: DependencyVocabulary, dropouts: Dropouts | None = None
+) -> BiaffineNetwork:
+    """Returns supar's model with fresh random weights and the given sizes."""
+    from supar.models.dep import BiaffineDependencyModel
+
+    dropouts = dropouts or Dropouts()
+    return BiaffineDependencyModel(
+        n_words=len(vocabulary.words),
+        n_rels=len(vocabulary.relations),
+        n_chars=len(vocabulary.characters),
+        encoder="lstm",
+        feat=["char"],
+        **{theirs: getattr(sizes, ours) for ours, theirs in SUPAR_SIZES.items()},
+        n_pretrained=sizes.word_embedding,  # equal to n_embed: no pretrained vectors
+        char_pad_index=vocabulary.character_pad_id,
+        embed_dropout=dropouts.embedding,
+        encoder_dropout=dropouts.lstm,
+        mlp_dropout=dropouts.mlp,
+        pad_index=vocabulary.word_pad_id,
+        unk_index=vocabulary.unknown_word_id,
+    )
+
+
+class BareDependencyNetwork(nn.Module):
+    """The modules that `for_prediction` reads, in evaluation mode, by supar's names.
+
+    It predicts nothing itself. Without supar, which imports nltk and scipy's statistics: three
+    seconds before the first sentence. Training and conversion build supar's own network.
+    """
+
+    def __init__(self, sizes: NetworkSizes, vocabulary: DependencyVocabulary) -> None:
+        """Makes room for the weights; they are drawn as torch draws them, to be overwritten."""
+        super().__init__()
+        states = 2 * sizes.lstm_hidden
+        self.word_embed = nn.Embedding(len(vocabulary.words), sizes.word_embedding)
+        self.char_embed = _Spelling(sizes, len(vocabulary.characters))
+        self.embed_dropout = _Passed()
+        self.encoder = _Encoder(sizes)
+        self.encoder_dropout = nn.Identity()
+        self.arc_mlp_d = _Projection(states, sizes.arc_mlp)
+        self.arc_mlp_h = _Projection(states, sizes.arc_mlp)
+        self.rel_mlp_d = _Projection(states, sizes.relation_mlp)
+        self.rel_mlp_h = _Projection(states, sizes.relation_mlp)
+        self.arc_attn = _BilinearForms(1, sizes.arc_mlp + 1, sizes.arc_mlp)
+        width = sizes.relation_mlp + 1
+        self.rel_attn = _BilinearForms(len(vocabulary.relations), width, width)
+
+
+class _Passed(nn.Module):
+    def forward(self, *items: Tensor) -> tuple[Tensor, ...]:
+        return items
+
+
+class _Spelling(nn.Module):
+    def __init__(self, sizes: NetworkSizes, num_characters: int) -> None:
+        super().__init__()
+        hidden, self.n_out = sizes.character_hidden, sizes.character_features
+        self.embed = nn.Embedding(num_characters, sizes.character_embedding)
+        self.lstm = nn.LSTM(
+            sizes.character_embedding, hidden // 2, batch_first=True, bidirectional=True
+        )
+        self.dropout = nn.Identity()
+        self.projection = nn.Identity() if hidden == self.n_out else nn.Linear(hidden, self.n_out)
+
+
+class _Encoder(nn.Module):
+    dropout = 0.0
+
+    def __init__(self, sizes: NetworkSizes) -> None:
+        super().__init__()
+        first = sizes.word_embedding + sizes.character_features
+        widths = [first, *[2 * sizes.lstm_hidden] * (sizes.lstm_layers - 1)]
+        self.f_cells = nn.ModuleList(nn.LSTMCell(width, sizes.lstm_hidden) for width in widths)
+        self.b_cells = nn.ModuleList(nn.LSTMCell(width, sizes.lstm_hidden) for width in widths)
+
+
+class _Projection(nn.Module):
+    def __init__(self, width: int, out: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(width, out)
+        self.activation = nn.LeakyReLU(negative_slope=LEAK)
+
+
+class _BilinearForms(nn.Module):
+    def __init__(self, *shape: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(shape))
+
+
+@dataclass(frozen=True)
+class TokenBatch:
+    """Index tensors of B sentences, padded at the end, on one device."""
+
+    words: Tensor
+    """``[B, T]`` int64; rows of the word embedding."""
+    spellings: Tensor
+    """``[B, T]`` int64; position of each word in ``distinct_words``; 0 at the root."""
+    lengths: Tensor
+    """``[B]`` int64; tokens + 1."""
+    distinct_words: list[str]
+    """Surface forms, each once."""
+
+    @property
+    def token_mask(self) -> Tensor:
+        """Returns bool ``[B, T]``: true for real tokens, false for the root and padding."""
+        positions = torch.arange(self.words.shape[1], device=self.words.device)
+        return (positions > 0) & (positions < self.lengths[:, None])
+
+
+def token_batch(
+    sentences: Sequence[Sequence[str]],
+    vocabulary: DependencyVocabulary,
+    *,
+    device: torch.device | None = None,
+) -> TokenBatch:
+    """Returns the index tensors of some sentences; the vocabulary stays as it is.
+
+    Args:
+        sentences: at least one; no token is empty.
+    """
+    lengths = np.array([len(tokens) + 1 for tokens in sentences])
+    words = np.full((len(sentences), int(lengths.max())), vocabulary.word_pad_id)
+    spellings = np.zeros_like(words)
+    numbers = {ROOT_WORD: 0}
+    word_ids = [vocabulary.word_id(ROOT_WORD)]
+    for row, tokens in enumerate(sentences):
+        for token in tokens:
+            if token not in numbers:
+                numbers[token] = len(word_ids)
+                word_ids.append(vocabulary.word_id(token))
+        here = [0, *(numbers[token] for token in tokens)]
+        spellings[row, : len(here)] = here
+        words[row, : len(here)] = [word_ids[number] for number in here]
+    arrays = (words, spellings, lengths)
+    words_BT, spellings_BT, lengths_B = (torch.from_numpy(a).to(device) for a in arrays)
+    return TokenBatch(words_BT, spellings_BT, lengths_B, list(numbers))

@@ -1,0 +1,155 @@
+"""What a parser's folder holds, which kinds of parser there are, checksums; known without torch."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Literal, get_args
+
+from pipeline.base.bundled import BUNDLED_PARSERS, shipped_parsers
+from pipeline.base.digest import sha256_of_file
+from pipeline.base.inside import inside
+from pipeline.base.json_files import check_file, read_json, read_object
+from pipeline.base.mistakes import did_you_mean
+from pipeline.base.refusal import shortened
+from pipeline.base.settings import Settings
+
+WEIGHTS_NAME = "weights.safetensors"
+DESCRIPTION_NAME = "parser.json"
+PARSER_FILES = (WEIGHTS_NAME, DESCRIPTION_NAME)
+"""Tell one parser from another: the description names further files with their sha256."""
+CHECKSUMS_NAME = "checksums.json"
+"""The sha256 of the description, written last; it tells damage, not another parser."""
+SCORES_NAME = "scores.json"
+"""What was measured of a parser, beside its files; may be missing."""
+FORMAT_VERSION = 1
+_MALFORMED = "write it by training a parser or by converting one, or get the folder anew"
+TRANSFORMER_FOLDER = "transformer"
+"""Where the transformer inside a parser stands in its folder, if there is one."""
+
+RELEASED_WEIGHTS = "benepar_model.bin"
+"""The pickle in a folder that benepar released, which is no parser folder yet."""
+
+_DAMAGED = (
+    "restore the parser's files together, or train it or convert its checkpoint again; who changed "
+    f"{DESCRIPTION_NAME} on purpose deletes {CHECKSUMS_NAME}"
+)
+
+ParsedStage = Literal["dependencies", "constituents"]
+"""What a parser gives; a stage of a corpus."""
+STAGES: tuple[ParsedStage, ...] = get_args(ParsedStage)
+
+PLAIN_DEPENDENCY = "supar-biaffine-dependency"
+TRANSFORMER_DEPENDENCY = "supar-biaffine-dependency-transformer"
+PLAIN_CONSTITUENCY = "benepar-chart"
+TRANSFORMER_CONSTITUENCY = "benepar-chart-transformer"
+
+TRANSFORMER_KINDS = frozenset({TRANSFORMER_DEPENDENCY, TRANSFORMER_CONSTITUENCY})
+"""Those with a transformer inside."""
+
+STAGE_OF_KIND: dict[str, ParsedStage] = {
+    PLAIN_DEPENDENCY: "dependencies",
+    TRANSFORMER_DEPENDENCY: "dependencies",
+    PLAIN_CONSTITUENCY: "constituents",
+    TRANSFORMER_CONSTITUENCY: "constituents",
+}
+
+
+class ParserDescription(Settings):
+    """What ``parser.json`` says."""
+
+    called: ClassVar[str] = "description field"
+
+    format_version: int
+    kind: str
+    """What can read the folder, see `STAGE_OF_KIND`."""
+    weights_sha256: str
+    config: Mapping[str, Any]
+    """Sizes and vocabularies, as the kind has them."""
+    files: Mapping[str, str] = {}
+    """sha256 of each further file, by its name relative to the folder."""
+
+
+class ParserScores(Settings):
+    """What ``scores.json`` says: what was measured of the parser, by its name, in percent."""
+
+    called: ClassVar[str] = "entry"
+
+    scores: Mapping[str, float]
+
+
+def parser_file_names(path: Path) -> list[str]:
+    """Returns what belongs to a parser, relative to its folder; not what lies beside it.
+
+    Raises:
+        ValueError: a file is missing, stands outside the folder, or the description is malformed.
+    """
+    names = [*PARSER_FILES, *read_description(path).files]
+    for name in names:
+        if not inside(path, name).is_file():
+            raise ValueError(missing_parser_file(path / name))
+    return names
+
+
+def read_description(path: Path) -> ParserDescription:
+    """Returns what a parser's description says.
+
+    Raises:
+        ValueError: it is missing, damaged, malformed, or of another format; names the file and the
+            remedy.
+    """
+    file = path / DESCRIPTION_NAME
+    if not file.is_file():
+        raise ValueError(missing_parser_file(file))
+    if (checksums := path / CHECKSUMS_NAME).is_file():
+        check_file(file, read_object(checksums, (), remedy=_DAMAGED), _DAMAGED)
+    value = read_json(file, remedy=_MALFORMED)
+    version = value.get("format_version") if isinstance(value, dict) else FORMAT_VERSION
+    if version != FORMAT_VERSION:
+        raise ValueError(
+            f"{file}: format version {shortened(version)}, this version reads {FORMAT_VERSION}; "
+            f"train the parser again"
+        )
+    return ParserDescription.from_json(value, file, remedy=_MALFORMED)
+
+
+def read_scores(path: Path) -> dict[str, float]:
+    """Returns what was measured of a parser; nothing where its folder does not say.
+
+    Raises:
+        ValueError: the file says it in another form; names the file and the remedy.
+    """
+    file = path / SCORES_NAME
+    if not file.is_file():
+        return {}
+    remedy = 'write an object of numbers by name, such as {"LAS": 86.3}, or remove the file'
+    value = {"scores": read_json(file, remedy=remedy)}
+    return dict(ParserScores.from_json(value, file, remedy=remedy).scores)
+
+
+def checksum_of_parser_folder(path: Path) -> str:
+    """Returns the sha256 over both files' own sha256: it changes with either of them.
+
+    Further files are named in the description with their sha256, so it changes with them, too.
+
+    Raises:
+        ValueError: a file is missing.
+    """
+    digest = hashlib.sha256()
+    for name in PARSER_FILES:
+        file = path / name
+        if not file.is_file():
+            raise ValueError(missing_parser_file(file))
+        digest.update(sha256_of_file(file).encode())
+    return digest.hexdigest()
+
+
+def missing_parser_file(file: Path) -> str:
+    """Returns the words for a file that a parser's folder lacks."""
+    names = [name for stage in BUNDLED_PARSERS for name in shipped_parsers(stage)]
+    meant = "" if file.parent.exists() else did_you_mean(file.parent.name, known=names)
+    return (
+        f"{file}: no such file; a parser's folder holds {WEIGHTS_NAME} and {DESCRIPTION_NAME}, "
+        f"as the training tasks write them{meant}"
+    )

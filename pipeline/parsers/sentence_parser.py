@@ -1,0 +1,215 @@
+"""What a parser is, and how to get one: sentences in, parses or reasoned refusals out.
+
+Known without torch. Libraries are imported when a parser is loaded, which takes seconds.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, get_args
+
+from pipeline.base.bundled import parser_folder
+from pipeline.base.refusal import Refusal, shortened
+from pipeline.parsers.parser_files import (
+    DESCRIPTION_NAME,
+    PLAIN_CONSTITUENCY,
+    PLAIN_DEPENDENCY,
+    STAGE_OF_KIND,
+    TRANSFORMER_DEPENDENCY,
+    checksum_of_parser_folder,
+    read_description,
+)
+from pipeline.trees.flat_trees import Parse
+
+if TYPE_CHECKING:
+    from pipeline.parsers.batched_parser import BatchedParser
+
+logger = logging.getLogger(__name__)
+
+Sentence = Sequence[str]
+
+MAX_TOKENS = 510
+"""Longer sentences are rejected: benepar has 512 positions, two of them for the sentence marks, and
+both parses must be of the same sentences."""
+
+ParserPrecision = Literal["exact", "fast"]
+"""``exact`` is the arithmetic of the weights; ``fast`` whatever the device multiplies faster."""
+PRECISIONS: tuple[ParserPrecision, ...] = get_args(ParserPrecision)
+
+
+def reject_input(sentence: Sentence | None, max_tokens: int) -> Refusal | None:
+    """Returns why no parser is given this sentence, or None if it is; ``None`` counts as empty.
+
+    Reasons: ``empty``, ``too_long``, ``empty_token``.
+    """
+    if sentence is None or len(sentence) == 0:
+        return Refusal("empty")
+    if len(sentence) > max_tokens:
+        return Refusal("too_long", f"{len(sentence)} tokens, limit {max_tokens}")
+    for position, token in enumerate(sentence, start=1):
+        if token is None or token == "":
+            return Refusal("empty_token", f"token {position} of {len(sentence)}")
+    return None
+
+
+class ParserFailedError(RuntimeError):
+    """A parser or its machine failed, as it would on any sentence."""
+
+    def __init__(self, message: str, sentence: object) -> None:
+        super().__init__(message)
+        self.sentence = sentence
+        """The one it was at: the very object that it was given."""
+
+
+ParseT_co = TypeVar("ParseT_co", covariant=True)
+
+
+class SentenceParser(Protocol[ParseT_co]):
+    """A loaded parser. Deterministic: the answer for a sentence does not depend on its batch."""
+
+    name: str
+    """Readable name, used in paths: ``bundled`` or the checkpoint's file name."""
+    checksum: str
+    """sha256 over everything that determines its answers (weights and configuration)."""
+
+    def parse(self, sentences: Sequence[Sentence]) -> Sequence[ParseT_co | Refusal]:
+        """Returns one parse or rejection per sentence, in input order; never raises for input.
+
+        Raises:
+            ParserFailedError: memory or the parser failed, which is no sentence's fault.
+            RuntimeError: a device did.
+        """
+        ...
+
+
+def load_parser(
+    path: Path,
+    stage: str,
+    *,
+    device: str = "cpu",
+    precision: str = "exact",
+    batch_tokens: int = 0,
+    expected_checksum: str | None = None,
+) -> SentenceParser[Parse]:
+    """Returns the parser of a folder, of whatever kind it is; its name is the folder's.
+
+    Executes nothing from the folder and asks no hub.
+
+    Args:
+        stage: ``dependencies`` or ``constituents``, what the parser must give.
+        device: torch's name of where to parse.
+        precision: ``exact``, or ``fast`` for arithmetic that may change a few answers.
+        batch_tokens: bound of a batch's size, of subwords where the parser reads these; 0: the
+            parser's own.
+        expected_checksum: where given, the folder must have exactly this checksum.
+
+    Raises:
+        ValueError: a file is missing or damaged, or the parser is of another kind; names the file
+            and the remedy.
+    """
+    kind = read_description(path).kind
+    actual = STAGE_OF_KIND.get(kind)
+    if actual != stage:
+        gives = f"which gives {actual}" if actual else "which this version does not know"
+        kinds = ", ".join(repr(name) for name, of_kind in STAGE_OF_KIND.items() if of_kind == stage)
+        raise ValueError(
+            f"{path / DESCRIPTION_NAME}: a parser of kind {shortened(kind)}, {gives}, but one for "
+            f"{stage} is needed here; give one of {kinds}"
+        )
+    checksum = checksum_of_parser_folder(path)
+    if expected_checksum not in {None, checksum}:
+        raise ValueError(
+            f"{path}: checksum {checksum} differs from the expected {expected_checksum}; restore "
+            f"the parser's files or correct the expected checksum"
+        )
+    adapter = _adapter_of(kind)
+    model, checksum = adapter.load_model(path)
+    model.network.to(device)
+    return adapter(
+        model,
+        name=path.resolve().name,
+        checksum=checksum,
+        precision=precision,
+        batch_tokens=batch_tokens,
+    )
+
+
+def _adapter_of(kind: str) -> type[BatchedParser[Any, Any]]:
+    if kind == PLAIN_DEPENDENCY:
+        from pipeline.parsers.dependency_adapter import SuparDependencyParser
+
+        return SuparDependencyParser
+    if kind == TRANSFORMER_DEPENDENCY:
+        from pipeline.parsers.transformer_dependency import TransformerDependencyParser
+
+        return TransformerDependencyParser
+    if kind == PLAIN_CONSTITUENCY:
+        from pipeline.parsers.chart_adapter import BeneparConstituencyParser
+
+        return BeneparConstituencyParser
+    from pipeline.parsers.transformer_chart import TransformerConstituencyParser
+
+    return TransformerConstituencyParser
+
+
+class LazyParser:
+    """A ``SentenceParser`` over a parser's folder, loaded when the first sentence is parsed.
+
+    Whoever finds embeddings or parses in a cache needs its checksum alone, which is read from the
+    folder in a fraction of the time that torch takes to import.
+    """
+
+    def __init__(self, stage: str, path: Path, *, device: str = "cpu") -> None:
+        """Reads the folder's checksum and no more.
+
+        Args:
+            stage: what it parses, ``dependencies`` or ``constituents``.
+            path: the parser's folder, or the name of one that ships.
+            device: torch's name of where to parse; ``auto`` takes a GPU where there is one.
+
+        Raises:
+            ValueError: a file is missing.
+        """
+        self.path = parser_folder(path)
+        self.name = self.path.resolve().name
+        self.checksum = checksum_of_parser_folder(self.path)
+        self._stage, self._device = stage, device
+        self._process = os.getpid()
+
+    def parse(self, sentences: Sequence[Sentence]) -> Sequence[Parse | Refusal]:
+        """Returns one parse or rejection per sentence, in input order.
+
+        Raises:
+            ValueError: the folder holds another kind of parser, or has changed meanwhile.
+            RuntimeError: memory, a device or a parser failed.
+        """
+        parser = self._parser
+        if os.getpid() != self._process:
+            import torch
+
+            # A fork has none of the threads that it would wait for, as in torch's own workers.
+            torch.set_num_threads(1)
+            self._process = os.getpid()
+        return parser.parse(sentences)
+
+    @cached_property
+    def _parser(self) -> SentenceParser[Parse]:
+        from pipeline.parsers.devices import automatic_batch_tokens, automatic_device
+
+        started = time.perf_counter()
+        device = automatic_device(self._device)
+        parser = load_parser(
+            self.path,
+            self._stage,
+            device=device,
+            batch_tokens=automatic_batch_tokens(device),
+            expected_checksum=self.checksum,
+        )
+        self._process = os.getpid()
+        logger.info("loaded parser %s in %.1f s", self.path, time.perf_counter() - started)
+        return parser

@@ -1,0 +1,343 @@
+"""supar's biaffine dependency model over a transformer: its folder, and how sentences are parsed.
+
+The network and its arithmetic are supar's, from the states the trees are made as in the other
+dependency parser. A folder holds what supar's checkpoint leaves to a hub. Tokens become the
+subwords that the transformer reads as in supar; a sentence longer than the transformer's positions
+is read in overlapping windows, as supar does.
+
+Legend: B sentences, T positions (the artificial root + tokens), D features, F subwords of a token,
+C characters.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import torch
+from supar.models.dep import BiaffineDependencyModel as BiaffineNetwork
+from torch import Tensor
+from transformers import AutoConfig, AutoTokenizer, PreTrainedTokenizerBase
+
+from pipeline.base.refusal import Refusal, shortened
+from pipeline.base.settings import Settings
+from pipeline.parsers.batched_parser import BatchedParser
+from pipeline.parsers.dependency_decoding import trees_of_states
+from pipeline.parsers.dependency_model import ROOT_WORD, DependencyVocabulary
+from pipeline.parsers.devices import products_in
+from pipeline.parsers.parser_files import TRANSFORMER_DEPENDENCY
+from pipeline.parsers.parser_folder import check_sizes
+from pipeline.parsers.sentence_parser import Sentence
+from pipeline.parsers.transformer_folder import (
+    check_transformer,
+    read_transformer_parser,
+    reason_of,
+    write_transformer_parser,
+)
+from pipeline.trees.flat_trees import DependencyParse
+
+TRANSFORMER_ENCODER = "bert"
+"""supar's name of any transformer that is the whole encoder."""
+_OWN_SIZES = ("n_rels", "n_arc_mlp", "n_rel_mlp")
+_SIZES = {
+    "lstm": ("n_words", "n_embed", "n_feat_embed", "n_lstm_hidden", "n_lstm_layers"),
+    "char": ("n_chars", "n_char_embed", "n_char_hidden"),
+    "bert": ("n_bert_layers",),
+}
+"""Encoder or feature of supar's network -> its arguments that weights have in their shapes."""
+
+NETWORK_ARGUMENTS = {
+    name: parameter.default
+    for name, parameter in inspect.signature(BiaffineNetwork.__init__).parameters.items()
+    if name not in {"self", "kwargs"}
+}
+"""Of supar's network, with their defaults."""
+_HOW_TO_SAVE = (
+    "save the model and its tokenizer into it by transformers' save_pretrained, which writes "
+    "safetensors"
+)
+_NOT_DESCRIBED = ("bert", "elmo", "elmo_bos_eos", "n_tags")
+
+_CACHED_WORDS = 100_000
+_MAX_PER_TOKEN = 20
+"""What supar reads of a token by default."""
+_SOME_WORD = "the"
+
+
+class SubwordRules(Settings):
+    """How supar turns a token into subwords."""
+
+    called: ClassVar[str] = "subword rule"
+
+    pad_id: int
+    unknown_id: int
+    root_id: int
+    """The one subword of the artificial root."""
+    max_per_token: int
+    """Further subwords of a token are not seen."""
+    space_before: bool
+    """Whether a token is read with a space before it, as GPT-2's and RoBERTa's are."""
+
+
+@dataclass(frozen=True)
+class TransformerDependencyModel:
+    """A network with all that its input is made with."""
+
+    network: BiaffineNetwork
+    tokenizer: PreTrainedTokenizerBase
+    subwords: SubwordRules
+    relations: list[str]
+    vocabulary: DependencyVocabulary | None
+    """Of the words and characters beside the subwords; None if there are none."""
+
+
+class TransformerDependencyDescription(Settings):
+    """What a parser folder says of a model."""
+
+    called: ClassVar[str] = "parser description"
+
+    network: Mapping[str, Any]
+    """Arguments of supar's model but for the transformer."""
+    subwords: SubwordRules
+    relations: tuple[str, ...]
+    vocabulary: DependencyVocabulary | None
+
+
+def load_transformer_dependency_model(folder: Path) -> tuple[TransformerDependencyModel, str]:
+    """Returns the model of a parser folder and its checksum; see `read_transformer_parser`."""
+    return read_transformer_parser(folder, TRANSFORMER_DEPENDENCY, _build)
+
+
+def _build(
+    config: dict[str, Any], tensors: Mapping[str, Tensor], transformer: Path
+) -> TransformerDependencyModel:
+    """Returns supar's model: the transformer's weights are read, the others are random."""
+    description = TransformerDependencyDescription.from_dict(config)
+    network = description.network
+    parts = {network["encoder"], *network["feat"]}
+    if not parts <= _SIZES.keys():
+        raise ValueError(f"encoder and feat name {shortened(sorted(map(str, parts)))}")
+    names = [*_OWN_SIZES, *(name for part in parts for name in _SIZES[part])]
+    check_sizes({name: network.get(name) for name in names}, tensors)
+    return TransformerDependencyModel(
+        network=BiaffineNetwork(**network, bert=str(transformer)),
+        tokenizer=AutoTokenizer.from_pretrained(transformer, trust_remote_code=False),
+        subwords=description.subwords,
+        relations=list(description.relations),
+        vocabulary=description.vocabulary,
+    )
+
+
+def new_transformer_dependency_model(
+    transformer: Path, relations: Sequence[str], **arguments: Any
+) -> TransformerDependencyModel:
+    """Returns a model whose scorers are random; the transformer is the whole encoder and learns.
+
+    Args:
+        transformer: a folder as transformers' ``save_pretrained`` writes it.
+        relations: those that the model is to give.
+        arguments: further ones of supar's network.
+
+    Raises:
+        ValueError: the folder holds no encoder that can be read, or no tokenizer with the subwords
+            that are needed, names code of its own, or has fewer layers than are to be mixed.
+    """
+    check_transformer(transformer, remedy=_HOW_TO_SAVE)
+    _check_encoder(transformer, mixed_layers=arguments.get("n_bert_layers", 0))
+    tokenizer = _tokenizer_of(transformer)
+    subwords = rules_of(tokenizer)
+    network = BiaffineNetwork(
+        n_words=len(tokenizer),
+        n_rels=len(relations),
+        encoder=TRANSFORMER_ENCODER,
+        feat=[],
+        bert=str(transformer),
+        bert_pad_index=subwords.pad_id,
+        pad_index=subwords.pad_id,
+        unk_index=subwords.unknown_id,
+        freeze=False,
+        **arguments,
+    )
+    return TransformerDependencyModel(network, tokenizer, subwords, list(relations), None)
+
+
+def _check_encoder(folder: Path, *, mixed_layers: int) -> None:
+    config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
+    if config.is_encoder_decoder or not hasattr(config, "max_position_embeddings"):
+        raise ValueError(f"{folder}: a {config.model_type}; give an encoder such as a BERT")
+    most = config.num_hidden_layers + 1
+    if mixed_layers > most:
+        raise ValueError(
+            f"{folder}: of its {config.num_hidden_layers} layers and embeddings {mixed_layers} "
+            f"cannot be mixed; give --mixed-layers {most} or fewer"
+        )
+
+
+def _tokenizer_of(folder: Path) -> PreTrainedTokenizerBase:
+    try:
+        tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
+            folder, trust_remote_code=False
+        )
+    except Exception as error:  # of transformers, for whatever its files may say
+        raise ValueError(
+            f"{folder}: no tokenizer that can be read ({reason_of(error)}); {_HOW_TO_SAVE}"
+        ) from error
+    return tokenizer
+
+
+def with_dropouts(
+    model: TransformerDependencyModel, transformer: Path, dropouts: Mapping[str, float]
+) -> TransformerDependencyModel:
+    """Returns a model that is to go on learning, with other dropouts.
+
+    Args:
+        transformer: the model's, as its parser folder holds it.
+        dropouts: by supar's names.
+    """
+    args = model.network.args
+    arguments = described({name: args[name] for name in NETWORK_ARGUMENTS})
+    changed = {"freeze": False, **dropouts}
+    network = BiaffineNetwork(**{**arguments, **changed}, bert=str(transformer))
+    network.load_state_dict(model.network.state_dict())
+    return replace(model, network=network)
+
+
+def save_transformer_dependency_model(model: TransformerDependencyModel, folder: Path) -> str:
+    """Writes a parser folder and returns its checksum."""
+    network = model.network
+    description = TransformerDependencyDescription(
+        network=described({name: network.args[name] for name in NETWORK_ARGUMENTS}),
+        subwords=model.subwords,
+        relations=tuple(model.relations),
+        vocabulary=model.vocabulary,
+    )
+    return write_transformer_parser(
+        folder,
+        TRANSFORMER_DEPENDENCY,
+        description.to_dict(),
+        network.state_dict(),
+        transformer=transformer_inside(network).config,
+        tokenizer=model.tokenizer,
+    )
+
+
+def described(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns those of supar's arguments that a parser folder names."""
+    return {name: value for name, value in arguments.items() if name not in _NOT_DESCRIBED}
+
+
+def transformer_inside(network: BiaffineNetwork) -> Any:
+    """Returns the transformer of a network, a module of transformers."""
+    holds_it = network.args.encoder == TRANSFORMER_ENCODER
+    return (network.encoder if holds_it else network.bert_embed).bert
+
+
+def rules_of(tokenizer: PreTrainedTokenizerBase) -> SubwordRules:
+    """Returns the rules by which supar would read a tokenizer's subwords.
+
+    Raises:
+        ValueError: the tokenizer has no subword for the padding, the unknown or the beginning.
+    """
+    first = tokenizer.bos_token_id if tokenizer.cls_token_id is None else tokenizer.cls_token_id
+    ids = {"pad_id": tokenizer.pad_token_id, "unknown_id": tokenizer.unk_token_id, "root_id": first}
+    if missing := [name.removesuffix("_id") for name, subword in ids.items() if subword is None]:
+        raise ValueError(
+            f"{tokenizer.name_or_path}: its tokenizer has no subword for {' and '.join(missing)}; "
+            f"give a transformer whose tokenizer has one, such as a BERT"
+        )
+    spaced = tokenizer.tokenize(f" {_SOME_WORD}") != tokenizer.tokenize(_SOME_WORD)
+    return SubwordRules(**ids, max_per_token=_MAX_PER_TOKEN, space_before=spaced)
+
+
+class SubwordReader:
+    """Reads sentences as subwords, each distinct token once."""
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, rules: SubwordRules) -> None:
+        """Starts with no token."""
+        self._tokenizer, self._rules = tokenizer, rules
+        self._vocabulary: dict[str, int] = tokenizer.get_vocab()
+        self._known: dict[str, list[int]] = {}
+
+    def num_subwords(self, tokens: Sequence[str]) -> int:
+        """Returns how many a sentence has, the artificial root's included."""
+        return 1 + sum(len(self.ids(token)) for token in tokens)
+
+    def batch(self, sentences: Sequence[Sequence[str]]) -> Tensor:
+        """Returns the subwords of some sentences, int64 ``[B, T, F]``, each after its root."""
+        rows = [[[self._rules.root_id], *map(self.ids, tokens)] for tokens in sentences]
+        return padded(rows, self._rules.pad_id)
+
+    def ids(self, token: str) -> list[int]:
+        """Returns at least one id, and at most as many as supar reads of a token."""
+        if token in self._known:
+            return self._known[token]
+        rules = self._rules
+        pieces = self._tokenizer.tokenize(" " + token if rules.space_before else token)
+        ids = [self._vocabulary.get(piece, rules.unknown_id) for piece in pieces]
+        ids = [rules.unknown_id if i == rules.pad_id else i for i in ids]
+        ids = (ids or [rules.unknown_id])[: rules.max_per_token]
+        if len(self._known) >= _CACHED_WORDS:
+            self._known.clear()
+        self._known[token] = ids
+        return ids
+
+
+def padded(rows: Sequence[Sequence[Sequence[int]]], pad_id: int) -> Tensor:
+    """Returns ids of each sentence's tokens as int64 ``[B, T, F]``, filled up with padding."""
+    num_positions = max(len(row) for row in rows)
+    width = max(len(ids) for row in rows for ids in row)
+    filled = torch.full((len(rows), num_positions, width), pad_id)
+    for b, row in enumerate(rows):
+        for t, ids in enumerate(row):
+            filled[b, t, : len(ids)] = torch.tensor(ids)
+    return filled
+
+
+class TransformerDependencyParser(BatchedParser[TransformerDependencyModel, DependencyParse]):
+    """A ``SentenceParser[DependencyParse]`` over a biaffine dependency model with a transformer.
+
+    Differs from supar in that the name of the padding, where it is a token, counts as unknown, that
+    unknown words are not added to the vocabulary, and that a sentence stands in a batch with those
+    of like length, so an answer may depend on its batch by rounding alone. No sentence has too many
+    subwords.
+    """
+
+    default_batch_tokens = 4000
+    """Padded size in subwords."""
+
+    load_model = staticmethod(load_transformer_dependency_model)
+
+    def _take(self, model: TransformerDependencyModel) -> None:
+        self._model, self.network = model, model.network
+        self.relations = model.relations
+        self._reader = SubwordReader(model.tokenizer, model.subwords)
+
+    def _sizes(self, sentences: Sequence[Sentence]) -> list[int | Refusal]:
+        return [self._reader.num_subwords(tokens) for tokens in sentences]
+
+    def states(self, sentences: Sequence[Sentence]) -> tuple[Tensor, Tensor]:
+        """Returns contextual states, float32 ``[B, T, D]``, and the sentences' lengths ``[B]``."""
+        lengths = torch.tensor([len(tokens) + 1 for tokens in sentences], device=self._device)
+        with products_in(self._dtype, self._device):
+            return self.network.encode(*self._input(sentences)).float(), lengths
+
+    def _parse_batch(self, sentences: Sequence[Sentence]) -> list[DependencyParse]:
+        return trees_of_states(self.network, *self.states(sentences), self.relations)
+
+    def _input(self, sentences: Sequence[Sentence]) -> tuple[Tensor, list[Tensor]]:
+        """Returns supar's two arguments: what it calls the words, and further features."""
+        vocabulary = self._model.vocabulary
+        subwords_BTF = self._reader.batch(sentences).to(self._device)
+        if vocabulary is None:
+            return subwords_BTF, []
+        rooted = [[ROOT_WORD, *tokens] for tokens in sentences]
+        words = [[[vocabulary.word_id(token)] for token in tokens] for tokens in rooted]
+        words_BT = padded(words, vocabulary.word_pad_id).squeeze(-1).to(self._device)
+        if "char" not in self.network.args.feat:
+            return words_BT, [subwords_BTF]
+        spelled = [[vocabulary.character_ids(token) for token in tokens] for tokens in rooted]
+        characters_BTC = padded(spelled, vocabulary.character_pad_id).to(self._device)
+        return words_BT, [characters_BTC, subwords_BTF]

@@ -1,0 +1,257 @@
+"""The transformer inside a parser: its configuration, tokenizer and weights as one folder.
+
+A checkpoint of supar or benepar holds the transformer's weights but only names its configuration
+and tokenizer, which a hub has. Beside a converted parser all three stand as transformers'
+``save_pretrained`` writes them, so the parser loads without a hub.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+from safetensors import safe_open
+from torch import Tensor, nn
+from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedTokenizerBase
+
+from pipeline.base.inside import inside
+from pipeline.base.json_files import read_json
+from pipeline.base.refusal import shortened
+from pipeline.parsers.parser_files import TRANSFORMER_FOLDER
+from pipeline.parsers.parser_folder import (
+    ParserModel,
+    check_layers,
+    read_parser_folder,
+    write_parser_folder,
+)
+
+ModelT = TypeVar("ModelT", bound=ParserModel)
+
+MAX_SUBWORDS = 2048
+"""Of a sentence where the transformer itself knows no limit; bounds the memory that it takes."""
+
+_CONFIG, _TOKENIZER_CONFIG = "config.json", "tokenizer_config.json"
+_WEIGHTS, _INDEX = "model.safetensors", "model.safetensors.index.json"
+_PICKLES = frozenset({".bin", ".pt", ".pth", ".ckpt", ".pkl", ".h5", ".msgpack"})
+
+_OF_TRANSFORMER = re.compile(r"(encoder\.bert|bert_embed\.bert|pretrained_model)\.")
+"""How the names of a transformer's weights begin in supar's two networks and in benepar's."""
+_FORMER_BUFFERS = re.compile(
+    r"(position_ids|attn\.(masked_)?bias|EncDecAttention\.relative_attention_bias\.weight)$"
+)
+"""What transformers stored once and now derives or never used."""
+
+
+def find_transformer(given: str, named: str) -> tuple[Any, PreTrainedTokenizerBase]:
+    """Returns the configuration and the tokenizer of a checkpoint's transformer.
+
+    Args:
+        given: where the user says they are, a folder or a hub's name; or empty.
+        named: where the checkpoint says so, which may be a path of another machine.
+
+    Raises:
+        ValueError: neither is to be had; names the remedy.
+    """
+    source = given or named
+    try:
+        return (
+            AutoConfig.from_pretrained(source, trust_remote_code=False),
+            AutoTokenizer.from_pretrained(source, trust_remote_code=False),
+        )
+    except Exception as error:  # hub, network, files or libraries: transformers raises them all
+        raise ValueError(
+            f"the checkpoint needs the configuration and tokenizer of the transformer {source!r}, "
+            f"and neither a folder nor a hub has both ({reason_of(error)}); save "
+            f"them where the hub can be reached, with AutoTokenizer and AutoConfig"
+            f".from_pretrained({named!r}).save_pretrained(FOLDER), and give --transformer FOLDER"
+        ) from error
+
+
+def write_transformer_parser(
+    folder: Path,
+    kind: str,
+    description: Mapping[str, Any],
+    tensors: Mapping[str, Tensor],
+    *,
+    transformer: Any,
+    tokenizer: PreTrainedTokenizerBase,
+) -> str:
+    """Writes the folder of a parser with a transformer inside and returns its checksum.
+
+    Args:
+        kind: what can read it.
+        description: JSON-serialisable; everything but weights and transformer.
+        tensors: of the whole parser, by the library's names.
+        transformer: its configuration.
+
+    Raises:
+        ValueError: the transformer's weights do not fit its configuration.
+    """
+    its_own = {
+        name[match.end() :]: tensor
+        for name, tensor in tensors.items()
+        if (match := _OF_TRANSFORMER.match(name))
+    }
+    outside = {n: t for n, t in tensors.items() if not _OF_TRANSFORMER.match(n)}
+    save_transformer(folder / TRANSFORMER_FOLDER, transformer, tokenizer, its_own)
+    return write_parser_folder(
+        folder, kind, description, outside, halved=False, subfolder=TRANSFORMER_FOLDER
+    )
+
+
+def read_transformer_parser(
+    folder: Path,
+    kind: str,
+    build: Callable[[dict[str, Any], Mapping[str, Tensor], Path], ModelT],
+) -> tuple[ModelT, str]:
+    """Returns the model of a parser with a transformer inside, and its checksum.
+
+    Asks no hub, and leaves torch's global generator as it was.
+
+    Args:
+        kind: of parser that is wanted.
+        build: gives, of a description, the weights that are to be given to it and the
+            transformer's folder, a model whose transformer has its weights; the others may be
+            random. No size of the description may be larger than those weights.
+
+    Raises:
+        ValueError: a file is missing or damaged, holds another kind of parser, or weights and
+            description do not fit together; names the file and the remedy.
+    """
+    config, tensors, checksum = read_parser_folder(folder, kind)
+    check_transformer(folder / TRANSFORMER_FOLDER)
+    try:
+        with torch.random.fork_rng(devices=[]):
+            model = build(config, tensors, folder / TRANSFORMER_FOLDER)
+        state = model.network.state_dict()
+        own = {name: tensor for name, tensor in state.items() if _OF_TRANSFORMER.match(name)}
+        load_strictly(model.network, {**own, **tensors}, what="the model of parser.json")
+    except MemoryError:
+        raise
+    except Exception as error:  # of supar, benepar and transformers, for whatever the files say
+        raise ValueError(
+            f"{folder}: its files do not fit together ({reason_of(error)}); restore them together "
+            f"or convert the checkpoint again"
+        ) from error
+    model.network.eval()
+    return model, checksum
+
+
+def reason_of(error: Exception) -> str:
+    """Returns what kind of error a library raised, and the first line of what it said."""
+    return f"{type(error).__name__}: {str(error).partition(chr(10))[0][:200]}"
+
+
+def check_transformer(
+    folder: Path,
+    *,
+    remedy: str = "restore the parser's files together or convert the checkpoint again",
+) -> None:
+    """Checks what a transformer's folder says, before any library reads it.
+
+    ``from_pretrained`` takes files from wherever their names lead, and libraries call it without
+    saying that no code of the folder is to be run.
+
+    Args:
+        remedy: what a user does about a folder that is refused.
+
+    Raises:
+        ValueError: it names code of its own, a file outside, or more layers than it has weights;
+            or weights in a pickle. Names the file and the remedy.
+    """
+    for file in sorted(folder.rglob("*")):
+        if file.suffix in _PICKLES:
+            raise ValueError(f"{file}: a pickle, and weights are read from safetensors; {remedy}")
+    if not any((folder / name).is_file() for name in (_WEIGHTS, _INDEX)):
+        raise ValueError(f"{folder}: no transformer that can be read: no {_WEIGHTS}; {remedy}")
+    for name in (_CONFIG, _TOKENIZER_CONFIG, _INDEX):
+        if (folder / name).is_file():
+            _check_names(folder, read_json(folder / name, remedy=remedy), folder / name, remedy)
+    try:
+        config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
+        check_layers(int(getattr(config, "num_hidden_layers", 0)), _weights_of(folder))
+    except Exception as error:  # of transformers, for whatever its files may say
+        raise ValueError(
+            f"{folder}: no transformer that can be read ({reason_of(error)}); {remedy}"
+        ) from error
+
+
+def _weights_of(folder: Path) -> dict[str, Any]:
+    """Returns a transformer's weights by their names, whatever is known of them."""
+    if (folder / _INDEX).is_file():
+        named: dict[str, Any] = read_json(folder / _INDEX, remedy="")["weight_map"]
+        return named
+    with safe_open(folder / _WEIGHTS, "pt") as stored:
+        return dict.fromkeys(stored.keys())
+
+
+def _check_names(folder: Path, value: Any, file: Path, remedy: str) -> None:
+    """Checks the names of files in one of a transformer's files.
+
+    Raises:
+        ValueError: it names code, or files that are not in the folder.
+    """
+    if not isinstance(value, dict):
+        raise ValueError(f"{file}: must hold an object, got {shortened(value)}; {remedy}")
+    if "auto_map" in value:
+        raise ValueError(f"{file}: names code of its own to be run (auto_map); {remedy}")
+    files = value.get("weight_map")
+    names = list(files.values()) if isinstance(files, dict) else []
+    for name in [*names, *(part for key, part in value.items() if key.endswith("_file"))]:
+        if name is not None:
+            inside(folder, name)
+
+
+def save_transformer(
+    folder: Path, config: Any, tokenizer: PreTrainedTokenizerBase, tensors: Mapping[str, Tensor]
+) -> None:
+    """Writes a transformer with these weights.
+
+    Args:
+        tensors: by transformers' own names.
+
+    Raises:
+        ValueError: the weights are not those of a transformer of this configuration.
+    """
+    # Not in the configuration's precision, which may be less than that of the weights.
+    model = AutoModel.from_config(config, torch_dtype=torch.float32)
+    load_strictly(model, tensors, what=f"a {type(model).__name__} of the given configuration")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / _WEIGHTS).touch()
+    mode = (folder / _WEIGHTS).stat().st_mode
+    model.save_pretrained(folder)
+    for file in folder.glob("*.safetensors"):  # which safetensors makes for their owner alone
+        file.chmod(mode)
+    tokenizer.save_pretrained(str(folder))
+
+
+def load_strictly(module: nn.Module, tensors: Mapping[str, Tensor], *, what: str) -> None:
+    """Gives a module its weights: each of them, and no other but what transformers dropped.
+
+    Raises:
+        ValueError: a weight is missing, too many, or of another shape; names some.
+    """
+    try:
+        missing, unexpected = module.load_state_dict(dict(tensors), strict=False)
+    except RuntimeError as error:
+        raise ValueError(f"the weights do not fit {what}: {error}") from error
+    unexpected = [name for name in unexpected if not _FORMER_BUFFERS.search(name)]
+    if missing or unexpected:
+        raise ValueError(
+            f"the weights do not fit {what}: missing {shortened(missing)}, too many "
+            f"{shortened(unexpected)}"
+        )
+
+
+def subword_limit(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> int:
+    """Returns how many subwords, special ones included, a transformer takes at once."""
+    limit = min(int(tokenizer.model_max_length), MAX_SUBWORDS)
+    for name, module in model.named_modules():
+        if name.endswith(("position_embeddings", "wpe")) and isinstance(module, nn.Embedding):
+            # RoBERTa counts its positions from behind the padding's index.
+            first = 0 if module.padding_idx is None else module.padding_idx + 1
+            limit = min(limit, module.num_embeddings - first)
+    return limit

@@ -1,0 +1,108 @@
+"""What the papers' tables declare: every published row has its place, every training can be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from models.evaluation.representation import representation_named
+from models.report.experiment import (
+    WORDS,
+    Experiment,
+    NotHere,
+    Row,
+    Trained,
+    Training,
+    changes_of,
+    check_trainings,
+    config_of,
+    models_of_others,
+    paper_tables,
+)
+from models.report.table_columns import published_beside, published_rows
+
+TABLES = paper_tables()
+named = pytest.mark.parametrize("experiment", TABLES.values(), ids=TABLES)
+
+
+@named
+def test_rows_are_told_apart_and_have_a_baseline(experiment: Experiment) -> None:
+    titles = [row.full_title for row in experiment.rows]
+    assert len(titles) == len(set(titles))
+    assert any(row.encoder == WORDS for row in experiment.rows)
+
+
+def test_every_row_of_the_papers_tables_stands_somewhere() -> None:
+    shown = {
+        source
+        for experiment in TABLES.values()
+        for row in experiment.rows
+        if row.published is not None
+        for line in published_beside(row.published, experiment.tables)
+        for source in line.source.split("; ")
+    }
+    tables = [table for experiment in TABLES.values() for table in experiment.tables]
+    assert shown == {row.source for row in published_rows() if row.stands_in(tables)}
+
+
+@named
+def test_every_training_and_representation_can_be(experiment: Experiment) -> None:
+    check_trainings(experiment, {})
+    for row in experiment.rows:
+        if row.architecture is not None:
+            config_of(row.architecture, row.architecture.changes)
+        if not isinstance(row.encoder, NotHere):
+            representation_named(experiment.representation, **row.changes)
+
+
+def test_views_of_a_row_are_those_of_its_model() -> None:
+    for experiment in TABLES.values():
+        for row in experiment.rows:
+            chosen = row.changes.get("views")
+            if chosen and row.architecture is not None:
+                views = config_of(row.architecture, row.architecture.changes).test_views
+                assert set(chosen) <= {f"{place}-{view}" for place, view in enumerate(views)}, row
+
+
+def test_models_of_others_are_rows_that_are_not_here() -> None:
+    rows = {row.title: row for row in models_of_others(("B, table 5",))}
+    reason = "trained with labels of entailment"
+    assert rows["InferSent"].encoder == NotHere(reason)
+    (only,) = models_of_others(("B, table 5",), reason)
+    assert only == rows["InferSent"]
+
+
+def test_a_mistake_in_a_declaration_names_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    shared = 'notes = {}\nscales = []\ntrainings = {}\nvariants = { v = { encoder = "sif" } }\n'
+    table = '[[tables]]\nname = "a"\ntitle = "A"\nsources = []\ncolumns = ["MR"]\nnotes = []\n'
+    path.write_text(f"columns = {{}}\n{shared}{table}rows = [{{ as = ['v'], tittle = 'x' }}]\n")
+    with pytest.raises(ValueError, match=r"mine\.toml: .*tittle"):
+        paper_tables(tmp_path)
+
+
+def test_a_width_is_of_every_training_and_changes_yield_to_what_makes_a_variant() -> None:
+    training = Training("free", "B-G", changes={"orthonormal_rate": 0.0, "hidden_size": 4})
+    changes = changes_of(training, {"orthonormal_rate": 0.1, "epochs": 2}, width=8)
+    assert changes == {"orthonormal_rate": 0.0, "epochs": 2, "hidden_size": 8}
+    assert config_of(training, changes).hidden_size == 8
+
+
+@pytest.mark.parametrize(
+    ("changes", "width", "message"),
+    [
+        ({"hidden_size": 8}, 8, "--width and --changes both set hidden_size"),
+        ({}, 0, "--width must be at least 1, not 0"),
+        ({"hiden_size": 8}, None, "training B-G: unknown training setting"),
+        ({}, 7, "training B-G: hidden_size must be even"),
+        ({"init": "he"}, 8, "trainings B-G and C-linear are the same; leave one out"),
+    ],
+)
+def test_trainings_that_cannot_be_or_are_the_same_are_refused(
+    changes: dict[str, Any], width: int | None, message: str
+) -> None:
+    rows = tuple(Row(name, Trained(Training(name, name))) for name in ("B-G", "C-linear"))
+    with pytest.raises(ValueError, match=message):
+        check_trainings(Experiment("one", "One", (), rows, ()), changes, width)

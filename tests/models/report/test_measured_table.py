@@ -1,0 +1,159 @@
+"""A table from results made by hand: our figures, the papers' beside them, what is absent."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+
+from models.evaluation.evaluate_task import FEATURES
+from models.evaluation.evaluation_task import SENTENCES_OF, Features
+from models.evaluation.task_result import TaskResult
+from models.report.experiment import Note, NotHere, Row, Trained, Training
+from models.report.measured_table import measured_cell
+from models.report.result_table import Cell, ResultTable
+from models.report.table_columns import MEAN_SIMILARITY, MEANS, Published, column_named
+from tests.support.evaluation_examples import answers, result, similarities, task
+from tests.support.scored_tables import (
+    GENERATIVE,
+    MEAN,
+    OURS,
+    experiment,
+    scored,
+    scores,
+    small_table,
+    without,
+)
+
+
+def cell(table: ResultTable, column: str, *, row: int = 0, line: int = 0) -> Cell:
+    place = [heading.name for heading in table.columns].index(column)
+    return table.rows[row].lines[line].cells[place]
+
+
+def test_a_single_seed_has_an_interval_and_several_a_deviation() -> None:
+    single = cell(small_table(scored(OURS, scores(0.8))), "MR")
+    several = cell(small_table(scored(OURS, scores(0.8), scores(0.9, seed=1))), "MR")
+
+    assert (single.value, single.deviation, single.num_seeds) == (80.0, None, 1)
+    assert single.low is not None and single.low < 80.0 < (single.high or 0.0)
+    assert (several.value, several.num_seeds, several.low) == (85.0, 2, None)
+    assert several.deviation == pytest.approx(50**0.5)
+
+
+def test_published_figures_stand_on_lines_below_a_corpus_each_with_their_scale() -> None:
+    table = small_table(scored(OURS, scores(0.8)))
+    ours, theirs, others, last = table.rows[0].lines
+
+    assert [ours.source, theirs.source, last.source] == [
+        *("here", "B, table 3, G1", "B, table 3, G3")
+    ]
+    assert (ours.scale.corpus, ours.scale.sentences, ours.scale.width) == ("stories", 74_000, 64)
+    assert (theirs.scale.corpus, theirs.scale.sentences) == ("BookCorpus", 74e6)
+    assert others.scale.corpus == "UMBC News"
+    assert [one.value for one in theirs.cells] == [71.1, None, None]
+    assert table.notes[0] == "B: Tang & de Sa 2018."
+
+
+def test_what_is_not_here_says_why() -> None:
+    other = Row("InferSent", NotHere("trained with labels"), published=Published("InferSent"))
+    own = Row("mine", Trained(GENERATIVE))
+    declared = experiment(OURS, other, own)
+
+    absent = without(scores(0.8), "MR", "no such file")
+    table = small_table(scored(OURS, absent), declared=declared, missing={"mine": "no folder"})
+
+    assert [row.not_here for row in table.rows] == ["", "trained with labels", "no folder"]
+    (line,) = table.rows[1].lines
+    assert not line.measured and line.cells[0].value == 67.1 and line.scale.width is None
+    assert table.rows[2].lines == ()
+    assert cell(table, "MR") == Cell(reason="no such file")
+    assert cell(table, "STS14").value is not None
+    assert "MR: absent (no such file)" in table.notes
+
+
+def test_an_average_is_given_where_all_of_its_tasks_were_scored() -> None:
+    tasks = MEANS[MEAN_SIMILARITY]
+    results = {name: result(similarities(60, 0.4), task(name, "similarity")) for name in tasks}
+    declared = experiment(OURS, names=(MEAN_SIMILARITY,))
+    few = {name: results[name] for name in tasks[1:]}
+
+    whole = small_table(scored(OURS, results), declared=declared)
+    part = small_table(scored(OURS, few), declared=declared)
+
+    assert cell(whole, MEAN_SIMILARITY).low is not None
+    assert cell(part, MEAN_SIMILARITY).reason == "without STS12 it would be another figure"
+    assert cell(part, MEAN_SIMILARITY, line=1).value == 69.4
+
+
+def test_facts_are_those_of_the_model_and_its_training() -> None:
+    names = ("hours", "parameters", "dimensions", "held-out accuracy", "development score")
+    declared = experiment(OURS, MEAN, names=names)
+    table = small_table(scored(OURS, scores(0.8)), scored(MEAN, scores(0.7)), declared=declared)
+
+    assert [cell(table, name).value for name in names] == [0.025, 1_234_567, 300, 75.0, 71.5]
+    assert cell(table, "hours", row=1) == Cell()
+
+
+@pytest.mark.parametrize("features", get_args(Features))
+def test_dimensions_are_those_of_one_sentence_whatever_a_classifier_reads(
+    features: Features,
+) -> None:
+    sentences = [np.ones((1, 8), np.float32)] * SENTENCES_OF[features]
+    width = sum(part.shape[1] for part in FEATURES[features](sentences))
+    learnt = result(answers(20, 0.5), task("MR"))
+    compared = result(similarities(20, 0.5), task("STS14", "similarity"))
+    for made, of_result in ((learnt, width), (compared, 8)):
+        outcome = replace(made.outcome, width=of_result)
+        one = replace(made, task=replace(made.task, features=features), outcome=outcome)
+        row = scored(MEAN, {made.task.name: one})
+        assert measured_cell(row, column_named("dimensions")).value == 8
+
+
+OTHER = Row("other", Trained(Training("other", "B-G", changes={"epochs": 2})))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "chosen"),
+    [(70.0, 80.0, ["", "development score"]), (None, None, ["", ""]), (70.0, None, ["", ""])],
+)
+def test_the_best_row_is_that_of_the_highest_development_score(
+    first: float | None, second: float | None, chosen: list[str]
+) -> None:
+    rows = []
+    for row, development in ((OURS, first), (OTHER, second)):
+        results: dict[str, Any] = scores(0.7)
+        for name, score in (("MR", development), ("STS14", None)):
+            one: TaskResult = results[name]
+            results[name] = replace(one, outcome=replace(one.outcome, dev_score=score))
+        rows.append(scored(row, results))
+    declared = experiment(OURS, OTHER, names=("MR", "development score"))
+    table = small_table(*rows, declared=replace(declared, best_by="development score"))
+    assert [row.chosen_by for row in table.rows] == chosen
+
+
+def test_text_settings_and_classifier_are_told_beside_the_papers() -> None:
+    one = scores(0.8)["MR"]
+    setup = replace(
+        one.setup,
+        representation={"name": "multi-view", "views": ["0-SEQ"]},
+        classifier={"classifier": "logistic_regression", "num_folds": 3},
+    )
+
+    notes = small_table(scored(OURS, {"MR": replace(one, setup=setup)})).notes
+
+    assert "Text: stories. Held out, and so not trained on: 30 % of the documents." in notes
+    assert "Where something is learnt: classifier logistic_regression, num_folds 3." in notes
+    assert "Represented as multi-view: B-G." in notes
+    assert "B-G, in parentheses the preset: hidden_size 64 (2048)." in notes
+    assert any(note.startswith("Classifier: an exact logistic regression") for note in notes)
+
+
+def test_notes_speak_of_columns_that_stand_here() -> None:
+    declared = (Note("about MR", ("MR",)), Note("about MSE", ("SICK-R MSE",)), Note("about"))
+    table = replace(experiment(OURS, names=("MR", "STS14")), notes=declared)
+    notes = small_table(scored(OURS, scores(0.8)), declared=table).notes
+    assert [note for note in notes if note.startswith("about")] == ["about MR", "about"]
+    assert not any("the lower is the better" in note for note in notes)

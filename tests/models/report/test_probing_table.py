@@ -1,0 +1,133 @@
+"""The rows of the probing table, declared; how they compare, and which figures bear a sign."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from models.encoding.encoder_names import READY
+from models.evaluation.task_result import DataRecord
+from models.report.probing_section import listed, statement
+from models.report.probing_table import (
+    AVERAGE,
+    ProbingTable,
+    RowDeclaration,
+    declare_rows,
+    read_rows,
+)
+from pipeline.base.bundled import BUNDLED_MODELS
+from tests.support.report_examples import changed, report_inputs, row, usual_rows, with_rows
+
+
+def test_rows_are_those_that_must_stand_beside_a_trained_pair() -> None:
+    rows = {row.name: row for row in declare_rows(("DEP", "CONST"), embedding_width=40)}
+    assert list(rows) == [
+        "pair", "view_0-DEP", "view_1-CONST", "random_weights_0", "random_weights_1",
+        "random_weights_2", "bag_of_words", "bag_of_words_projected", "sif", *BUNDLED_MODELS,
+        "pair_and_bag_of_words", "random_and_bag_of_words",
+    ]  # fmt: skip
+    assert rows["pair_and_bag_of_words"].representation == {"join_words": True}
+    assert rows["bag_of_words_projected"].representation == {"project_to_width": 40}
+    assert rows["view_1-CONST"].representation == {"views": ["1-CONST"]}
+    assert set(READY) <= {row.encoder for row in rows.values()}
+    for name, one in rows.items():
+        if name.startswith(("random", *READY)):
+            assert not one.encoder.startswith("trained"), name
+
+
+def test_equal_views_are_told_apart_by_their_place_and_a_single_one_has_one_row() -> None:
+    rows = {row.name: row for row in declare_rows(("CONST", "CONST"), embedding_width=40)}
+    assert rows["view_0-CONST"].description == "first view (CONST) alone, trained"
+    assert rows["view_1-CONST"].description == "second view (CONST) alone, trained"
+    single = declare_rows(("DEP",), embedding_width=40)
+    assert not [row.name for row in single if row.name.startswith("view_")]
+
+
+def test_several_seeds_of_training_are_rows_of_their_own() -> None:
+    rows = declare_rows(("DEP", "CONST"), (4,), (7, 8, 9), embedding_width=40)
+    named = {row.name: row for row in rows}
+    assert [(row.name, row.encoder) for row in rows[:3]] == [
+        *(("pair", "trained"), ("pair_seed_8", "trained-8"), ("pair_seed_9", "trained-9"))
+    ]
+    assert named["random_and_bag_of_words"].encoder == "random-4"
+    assert [name for name in named if name.startswith("random_weights")] == ["random_weights_4"]
+
+
+@pytest.mark.parametrize("seeds", [((0,), ()), ((0, 0), (1,)), ((0,), (1, 1))])
+def test_seeds_that_repeat_or_are_missing_are_refused(
+    seeds: tuple[tuple[int, ...], tuple[int, ...]],
+) -> None:
+    with pytest.raises(ValueError, match="seeds must differ and one of training be given"):
+        declare_rows(("DEP", "CONST"), *seeds, embedding_width=40)
+
+
+def test_rows_on_other_tasks_or_data_are_refused(tmp_path: Path) -> None:
+    pair = row("pair", 0.8)
+    fewer = replace(row("sif", 0.7), results={"tense": pair.results["tense"]})
+    other = changed(row("sif", 0.7), "tense", data=DataRecord("d1", "s0"))
+    inputs = report_inputs(tmp_path)
+    for second in (fewer, other):
+        given = with_rows(inputs, tmp_path, [pair, second])
+        with pytest.raises(ValueError, match=r"row sif: .* evaluate all rows on the same probing"):
+            read_rows(given.rows)
+    with pytest.raises(ValueError, match="row pair: no probing task was scored"):
+        read_rows({RowDeclaration("pair", "row pair", ""): ()})
+
+
+@pytest.mark.parametrize(
+    ("share", "verdict"), [(0.8, "beats"), (0.6, "is not told apart from"), (0.4, "is below")]
+)
+def test_the_verdict_follows_the_figures(share: float, verdict: str) -> None:
+    table = ProbingTable((row("pair", share), row("random_weights_0", 0.6, seed=1)))
+    assert table.comparisons[0].verdict == verdict
+
+
+def test_training_and_random_seeds_are_compared_item_by_item() -> None:
+    rows = row("pair", 0.8), row("pair_seed_1", 0.8), row("random_weights_0", 0.8)
+    difference = ProbingTable(rows).comparisons[0].difference
+    assert (difference.value, difference.low, difference.high) == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("test_size", "num_absent", "expected"),
+    [
+        (300, 6, "Only 2 of 8 tasks could be built, 600 test items: too little for a verdict."),
+        (200, 0, "All 2 tasks could be built, 400 test items: too little for a verdict."),
+        (250, 2, "the trained model beats the same architecture"),
+    ],
+)
+def test_no_verdict_is_given_on_too_little(test_size: int, num_absent: int, expected: str) -> None:
+    table = ProbingTable((row("pair", 0.8), row("random_weights_0", 0.6)))
+    tasks = {name: {"sizes": {"test": test_size}} for name in table.tasks}
+    absent = {f"task {number}": "too few" for number in range(num_absent)}
+    assert expected in statement(table, {"tasks": tasks, "absent": absent})
+
+
+def test_signs_are_against_random_weights() -> None:
+    table = ProbingTable(tuple(usual_rows(0.8)))
+    assert table.baseline == "random weights (3 seeds)"
+    assert table.mark("pair", "tense") == table.mark("pair", AVERAGE) == "better"
+    assert table.mark("random_weights_0", "tense") == ""
+    alone = ProbingTable((row("pair", 0.9),))
+    assert (alone.baseline, alone.marks) == ("", {})
+
+
+@pytest.mark.parametrize("seeds", [1, 2])
+def test_the_headline_names_the_tasks_that_bear_a_sign(seeds: int) -> None:
+    better = "sentence_length"  # by far; tense lies outside its interval, uncorrected
+    rows = [row("random_weights_0", 0.6, seed=2)]
+    for number in range(seeds):
+        name = f"pair_seed_{number}" if number else "pair"
+        near, far = row(name, 0.69, seed=1), row(name, 0.9, seed=1)
+        rows.append(replace(near, results={**near.results, better: far.results[better]}))
+    table = ProbingTable(tuple(rows))
+    tasks = {name: {"sizes": {"test": 300}} for name in table.tasks}
+
+    text = statement(table, {"tasks": tasks, "absent": {}})
+
+    key = "pair" if seeds == 1 else "trained"
+    for way in ("better", "worse"):
+        marked = [name for name in table.tasks if table.mark(key, name) == way]
+        assert f"{way} on {listed(marked)}" in text

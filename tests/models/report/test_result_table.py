@@ -1,0 +1,175 @@
+"""A table as a file, as text, CSV and LaTeX, and what it says first."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from models.report.experiment import NotHere, Row
+from models.report.result_table import (
+    ABSENT,
+    CSV_HEADER,
+    Cell,
+    Heading,
+    ResultTable,
+    amount,
+    figure,
+    headline,
+    read_table,
+    scores_table,
+    table_files,
+    tables_files,
+    write_table,
+)
+from models.report.table_columns import Published
+from tests.support.scored_tables import (
+    MEAN,
+    OURS,
+    experiment,
+    scored,
+    scores,
+    small_table,
+    without,
+)
+
+
+@pytest.fixture(scope="module")
+def table() -> ResultTable:
+    other = Row("InferSent", NotHere("labels"), group="others", published=Published("InferSent"))
+    ours = replace(OURS, group="frameworks")
+    mean = replace(MEAN, group="frameworks")
+    return small_table(
+        scored(ours, scores(0.9), scores(0.9, seed=1)),
+        scored(mean, without(scores(0.6), "STS14", "no such file")),
+        declared=experiment(ours, mean, other),
+    )
+
+
+@pytest.fixture(scope="module")
+def files(table: ResultTable) -> dict[str, str]:
+    return table_files(table)
+
+
+def test_a_table_is_read_as_it_was_written(table: ResultTable, tmp_path: Path) -> None:
+    path = tmp_path / "table.json"
+    write_table(path, table)
+    assert read_table(path) == table
+    assert table_files(read_table(path)) == table_files(table)
+
+    path.write_text("{}")
+    with pytest.raises(ValueError, match=r"table\.json: no table of this release; delete it"):
+        read_table(path)
+    path.write_text('{"format": "treeviews table", "format_version": 2, "name": "a"}')
+    with pytest.raises(ValueError, match="a damaged table, see title; delete it"):
+        read_table(path)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, "–"), (9_399, "9,399"), (144_900, "144.9 k"), (74e6, "74 M"), (3362.5e6, "3,362.5 M")],
+)
+def test_amounts_are_short_where_they_are_large(value: float | None, text: str) -> None:
+    assert amount(value) == text
+
+
+HOURS = Heading("hours", 2, is_fact=True)
+
+
+@pytest.mark.parametrize(
+    ("cell", "heading", "measured", "text"),
+    [
+        (Cell(85.04, 0.31, 3), Heading("MR"), True, "85.0 ± 0.3 (3)"),
+        (Cell(80.0, None, 1, 75.04, 84.96), Heading("MR"), True, "80.0 [75.0, 85.0]"),
+        (Cell(reason="no data"), Heading("MR"), True, "absent"),
+        (Cell(), Heading("MR"), True, "–"),
+        (Cell(71.1), Heading("MR"), False, "71.1"),
+        (Cell(9.0), HOURS, False, "9"),
+        (Cell(3.5), HOURS, False, "3.5"),
+        (Cell(0.0013, None, 1), HOURS, True, "0.0013"),
+    ],
+)
+def test_a_figure_says_how_sure_it_is(
+    cell: Cell, heading: Heading, measured: bool, text: str
+) -> None:
+    assert figure(cell, heading, measured=measured) == text
+
+
+def test_scores_stand_beside_the_model_and_the_scale_of_ours_and_theirs_last(
+    table: ResultTable,
+) -> None:
+    shown = scores_table(table)
+    assert shown.header == (
+        *("model", "figures from", "STS14", "MR", "hours"),
+        *("corpus", "vectors", "sentences", "words", "width", "epochs"),
+    )
+    assert shown.words == {0, 1, 5, 6}
+    group, ours, theirs = shown.rows[:3]
+    assert group == "frameworks" and "others" in shown.rows
+    assert ours[1] == "here"
+    assert ours[5:] == ["stories", "of the corpus, 100 wide", "74,000", "1,000", "64", "1"]
+    assert theirs[:2] == ["", "B, table 3, G1"]
+    assert theirs[5:] == ["BookCorpus", "fastText, 300 wide", "74 M", "962 M", "2,048", "–"]
+    assert shown.rows[-1][0] == "InferSent, not here: labels"
+
+
+def test_a_table_says_its_result_first_and_counts_what_it_shows(table: ResultTable) -> None:
+    first, second = headline(table)
+    assert first.startswith("A small table, STS14: best of 1 trained row is “B-G, ensemble” with ")
+    assert second == "2 of 3 rows measured here, 3 scores, 1 absent."
+    assert sum(list(row).count(ABSENT) for row in scores_table(table).rows) == 1
+    nothing = small_table(declared=experiment(Row("other", NotHere("no second text"))))
+    assert headline(nothing) == [
+        "A small table: no score was measured here (the notes say why).",
+        "0 of 1 row measured here, 0 scores, 2 absent.",
+    ]
+
+
+def test_pages_have_the_scores_their_notes_and_the_trainings(files: dict[str, str]) -> None:
+    assert "| B-G, ensemble | here | " in files["md"]
+    assert "- STS14: absent (no such file), for word vectors, mean\n" in files["md"]
+    assert "## Trainings" in files["md"]
+    assert 'class="group">frameworks</th>' in files["html"]
+
+
+def test_each_table_of_a_page_is_a_section(table: ResultTable) -> None:
+    markdown = tables_files("All", [table, replace(table, title="Another")])["md"]
+    lines = markdown.splitlines()
+    assert [line for line in lines if line[:1] == "#"] == [
+        "# All",
+        "## A small table",
+        "## Another",
+    ]
+    assert lines[2] == "**6 scores measured here in 2 of 2 tables, 2 absent.**"
+
+
+def test_csv_has_a_line_a_figure(table: ResultTable) -> None:
+    text = tables_files("All", [table, table])["csv"]
+    lines = list(csv.DictReader(io.StringIO(text)))
+
+    assert tuple(lines[0]) == CSV_HEADER and len(lines) % 2 == 0
+    mr = next(line for line in lines if (line["model"], line["column"]) == ("B-G", "MR"))
+    assert (mr["measured"], mr["num_seeds"]) == ("True", "2")
+    assert float(mr["value"]) == 90.0 and float(mr["sentences"]) == 74_000
+    g1 = next(line for line in lines if line["source"] == "B, table 3, G1")
+    assert (g1["measured"], g1["column"], g1["value"]) == ("False", "STS14", "71.1")
+    absent = next(line for line in lines if line["reason"])
+    assert (absent["model"], absent["column"], absent["value"]) == ("word vectors", "STS14", "")
+
+
+def test_latex_has_the_rules_of_booktabs(files: dict[str, str]) -> None:
+    text = files["tex"]
+    lines = [line for line in text.splitlines() if not line.startswith("%")]
+
+    assert lines[0] == r"\begin{table*}" and lines[-1] == r"\end{table*}"
+    columns = re.search(r"\\begin\{tabular\}\{@\{\}([lr]+)@\{\}\}", text)
+    assert columns is not None
+    rows = [line for line in lines if line.endswith(r"\\") and not line.startswith("\\")]
+    assert {len(re.findall(r"(?<!\\)&", row)) + 1 for row in rows} == {len(columns[1])}
+    assert r"\multicolumn{11}{@{}l}{\textit{frameworks}} \\" in lines
+    assert r"90.0 $\pm$ 0.0 (2)" in text
+    assert r"\label{tab:small}" in text and r"\caption{A small table.}" in text

@@ -1,0 +1,162 @@
+"""Pages: what they hold and forbid, and text that stays text in HTML, Markdown and LaTeX."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from models.report.sections import (
+    Cell,
+    CodeBlock,
+    Drawing,
+    Figure,
+    Folded,
+    Page,
+    Section,
+    Subheading,
+    Table,
+    escaped_latex,
+    html_page,
+    latex_table,
+    markdown_page,
+    markdown_table,
+    style_sheet,
+)
+from tests.support.parsed_pages import parsed
+
+HOSTILE = "<script>alert(1)</script></svg></style> \x1b[2J \u202e & \"q\" 'r' <b> {{ 1 }} {% x %}"
+SHOWN = HOSTILE.replace("\x1b", "\\x1b").replace("\u202e", "\\u202e")
+
+
+def drawing(words: str = "a") -> Drawing:
+    return Drawing("dots", words, words, '<?xml?><svg width="1pt" height="1pt"><g id="a"/></svg>')
+
+
+def page_of(words: str) -> Page:
+    parts = (
+        words,
+        Subheading(words),
+        [words],
+        {words: words},
+        CodeBlock(words, "sh"),
+        Table(words, [words, "n"], [words, [words, Cell(words, "better", words)]]),
+        Figure(words, (drawing(words), drawing(words))),
+        Folded(words, (words,)),
+    )
+    return Page(words, [words, words], [Section(words, parts), Section(words, parts)])
+
+
+def test_what_others_wrote_shows_as_itself() -> None:
+    page = parsed(html_page(page_of(HOSTILE)))
+    markdown = markdown_page(page_of(HOSTILE))
+
+    assert page.named("script") == page.named("b") == []
+    assert page.text.count(SHOWN) >= 20
+    for shown in (page.text, markdown):
+        assert "\x1b" not in shown and "\u202e" not in shown
+    outside = re.sub(r"```sh\n.*?\n```", "", markdown, flags=re.DOTALL)
+    assert "<script>" not in outside and "<b>" not in outside
+    latex = latex_table(Table(HOSTILE, ["a"], [[r"\input{x} %"]]), "t", ["one\n\\input{x}"])
+    assert (
+        latex.splitlines()[1] == "% one \\input{x}" and r"\input" not in latex.split("midrule")[1]
+    )
+
+
+def test_a_page_forbids_scripts_and_requests() -> None:
+    html = html_page(page_of("a"))
+    page = parsed(html)
+
+    assert html.startswith("<!doctype html>")
+    (policy,) = [str(m["content"]) for m in page.named("meta") if "http-equiv" in m]
+    assert policy.startswith("default-src 'none'; style-src 'unsafe-inline'; img-src data:;")
+    assert "url(" not in style_sheet() and "@import" not in style_sheet()
+    for _, attributes in page.elements:
+        assert not any(name.startswith("on") for name in attributes)
+        for name in ("href", "src", "xlink:href"):
+            assert (attributes.get(name) or "#").startswith(("#", "data:,"))
+
+
+def test_headline_comes_first_and_sections_are_linked() -> None:
+    html = html_page(
+        Page(
+            "A run", ["Trees help.", "Words, too."], [Section("By view", ()), Section("Notes", ())]
+        )
+    )
+    page = parsed(html)
+
+    assert html.index("Trees help.") < html.index("<nav") < html.index("<main")
+    assert [a["href"] for a in page.named("a")] == ["#by-view", "#notes"]
+    assert [s["id"] for s in page.named("section")] == ["by-view", "notes"]
+
+
+def test_tables_name_their_caption_columns_and_rows() -> None:
+    rows = ["views", ["SEQ", "80.0", Cell("81.0", "better")], ["DEP", "70.0", Cell("6", "worse")]]
+    page = parsed(html_page(Page("t", [], [Section("S", (Table("Accuracy", "abc", rows),))])))
+
+    scopes = [th.get("scope") for th in page.named("th")]
+    assert scopes == ["col", "col", "col", "colgroup", "row", "row"]
+    assert "81.0▲ better than the baseline" in page.text
+    assert "6▼ worse than the baseline" in page.text
+    (box,) = [div for div in page.named("div") if div.get("class") == "box"]
+    assert (box["tabindex"], box["aria-label"]) == ("0", "Accuracy")
+
+
+def test_both_renderers_say_the_same() -> None:
+    table = Table("Scores", ["view", "MR"], [["SEQ", Cell("80.0", "better")]])
+    parts = ("Read first.", table, Figure("Dots.", (drawing("D"),)), "", None)
+    given = Page("Run", ["Trees help."], [Section.of("Scores", *parts)])
+
+    shown, markdown = parsed(html_page(given)).text, markdown_page(given)
+
+    for words in ("Run", "Trees help.", "Scores", "80.0", "Dots.", "Read first."):
+        assert words in shown and words in markdown
+    assert "\n\n| view | MR |\n| --- | ---: |\n| SEQ | 80.0 ▲ |\n\n![D](dots.svg)\n\n" in markdown
+
+
+def test_a_table_keeps_cells_apart_and_a_fence_its_backticks() -> None:
+    assert markdown_table(["a", "b"], [["x|y", "1"]]).splitlines()[-1] == "| x\\|y | 1 |"
+    page = Page("t", [], [Section("S", (CodeBlock("```", "sh"),))])
+    assert "````sh\n```\n````" in markdown_page(page)
+    with pytest.raises(ValueError, match="does not fit the header"):
+        Table("t", ["a", "b"], [["x"]])
+
+
+@pytest.mark.parametrize(
+    ("text", "escaped"),
+    [
+        ("a & b_c", r"a \& b\_c"),
+        (r"\input{x}", r"\textbackslash{}input\{x\}"),
+        ("100 % of $5 #1", r"100 \% of \$5 \#1"),
+        ("~^|<>", r"\textasciitilde{}\textasciicircum{}\textbar{}\textless{}\textgreater{}"),
+        ("[1, 2]", "{}[1, 2]"),
+        ("80.0 ± 0.3", r"80.0 $\pm$ 0.3"),
+        ("a − b – é", r"a $-$ b -- é"),
+        ("two\nlines", "two lines"),
+        ('say "so"', "say ''so''"),
+        ("\x1b[1m", r"\textbackslash{}x1b[1m"),
+    ],
+)
+def test_text_stays_text_in_latex(text: str, escaped: str) -> None:
+    assert escaped_latex(text) == escaped
+
+
+def contrast(first: str, second: str) -> float:
+    """WCAG 2.2, contrast ratio."""
+    luminances = []
+    for color in (first, second):
+        parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        luminances.append(0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2])
+    return (max(luminances) + 0.05) / (min(luminances) + 0.05)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_text_and_marks_stand_out_from_their_ground(theme: str) -> None:
+    light, dark, *_ = style_sheet().split("@media")
+    colors = dict(re.findall(r"--(\w+): (#\w{6});", light if theme == "light" else dark))
+    for ground in ("ground", "raised"):
+        for words in ("ink", "muted", "link", "better", "worse"):
+            assert contrast(colors[words], colors[ground]) >= 4.5, (words, ground)
+    for mark in (f"c{n}" for n in range(7)):
+        assert contrast(colors[mark], colors["raised"]) >= 3, mark

@@ -1,0 +1,126 @@
+"""Columns are known by their names; the papers' figures agree with one another."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from models.report.table_columns import (
+    MEAN_BINARY,
+    Published,
+    PublishedRow,
+    chosen_columns,
+    column_named,
+    columns,
+    published_beside,
+    published_columns,
+    published_rows,
+)
+
+DECLARED = columns("STS14", "MR", "MRPC", "MRPC F1", MEAN_BINARY, "hours")
+CORPORA = ("BookCorpus", "UMBC News", "Amazon Book Review")
+
+
+@pytest.mark.parametrize(
+    ("name", "score", "times"),
+    [
+        ("MR", "accuracy", 1.0),
+        ("MRPC F1", "f1", 1.0),
+        ("SICK-R rho", "spearman", 1.0),
+        ("SICK-R MSE", "mse", 100.0),
+        ("STS14", "pearson_mean", 1.0),
+        ("STS14 spearman_all", "spearman_all", 1.0),
+    ],
+)
+def test_a_task_and_its_score(name: str, score: str, times: float) -> None:
+    column = column_named(name)
+    assert (column.name, column.score, column.times) == (name, score, times)
+    assert column.tasks == (name.split(maxsplit=1)[0],)
+
+
+@pytest.mark.parametrize(
+    ("tasks", "derived", "names"),
+    [
+        ("", False, ["STS14", "MR", "MRPC", "MRPC F1", MEAN_BINARY, "hours"]),
+        ("MRPC,TREC", False, ["MRPC", "MRPC F1", "hours", "TREC"]),
+        ("MR,CR", False, ["MR", "hours", "CR"]),
+        ("MR,SentLen", True, ["MR", "hours", "SentLen (derived)"]),
+        ("SentLen", False, ["hours", "SentLen"]),
+    ],
+)
+def test_tasks_restrict_the_columns_and_add_their_own(
+    tasks: str, derived: bool, names: list[str]
+) -> None:
+    chosen = chosen_columns(DECLARED, tasks, derived=derived)
+    assert [column.name for column in chosen] == names
+
+
+def test_what_is_no_column_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no column is named 'dimension'; did you mean dimensions"):
+        column_named("dimension")
+    (tmp_path / "own.csv").write_text("source,model,part,corpus,component,not_here,MRR\n,,,,,,1\n")
+    with pytest.raises(ValueError, match=r"own\.csv.*no column is named 'MRR'"):
+        published_rows(tmp_path)
+
+
+# The papers' figures.
+
+
+def row_of(model: str, table: str, corpus: str = "UMBC 40M", part: str = "") -> PublishedRow:
+    (row,) = (
+        row
+        for row in published_rows()
+        if row.stands_in([table]) and (row.model, row.corpus, row.part) == (model, corpus, part)
+    )
+    return row
+
+
+def test_a_figure_that_stands_in_two_tables_is_the_same_in_both() -> None:
+    values = defaultdict(set)
+    for row in published_rows():
+        for name, value in row.figures.items():
+            values[row.paper, row.key, row.corpus, name].add(value)
+    other = {key for key, several in values.items() if len(several) > 1}
+    # B gives the hours of D2 as 8.5 in table 5 and as 8 in table 6; C those of its linear decoder.
+    assert {(key[0], key[-1]) for key in other} <= {("B", "hours"), ("C", "hours")}
+
+
+def test_figures_of_several_tables_stand_on_one_line_a_corpus_with_their_sources() -> None:
+    lines = published_beside(Published("B-D", "ensemble", "removed"), ("B, table 3", "B, table 5"))
+    assert [row.corpus for row in lines] == list(CORPORA)
+    assert lines[0].source == "B, table 3, D1; B, table 5, D1"
+    assert (lines[0].figures["STS14"], lines[0].figures["MRPC F1"]) == (71.5, 83.4)
+    assert published_beside(Published("B-G", "en", "kept")) == []
+
+
+def test_an_average_is_printed_or_computed_or_none() -> None:
+    column = column_named("avg7")
+    printed, whole = row_of("DEP,CONST", "A, table 2"), row_of("DEP,CONST", "A, table 1")
+    part = row_of("Skip-thought + LN", "A, table 1", "BookCorpus")
+
+    assert printed.figure(column) == 86.0 and not printed.is_computed(column)
+    assert whole.figure(column) == pytest.approx(86.0, abs=0.01) and whole.is_computed(column)
+    assert part.figure(column) is None and not part.is_computed(column)
+
+
+@pytest.mark.parametrize("model", ["SEQ,DEP", "SEQ,CONST", "DEP,CONST"])
+def test_the_papers_averages_are_those_of_its_figures(model: str) -> None:
+    printed = row_of(model, "A, table 2").figures["avg7"]
+    computed = row_of(model, "A, table 1").figure(column_named("avg7"))
+    assert computed is not None and round(computed, 1) == printed
+
+
+# Beside a run's own scores.
+
+
+def test_a_pair_of_views_has_its_figures_in_any_order() -> None:
+    (ours,), (turned,) = published_columns(["SEQ", "CONST"]), published_columns(["CONST", "SEQ"])
+    (best,), (average,) = published_columns(["BOW"]), published_columns(["SEQ", "SEQ"])
+    assert ours == turned
+    assert ours.figures["MR", "accuracy"] == 79.8
+    assert best.title == "DEP,CONST, published"
+    assert best.figures["avg7", ""] == 86.0
+    assert ("SICK-R", "mse") not in best.figures
+    assert average.figures == {("avg7", ""): 84.9}

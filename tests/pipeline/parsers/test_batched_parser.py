@@ -1,0 +1,206 @@
+"""What all adapters do with a failing sentence, and with a failing machine."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+import torch
+
+from pipeline.base.refusal import Refusal
+from pipeline.parsers.batched_parser import (
+    PLAIN,
+    Failures,
+    parse_or_reject,
+)
+from pipeline.parsers.sentence_parser import ParserFailedError, reject_input
+
+Words = Sequence[str]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def quick_collections() -> Iterator[None]:
+    """Leaves what was there before out of garbage collections, of which each refusal asks for one.
+
+    With all libraries of the tests loaded, a collection takes a tenth of a second.
+    """
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+OTHER_ERRORS = [
+    IndexError("no luck"),
+    RuntimeError("size mismatch"),
+    RuntimeError("could not create a primitive descriptor for the matmul primitive"),
+    ValueError("CUDA is a word here"),
+]
+
+
+def lengths_unless(bad: str, error: Exception, calls: list[int]) -> Any:
+    def parse(batch: Sequence[Words]) -> list[int]:
+        calls.append(len(batch))
+        if any(bad in words for words in batch):
+            raise error
+        return [len(words) for words in batch]
+
+    return parse
+
+
+@pytest.mark.parametrize("position", range(8))
+@pytest.mark.parametrize("error", OTHER_ERRORS)
+def test_a_bad_sentence_costs_no_other_and_few_calls(error: Exception, position: int) -> None:
+    batch = [["fine"] * (i + 1) for i in range(8)]
+    batch[position] = ["bad"]
+    calls: list[int] = []
+
+    answers = parse_or_reject(lengths_unless("bad", error, calls), batch)
+
+    assert answers.pop(position) == Refusal("parser_error", f"{type(error).__name__}: {error}")
+    assert answers == [i + 1 for i in range(8) if i != position]
+    assert sorted(calls) == [1, 1, 2, 2, 4, 4, 8]
+
+
+DEVICE_ERRORS = [
+    torch.AcceleratorError("device-side assert triggered"),
+    RuntimeError("CUDA error: an illegal memory access was encountered"),
+    RuntimeError("cuDNN error: CUDNN_STATUS_EXECUTION_FAILED"),
+]
+
+
+MEMORY_ERRORS = [
+    MemoryError("no room"),
+    torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB"),
+    RuntimeError("[enforce fail at alloc_cpu.cpp] DefaultCPUAllocator: can't allocate memory"),
+    RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
+    RuntimeError("could not create a primitive"),
+    RuntimeError("could not create a memory object"),
+    RuntimeError("std::bad_alloc"),
+    RuntimeError("unable to mmap 4096 bytes from file <filename not specified>: Cannot allocate"),
+]
+
+
+@pytest.mark.parametrize("error", DEVICE_ERRORS, ids=lambda error: type(error).__name__)
+def test_an_error_of_the_device_is_raised_at_once(error: Exception) -> None:
+    calls: list[int] = []
+
+    with pytest.raises(type(error)):
+        parse_or_reject(lengths_unless("x", error, calls), [["x"], ["y"]])
+    assert calls == [2]
+
+
+def memory_for(num_tokens: int, error: Exception) -> Any:
+    """Parses into lengths while a batch has no more tokens."""
+
+    def parse(batch: Sequence[Words]) -> list[int]:
+        if sum(map(len, batch)) > num_tokens:
+            raise error
+        return [len(words) for words in batch]
+
+    return parse
+
+
+@pytest.mark.parametrize("error", MEMORY_ERRORS, ids=lambda error: type(error).__name__)
+def test_only_the_sentence_too_large_for_memory_is_refused(error: Exception) -> None:
+    assert parse_or_reject(memory_for(20, error), [["word"] * 10] * 8) == [10] * 8
+    batch = [["word"] * n for n in (10, 400, 90)]
+
+    answers = parse_or_reject(memory_for(100, error), batch)
+
+    detail = f"400 tokens; {type(error).__name__}: {error}"
+    assert answers == [10, Refusal("out_of_memory", detail), 90]
+
+
+@pytest.mark.parametrize("num_tokens", [5, 400])
+def test_without_memory_for_a_short_sentence_the_machine_is_at_fault(num_tokens: int) -> None:
+    batch = [["word"] * num_tokens for _ in range(3)]
+    with pytest.raises(
+        ParserFailedError, match=r"no memory to parse .* this process took"
+    ) as raised:
+        parse_or_reject(memory_for(4, MemoryError()), batch)
+    assert raised.value.sentence is batch[0]
+
+
+def tried(bad: set[int], calls: list[int]) -> Any:
+    """Parses numbers, but for the bad ones, and notes what it was given alone."""
+
+    def parse(batch: Sequence[tuple[int]]) -> list[int]:
+        if list(batch) == [PLAIN]:
+            if len(bad) == 1000:
+                raise KeyError("vocabulary")
+            return [0]
+        calls.extend(number for (number,) in batch if len(batch) == 1)
+        if bad.intersection(number for (number,) in batch):
+            raise KeyError("vocabulary")
+        return [number for (number,) in batch]
+
+    return parse
+
+
+def test_a_parser_that_fails_on_all_is_stopped(caplog: pytest.LogCaptureFixture) -> None:
+    calls: list[int] = []
+    batch = [(number,) for number in range(1000)]
+
+    with pytest.raises(
+        ParserFailedError, match=r"20 sentences in a row, and also on a plain one.*KeyError"
+    ):
+        parse_or_reject(tried(set(range(1000)), calls), batch)
+    assert calls == list(range(20))
+    assert sum(record.exc_info is not None for record in caplog.records) == 1
+
+
+def test_a_parser_that_breaks_under_way_is_stopped() -> None:
+    calls: list[int] = []
+    failures = Failures()
+    parse_or_reject(tried(set(), calls), [(0,)], failures)
+
+    with pytest.raises(ParserFailedError, match=r"now it fails on one that it parsed before"):
+        parse_or_reject(tried(set(range(100)), calls), [(n,) for n in range(1, 100)], failures)
+    assert calls == [*range(21), 0]
+
+
+@pytest.mark.parametrize("bad", [set(range(10, 60)), set(range(50))])
+def test_many_bad_sentences_stop_no_parser_that_still_parses_others(bad: set[int]) -> None:
+    """Such as one odd sentence that a text has fifty times."""
+    answers = parse_or_reject(tried(bad, []), [(number,) for number in range(100)])
+
+    assert [n for n, answer in enumerate(answers) if isinstance(answer, Refusal)] == sorted(bad)
+
+
+class Activations:
+    """Stands for what a network computes of a batch."""
+
+    def __init__(self, batch: Sequence[Words]) -> None:
+        self.batch, self.itself = batch, self  # freed by the garbage collector alone
+
+
+def test_what_a_failed_batch_held_is_free_before_its_halves_are_parsed() -> None:
+    held: list[weakref.ref[Activations]] = []
+
+    def parse(batch: Sequence[Words]) -> list[int]:
+        assert [reference() for reference in held] == [None] * len(held)
+        if len(batch) > 1:
+            activations = Activations(batch)
+            held.append(weakref.ref(activations))
+            raise MemoryError
+        return [len(words) for words in batch]
+
+    assert parse_or_reject(parse, [["a"], ["b"], ["c"]]) == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "rejection"),
+    [
+        (None, Refusal("empty")),
+        ([], Refusal("empty")),
+        (["a", "b", "c", "d"], Refusal("too_long", "4 tokens, limit 3")),
+        (["a", ""], Refusal("empty_token", "token 2 of 2")),
+        ([None, "a"], Refusal("empty_token", "token 1 of 2")),
+        ((" ", "\x00", "c"), None),
+    ],
+)
+def test_what_no_parser_is_given(sentence: Any, rejection: Refusal | None) -> None:
+    assert reject_input(sentence, 3) == rejection

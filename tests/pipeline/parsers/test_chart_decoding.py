@@ -1,0 +1,173 @@
+"""The parts of prediction against benepar's own modules, and the best tree by brute force."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import torch
+from benepar.parse_chart import ChartParser
+from numpy.typing import NDArray
+
+from pipeline.parser_training.constituency.chart_scores import encode_sentences, encode_words
+from pipeline.parsers import chart_decoding as decoding
+from pipeline.parsers.chart_adapter import (
+    PackedTransformer,
+    WordVectors,
+    equal_runs,
+)
+from pipeline.parsers.chart_decoding import SpanScorer, best_spans
+from pipeline.parsers.chart_model import (
+    RESERVED_CHARACTERS,
+    ChartModelConfig,
+    ChartVocabularies,
+    build_chart_parser,
+    word_table,
+)
+
+CONFIG = ChartModelConfig(
+    d_model=24, num_layers=2, num_heads=3, d_kv=8, d_ff=20, d_char=6, d_label_hidden=14,
+    d_tag_hidden=10, max_length=40,
+)  # fmt: skip
+
+
+SENTENCES = [["yes"], ["no"], ["a", "dog", "barked"], ["she", "saw", "it", "and", "a", "bird"]]
+
+
+@pytest.fixture(scope="module")
+def module() -> ChartParser:
+    vocabularies = ChartVocabularies(
+        characters=(*RESERVED_CHARACTERS, *"abcdefghijklmnopqrstuvwxyz"),
+        labels=("", "S", "NP", "VP"),
+        tags=("X", "Y"),
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        module = build_chart_parser(CONFIG, vocabularies).double().eval()
+        for parameter in module.parameters():  # norms, too, shall be no mere identity
+            torch.nn.init.normal_(parameter, std=0.5)
+        with torch.no_grad():
+            module.f_label[1].weight[:2] = torch.tensor([0.0, -0.7])
+    return module
+
+
+@pytest.fixture(autouse=True)
+def inference() -> Iterator[None]:
+    with torch.inference_mode():
+        yield
+
+
+def test_words_have_the_vectors_of_benepar_s_character_lstm(module: ChartParser) -> None:
+    words = WordVectors(module, capacity=20)
+    content = words.content(SENTENCES)
+    rows = [row for sentence in SENTENCES for row in ("\1", *sentence, "\4")]
+    distinct = sorted({row for row in rows if row.isalpha()})
+    expected = encode_words(module, word_table(distinct, module.char_vocab))
+    place = {"\1": 0, "\4": 1, **{word: row for row, word in enumerate(distinct, start=2)}}
+    torch.testing.assert_close(content, expected[[place[row] for row in rows]])
+
+
+def test_what_was_read_before_changes_no_bit_of_a_word_s_vector(module: ChartParser) -> None:
+    fresh, used = WordVectors(module, capacity=500), WordVectors(module, capacity=500)
+    used.remember([["dogs", "x" * n] for n in range(1, 300)])
+    assert torch.equal(fresh.content(SENTENCES), used.content(SENTENCES))
+
+
+def test_states_and_charts_are_benepar_s(module: ChartParser) -> None:
+    content = WordVectors(module, capacity=20).content(SENTENCES)
+    runs = list(equal_runs([len(sentence) + 2 for sentence in SENTENCES]))
+    packed = PackedTransformer(module)(content, runs)
+    scorer, half = SpanScorer(module), CONFIG.d_model // 2
+    for run in runs:
+        of_run = content[run.positions]
+        rows = torch.arange(len(of_run)).view(run.num_sentences, -1)
+        expected = encode_sentences(module, of_run, rows, torch.ones_like(rows) > 0)
+        states = packed[run.positions].unflatten(0, rows.shape)
+        fenceposts = torch.cat([states[:, :-1, :half], states[:, 1:, half:]], -1)
+        torch.testing.assert_close(fenceposts, expected.fenceposts)
+        _assert_chart_is_benepar_s(module, scorer, fenceposts)
+
+
+def _assert_chart_is_benepar_s(
+    module: ChartParser, scorer: SpanScorer, fenceposts: torch.Tensor
+) -> None:
+    num_sentences, n = len(fenceposts), fenceposts.shape[1] - 1
+    chart = scorer.chart(fenceposts, torch.full((num_sentences,), n))
+    differences = (fenceposts[:, None] - fenceposts[:, :, None])[:, :-1, 1:]
+    best = module.f_label(differences).max(-1)
+    for b in range(num_sentences):
+        for i in range(n):
+            for j in range(i, n):
+                value, label = best.values[b, i, j].item(), best.indices[b, i, j].item() + 1
+                whole = i == 0 and j == n - 1
+                expected = (value, label) if value > 0 or whole else (0.0, 0)
+                assert chart.scores[b, i, j] == pytest.approx(expected[0], rel=1e-6, abs=1e-9)
+                assert chart.labels[b, i, j] == expected[1]
+
+
+def test_a_chart_does_not_depend_on_how_many_spans_are_scored_at_once(
+    module: ChartParser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fenceposts = torch.randn(5, 8, CONFIG.d_model, dtype=torch.float64)
+    lengths = torch.tensor([7, 7, 3, 7, 1])
+    together = SpanScorer(module).chart(fenceposts, lengths)
+    monkeypatch.setattr(decoding, "_SPANS_AT_ONCE", {"cpu": 3, "cuda": 3})
+    piecewise = SpanScorer(module).chart(fenceposts, lengths)
+    for b, length in enumerate(lengths.tolist()):
+        for i in range(length):
+            rest = slice(i, length)
+            assert piecewise.labels[b, i, rest].tolist() == together.labels[b, i, rest].tolist()
+            assert piecewise.scores[b, i, rest] == pytest.approx(together.scores[b, i, rest])
+
+
+Span = tuple[int, int]
+
+
+def best_binary_trees(scores: NDArray[np.float32], lengths: list[int]) -> list[list[Span]]:
+    """Each sentence's best tree as its spans in preorder."""
+    trees: list[list[Span]] = [[] for _ in lengths]
+    for sentence, start, end in best_spans(scores, lengths).T.tolist():
+        trees[sentence].append((start, end))
+    return trees
+
+
+def _every_tree(start: int, end: int) -> Iterator[list[Span]]:
+    if end - start == 1:
+        yield [(start, end)]
+    for middle in range(start + 1, end):
+        for left in _every_tree(start, middle):
+            for right in _every_tree(middle, end):
+                yield [(start, end), *left, *right]
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 4, 5, 6])
+def test_the_best_of_all_trees_is_found(length: int) -> None:
+    scores = np.random.default_rng(length).normal(size=(20, length, length)).astype(np.float32)
+    for chart, tree in zip(scores, best_binary_trees(scores, [length] * 20), strict=True):
+        best = max(_every_tree(0, length), key=lambda spans: sum(chart[i, j - 1] for i, j in spans))
+        assert tree == best
+
+
+def test_a_sentence_in_a_padded_batch_gets_the_tree_it_gets_alone() -> None:
+    random = np.random.default_rng(0)
+    lengths = [9, 1, 4, 7, 2]
+    padded = random.normal(size=(5, 9, 9)).astype(np.float32) * 100
+    together = best_binary_trees(padded, lengths)
+    for chart, length, tree in zip(padded, lengths, together, strict=True):
+        alone = best_binary_trees(chart[None, :length, :length], [length])
+        assert [tree] == alone
+        assert len(tree) == 2 * length - 1
+
+
+def test_of_equal_splits_the_leftmost_is_taken() -> None:
+    tree = best_binary_trees(np.zeros((1, 3, 3), np.float32), [3])[0]
+    assert tree == [(0, 3), (0, 1), (1, 3), (1, 2), (2, 3)]
+
+
+def test_the_longest_sentence_needs_no_recursion() -> None:
+    chart = np.zeros((1, 510, 510), np.float32)
+    chart[0, 0, :] = 1.0  # every prefix is good, so the tree branches left all the way down
+    spans = best_binary_trees(chart, [510])[0]
+    assert (0, 2) in spans
+    assert len(spans) == 1019

@@ -1,0 +1,156 @@
+"""Trees in flat form: what makes one valid, brackets and back, binary trees and back."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.trees.flat_trees import (
+    ConstituencyParse,
+    binarize,
+    validate_constituents,
+    validate_heads,
+)
+from pipeline.trees.treebanks import to_brackets
+from tests.support.inverse_trees import from_brackets, unbinarize
+from tests.support.tree_strategies import trees
+
+TEXT = "(S (NP (DT the) (NN dog)) (VP (VBD slept)) (. .))"
+
+
+TREE = ConstituencyParse(
+    starts=[0, 0, 2], ends=[4, 2, 3], labels=["S", "NP", "VP"], tags=["DT", "NN", "VBD", "."]
+)
+
+
+def test_brackets_become_spans_in_preorder_and_bare_tokens_have_none() -> None:
+    assert from_brackets(TEXT) == (["the", "dog", "slept", "."], TREE)
+    assert from_brackets("(S (VP (VB go)))")[1].labels == ["S+VP"]
+    assert from_brackets("(UH hello)")[1].labels == ["TOP"]
+
+
+@given(trees())
+@settings(max_examples=80, deadline=None)
+def test_any_tree_survives_the_round_trip_through_brackets(
+    tree: tuple[list[str], ConstituencyParse],
+) -> None:
+    assert validate_constituents(tree[1], len(tree[0])) is None
+    assert from_brackets(to_brackets(*tree)) == tree
+
+
+def test_brackets_in_words_are_escaped_and_restored() -> None:
+    parse = ConstituencyParse([0], [3], ["NP"], ["-LRB-", "NN", "-RRB-"])
+    line = to_brackets(["(", "f[x]", ")"], parse)
+    assert line == "(NP (-LRB- -LRB-) (NN f-LSB-x-RSB-) (-RRB- -RRB-))"
+    assert from_brackets(line) == (["(", "f[x]", ")"], parse)
+
+
+def test_brackets_in_labels_leave_the_line_balanced() -> None:
+    parse = ConstituencyParse([0], [1], ["S)+N P("], ["NN"])
+    assert to_brackets(["a"], parse) == "(S-RRB- (N␣P-LRB- (NN a)))"
+
+
+def test_depth_is_bounded_by_memory_alone() -> None:
+    depth = 5000
+    _, parse = from_brackets("(NP (DT a) " * depth + "(NN b)" + ")" * depth)
+    assert len(parse.starts) == depth
+    assert validate_constituents(parse, depth + 1) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"ends": [4, 2]}, "3 starts, 2 ends and 3 labels"),
+        ({"tags": ["DT"]}, "1 tags for 4 tokens"),
+        ({"starts": [1, 0, 2]}, "not the whole sentence"),
+        ({"starts": [], "ends": [], "labels": []}, "not the whole sentence"),
+        ({"labels": ["S", "", "VP"]}, "constituent 1 has an empty label"),
+        ({"labels": ["S", "NP+", "VP"]}, "constituent 1 has an empty label"),
+        ({"ends": [4, 2, 5]}, r"constituent 2 \[2, 5\) is empty or outside"),
+        ({"ends": [4, 0, 3]}, r"constituent 1 \[0, 0\) is empty or outside"),
+        ({"starts": [0, 0, 1]}, r"constituent 2 \[1, 3\) crosses"),
+        ({"starts": [0, 2, 0], "ends": [4, 3, 2]}, r"constituent 2 \[0, 2\) .* out of preorder"),
+        ({"ends": [4, 4, 3]}, "occurs twice; collapse the unary chain"),
+    ],
+)
+def test_a_wrong_tree_is_told_apart_by_its_reason(change: dict[str, Any], reason: str) -> None:
+    found = validate_constituents(replace(TREE, **change), 4)
+    assert found is not None
+    assert re.search(reason, found), found
+
+
+@pytest.mark.parametrize("heads", [[0], [2, 0], [2, 3, 0], [0, 1, 1, 2]])
+def test_trees_of_heads_are_accepted(heads: list[int]) -> None:
+    assert validate_heads(heads) is None
+
+
+@pytest.mark.parametrize(
+    ("heads", "reason"),
+    [
+        ([], "0 roots"),
+        ([0, 0], "2 roots where exactly one is needed"),
+        ([2, 1], "0 roots"),
+        ([0, 3, 4, 2], "token 2 is in a cycle"),
+        ([0, 2], "token 2 is in a cycle"),
+        ([0, 9], "token 2 has head 9, outside 0 to 2"),
+        ([-1, 0], "token 1 has head -1"),
+    ],
+)
+def test_heads_that_are_no_tree_are_told_apart(heads: list[int], reason: str) -> None:
+    found = validate_heads(heads)
+    assert found is not None
+    assert reason in found
+
+
+def test_inner_nodes_are_numbered_in_preorder() -> None:
+    _, parse = from_brackets(
+        "(S (NP (DT the) (NN dog)) (VP (VBD saw) (NP (DT a) (NN cat)) (ADVP (RB up))) (. .))"
+    )
+    tree = binarize(parse)
+    #   0 S = (1 S|) .    1 S| = (2 NP) (3 VP)    2 NP = the dog
+    #   3 VP = (4 VP|) up    4 VP| = saw (5 NP)    5 NP = a cat
+    assert tree.left == [1, 2, -1, 4, -3, -4]
+    assert tree.right == [-7, 3, -2, -6, 5, -5]
+    assert tree.labels == ["S", "S|", "NP", "VP", "VP|", "NP"]
+    assert tree.leaf_labels == ["", "", "", "", "", "ADVP", ""]
+
+
+@pytest.mark.parametrize(
+    ("order", "labels"),
+    [
+        (0, ["NP", "NP|", "NP|"]),
+        (1, ["NP", "NP<JJ>|", "NP<ADJP>|"]),
+        (2, ["NP", "NP<ADJP,JJ>|", "NP<DT,ADJP>|"]),
+        (9, ["NP", "NP<DT,ADJP,JJ>|", "NP<DT,ADJP>|"]),
+    ],
+)
+def test_the_order_tells_how_many_siblings_a_new_label_keeps(order: int, labels: list[str]) -> None:
+    _, parse = from_brackets("(NP (DT a) (ADJP (JJ big)) (JJ red) (NN dog))")
+    assert binarize(parse, order=order).labels == labels
+
+
+@given(trees(), st.integers(0, 3))
+@settings(max_examples=120, deadline=None)
+def test_the_inverse_is_exact_whatever_the_order(
+    tree: tuple[list[str], ConstituencyParse], order: int
+) -> None:
+    assert unbinarize(binarize(tree[1], order=order)) == tree[1]
+
+
+@pytest.mark.parametrize(
+    "text", ["(NP " + "(NN a) " * 510 + ")", "(X (NN a) " * 509 + "(X (NN a))" + ")" * 509]
+)
+def test_the_longest_sentence_flat_or_deep_needs_no_recursion(text: str) -> None:
+    _, parse = from_brackets(text)
+    assert unbinarize(binarize(parse)) == parse
+
+
+def test_labels_that_look_like_new_nodes_are_refused() -> None:
+    _, parse = from_brackets("(NP (NN a) (NN b))")
+    with pytest.raises(ValueError, match=r"label 'NP\|' ends with '\|'"):
+        binarize(replace(parse, labels=["NP|"]))

@@ -1,0 +1,185 @@
+"""Files of CoNLL-U and of brackets, read, cleaned or refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pipeline.trees.treebanks import (
+    escape_word,
+    read_bracketed,
+    read_conllu,
+    read_treebank,
+    scan_brackets,
+    unescape_word,
+)
+from tests.support.constituency_trees import toy_treebank, write_bracketed, write_documents
+from tests.support.dependency_examples import treebank, write_conllu
+from tests.support.inverse_trees import from_brackets
+
+ROW = "{}\t{}\t_\t_\t_\t_\t{}\t{}\t_\t_\n"
+
+
+def written(path: Path, text: str) -> Path:
+    file = path / "trees.conllu"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def test_skips_multiword_ranges_and_empty_nodes_and_keeps_subtypes(tmp_path: Path) -> None:
+    text = (
+        "# newdoc id = letters_1\n# sent_id = a\n"
+        + ROW.format(1, "They", 4, "nsubj:pass")
+        + ROW.format("2-3", "weren't", "_", "_")
+        + ROW.format(2, "were", 4, "aux:pass")
+        + ROW.format(3, "n't", 4, "advmod")
+        + ROW.format("3.1", "gone", "_", "_")
+        + ROW.format(4, "seen", 0, "root")
+        + "\n"
+    )
+    (sentence,) = read_conllu(written(tmp_path, text))
+    assert sentence.document_id == "letters_1"
+    assert sentence.tokens == ["They", "were", "n't", "seen"]
+    assert sentence.heads == [4, 4, 4, 0]
+    assert sentence.deprels == ["nsubj:pass", "aux:pass", "advmod", "root"]
+
+
+def test_a_written_treebank_reads_back_the_same(tmp_path: Path) -> None:
+    assert read_conllu(write_conllu(treebank(), tmp_path / "t.conllu")) == treebank()
+
+
+def test_windows_line_ends_and_exotic_separators_in_tokens(tmp_path: Path) -> None:
+    file = tmp_path / "trees.conllu"
+    file.write_bytes(ROW.format(1, "a\u2028b", 0, "root").replace("\n", "\r\n").encode())
+    assert read_conllu(file)[0].tokens == ["a\u2028b"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("1\tA\t_\n", r"line 2: 3 tab-separated columns where CoNLL-U has 10"),
+        (ROW.format("x", "A", 0, "root"), r"line 2: ID 'x' is no integer, range or decimal"),
+        (ROW.format(2, "A", 0, "root"), r"line 2: ID 2 where 1 was due"),
+        (ROW.format(1, "", 0, "root"), r"line 2: empty FORM"),
+        (ROW.format(1, "A", "_", "root"), r"line 2: HEAD '_' is no integer"),
+        (ROW.format(1, "A", 3, "dep"), r"line 2: no tree: token 1 has head 3, outside 0 to 1"),
+        (ROW.format(1, "A", 1, "dep"), r"line 2: no tree: 0 roots where exactly one is needed"),
+        (
+            ROW.format(1, "A", 0, "root") + ROW.format(2, "b", 3, "x") + ROW.format(3, "c", 2, "x"),
+            r"line 2: no tree: token 2 is in a cycle; mend the sentence or leave it out",
+        ),
+        (ROW.format("1-2", "A", "_", "_"), r"line 2: a sentence without a token"),
+    ],
+)
+def test_malformed_lines_are_named(tmp_path: Path, rows: str, message: str) -> None:
+    with pytest.raises(ValueError, match=rf"trees\.conllu, {message}"):
+        read_conllu(written(tmp_path, "# comment\n" + rows + "\n"))
+
+
+def test_a_treebank_without_a_sentence_is_refused(tmp_path: Path) -> None:
+    file = write_conllu(treebank(), tmp_path / "t.conllu")
+    assert len(read_treebank([file, file])) == 2 * len(treebank())
+    with pytest.raises(ValueError, match=r"no sentence in .*t\.conllu"):
+        read_treebank([file], exclude_document_prefixes=["story_"])
+
+
+def _read_one(tmp_path: Path, text: str) -> tuple[list[str], object]:
+    path = tmp_path / "one.mrg"
+    path.write_text(text, encoding="utf-8")
+    (sentence,) = read_bracketed(path)
+    return sentence.tokens, sentence.parse
+
+
+def test_function_tags_top_node_and_traces_are_cleaned_away(tmp_path: Path) -> None:
+    dirty = """
+    (TOP (S (NP-SBJ-1 (NNS Birds))
+            (VP (VBP like) (S (NP-SBJ (-NONE- *-1)) (VP (TO to) (VP (VB sing)))))
+            (. .)))
+    """
+    clean = "(S (NP (NNS Birds)) (VP (VBP like) (S (VP (TO to) (VP (VB sing))))) (. .))"
+    assert _read_one(tmp_path, dirty) == from_brackets(clean)
+
+
+@pytest.mark.parametrize("top", ["ROOT", "TOP", "S1", "VROOT", ""])
+def test_a_top_node_that_alone_holds_the_sentence_together_stays(tmp_path: Path, top: str) -> None:
+    expected = from_brackets("(TOP (NP (NN Help)) (. !))")
+    assert _read_one(tmp_path, f"({top} (NP (NN Help)) (. !))") == expected
+
+
+def test_a_tree_of_traces_alone_is_left_out(tmp_path: Path) -> None:
+    assert _read_one(tmp_path, "(S (NP (-NONE- *)))\n(S (VP (VB Go)))")[0] == ["Go"]
+
+
+def test_documents_are_told_by_a_conllu_file_and_excluded_by_prefix(tmp_path: Path) -> None:
+    toys = toy_treebank(8)  # documents doc_0 to doc_3, again and again
+    trees = write_bracketed(tmp_path / "toy.mrg", toys)
+    documents = write_documents(tmp_path / "toy.conllu", toys)
+    read = read_bracketed(trees, documents=documents, exclude_document_prefixes=["doc_1", "doc_3"])
+    assert [s.document_id for s in read] == ["doc_0", "doc_2", "doc_0", "doc_2"]
+    assert [s.line for s in read] == [1, 3, 5, 7]
+    assert [s.parse for s in read] == [toys[i].parse for i in (0, 2, 4, 6)]
+
+
+def test_a_documents_file_with_other_sentences_is_refused(tmp_path: Path) -> None:
+    toys = toy_treebank(3)
+    trees = write_bracketed(tmp_path / "toy.mrg", toys)
+    fewer = write_documents(tmp_path / "fewer.conllu", toys[:2])
+    with pytest.raises(ValueError, match=r"fewer\.conllu: 2 sentences, but .*toy\.mrg has 3"):
+        read_bracketed(trees, documents=fewer)
+    longer = replace(toys[1], tokens=[*toys[1].tokens, "again"])
+    other = write_documents(tmp_path / "other.conllu", [toys[0], longer, toys[2]])
+    with pytest.raises(ValueError, match=r"toy\.mrg, line 2: .* sentence 2 of .*other"):
+        read_bracketed(trees, documents=other)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "no tree in the file"),
+        (b"(S (NN \xff))", "not UTF-8"),
+        (b"(S (NN a)", "line 1: the text ends inside"),
+        (b"\n(NP+X (NN a))", r"line 2: label 'NP\+X' holds '\+'"),
+    ],
+)
+def test_a_bad_file_is_named(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "bad.mrg"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=rf"bad\.mrg.*{message}"):
+        read_bracketed(path)
+
+
+def test_a_tree_may_take_many_lines_and_a_line_many_trees() -> None:
+    lines = ["(S (NP (NN a))", "   (VP (VB b)))  (X (Y c))"]
+    roots = list(scan_brackets(lines))
+    assert [(root.label, root.line) for root in roots] == [("S", 1), ("X", 2)]
+    assert sorted(node.word for node in roots[0].postorder() if node.word) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["(S (NN a)", ""], "toy, line 2: the text ends inside the tree that opens at line 1"),
+        (["(S (NN a)))"], "toy, line 1: '\\)' stands outside any tree"),
+        (["hello"], "toy, line 1: 'hello' stands outside any tree"),
+        (["(S (NN a))", "(S (NP))"], "toy, line 2: node 'NP' holds neither"),
+        (["()"], "toy, line 1: node '' holds neither"),
+        (["(NN two words)"], "toy, line 1: word 'words' stands outside a node of its own"),
+        (["(S (NN a) b)"], "toy, line 1: word 'b' stands outside a node of its own"),
+        (["(S b (NN a))"], "toy, line 1: 'S' holds both a word and a phrase"),
+    ],
+)
+def test_malformed_text_is_refused_with_source_and_line(lines: list[str], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        list(scan_brackets(lines, source="toy"))
+
+
+@pytest.mark.parametrize("word", ["(", ")", "a[0]", "{}", "plain", "-", "“quoted”"])
+def test_escaping_is_undone(word: str) -> None:
+    assert unescape_word(escape_word(word)) == word
+
+
+def test_penn_treebank_escapes_become_plain_text() -> None:
+    words = ["``", "''", r"1\/2", r"\*", "-LCB-"]
+    assert [unescape_word(word) for word in words] == ['"', '"', "1/2", "*", "{"]
