@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from models.evaluation import probing_tasks as declarations
 from models.evaluation.build_probing import FORMAT_VERSION
-from models.evaluation.derived import declarations
 from models.evaluation.scores import Outcome, Predictions
 from models.evaluation.task_registry import task_named
 from models.evaluation.task_result import (
