@@ -34,17 +34,15 @@ from benchmarks.stopwatch import Spent, Stopwatch
 from models.config.training_presets import preset
 from models.encoding.encoder import EncoderSettings
 from models.encoding.load_encoder import load_encoder
-from models.evaluation.embedding_cache import EmbeddingCache
-from models.evaluation.evaluate_task import learn
-from models.evaluation.protocols.config import (
+from models.evaluation.evaluate_task import EmbeddingCache, learn
+from models.evaluation.evaluation_settings import (
     FOLDS_GRID,
     NESTED_GRID,
     SPLIT_GRID,
     ProtocolConfig,
 )
-from models.evaluation.protocols.outcome import Outcome
-from models.evaluation.representations.representation import representation_named
-from models.evaluation.scores import score
+from models.evaluation.representation import representation_named
+from models.evaluation.scores import Outcome, score
 from pipeline.base.machine import available_cores
 
 WIDE_ENCODER = '{"views": ["SEQ", "SEQ"], "hidden_size": 600}'

@@ -15,13 +15,12 @@ import torch
 
 from benchmarks.corpus import corpus_folders
 from models.encoding.encoder import Encoder
-from models.evaluation.embedding_cache import EmbeddingCache
-from models.evaluation.evaluate_task import Featuriser, features_by_split
-from models.evaluation.protocols.config import ProtocolConfig
-from models.evaluation.representations.representation import Representation
-from models.evaluation.tasks.declarations import tasks_named
-from models.evaluation.tasks.load import load_task, missing_files
-from models.evaluation.tasks.task import EvaluationTask, Items, TaskData
+from models.evaluation.evaluate_task import EmbeddingCache, Featuriser, features_by_split
+from models.evaluation.evaluation_settings import ProtocolConfig
+from models.evaluation.evaluation_task import EvaluationTask, Items, TaskData
+from models.evaluation.representation import Representation
+from models.evaluation.task_data import load_task, missing_files
+from models.evaluation.task_registry import tasks_named
 from pipeline.shards.manifests import read_dataset_manifest
 from pipeline.shards.shards import read_shard
 
@@ -125,5 +124,5 @@ def made_task(corpus: Path | None, most: int = MR_SIZE) -> tuple[EvaluationTask,
         citation="",
         classes=("no", "yes"),
     )
-    items = Items(first=order, labels=labels[order])
+    items = Items((order,), labels[order])
     return task, TaskData(tuple(sentences), {"all": items}, class_names=task.classes)

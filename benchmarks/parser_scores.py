@@ -35,7 +35,7 @@ from benchmarks.report import (
     print_table,
     tell,
 )
-from models.evaluation.statistics.resampling import (
+from models.evaluation.resampling import (
     MIN_UNITS,
     FloatArray,
     Interval,

@@ -1,21 +1,13 @@
 """Evaluates one encoder on tasks: ``python -m models.evaluate_tasks JOB.json``.
 
-The job names the encoder, the tasks and where their data lies::
+The job is an `EvaluationSettings`::
 
     {"encoder": "data/work/models/DEP-CONST-…", "name": "DEP,CONST trained", "tasks": ["MR"],
      "data": "senteval/data", "out": "results", "threads": 2}
 
-``encoder`` is what ``models.encoding.encoder_names`` describes. One JSON file a task comes
-out, also for a task whose data is absent; ``out`` may also be an object from each task to a folder
-of its own. Further keys, all optional: ``representation`` and ``protocol`` (fields that differ from
-their defaults), ``seed`` (of the encoder, for the result),
-``encoder_version`` (of a function of your own: what its
-results are kept under, beside the checksum of its module; without it they are made anew in each
-run), ``encoder_source`` (that checksum, as whoever wrote the job saw it), ``parses``
-(folder of tokens and parses that encoders share; without it they are kept for this job alone),
-``device``, ``encoder_settings``
-(``batch_size``, ``on_refusal``, ``vectors``, ``dependency_parser``, ``constituency_parser``,
-``config`` of an untrained one).
+One JSON file a task comes out, also for a task whose data is absent. A task whose result stands
+already is not scored again, if the encoder is known to be the same: a model, a baseline, or a
+function of the user's own with a version.
 """
 
 from __future__ import annotations
@@ -23,9 +15,9 @@ from __future__ import annotations
 import platform
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -38,11 +30,19 @@ from models.encoding.load_encoder import encoder_of, load_encoder, words_beside
 from models.encoding.own_encoder import kept_checksum
 from models.encoding.sentence_reader import keep_given
 from models.encoding.torch_model import available_device
-from models.evaluation.evaluate_task import MAX_REFUSED, Evaluation, evaluate_task
-from models.evaluation.protocols.config import ProtocolConfig
-from models.evaluation.representations.representation import Representation
+from models.evaluation.evaluate_task import Evaluation, evaluate_task
+from models.evaluation.evaluation_settings import EvaluationSettings
+from models.evaluation.evaluation_task import EvaluationTask
+from models.evaluation.resampling import Interval
 from models.evaluation.scores import main_metric
-from models.evaluation.statistics.resampling import Interval
+from models.evaluation.task_data import (
+    AbsentDataError,
+    derived_note,
+    derived_sentences,
+    load_task,
+    tasks_of_data,
+)
+from models.evaluation.task_registry import task_named
 from models.evaluation.task_result import (
     ANOTHER_VERSION,
     AbsentResult,
@@ -50,64 +50,35 @@ from models.evaluation.task_result import (
     Result,
     TaskResult,
     read_result,
+    read_results,
     result_path,
     results_by_file,
     scored_results,
     write_result,
 )
-from models.evaluation.tasks.declarations import DERIVED, task_named, tasks_named
-from models.evaluation.tasks.load import (
-    AbsentDataError,
-    derived_note,
-    derived_sentences,
-    load_task,
-)
-from models.evaluation.tasks.task import EvaluationTask
-from models.evaluation_request import check_results
 from models.report.evaluation_table import evaluation_table
 from models.report.score_text import with_interval
 from pipeline.base.digest import sha256_of_file
-from pipeline.base.job import Progress, run_from_command_line
+from pipeline.base.job import Progress, run_job_from_command_line
 from pipeline.downloads.senteval_data import check_data_folder
 
-_NEEDED = ("encoder", "tasks", "data", "out")
-_OPTIONAL = (
-    "name",
-    "seed",
-    "parses",
-    "encoder_version",
-    "encoder_source",
-    "representation",
-    "protocol",
-    "encoder_settings",
-    "device",
-    "threads",
-)
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Scores(Mapping[str, Mapping[str, Interval]]):
+class Scores(dict[str, Mapping[str, Interval]]):
     """What an encoder reached: each task's scores by their names, with intervals, in percent.
 
     Tasks whose data is absent are left out of the mapping, and are in ``results`` and the table.
     """
 
-    results: Mapping[str, Result]
-    """By task; a `TaskResult` has every prediction, too."""
-    table: str
-    """As Markdown: scores, averages and what was evaluated."""
+    def __init__(self, results: Mapping[str, Result], table: str) -> None:
+        """Takes the results by task, and them as Markdown: scores, averages, what was evaluated."""
+        super().__init__({task: each.scores for task, each in scored_results(results).items()})
+        self.results = results
+        self.table = table
 
-    def __getitem__(self, task: str) -> Mapping[str, Interval]:
+    def __missing__(self, task: str) -> Mapping[str, Interval]:
+        """Raises KeyError, which says why the task's data is absent."""
         result = self.results[task]
-        if isinstance(result, AbsentResult):
-            raise KeyError(f"{task}: {result.reason}")
-        return result.scores
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(scored_results(self.results))
-
-    def __len__(self) -> int:
-        return len(scored_results(self.results))
+        raise KeyError(f"{task}: {result.reason}" if isinstance(result, AbsentResult) else task)
 
 
 def scores_of(
@@ -133,119 +104,98 @@ def scores_of(
 
     Raises:
         FileNotFoundError: no such encoder.
-        ValueError: no such data, or see `check_results` and `execute`.
+        ValueError: no such data, or see `execute`.
     """
     check_data_folder(Path(data))
-    names = tasks if isinstance(tasks, str) else ",".join(tasks)
-    derived = derived_note(DERIVED[0], Path(data)) is not None
-    found = tasks_named(names, derived=derived)
+    chosen = tasks_of_data(tasks if isinstance(tasks, str) else ",".join(tasks), Path(data))
     is_named = isinstance(encoder, str | Path)
-    called = str(encoder) if is_named else _called(encoder)
-    shown = parse_encoder_name(called).shown if is_named else called
-    threads = torch.get_num_threads()
+    names = (getattr(encoder, attribute, None) for attribute in ("name", "__name__"))
+    own = next((each for each in names if isinstance(each, str)), type(encoder).__name__)
     with tempfile.TemporaryDirectory(prefix="treeviews-") as scratch:
         folder = Path(out or scratch)
-        job = {
-            "encoder": called,
-            "name": name or shown,
-            "tasks": [task.name for task in found],
-            "data": str(data),
-            "out": str(folder),
-            "device": device,
-            "threads": threads,
-        }
-        given = None if is_named else encoder_of(encoder)
-        check_results(job, Path(data), given)
-        execute(job, on_progress or (lambda _share, _status: None), encoder=given)
-        results = {task.name: read_result(result_path(folder, task)) for task in found}
+        settings = EvaluationSettings(
+            encoder=str(encoder) if is_named else own,
+            name=name or (None if is_named else own),
+            tasks=tuple(task.name for task in chosen),
+            data=Path(data),
+            out=folder,
+            device=device,
+            threads=torch.get_num_threads(),
+        )
+        opened = None if is_named else encoder_of(encoder)
+        execute(settings, on_progress or (lambda _share, _status: None), encoder=opened)
+        results = {task.name: read_result(result_path(folder, task)) for task in chosen}
         return Scores(results, evaluation_table([folder]))
 
 
-def _called(encoder: object) -> str:
-    names = (getattr(encoder, attribute, None) for attribute in ("name", "__name__"))
-    return next((name for name in names if isinstance(name, str)), type(encoder).__name__)
+def scores_in(folder: Path, tasks: Sequence[str] | None = None) -> dict[str, Any]:
+    """Returns the scores of a folder of results, by task, as JSON has them.
 
-
-def execute(job: Mapping[str, Any], progress: Progress, *, encoder: Encoder | None = None) -> None:
-    """Runs a job; a result is written as soon as it is there.
+    Of each score ``value``, ``low`` and ``high``, the interval; of a task without data ``absent``,
+    the reason.
 
     Args:
-        job: see above.
+        tasks: names of those to return; by default all.
+
+    Raises:
+        FileNotFoundError: no results there.
+        ValueError: a damaged one.
+    """
+    return {
+        task: {"absent": result.reason}
+        if isinstance(result, AbsentResult)
+        else {score: asdict(interval) for score, interval in result.scores.items()}
+        for task, result in read_results(folder).items()
+        if tasks is None or task in tasks
+    }
+
+
+def execute(
+    settings: EvaluationSettings, progress: Progress, *, encoder: Encoder | None = None
+) -> None:
+    """Scores an encoder; a result is written as soon as it is there.
+
+    Args:
+        settings: what to score, on what, and how.
         progress: told the share of the tasks done.
-        encoder: what the job's ``encoder`` names, where that is an object of this process.
+        encoder: what the settings' ``encoder`` names, where that is an object of this process.
 
     Raises:
-        ValueError: a key is missing or unknown, a setting is out of range, or a task's data or an
-            encoder's answer is not as it must be, the encoder has not the views that are asked
-            for, or the folder holds results of another evaluation; the last two are found before
-            anything is scored.
+        FileNotFoundError: no such model or word vectors.
+        ValueError: a task's data or an encoder's answer is not as it must be, the encoder has not
+            the views that are asked for, or the folder holds results of another evaluation; the
+            last two are told before anything is scored.
     """
-    if missing := [key for key in _NEEDED if key not in job]:
-        raise ValueError(f"the job lacks {missing}")
-    if unknown := sorted(set(job) - {*_NEEDED, *_OPTIONAL}):
-        raise ValueError(f"the job has unknown keys {unknown}; known: {[*_NEEDED, *_OPTIONAL]}")
-    threads = int(job.get("threads", 1))
-    if threads < 1:
-        raise ValueError(f"threads must be 1 or more, got {threads}")
-    torch.set_num_threads(threads)
+    torch.set_num_threads(settings.threads)
     with tempfile.TemporaryDirectory() as temporary:
-        _evaluate({**job, "parses": job.get("parses") or temporary}, progress, encoder)
+        settings = settings.changed(parses=settings.parses or Path(temporary))
+        _evaluate(open_evaluation(settings, encoder), progress)
 
 
-def _evaluate(job: Mapping[str, Any], progress: Progress, encoder: Encoder | None) -> None:
-    evaluation = evaluation_of(job, encoder)
-    tasks = [task_named(name) for name in job["tasks"]]
-    datasets = [task.dataset for task in tasks]
-    tasks.sort(key=lambda task: datasets.index(task.dataset))  # those that share sentences together
-    check_views(tasks, evaluation)
-    folders = _folders(job["out"], tasks)
-    for task in tasks:  # a damaged file is found before anything is scored
-        with suppress(AbsentDataError):
-            load_task(task, evaluation.data_folder)
-    keep_parses_of_data(tasks, evaluation.data_folder, Path(job["parses"]))
-    for folder in dict.fromkeys(folders.values()):
-        check_folder(folder, tasks, evaluation)
-    for done, task in enumerate(tasks):
-        path = result_path(folders[task.name], task)
-        standing = standing_result(path, task, evaluation)
-        result = standing or evaluate_task(task, evaluation)
-        if standing is None:
-            write_result(path, result)
-        progress((done + 1) / len(tasks), f"{task.name}: {status_of(result)}")
-
-
-def _folders(out: Any, tasks: Sequence[EvaluationTask]) -> dict[str, Path]:
-    """Returns the folder of each task's result.
+def open_evaluation(settings: EvaluationSettings, encoder: Encoder | None = None) -> Evaluation:
+    """Returns an evaluation whose encoder is loaded, unless it is given.
 
     Raises:
-        ValueError: a task has none.
+        FileNotFoundError: no such encoder.
+        ValueError: as `load_encoder`, or its module is not the one that the settings name.
     """
-    if not isinstance(out, Mapping):
-        return {task.name: Path(out) for task in tasks}
-    if missing := [task.name for task in tasks if task.name not in out]:
-        raise ValueError(f"out names no folder for {', '.join(missing)}")
-    return {task.name: Path(out[task.name]) for task in tasks}
-
-
-def evaluation_of(job: Mapping[str, Any], encoder: Encoder | None = None) -> Evaluation:
-    """Returns what a job asks for, its encoder loaded unless it is given."""
-    device = available_device(str(job.get("device", "cpu")))
-    given = job.get("encoder_settings", {})
-    settings = EncoderSettings.from_dict({**given, "device": device, "parses": job.get("parses")})
-    representation = Representation.from_dict(job.get("representation", {}))
-    source = _source(job)
-    encoder = encoder or load_encoder(str(job["encoder"]), settings)
+    device = available_device(settings.device)
+    of_encoder = EncoderSettings.from_dict(
+        {**settings.encoder_settings, "device": device, "parses": settings.parses}
+    )
+    source = _source(settings)
+    encoder = encoder or load_encoder(settings.encoder, of_encoder)
+    words = words_beside(encoder, of_encoder) if settings.representation.join_words else None
+    name, version = settings.encoder, settings.encoder_version
+    own = name if version is None else "-".join(filter(None, [name, version, source]))
+    digest = encoder.digest if encoder.has_views else own
     return Evaluation(
+        settings=settings.changed(device=device),
         encoder=encoder,
-        identity=_identity(job, encoder, source),
-        data_folder=Path(job["data"]),
-        representation=representation,
-        protocol=ProtocolConfig.from_dict(job.get("protocol", {})),
-        is_versioned=encoder.has_views or "encoder_version" in job,
-        # Zeros that are asked for may be any number; unsaid, few sentences may be zeros.
-        max_refused=1.0 if given.get("on_refusal") == "zero" else MAX_REFUSED,
-        words=words_beside(encoder, settings) if representation.join_words else None,
-        device=device,
+        identity=EncoderIdentity(
+            settings.name or parse_encoder_name(name).shown, digest, settings.seed
+        ),
+        words=words,
         run={
             "device": device,
             "threads": torch.get_num_threads(),
@@ -256,20 +206,68 @@ def evaluation_of(job: Mapping[str, Any], encoder: Encoder | None = None) -> Eva
     )
 
 
+def _source(settings: EvaluationSettings) -> str:
+    """Returns the checksum of the module of a function whose results are kept, else nothing.
+
+    Raises:
+        ValueError: it is not what the settings say, or no file of it is there.
+    """
+    name = settings.encoder
+    if settings.encoder_version is None or parse_encoder_name(name).kind != "function":
+        return ""
+    source = kept_checksum(name)
+    if settings.encoder_source not in (None, source):
+        raise ValueError(
+            f"encoder {name}: its module was changed after the run began; run the command again"
+        )
+    return source
+
+
+def _evaluate(evaluation: Evaluation, progress: Progress) -> None:
+    settings = evaluation.settings
+    tasks = [task_named(name) for name in settings.tasks]
+    datasets = [task.dataset for task in tasks]
+    tasks.sort(key=lambda task: datasets.index(task.dataset))  # those that share sentences together
+    check_views(tasks, evaluation)
+    folders = {task.name: settings.folder(task.name) for task in tasks}
+    for task in tasks:  # a damaged file is told before anything is scored
+        with suppress(AbsentDataError):
+            load_task(task, settings.data)
+    if settings.parses is not None:
+        keep_parses_of_data(tasks, settings.data, settings.parses)
+    for folder in dict.fromkeys(folders.values()):
+        check_folder(folder, tasks, evaluation)
+    for done, task in enumerate(tasks, start=1):
+        path = result_path(folders[task.name], task)
+        result: Result | None = standing_result(path, task, evaluation)
+        if result is None:
+            result = evaluate_task(task, evaluation)
+            write_result(path, result)
+        progress(done / len(tasks), f"{task.name}: {_status_of(result)}")
+
+
+def _status_of(result: Result) -> str:
+    """Returns a result in a few words: its main score."""
+    if isinstance(result, AbsentResult):
+        return "absent"
+    name = main_metric(result.task)
+    return f"{name} {with_interval(result.scores[name])}"
+
+
 def check_views(tasks: Sequence[EvaluationTask], evaluation: Evaluation) -> None:
     """Asks the encoder for the views that tasks need, before it encodes for minutes in vain.
 
-    Of an encoder that does not know its widths nothing is found here.
+    Of an encoder that does not know its widths nothing can be told here.
 
     Raises:
         ValueError: see `Representation.check`.
     """
-    representation = evaluation.representation
+    representation = evaluation.settings.representation
     if not evaluation.encoder.has_views:
         return
     for protocol in dict.fromkeys(task.protocol for task in tasks):
         widths = evaluation.encoder.widths(representation.poolings(protocol))
-        if evaluation.words is not None:
+        if evaluation.words is not None and evaluation.words.has_views:
             widths |= evaluation.words.widths(representation.word_poolings())
         representation.check(widths, protocol)
 
@@ -285,86 +283,77 @@ def keep_parses_of_data(tasks: Sequence[EvaluationTask], data_folder: Path, pars
 
 
 def check_folder(out: Path, tasks: Sequence[EvaluationTask], evaluation: Evaluation) -> None:
-    """Refuses a folder whose results are not of this evaluation, also those of further tasks.
+    """Refuses a folder whose results this run would mix with its own, also those of further tasks.
 
     Raises:
-        ValueError: another evaluation's result stands there; names the file and the remedy.
+        ValueError: another evaluation's result stands there, or one on other data; names the file
+            and the remedy.
     """
-    asked = {task.name for task in tasks}
+    names = {task.name for task in tasks}
+    is_shared = not isinstance(evaluation.settings.out, Mapping)
     for path, result in results_by_file(out).items():
         name, encoder = result.task.name, result.setup.encoder.name
+        if is_shared and isinstance(result, TaskResult):
+            _check_kept(path, result, names, evaluation)
         what = result.setup.difference(evaluation.setup(result.task))
-        if what == ANOTHER_VERSION and name not in asked:
+        if what == ANOTHER_VERSION:
+            if name not in names:
+                raise ValueError(
+                    f"{path}: holds the result of another {what} ({encoder}); evaluate {name} "
+                    "again, too, or choose another folder"
+                )
+        elif what is not None:
+            is_same_name = what == "encoder" and encoder == evaluation.identity.name
+            changed = f"state of {encoder}, whose version or code has changed since"
             raise ValueError(
-                f"{path}: holds the result of another {what} ({encoder}); evaluate {name} again, "
-                "too, or choose another folder"
+                f"{path}: holds the result of another "
+                f"{changed if is_same_name else f'{what} ({encoder})'}; choose another folder for "
+                "this one"
             )
-        if what == "encoder" and encoder == evaluation.identity.name:
-            what = f"state of {encoder}, whose version or code has changed since"
-        elif what not in (None, ANOTHER_VERSION):
-            what = f"{what} ({encoder})"
-        if what not in (None, ANOTHER_VERSION):
-            raise ValueError(
-                f"{path}: holds the result of another {what}; choose another folder for this one"
-            )
+
+
+def _check_kept(path: Path, result: TaskResult, names: set[str], evaluation: Evaluation) -> None:
+    """Refuses a result on other data, or of an earlier run of a function without a version."""
+    data = evaluation.settings.data
+    if changed := _changed_files(result, data):
+        raise ValueError(
+            f"{path}: the result on another {changed[0]} than that in {data}; choose another "
+            "folder by --out, or delete it"
+        )
+    if not evaluation.is_versioned and result.task.name not in names:
+        raise ValueError(
+            f"{path}: the result of an earlier run; without --encoder-version nothing tells "
+            "whether the function is still the same; evaluate its task again, too, choose "
+            "another folder by --out, or delete it"
+        )
+
+
+def _changed_files(result: TaskResult, data: Path) -> list[str]:
+    """Returns the files of a result that the data folder has not, or not as they were."""
+    files = {name: data / name for name in result.data.files}
+    return [
+        name
+        for name, path in files.items()
+        if not path.is_file() or sha256_of_file(path) != result.data.files[name]
+    ]
 
 
 def standing_result(path: Path, task: EvaluationTask, evaluation: Evaluation) -> TaskResult | None:
-    """Returns the result that stands there, if the same evaluation would give it again.
-
-    That is known only of encoders whose digest covers what they do, or whose version the user
-    gives.
-    """
-    if not path.exists():
+    """Returns the result that stands there, if the same evaluation would give it again."""
+    if not path.exists() or not evaluation.is_versioned:
         return None
-    result = read_result(path)
+    result, settings = read_result(path), evaluation.settings
     if isinstance(result, AbsentResult) or result.setup.difference(evaluation.setup(task)):
         return None
-    if not evaluation.is_versioned:
-        return None
-    files = {name: evaluation.data_folder / name for name in result.data.files}
-    same = all(
-        found.is_file() and sha256_of_file(found) == result.data.files[name]
-        for name, found in files.items()
+    note = derived_note(task, settings.data)
+    is_same = (
+        result.data.refused_share <= settings.max_refused
+        and result.data.protocol == ({} if note is None else note.protocol)
+        and result.resampling == evaluation.resampling
+        and not _changed_files(result, settings.data)
     )
-    same = same and result.data.refused_share <= evaluation.max_refused
-    note = derived_note(task, evaluation.data_folder)
-    same = same and result.data.protocol == ({} if note is None else note.protocol)
-    return result if same and result.resampling == evaluation.resampling else None
-
-
-def status_of(result: Result) -> str:
-    """Returns a result in a few words: its main score."""
-    if isinstance(result, AbsentResult):
-        return "absent"
-    name = main_metric(result.task)
-    return f"{name} {with_interval(result.scores[name])}"
-
-
-def _source(job: Mapping[str, Any]) -> str:
-    """Returns the checksum of the module of a function whose results are kept, else nothing.
-
-    Raises:
-        ValueError: it is not what the job says, or no file of it is found.
-    """
-    spec = str(job["encoder"])
-    if "encoder_version" not in job or parse_encoder_name(spec).kind != "function":
-        return ""
-    source = kept_checksum(spec)
-    if job.get("encoder_source", source) != source:
-        raise ValueError(
-            f"encoder {spec}: its module was changed after the run began; run the command again"
-        )
-    return source
-
-
-def _identity(job: Mapping[str, Any], encoder: Encoder, source: str) -> EncoderIdentity:
-    spec = str(job["encoder"])
-    version = job.get("encoder_version")
-    own = spec if version is None else "-".join(filter(None, [spec, version, source]))
-    digest = encoder.digest if encoder.has_views else own
-    return EncoderIdentity(str(job.get("name", spec)), digest, job.get("seed"))
+    return result if is_same else None
 
 
 if __name__ == "__main__":
-    sys.exit(run_from_command_line(execute))
+    sys.exit(run_job_from_command_line(EvaluationSettings, execute))

@@ -8,8 +8,8 @@ from typing import Any
 import luigi
 
 from models.config.views import VIEWS
-from models.evaluation.protocols.config import ProtocolConfig
-from models.evaluation.representations.representation import representation_named
+from models.evaluation.evaluation_settings import ProtocolConfig
+from models.evaluation.representation import representation_named
 from pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS, shown
 from pipeline.base.foreign_text import without_secrets
 from pipeline.downloads.download import MAX_BYTES
@@ -161,7 +161,7 @@ class HeldOutParameters:
     probing_changes = luigi.DictParameter(
         default={},
         description="Sizes and limits of the derived tasks to change, as JSON: "
-        "'{\"test_size\": 5000}'. models/evaluation/derived/held_out/config.py describes them all.",
+        "'{\"test_size\": 5000}'. models/evaluation/probing_sentences.py describes them all.",
     )
 
 
@@ -282,7 +282,7 @@ class SentEvalParameters(EvaluationDataParameters):
     representation_changes = luigi.DictParameter(
         default={},
         description="Fields of the representation to change, as JSON: '{\"join_words\": true}'. "
-        "models/evaluation/representations/representation.py describes them all.",
+        "models/evaluation/representation.py describes them all.",
     )
     classifier = ChoiceParameter(
         default="logistic_regression",
@@ -298,7 +298,7 @@ class SentEvalParameters(EvaluationDataParameters):
     protocol_changes = luigi.DictParameter(
         default={},
         description="Further fields of the protocol to change, as JSON: '{\"standardise\": true}'. "
-        "models/evaluation/protocols/config.py describes them all.",
+        "models/evaluation/evaluation_settings.py describes them all.",
     )
     encoder_version = luigi.Parameter(
         default="",

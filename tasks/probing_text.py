@@ -6,9 +6,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from models.evaluation.derived.build import FORMAT_VERSION, ParsedFolders, build_probing
-from models.evaluation.derived.export import PROTOCOL, SENTEVAL_FOLDER
-from models.evaluation.derived.held_out.config import PROBING_VERSION, ProbingConfig
+from models.evaluation.build_probing import (
+    FORMAT_VERSION,
+    PROTOCOL,
+    SENTEVAL_FOLDER,
+    build_probing,
+)
+from models.evaluation.probing_sentences import PROBING_VERSION, ParsedFolders, ProbingConfig
 from models.model.model_description import exact_parsers_of_corpus
 from tasks.artefact import Artefact
 from tasks.parameters import CorpusParameters, HeldOutParameters, ParserParameters, joined

@@ -10,12 +10,17 @@ import luigi
 
 from models.config.views import STAGE_OF_VIEW
 from models.encoding.encoder_names import FORMS, chosen_views, name_of
-from models.evaluation.protocols.config import PROTOCOL_VERSION
+from models.evaluation.evaluation_settings import PROTOCOL_VERSION
+from models.evaluation.evaluation_task import EvaluationTask
+from models.evaluation.task_data import NOTE_NAME, missing_files
+from models.evaluation.task_registry import (
+    DATASETS,
+    DERIVED,
+    TASKS_VERSION,
+    task_named,
+    tasks_named,
+)
 from models.evaluation.task_result import TaskResult, read_result
-from models.evaluation.tasks.declarations import DERIVED, TASKS_VERSION, task_named, tasks_named
-from models.evaluation.tasks.layout import dataset_named
-from models.evaluation.tasks.load import NOTE_NAME, missing_files
-from models.evaluation.tasks.task import EvaluationTask
 from pipeline.downloads.senteval_data import SENTEVAL_SETS
 from tasks.artefact import Artefact, checksum, run_job
 from tasks.checks import Check, check_device
@@ -221,7 +226,7 @@ class EvaluateTask(SentEvalStage):
         if not self.senteval_data:
             return {"data": self.task_data.digest}
         root = self.task_data.data_folder
-        names = [*dataset_named(self.declaration.dataset).files.values()]
+        names = [*DATASETS[self.declaration.dataset].files.values()]
         names += sorted({str(Path(name).parent / NOTE_NAME) for name in names})
         present = [name for name in names if (root / name).is_file()]
         return {"files": {name: checksum(root / name) for name in present}}

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from models.evaluation.derived.declarations import TASKS
+from models.evaluation.probing_tasks import TASKS
 from models.evaluation.task_result import TaskResult, read_results
 from pipeline.shards.manifests import read_dataset_manifest
 from tests.support.repository import REPOSITORY

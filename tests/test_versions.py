@@ -12,10 +12,9 @@ import pytest
 
 from models.config.training_config import TRAINING_VERSION
 from models.encoding.sentence_reader import describe_encoding
-from models.evaluation.derived import classes, passages, splits
-from models.evaluation.derived.held_out.config import PROBING_VERSION, SCARCE_SHARES
-from models.evaluation.protocols.config import PROTOCOL_VERSION
-from models.evaluation.statistics import resampling
+from models.evaluation import probing_labels, probing_splits, probing_tasks, resampling
+from models.evaluation.evaluation_settings import PROTOCOL_VERSION
+from models.evaluation.probing_sentences import PROBING_VERSION, SCARCE_SHARES
 from models.report.run_report import REPORT_VERSION
 from pipeline.parsing.parse_shard import library_versions
 from tasks import word_vectors
@@ -27,8 +26,8 @@ from tests.support.repository import REPOSITORY
 def test_versions_are_read_without_torch() -> None:
     code = (
         "import models.config.training_config, models.report.probing_table, "
-        "models.evaluation.derived.held_out.config, models.evaluation.protocols.config, "
-        "models.evaluation.derived.build, models.report.run_report, "
+        "models.evaluation.probing_sentences, models.evaluation.evaluation_settings, "
+        "models.evaluation.build_probing, models.report.run_report, "
         "models.encoding.sentence_reader, "
         "sys; print('torch' in sys.modules)"
     )
@@ -42,10 +41,11 @@ def test_versions_are_read_without_torch() -> None:
 def test_a_constant_of_the_probing_rules_changes_with_their_version() -> None:
     """Whoever changes one of these raises PROBING_VERSION, else old probing data are taken."""
     assert PROBING_VERSION == 5
+    labels, splits = probing_labels, probing_splits
     assert (
-        splits.LARGEST_SHARE, splits.FEW_CLASSES_SHARE, classes.MAX_WORD_SHARE,
-        classes.SHORTEST_CONTENT_WORD, classes.LENGTH_TRIM, classes.MIN_DEPTH_SHARE,
-        classes.NUM_CELL_LENGTHS, splits.LEAST_FILL, resampling.MIN_UNITS, passages.COHERENT,
+        splits.LARGEST_SHARE, splits.FEW_CLASSES_SHARE, labels.MAX_WORD_SHARE,
+        labels.SHORTEST_CONTENT_WORD, labels.LENGTH_TRIM, labels.MIN_DEPTH_SHARE,
+        labels.NUM_CELL_LENGTHS, splits.LEAST_FILL, resampling.MIN_UNITS, probing_tasks.COHERENT,
     ) == (0.2, 1.5, 0.02, 3, 0.2, 0.06, 8, 0.5, 10, 6)  # fmt: skip
     assert SCARCE_SHARES == {"train": 1 / 2, "dev": 1 / 6, "test": 1 / 3}
 

@@ -11,10 +11,11 @@ column.
 Opper & Siddharth (2025) average six sets of sentence pairs, each by Spearman's ρ over all pairs of
 a year's set: subsets are pooled, and no mean over subsets is taken.
 
-Derived tasks have an average of their own, the mean accuracy, for which documents are drawn for all
-tasks at once.
+Derived tasks have an average of their own, the mean accuracy. One draw of clusters serves all tasks
+at once, because the tasks share documents and even sentences: their errors move together, and the
+interval of an average counts that (percentile interval: Efron & Tibshirani 1993, chapter 13).
 
-Legend: R resamples.
+Legend: R resamples, C clusters, T tasks.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from models.evaluation.scores import resampled_scores
-from models.evaluation.statistics.resampling import (
+from models.evaluation.resampling import (
     Interval,
     Resampling,
-    mean_interval,
     percentile_interval,
+    times_drawn,
 )
+from models.evaluation.scores import resampled_scores
 from models.evaluation.task_result import Result, TaskResult, scored_results
 
 FloatArray = npt.NDArray[np.float64]
@@ -98,11 +99,7 @@ def published_averages(
     Raises:
         ValueError: a task was not scored, since the mean of the others is another figure; names it.
     """
-    scored = {
-        task: result
-        for declaration in declarations
-        for task, result in _scored(declaration, results).items()
-    }
+    scored = {t: r for each in declarations for t, r in _scored(each, results).items()}
     resampling = next(iter(scored.values())).resampling
     drawn = {
         task: resampled_scores(result.task, result.outcome.predictions, resampling)
@@ -110,11 +107,9 @@ def published_averages(
     }
     return [
         percentile_interval(
-            average_value(declaration, results),
-            average_of(declaration, drawn),
-            confidence=resampling.confidence,
+            average_value(each, results), average_of(each, drawn), confidence=resampling.confidence
         )
-        for declaration in declarations
+        for each in declarations
     ]
 
 
@@ -125,7 +120,7 @@ def average_value(declaration: AverageDeclaration, results: Mapping[str, Result]
         ValueError: a task was not scored; names it.
     """
     scores = {
-        task: {name: np.array([one.value]) for name, one in result.scores.items()}
+        task: {name: np.array([score.value]) for name, score in result.scores.items()}
         for task, result in _scored(declaration, results).items()
     }
     return float(average_of(declaration, scores)[0])
@@ -145,16 +140,16 @@ def average_of(
     declaration: AverageDeclaration, scores: Mapping[str, Mapping[str, FloatArray]]
 ) -> FloatArray:
     """Returns the average of R sets of scores, [R], given by task and score, [R] each."""
+
+    def in_percent(name: str, values: FloatArray) -> FloatArray:
+        return 100.0 - 100.0 * values if name == "mse" else values
+
     parts = [
-        np.mean([_in_percent(name, scores[task][name]) for name in names], axis=0)
+        np.mean([in_percent(name, scores[task][name]) for name in names], axis=0)
         for task, names in declaration.parts.items()
     ]
     average: FloatArray = np.mean(parts, axis=0)
     return average
-
-
-def _in_percent(name: str, values: FloatArray) -> FloatArray:
-    return 100.0 - 100.0 * values if name == "mse" else values
 
 
 def average_difference(
@@ -176,24 +171,61 @@ def average_difference(
         return None
     a, b = _right(first), _right(second)
     differences = {task: a[task] - b[task] for task in a}
-    return mean_interval(differences, clusters, resampling=resampling)
+    return mean_interval(differences, clusters, resampling)
 
 
 def average_over_tasks(results: Mapping[str, TaskResult]) -> Interval:
     """Returns the mean accuracy over tasks that are derived from one corpus."""
     resampling = next(iter(results.values())).resampling
-    return mean_interval(_right([results]), _clusters(results), resampling=resampling)
+    return mean_interval(_right([results]), _clusters(results), resampling)
 
 
 def _right(seeds: Sequence[Mapping[str, TaskResult]]) -> dict[str, FloatArray]:
     """Returns the share of the seeds that answer each item rightly, [n] by task."""
-    answers = {task: [one[task].outcome.predictions for one in seeds] for task in seeds[0]}
+    answers = {task: [seed[task].outcome.predictions for seed in seeds] for task in seeds[0]}
     return {
-        task: np.mean([one.predicted == one.gold for one in found], axis=0)
-        for task, found in answers.items()
+        task: np.mean([each.predicted == each.gold for each in of_task], axis=0)
+        for task, of_task in answers.items()
     }
 
 
 def _clusters(results: Mapping[str, TaskResult]) -> dict[str, IntArray]:
-    found = {task: result.outcome.predictions.clusters for task, result in results.items()}
-    return {task: ids for task, ids in found.items() if ids is not None}
+    clusters = {task: result.outcome.predictions.clusters for task, result in results.items()}
+    return {task: ids for task, ids in clusters.items() if ids is not None}
+
+
+def mean_interval(
+    scores: Mapping[str, FloatArray],
+    clusters: Mapping[str, IntArray],
+    resampling: Resampling | None = None,
+) -> Interval:
+    """Returns the mean score of the tasks, each of equal weight, with its interval.
+
+    A task none of whose clusters was drawn enters with its observed mean: without it, the average
+    would be one of other tasks.
+
+    Args:
+        scores: scores of each task's items, at least one: 1 for a right answer and 0 for a wrong
+            one, means of such over several models, or their differences.
+        clusters: cluster of each item, an integer with one meaning in all tasks.
+    """
+    how = resampling or Resampling()
+    names = sorted(scores)
+    distinct, flat = np.unique(np.concatenate([clusters[n] for n in names]), return_inverse=True)
+    parts = np.split(flat, np.cumsum([len(scores[name]) for name in names])[:-1])
+    num = len(distinct)
+    # Sum of scores and number of items of each cluster.
+    sums = [np.bincount(part, scores[n], num) for n, part in zip(names, parts, strict=True)]
+    sums_ct = np.stack(sums, axis=1)
+    counts_ct = np.stack([np.bincount(part, minlength=num) for part in parts], 1).astype(np.float64)
+    observed_t = sums_ct.sum(axis=0) / counts_ct.sum(axis=0)
+    generator = np.random.default_rng(how.seed)
+    means: list[FloatArray] = []
+    for size in how.block_sizes(num):
+        times_rc = times_drawn(num, size, generator)
+        totals_rt, sizes_rt = times_rc @ sums_ct, times_rc @ counts_ct
+        tasks_rt = np.where(sizes_rt > 0, totals_rt / np.maximum(sizes_rt, 1), observed_t)
+        means.append(tasks_rt.mean(axis=1))
+    value = float(observed_t @ (np.ones(len(names)) / len(names)))
+    resampled = np.concatenate(means)
+    return percentile_interval(100.0 * value, 100.0 * resampled, confidence=how.confidence)

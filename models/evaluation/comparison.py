@@ -4,6 +4,21 @@ The difference is that of the means over seeds, its interval a paired bootstrap:
 scored on the same resamples. Where the sides have unequal numbers of seeds, the permutation test
 repeats the seeds of each in turn until all are paired. Neither covers another training seed; the
 deviation over seeds stands beside the means for that.
+
+Permutation (Noreen 1989, approximate randomisation; Dror et al. 2018, section 3.2): if it made no
+difference which encoder answered, swapping the two answers to an item would not either. Each
+item is swapped or not by a fair coin, both sides are scored anew, and p is the share of such
+swaps, the observed one among them, whose difference is at least as large as the observed one.
+Items of a cluster, such as a document, share their coin.
+
+Bootstrap: twice the smaller share of resampled differences on either side of zero, that is, the
+largest 1 − confidence at which the percentile interval excludes zero.
+
+Both are two-sided and about other test items. The correction is for the number of tasks compared:
+Holm (1979) bounds the chance of any false difference. It returns adjusted p values, to be compared
+with the level itself, and keeps the order of the given ones.
+
+Legend: R resamples, n items.
 """
 
 from __future__ import annotations
@@ -18,7 +33,17 @@ import numpy as np
 import numpy.typing as npt
 
 from models.evaluation.averages import average_difference
-from models.evaluation.protocols.outcome import Predictions
+from models.evaluation.resampling import (
+    Drawn,
+    Interval,
+    Resampling,
+    Scorer,
+    SeedMean,
+    concatenated,
+    drawn_as,
+    over_seeds,
+    percentile_interval,
+)
 from models.evaluation.scores import (
     check_items,
     main_metric,
@@ -26,21 +51,6 @@ from models.evaluation.scores import (
     score,
     scorer,
     stream_of,
-)
-from models.evaluation.statistics.resampling import (
-    Drawn,
-    Interval,
-    Resampling,
-    SeedMean,
-    drawn_as,
-    over_seeds,
-    percentile_interval,
-)
-from models.evaluation.statistics.significance import (
-    Correction,
-    bootstrap_p_value,
-    corrected,
-    permutation_p_values,
 )
 from models.evaluation.task_result import (
     AbsentResult,
@@ -56,8 +66,10 @@ from pipeline.base.mistakes import did_you_mean
 from pipeline.base.settings import Settings
 
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 
 Test = Literal["permutation", "bootstrap"]
+Correction = Literal["holm", "none"]
 
 Seeds = Sequence[Mapping[str, Result]]
 """The results of one encoder, by task, a mapping a seed."""
@@ -125,19 +137,19 @@ def compare(first: Seeds, second: Seeds, config: ComparisonConfig | None = None)
         [scored_results({name: results[name] for name in names}) for results in side]
         for side in (first, second)
     )
-    present = list(a[0])
-    absent = {name: _reason(first[0][name]) for name in names if name not in present}
+    reasons = {name: first[0][name] for name in names}
     rows = [
-        _compare_task([one[name] for one in a], [one[name] for one in b], how) for name in present
+        _compare_task([seed[name] for seed in a], [seed[name] for seed in b], how) for name in a[0]
     ]
-    adjusted = corrected([row.p for row in rows], how.correction)
+    p_values = [row.p for row in rows]
+    adjusted = holm(p_values) if how.correction == "holm" else p_values
     return Comparison(
         _setups(first),
         _setups(second),
         tuple(replace(row, corrected_p=p) for row, p in zip(rows, adjusted, strict=True)),
-        absent,
+        {name: r.reason for name, r in reasons.items() if isinstance(r, AbsentResult)},
         how,
-        corpora_of(first[0][name] for name in present),
+        corpora_of(first[0][name] for name in a[0]),
         average_difference(a, b, how.resampling),
     )
 
@@ -161,20 +173,18 @@ def compare_folders(
         FileNotFoundError: no such folder.
         ValueError: a task without a result, or results that cannot be compared.
     """
-    sides = [[_chosen(folder, tasks) for folder in folders] for folders in (first, second)]
-    return compare(sides[0], sides[1], config)
+    a, b = ([_chosen(folder, tasks) for folder in folders] for folders in (first, second))
+    return compare(a, b, config)
 
 
 def _chosen(folder: Path, tasks: Sequence[str] | None) -> Mapping[str, Result]:
     results = read_results(folder)
-    if tasks is None:
-        return results
-    if missing := [name for name in tasks if name not in results]:
+    if missing := [name for name in tasks or () if name not in results]:
         meant = did_you_mean(*missing, known=results)
         raise ValueError(
             f"{folder}: no result of {', '.join(missing)}; it has {', '.join(results)}{meant}"
         )
-    return {name: results[name] for name in tasks}
+    return results if tasks is None else {name: results[name] for name in tasks}
 
 
 def _compare_task(
@@ -185,52 +195,31 @@ def _compare_task(
     sides = [[result.outcome.predictions for result in side] for side in (first, second)]
     name = main_metric(task)
     a, b = (over_seeds([score(task, seed)[name] for seed in side]) for side in sides)
-    resampled = _resampled_difference(first, second, config.resampling)[name]
-    if config.test == "permutation":
-        p = _permuted(first, sides, config.resampling)[name]
-    else:
+    resampled = np.zeros(config.resampling.num_resamples)  # both sides on the same resamples
+    for sign, side in zip((1.0, -1.0), sides, strict=True):
+        for seed in side:
+            drawn = resampled_scores(task, seed, config.resampling)[name]
+            resampled = resampled + sign * drawn / len(side)
+    clusters, num_pairs = sides[0][0].clusters, math.lcm(len(first), len(second))
+    if config.test == "bootstrap":
         p = bootstrap_p_value(resampled)
+    else:
+        coins = np.arange(len(sides[0][0].gold))
+        if clusters is not None:
+            coins = np.unique(clusters, return_inverse=True)[1]
+        pairs = [[side[i % len(side)] for side in sides] for i in range(num_pairs)]
+        scorers = [scorer(task, *pair) for pair in pairs]
+        p = permutation_p_values(scorers, coins, config.resampling, stream=stream_of(task))[name]
     difference = percentile_interval(
         a.mean - b.mean, resampled, confidence=config.resampling.confidence
     )
-    drawn = drawn_as(sides[0][0].clusters)
-    return TaskComparison(task.name, name, a, b, difference, p, p, drawn)
-
-
-def _resampled_difference(
-    first: Sequence[TaskResult], second: Sequence[TaskResult], resampling: Resampling
-) -> dict[str, FloatArray]:
-    """Returns first side minus second of each score, [R], both on the same resamples."""
-    sums: dict[str, FloatArray] = {}
-    for sign, side in ((1.0, first), (-1.0, second)):
-        for result in side:
-            scores = resampled_scores(result.task, result.outcome.predictions, resampling)
-            for name, value in scores.items():
-                sums[name] = sums.get(name, 0.0) + sign * value / len(side)
-    return sums
-
-
-def _permuted(
-    first: Sequence[TaskResult],
-    sides: Sequence[Sequence[Predictions]],
-    resampling: Resampling,
-) -> dict[str, float]:
-    task = first[0].task
-    a, b = sides
-    pairs = [(a[i % len(a)], b[i % len(b)]) for i in range(math.lcm(len(a), len(b)))]
-    coins = np.arange(len(a[0].gold))
-    if a[0].clusters is not None:
-        coins = np.unique(a[0].clusters, return_inverse=True)[1]
-    return permutation_p_values(
-        [scorer(task, *pair) for pair in pairs], coins, resampling, stream=stream_of(task)
-    )
+    return TaskComparison(task.name, name, a, b, difference, p, p, drawn_as(clusters))
 
 
 def _check_seeds(seeds: Seeds) -> None:
     name, setups = _name(seeds), _setups(seeds)
     digests = [setup.encoder.digest for setup in setups]
-    twice = sorted({digest for digest in digests if digests.count(digest) > 1})
-    if twice:
+    if twice := sorted({digest for digest in digests if digests.count(digest) > 1}):
         raise ValueError(
             f"the encoder {name} of digest {twice[0]} is given twice on one side; give each seed "
             "once"
@@ -247,7 +236,7 @@ def _shared_tasks(folders: Seeds) -> list[str]:
     """Returns the tasks to compare: all must have been scored on them, or none."""
     for name in sorted({task for results in folders for task in results}):
         scored = [results for results in folders if isinstance(results.get(name), TaskResult)]
-        lacking = [one for one in folders if not isinstance(one.get(name), TaskResult)]
+        lacking = [r for r in folders if not isinstance(r.get(name), TaskResult)]
         if scored and lacking:
             raise ValueError(
                 f"{name}: {_name(scored)} has a result and {_name(lacking)} has none; evaluate "
@@ -260,23 +249,20 @@ def _shared_tasks(folders: Seeds) -> list[str]:
 
 
 def _check_items(results: Sequence[TaskResult]) -> None:
-    one = results[0]
+    first = results[0]
+    task = first.task
     for other in results[1:]:
-        if other.data.digest != one.data.digest:
+        if other.data.digest != first.data.digest:
             raise ValueError(
-                f"{one.task.name}: scored on data {one.data.digest} for {_label(one)} and on "
+                f"{task.name}: scored on data {first.data.digest} for {_label(first)} and on "
                 f"{other.data.digest} for {_label(other)}; evaluate both on the same files"
             )
-        if other.task.protocol != one.task.protocol:
+        if other.task.protocol != task.protocol:
             raise ValueError(
-                f"{one.task.name}: scored by {one.task.protocol} and by {other.task.protocol}; "
+                f"{task.name}: scored by {task.protocol} and by {other.task.protocol}; "
                 "evaluate both with one release"
             )
-    check_items(one.task, *(result.outcome.predictions for result in results))
-
-
-def _reason(result: Result) -> str:
-    return result.reason if isinstance(result, AbsentResult) else ""
+    check_items(task, *(result.outcome.predictions for result in results))
 
 
 def _label(result: Result) -> str:
@@ -290,3 +276,63 @@ def _name(seeds: Seeds) -> str:
 
 def _setups(seeds: Seeds) -> tuple[Setup, ...]:
     return tuple(shown_setup(results) for results in seeds)
+
+
+ROUNDING = 1e-9
+"""By how much a difference may fall short of the observed one and still count as equal to it."""
+
+
+def permutation_p_values(
+    scorers: Sequence[Scorer], coin_of_n: IntArray, resampling: Resampling, *, stream: int = 0
+) -> dict[str, float]:
+    """Returns the two-sided p value of each score's difference (Noreen 1989; Dror et al. 2018).
+
+    Args:
+        scorers: each scores weights over 2n answers, [R, 2n]: those of the first encoder, then
+            those of the second. Several are pairs of seeds, swapped by the same coins and
+            averaged, so that an item's answers stay together.
+        coin_of_n: number of each item's coin, from 0; items of one cluster have one.
+        stream: as in `bootstrap_scores`.
+    """
+    generator = np.random.default_rng([resampling.seed, stream])
+    num_items, num_coins = len(coin_of_n), int(coin_of_n.max()) + 1
+    observed = _differences(scorers, np.zeros((1, num_items)))
+    coins = (
+        generator.integers(0, 2, (size, num_coins)).astype(np.float64)
+        for size in resampling.block_sizes(2 * num_items)
+    )
+    parts = [_differences(scorers, thrown[:, coin_of_n]) for thrown in coins]
+    p_values = {}
+    for name, swapped_r in concatenated(parts).items():
+        as_large = np.abs(swapped_r) >= abs(observed[name][0]) - ROUNDING
+        p_values[name] = (1.0 + float(as_large.sum())) / (1.0 + resampling.num_resamples)
+    return p_values
+
+
+def bootstrap_p_value(differences_r: FloatArray) -> float:
+    """Returns the two-sided p value that resampled differences, [R], give for none."""
+    low, high = (differences_r <= 0.0).sum(), (differences_r >= 0.0).sum()
+    return min(1.0, 2.0 * (1.0 + float(min(low, high))) / (1.0 + len(differences_r)))
+
+
+def _differences(scorers: Sequence[Scorer], swapped_rn: FloatArray) -> dict[str, FloatArray]:
+    """Returns first side minus second of each score, [R], where some items are swapped."""
+    kept_rn = 1.0 - swapped_rn
+    first = np.concatenate([kept_rn, swapped_rn], axis=1)
+    second = np.concatenate([swapped_rn, kept_rn], axis=1)
+    sums: dict[str, FloatArray] = {}
+    for pair in scorers:
+        scores_a, scores_b = pair(first), pair(second)
+        for name, value in scores_a.items():
+            sums[name] = sums.get(name, 0.0) + (value - scores_b[name]) / len(scorers)
+    return sums
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Returns max over j ≤ i of min(1, (m − j + 1) p_(j)) for the i-th smallest of m."""
+    p = np.asarray(p_values, dtype=np.float64)
+    order = np.argsort(p, kind="stable")
+    factors = np.arange(len(p), 0, -1)
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(factors * p[order]))
+    return [float(value) for value in adjusted]

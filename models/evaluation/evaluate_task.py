@@ -3,7 +3,7 @@
 Sentences are represented in batches in the order of the items, as SentEval's batcher meets them,
 because some representations remove what a batch has in common.
 
-Legend: n items of a split, D width of a representation.
+Legend: n items of a split, D width of a representation, H width of a view.
 """
 
 from __future__ import annotations
@@ -12,26 +12,28 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
+from models.config.views import Pooling
 from models.encoding.encoder import Encoder
+from models.encoding.encoder_names import OPAQUE_VIEW, key_of
 from models.encoding.search import FloatArray
-from models.evaluation.embedding_cache import EmbeddingCache, Embeddings
-from models.evaluation.protocols.classes import folds_of_train, given_split, nested_folds
-from models.evaluation.protocols.config import PROTOCOL_VERSION, ProtocolConfig
-from models.evaluation.protocols.outcome import Outcome
-from models.evaluation.protocols.pair_scores import (
-    RelatednessConfig,
-    cosine_similarity,
-    relatedness,
+from models.evaluation.class_protocols import learn_classes
+from models.evaluation.evaluation_settings import (
+    PROTOCOL_VERSION,
+    EvaluationSettings,
+    ProtocolConfig,
 )
-from models.evaluation.representations.representation import Components, Representation
-from models.evaluation.statistics.resampling import Resampling, clusters_of
+from models.evaluation.evaluation_task import EvaluationTask, Features, Items, TaskData
+from models.evaluation.pair_protocols import cosine_similarity, learn_relatedness
+from models.evaluation.representation import Components, Representation
+from models.evaluation.resampling import Resampling, clusters_of
+from models.evaluation.scores import Outcome
+from models.evaluation.task_data import AbsentDataError, load_task
 from models.evaluation.task_result import (
     COSINE,
     AbsentResult,
@@ -41,46 +43,108 @@ from models.evaluation.task_result import (
     Setup,
     scored,
 )
-from models.evaluation.tasks.load import AbsentDataError, load_task
-from models.evaluation.tasks.task import EvaluationTask, Features, Items, TaskData
+from pipeline.base.refusal import RefusedSentence
 
 IntArray = npt.NDArray[np.int64]
 
-MAX_REFUSED = 0.1
-"""Above this share, scores say little of an encoder, and a wrong language or parser is likely."""
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Embeddings:
+    """What an encoder makes of sentences."""
+
+    views: dict[str, FloatArray]
+    """[n, H] by view and pooling."""
+    seconds: float
+    """Time that the computation took; little if parses were kept."""
+    refused: tuple[RefusedSentence, ...]
+    """Sentences that the encoder could not take and gave zeros for."""
+
+
+class EmbeddingCache:
+    """Embeddings by encoder and pooling, until another list of sentences is asked for.
+
+    Tasks of one dataset follow one another. Nothing is kept on disk: parses are, and what is made
+    of them is quick.
+    """
+
+    def __init__(self) -> None:
+        self._sentences: tuple[str, ...] = ()
+        self._kept: dict[tuple[int, tuple[Pooling, ...]], tuple[Encoder, Embeddings]] = {}
+
+    def embeddings(
+        self, encoder: Encoder, sentences: Sequence[str], pooling: Sequence[Pooling] = ("last",)
+    ) -> Embeddings:
+        """Returns the embeddings.
+
+        Args:
+            encoder: one that knows no views gives the view ``0-encoder.last``, whatever the
+                pooling.
+            sentences: a list.
+            pooling: how a view's states become one vector.
+
+        Raises:
+            ValueError: what the encoder says of its input.
+        """
+        if self._sentences != tuple(sentences):
+            self._kept.clear()  # frees the memory before more is taken
+            self._sentences = tuple(sentences)
+        key = (id(encoder), tuple(pooling) if encoder.has_views else ())
+        if key not in self._kept:
+            self._kept[key] = (encoder, _embedded(encoder, sentences, pooling))
+        return self._kept[key][1]
+
+
+def _embedded(encoder: Encoder, sentences: Sequence[str], pooling: Sequence[Pooling]) -> Embeddings:
+    started = time.perf_counter()
+    if encoder.has_views:
+        views = encoder.encode_views(sentences, pooling)
+    else:
+        views = {key_of(OPAQUE_VIEW, "last"): np.asarray(encoder.encode(sentences), np.float32)}
+    for key, matrix in views.items():
+        if matrix.ndim != 2 or len(matrix) != len(sentences) or not np.isfinite(matrix).all():
+            raise ValueError(
+                f"the encoder's {key} has shape {list(matrix.shape)} for {len(sentences)} "
+                "sentences, or values that are not finite"
+            )
+    by_view = sorted(views, key=lambda key: key.rpartition(".")[0])
+    seconds = time.perf_counter() - started
+    refused = tuple(getattr(encoder, "refused", ()))
+    return Embeddings({key: views[key] for key in by_view}, seconds, refused)
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """How an encoder is evaluated; one for all tasks of a run."""
+    """An encoder and how it is evaluated; one for all tasks of a run."""
 
+    settings: EvaluationSettings
     encoder: Encoder
     identity: EncoderIdentity
-    data_folder: Path
-    """SentEval's ``data`` folder, the one that holds ``downstream`` and ``probing``."""
-    representation: Representation = field(default_factory=Representation)
-    protocol: ProtocolConfig = field(default_factory=ProtocolConfig)
-    cache: EmbeddingCache = field(default_factory=EmbeddingCache)
-    is_versioned: bool = True
-    """Whether the identity's digest changes when the encoder does, so that results may stand."""
     words: Encoder | None = None
     """The bag of words that is joined, where the representation asks for one."""
     resampling: Resampling = field(default_factory=Resampling)
-    max_refused: float = MAX_REFUSED
-    """Share of a dataset's distinct sentences that the encoder may refuse, giving zeros."""
-    device: str = "cpu"
-    """Where classifiers are fitted."""
     run: Mapping[str, Any] = field(default_factory=dict)
     """What else the result says of where it was made."""
+    cache: EmbeddingCache = field(default_factory=EmbeddingCache)
+
+    @property
+    def is_versioned(self) -> bool:
+        """Whether the identity's digest changes when the encoder does, so that results may stand.
+
+        That is known only of encoders whose digest covers what they do, or whose version the user
+        gives.
+        """
+        is_known = self.encoder.has_views
+        return is_known or self.settings.encoder_version is not None
 
     def setup(self, task: EvaluationTask) -> Setup:
         """Returns what a result says of how it came about."""
-        learns = task.protocol != "similarity"
-        cosine = {"classifier": COSINE, "batch_items": self.protocol.batch_items}
-        classifier = self.protocol.to_dict() if learns else cosine
+        protocol = self.settings.protocol
+        classifier = protocol.to_dict()
+        if task.protocol == "similarity":
+            classifier = {"classifier": COSINE, "batch_items": protocol.batch_items}
         return Setup(
             encoder=self.identity,
-            representation=self.representation.to_dict(),
+            representation=self.settings.representation.to_dict(),
             classifier=classifier | {"protocol_version": PROTOCOL_VERSION},
             run=dict(self.run),
         )
@@ -93,71 +157,57 @@ def evaluate_task(task: EvaluationTask, evaluation: Evaluation) -> Result:
         ValueError: malformed data or embeddings, or too many sentences that the encoder refuses;
             names file and row, or encoder and view.
     """
+    settings = evaluation.settings
     started = time.perf_counter()
     try:
-        data = load_task(task, evaluation.data_folder)
+        data = load_task(task, settings.data)
     except AbsentDataError as error:
         return AbsentResult(task, evaluation.setup(task), str(error))
     loaded = time.perf_counter()
-    views = _views(task, data, evaluation)
+    embeddings = _embeddings(task, data, evaluation)
     embedded = time.perf_counter()
-    featuriser = Featuriser.of(
-        views.views, task, data, evaluation.representation, evaluation.protocol.batch_items
-    )
-    protocol = evaluation.protocol.on_data(data.protocol)
-    outcome = run_protocol(task, data, featuriser, protocol, evaluation.device)
+    representation, batch_items = settings.representation, settings.protocol.batch_items
+    featuriser = Featuriser.of(embeddings.views, task, data, representation, batch_items)
+    protocol = settings.protocol.on_data(data.protocol)
+    outcome = run_protocol(task, data, featuriser, protocol, settings.device)
     fitted = time.perf_counter()
     return scored(
         task,
         evaluation.setup(task),
-        replace(DataRecord.of(data), num_refused=views.num_refused),
+        DataRecord.of(data, num_refused=len(embeddings.refused)),
         outcome,
         seconds={
             "load": round(loaded - started, 3),
             "embed": round(embedded - loaded, 3),
-            "embed_when_computed": round(views.seconds, 3),
+            "embed_when_computed": round(embeddings.seconds, 3),
             "fit": round(fitted - embedded, 3),
         },
         resampling=evaluation.resampling,
     )
 
 
-def _views(task: EvaluationTask, data: TaskData, evaluation: Evaluation) -> Embeddings:
+def _embeddings(task: EvaluationTask, data: TaskData, evaluation: Evaluation) -> Embeddings:
     """Returns the embeddings of all the dataset's sentences, shared with its other tasks.
 
     Raises:
         ValueError: of too many sentences there are none.
     """
-    found = _found(task, data, evaluation)
+    representation, settings = evaluation.settings.representation, evaluation.settings
+    parts = [(evaluation.encoder, representation.poolings(task.protocol))]
+    if representation.join_words:
+        assert evaluation.words is not None, "join_words needs a bag of words"
+        parts.append((evaluation.words, representation.word_poolings()))
+    made = [evaluation.cache.embeddings(part, data.sentences, pools) for part, pools in parts]
+    refused = max((each.refused for each in made), key=len)
     num_sentences = len(data.sentences)
-    if found.num_refused > evaluation.max_refused * num_sentences:
+    if len(refused) > settings.max_refused * num_sentences:
         raise ValueError(
-            f"{task.name}: the encoder refuses {found.num_refused:,} of {num_sentences:,} distinct "
-            f"sentences, more than {evaluation.max_refused:.0%}, such as {found.refused[0]}; see "
+            f"{task.name}: the encoder refuses {len(refused):,} of {num_sentences:,} distinct "
+            f"sentences, more than {settings.max_refused:.0%}, such as {refused[0]}; see "
             "that it is made for such text, or ask for zeros in their place by --on-refusal zero"
         )
-    return found
-
-
-def _found(task: EvaluationTask, data: TaskData, evaluation: Evaluation) -> Embeddings:
-    representation = evaluation.representation
-    found = evaluation.cache.embeddings(
-        evaluation.encoder,
-        data.sentences,
-        representation.poolings(task.protocol),
-    )
-    if not representation.join_words:
-        return found
-    if evaluation.words is None:
-        raise ValueError("join_words needs a bag of words beside the encoder")
-    words = evaluation.cache.embeddings(
-        evaluation.words, data.sentences, representation.word_poolings()
-    )
-    return Embeddings(
-        {**found.views, **words.views},
-        found.seconds + words.seconds,
-        max(found.refused, words.refused, key=len),
-    )
+    views = {key: matrix for each in made for key, matrix in each.views.items()}
+    return Embeddings(views, sum(each.seconds for each in made), refused)
 
 
 def run_protocol(
@@ -167,9 +217,11 @@ def run_protocol(
     config: ProtocolConfig,
     device: str = "cpu",
 ) -> Outcome:
-    """Returns what the task's protocol finds."""
+    """Returns the outcome of the task's protocol."""
     if task.protocol == "similarity":
-        return _similarity(data, featuriser)
+        splits = data.splits.items()
+        pairs = {name: [featuriser.vectors(rows) for rows in i.sentences] for name, i in splits}
+        return cosine_similarity(pairs, _gold(data))
     by_inner_products = config.classifier == "logistic_regression" and not config.standardise
     featuriser = replace(featuriser, in_place=by_inner_products and task.features == "sentence")
     features = features_by_split(data, featuriser)
@@ -180,7 +232,7 @@ def run_protocol(
     if data.units is None or "test" not in data.splits:
         return outcome
     # What the bootstrap draws as one, where the data know documents.
-    sentences = data.splits["test"].first
+    sentences = data.splits["test"].sentences[0]
     clusters = clusters_of(sentences, data.units[sentences])
     return replace(outcome, predictions=replace(outcome.predictions, clusters=clusters))
 
@@ -198,30 +250,31 @@ def learn(
     features: Mapping[str, torch.Tensor],
     config: ProtocolConfig,
 ) -> Outcome:
-    """Returns what the protocol of a task that learns finds, computed where the features lie.
+    """Returns the outcome of a protocol that learns, computed where the features lie.
 
     Args:
         task: of any protocol but ``similarity``.
         features: [n, D] a split, the items in the task's order.
+
+    Raises:
+        ValueError: features that are not finite; names split and item.
     """
+    for name, matrix in features.items():
+        finite = torch.isfinite(matrix).all(dim=1)
+        if not bool(finite.all()):
+            raise ValueError(
+                f"features of {name} item {int((~finite).nonzero()[0])} are not finite; look for "
+                "overflows in the embeddings"
+            )
     if task.protocol == "relatedness":
-        gold = {name: items.labels.astype(np.float64) for name, items in data.splits.items()}
-        return relatedness(features, gold, RelatednessConfig.of(config))
+        return learn_relatedness(features, _gold(data), config)
     labels = {name: items.labels.astype(np.int64) for name, items in data.splits.items()}
     num_classes = len(data.class_names)
-    if task.protocol == "nested_folds":
-        return nested_folds(features["all"], labels["all"], num_classes=num_classes, config=config)
-    protocol = folds_of_train if task.protocol == "folds" else given_split
-    return protocol(features, labels, num_classes=num_classes, config=config)
+    return learn_classes(task.protocol, features, labels, num_classes=num_classes, config=config)
 
 
-def _similarity(data: TaskData, featuriser: Featuriser) -> Outcome:
-    pairs = {}
-    for name, items in data.splits.items():
-        first, second = map(featuriser.vectors, items.sentences)
-        pairs[name] = (first, second)
-    gold = {name: items.labels.astype(np.float64) for name, items in data.splits.items()}
-    return cosine_similarity(pairs, gold)
+def _gold(data: TaskData) -> dict[str, npt.NDArray[np.float64]]:
+    return {name: items.labels.astype(np.float64) for name, items in data.splits.items()}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -253,8 +306,8 @@ class Featuriser:
         """
         components = None
         if representation.needs_fit:
-            fitted = {"train": data.splits["train"]} if "train" in data.splits else data.splits
-            rows = np.concatenate([rows for items in fitted.values() for rows in items.sentences])
+            fitted = [data.splits["train"]] if "train" in data.splits else data.splits.values()
+            rows = np.concatenate([rows for items in fitted for rows in items.sentences])
             chosen = {key: matrix[rows] for key, matrix in views.items()}
             components = representation.fit(chosen, task.protocol)
         return cls(views, task, representation, batch_items, components)
@@ -287,8 +340,8 @@ FEATURES: Mapping[Features, Callable[[Sequence[FloatArray]], Sequence[FloatArray
     "sentence": lambda x: x,
     "pair": lambda x: [np.abs(x[0] - x[1]), x[0] * x[1]],
     "passage": lambda x: [
-        np.sum([np.abs(one - other) for one, other in pairwise(x)], axis=0),
-        np.sum([one * other for one, other in pairwise(x)], axis=0),
+        np.sum([np.abs(a - b) for a, b in pairwise(x)], axis=0),
+        np.sum([a * b for a, b in pairwise(x)], axis=0),
     ],
 }
 """From the vectors of an item's sentences, [n, D] each, to the parts that are put side by side."""

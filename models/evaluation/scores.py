@@ -1,4 +1,4 @@
-"""The scores of a task's predictions, and their bootstrap intervals.
+"""The predictions of a protocol, their scores, and the bootstrap intervals of these.
 
 Which scores a task has follows from its protocol: ``accuracy`` in percent, with ``f1`` of class 1
 where the task reports it; ``pearson`` and ``spearman`` times 100 with ``mse`` for relatedness; for
@@ -16,35 +16,86 @@ Legend: R samples, n items, k encoders whose answers are stacked (1 or 2).
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from models.evaluation.protocols.outcome import Predictions
-from models.evaluation.statistics.resampling import (
+from models.evaluation.evaluation_task import EvaluationTask
+from models.evaluation.resampling import (
     Interval,
+    Levels,
     Resampling,
     Scorer,
-    bootstrap_scores,
-    observed_scores,
-    percentile_interval,
-)
-from models.evaluation.statistics.weighted_scores import (
-    Levels,
     average_ranks,
+    bootstrap_scores,
     f1_scores,
     mean_over_groups,
     membership,
     pearson_scores,
+    percentile_interval,
     spearman_scores,
     standardised,
 )
-from models.evaluation.tasks.task import EvaluationTask
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+
+ZERO_VECTORS = "pairs_with_zero_vector"
+"""The detail of an outcome that counts the pairs whose cosine is 0 for want of a vector, such as
+those of a word that the encoder does not know; it is there where there are any."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Predictions:
+    """The answer to every test item, in the order of the task's items.
+
+    That order is a function of the data alone, so two encoders' predictions are paired.
+    """
+
+    predicted: FloatArray
+    """[n]; a class's number, or a score."""
+    gold: FloatArray
+    """[n]; the same of the right answer."""
+    groups: IntArray
+    """[n]; outer fold or subset of each item, numbered from 0; 0 where there is only one."""
+    group_names: tuple[str, ...] = ("test",)
+    """Name of each group."""
+    clusters: IntArray | None = None
+    """[n]; what the bootstrap draws as one, such as a document, by numbers with one meaning in all
+    tasks of the data; None draws items by themselves."""
+
+    def answered(self, predicted: FloatArray) -> Predictions:
+        """Returns other answers, [n], to the same items."""
+        return replace(self, predicted=predicted)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """What a protocol found out about one set of embeddings."""
+
+    predictions: Predictions
+    counts: Mapping[str, int]
+    """Items of each split."""
+    width: int
+    """Dimensions of the representation of a sentence."""
+    dev_score: float | None = None
+    """Best score on dev or inner folds, in percent (100 times Pearson's r for relatedness); the
+    mean over outer folds; None where nothing is chosen."""
+    dev_scores: tuple[float, ...] = ()
+    """The same of each outer fold."""
+    regularisers: tuple[float, ...] = ()
+    """What was chosen, one an outer fold; in the units of the classifier's own grid."""
+    at_grid_edge: int = 0
+    """How many of the chosen are the smallest or largest offered."""
+    num_fits: int = 0
+    """Classifiers fitted, those with regularisers that were not chosen included."""
+    not_converged: int = 0
+    """Of these, how many stopped before the tolerance was reached."""
+    details: Mapping[str, float] = field(default_factory=dict)
+    """Further figures of the protocol: ``largest_gap``, by which share of itself the objective of
+    the least finished fit may lie above its minimum; ``epochs``; ``pairs_with_zero_vector``."""
 
 
 def main_metric(task: EvaluationTask) -> str:
@@ -62,7 +113,8 @@ def score(task: EvaluationTask, predictions: Predictions) -> dict[str, float]:
     Raises:
         ValueError: the predictions are not finite; names the task.
     """
-    return observed_scores(scorer(task, predictions), len(predictions.gold))
+    each_once = np.ones((1, len(predictions.gold)))
+    return {name: float(value[0]) for name, value in scorer(task, predictions)(each_once).items()}
 
 
 def score_intervals(
@@ -107,10 +159,10 @@ def scorer(task: EvaluationTask, *encoders: Predictions) -> Scorer:
     """
     check_items(task, *encoders)
     if task.protocol == "similarity":
-        return _Similarity.of(encoders)
+        return _similarity_scorer(encoders)
     if task.protocol == "relatedness":
-        return _Relatedness.of(encoders)
-    return _Classification.of(encoders, scores_f1=task.scores_f1)
+        return _relatedness_scorer(encoders)
+    return _class_scorer(encoders, scores_f1=task.scores_f1)
 
 
 def check_items(task: EvaluationTask, *encoders: Predictions) -> None:
@@ -119,124 +171,87 @@ def check_items(task: EvaluationTask, *encoders: Predictions) -> None:
     Raises:
         ValueError: as `score`, or the predictions are not of the same items; names the task.
     """
-    for predictions in encoders:
-        _check(task, predictions, encoders[0])
+    first = encoders[0]
+    for each in encoders:
+        if not (np.isfinite(each.predicted).all() and np.isfinite(each.gold).all()):
+            raise ValueError(f"{task.name}: a prediction or gold answer is not finite")
+        if not all(  # clusters may be None, which equals itself alone
+            np.array_equal(getattr(each, name), getattr(first, name))
+            for name in ("gold", "groups", "clusters")
+        ):
+            raise ValueError(
+                f"{task.name}: the two encoders were scored on different items or folds; evaluate "
+                "both on the same data and protocol"
+            )
 
 
-def _check(task: EvaluationTask, predictions: Predictions, other: Predictions) -> None:
-    if not (np.isfinite(predictions.predicted).all() and np.isfinite(predictions.gold).all()):
-        raise ValueError(f"{task.name}: a prediction or gold answer is not finite")
-    if not all(  # clusters may be None, which equals itself alone
-        np.array_equal(getattr(predictions, name), getattr(other, name))
-        for name in ("gold", "groups", "clusters")
-    ):
-        raise ValueError(
-            f"{task.name}: the two encoders were scored on different items or folds; evaluate both "
-            "on the same data and protocol"
-        )
+def _class_scorer(encoders: Sequence[Predictions], *, scores_f1: bool) -> Scorer:
+    gold = np.concatenate([each.gold for each in encoders])
+    predicted = np.concatenate([each.predicted for each in encoders])
+    groups = membership(np.concatenate([each.groups for each in encoders]))
+    right = (predicted == gold).astype(np.float64)
+
+    def scores(weights_rn: FloatArray) -> dict[str, FloatArray]:
+        accuracy = {"accuracy": 100.0 * mean_over_groups(weights_rn, right, groups)}
+        f1 = {"f1": 100.0 * f1_scores(weights_rn, predicted, gold)} if scores_f1 else {}
+        return accuracy | f1
+
+    return scores
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Classification:
-    predicted: FloatArray
-    gold: FloatArray
-    groups: FloatArray
-    scores_f1: bool
+def _correlations(
+    encoders: Sequence[Predictions], rows: IntArray
+) -> Callable[[FloatArray], tuple[FloatArray, FloatArray]]:
+    """Returns what gives 100 r and 100 ρ on these items, [R] each, for any sample of them."""
+    parts = [each.predicted[rows] for each in encoders]
+    size = len(encoders[0].gold)
+    columns = np.concatenate([rows + size * place for place in range(len(encoders))])
+    gold = np.tile(encoders[0].gold[rows], len(encoders))
+    z_predicted, z_gold = np.concatenate([standardised(part) for part in parts]), standardised(gold)
+    ranked = Levels.of(np.concatenate([average_ranks(part) for part in parts]))
+    gold_ranked = Levels.of(gold)
 
-    @classmethod
-    def of(cls, encoders: Sequence[Predictions], *, scores_f1: bool) -> _Classification:
-        gold = np.concatenate([one.gold for one in encoders])
-        predicted = np.concatenate([one.predicted for one in encoders])
-        groups = membership(np.concatenate([one.groups for one in encoders]))
-        return cls(predicted, gold, groups, scores_f1)
-
-    def __call__(self, weights_rn: FloatArray) -> dict[str, FloatArray]:
-        right = (self.predicted == self.gold).astype(np.float64)
-        found = {"accuracy": 100.0 * mean_over_groups(weights_rn, right, self.groups)}
-        if self.scores_f1:
-            found["f1"] = 100.0 * f1_scores(weights_rn, self.predicted, self.gold)
-        return found
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Correlated:
-    """Items on which both correlations are taken, ready for any sample of them."""
-
-    columns: IntArray
-    """Places among the stacked answers."""
-    z_predicted: FloatArray
-    z_gold: FloatArray
-    predicted: Levels
-    gold: Levels
-
-    @classmethod
-    def of(cls, encoders: Sequence[Predictions], rows: IntArray) -> _Correlated:
-        parts = [one.predicted[rows] for one in encoders]
-        gold = np.tile(encoders[0].gold[rows], len(encoders))
-        size = len(encoders[0].gold)
-        return cls(
-            np.concatenate([rows + size * place for place in range(len(encoders))]),
-            np.concatenate([standardised(part) for part in parts]),
-            standardised(gold),
-            Levels.of(np.concatenate([average_ranks(part) for part in parts])),
-            Levels.of(gold),
-        )
-
-    def __call__(self, weights_rn: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Returns 100 r and 100 ρ, [R] each."""
-        chosen = weights_rn
-        if len(self.columns) < weights_rn.shape[1]:
-            chosen = np.take(weights_rn, self.columns, axis=1)
+    def correlations(weights_rn: FloatArray) -> tuple[FloatArray, FloatArray]:
+        if len(columns) < weights_rn.shape[1]:
+            weights_rn = np.take(weights_rn, columns, axis=1)
         return (
-            100.0 * pearson_scores(chosen, self.z_predicted, self.z_gold),
-            100.0 * spearman_scores(chosen, self.predicted, self.gold),
+            100.0 * pearson_scores(weights_rn, z_predicted, z_gold),
+            100.0 * spearman_scores(weights_rn, ranked, gold_ranked),
         )
 
+    return correlations
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Relatedness:
-    correlated: _Correlated
-    squared_errors: FloatArray
 
-    @classmethod
-    def of(cls, encoders: Sequence[Predictions]) -> _Relatedness:
-        errors = np.concatenate([(one.predicted - one.gold) ** 2 for one in encoders])
-        return cls(_Correlated.of(encoders, np.arange(len(encoders[0].gold))), errors)
+def _relatedness_scorer(encoders: Sequence[Predictions]) -> Scorer:
+    correlations = _correlations(encoders, np.arange(len(encoders[0].gold)))
+    squared_errors = np.concatenate([(each.predicted - each.gold) ** 2 for each in encoders])
 
-    def __call__(self, weights_rn: FloatArray) -> dict[str, FloatArray]:
-        pearson, spearman = self.correlated(weights_rn)
-        mse = (weights_rn @ self.squared_errors) / weights_rn.sum(axis=1)
+    def scores(weights_rn: FloatArray) -> dict[str, FloatArray]:
+        pearson, spearman = correlations(weights_rn)
+        mse = (weights_rn @ squared_errors) / weights_rn.sum(axis=1)
         return {"pearson": pearson, "spearman": spearman, "mse": mse}
 
+    return scores
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Similarity:
-    subsets: dict[str, _Correlated]
-    sizes: FloatArray
-    pooled: _Correlated
 
-    @classmethod
-    def of(cls, encoders: Sequence[Predictions]) -> _Similarity:
-        first = encoders[0]
-        rows = {
-            name: np.flatnonzero(first.groups == number)
-            for number, name in enumerate(first.group_names)
-        }
-        return cls(
-            {name: _Correlated.of(encoders, found) for name, found in rows.items()},
-            np.array([len(found) for found in rows.values()], dtype=np.float64),
-            _Correlated.of(encoders, np.arange(len(first.gold))),
-        )
+def _similarity_scorer(encoders: Sequence[Predictions]) -> Scorer:
+    first = encoders[0]
+    rows = {name: np.flatnonzero(first.groups == g) for g, name in enumerate(first.group_names)}
+    sizes = np.array([len(members) for members in rows.values()], dtype=np.float64)
+    subsets = {name: _correlations(encoders, members) for name, members in rows.items()}
+    pooled = _correlations(encoders, np.arange(len(first.gold)))
 
-    def __call__(self, weights_rn: FloatArray) -> dict[str, FloatArray]:
-        by_subset = {name: subset(weights_rn) for name, subset in self.subsets.items()}
-        pooled = self.pooled(weights_rn) if len(by_subset) > 1 else next(iter(by_subset.values()))
-        found: dict[str, FloatArray] = {}
+    def scores(weights_rn: FloatArray) -> dict[str, FloatArray]:
+        by_subset = {name: subset(weights_rn) for name, subset in subsets.items()}
+        of_all = pooled(weights_rn) if len(subsets) > 1 else next(iter(by_subset.values()))
+        named: dict[str, FloatArray] = {}
         for place, measure in enumerate(("pearson", "spearman")):
-            table_gr = np.stack([scores[place] for scores in by_subset.values()])
-            found[f"{measure}_mean"] = table_gr.mean(axis=0)
-            found[f"{measure}_weighted"] = self.sizes @ table_gr / self.sizes.sum()
-            found[f"{measure}_all"] = pooled[place]
-            for name, scores in by_subset.items():
-                found[f"{measure}:{name}"] = scores[place]
-        return found
+            table_gr = np.stack([of_subset[place] for of_subset in by_subset.values()])
+            named[f"{measure}_mean"] = table_gr.mean(axis=0)
+            named[f"{measure}_weighted"] = sizes @ table_gr / sizes.sum()
+            named[f"{measure}_all"] = of_all[place]
+            for name, of_subset in by_subset.items():
+                named[f"{measure}:{name}"] = of_subset[place]
+        return named
+
+    return scores

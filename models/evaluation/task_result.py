@@ -10,7 +10,7 @@ import hashlib
 import json
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
 from typing import Any, get_args
@@ -18,10 +18,9 @@ from typing import Any, get_args
 import numpy as np
 import numpy.typing as npt
 
-from models.evaluation.protocols.outcome import Outcome, Predictions
-from models.evaluation.scores import score_intervals
-from models.evaluation.statistics.resampling import Interval, Resampling
-from models.evaluation.tasks.task import EvaluationTask, Protocol, TaskData
+from models.evaluation.evaluation_task import EvaluationTask, Protocol, TaskData
+from models.evaluation.resampling import Interval, Resampling
+from models.evaluation.scores import Outcome, Predictions, score_intervals
 from pipeline.base.digest import DIGEST_CHARACTERS
 from pipeline.base.json_files import read_json, write_sealed_json
 from pipeline.base.settings import to_json
@@ -39,8 +38,7 @@ ANOTHER_VERSION = "version of the protocols"
 ARRAY_TYPES = ("|u1", "<i2", "<f8")
 """How numbers are stored, narrowest first; an array takes the first that holds it exactly."""
 
-_NUMBERS = ("groups", "clusters")
-_ARRAYS = ("predicted", "gold", *_NUMBERS)
+_ARRAYS = {"predicted": np.float64, "gold": np.float64, "groups": np.int64, "clusters": np.int64}
 """Of the predictions; the last one only where there are clusters."""
 
 
@@ -69,10 +67,8 @@ class Setup:
 
     def how_used(self) -> tuple[str, str]:
         """Returns representation and classifier in one comparable form each."""
-        return (
-            json.dumps(_as_json(self.representation), sort_keys=True),
-            json.dumps(_as_json(self.classifier), sort_keys=True),
-        )
+        representation, classifier = dict(self.representation), dict(self.classifier)
+        return json.dumps(representation, sort_keys=True), json.dumps(classifier, sort_keys=True)
 
     @property
     def learns(self) -> bool:
@@ -124,16 +120,15 @@ class DataRecord:
         return self.num_refused / max(1, self.num_sentences)
 
     @classmethod
-    def of(cls, data: TaskData) -> DataRecord:
+    def of(cls, data: TaskData, num_refused: int = 0) -> DataRecord:
         """Returns the record of a task's data."""
         sentences = hashlib.sha256(json.dumps(data.sentences).encode())
         content = sentences.copy()
         if data.protocol or data.units is not None:
             units = [] if data.units is None else data.units.tolist()
             content.update(json.dumps([dict(data.protocol), units], sort_keys=True).encode())
-        for name in sorted(data.splits):
-            items = data.splits[name]
-            content.update(f"{name} {len(items)} {bool(items.further)}".encode())
+        for name, items in sorted(data.splits.items()):
+            content.update(f"{name} {len(items)} {len(items.sentences) > 1}".encode())
             for column in (*items.sentences, items.labels):
                 content.update(np.asarray(column, dtype="<f8").tobytes())
         return cls(
@@ -143,8 +138,9 @@ class DataRecord:
             dict(data.left_out),
             dict(data.replaced),
             data.derived_from,
-            num_sentences=len(data.sentences),
-            protocol=dict(data.protocol),
+            len(data.sentences),
+            num_refused,
+            dict(data.protocol),
         )
 
 
@@ -178,7 +174,7 @@ Result = TaskResult | AbsentResult
 
 def scored_results(results: Mapping[str, Result]) -> dict[str, TaskResult]:
     """Returns those of the tasks that are not absent."""
-    return {task: found for task, found in results.items() if isinstance(found, TaskResult)}
+    return {task: result for task, result in results.items() if isinstance(result, TaskResult)}
 
 
 def corpora_of(results: Iterable[Result]) -> dict[str, str]:
@@ -205,15 +201,8 @@ def scored(
         ValueError: the predictions do not fit the task; names it.
     """
     how = resampling or Resampling()
-    return TaskResult(
-        task=task,
-        setup=setup,
-        data=data,
-        outcome=outcome,
-        scores=score_intervals(task, outcome.predictions, how),
-        resampling=how,
-        seconds=dict(seconds),
-    )
+    scores = score_intervals(task, outcome.predictions, how)
+    return TaskResult(task, setup, data, outcome, scores, how, seconds)
 
 
 def result_path(folder: Path, task: EvaluationTask) -> Path:
@@ -223,21 +212,13 @@ def result_path(folder: Path, task: EvaluationTask) -> Path:
 
 def write_result(path: Path, result: Result) -> None:
     """Writes a result; the file appears whole or not at all."""
-    value = {entry.name: _as_json(getattr(result, entry.name)) for entry in fields(result)}
+    value = to_json(result)
     if isinstance(result, TaskResult):
+        del value["outcome"]["predictions"]
         value["outcome"]["predictions"] = _packed_predictions(result.outcome.predictions)
     path.parent.mkdir(parents=True, exist_ok=True)
     header = {"format": FORMAT, "format_version": FORMAT_VERSION}
     write_sealed_json(path, {**header, "absent": isinstance(result, AbsentResult), **value})
-
-
-def _as_json(value: Any) -> Any:
-    if isinstance(value, Outcome):
-        shown = [entry.name for entry in fields(Outcome) if entry.name != "predictions"]
-        return {name: _as_json(getattr(value, name)) for name in shown}
-    if isinstance(value, Mapping):
-        return {str(name): _as_json(one) for name, one in value.items()}
-    return to_json(value)
 
 
 def read_result(path: Path) -> Result:
@@ -249,7 +230,10 @@ def read_result(path: Path) -> Result:
     """
     if not path.exists():
         raise FileNotFoundError(f"{path}: no such result; run the evaluation that writes it")
-    value = _read_json(path)
+    return _result(path, _read_json(path))
+
+
+def _result(path: Path, value: Any) -> Result:
     if not _is_result(value):
         raise ValueError(f"{path}: not a task result; give a file that the evaluation wrote")
     if value.get("format_version") != FORMAT_VERSION:
@@ -283,13 +267,13 @@ def read_results(folder: Path) -> dict[str, Result]:
     by_file = results_by_file(folder)
     if not by_file:
         raise FileNotFoundError(f"{folder}: holds no task result; run the evaluation first")
-    for (path, one), (other_path, other) in combinations(by_file.items(), 2):
-        if one.task.name == other.task.name:
+    for (path, first), (other_path, other) in combinations(by_file.items(), 2):
+        if first.task.name == other.task.name:
             raise ValueError(
-                f"{other_path}: a second result of {one.task.name} in this folder, beside "
+                f"{other_path}: a second result of {other.task.name} in this folder, beside "
                 f"{path.name}; keep the results of one encoder and one seed in a folder"
             )
-        if what := one.setup.difference(other.setup):
+        if what := first.setup.difference(other.setup):
             raise ValueError(
                 f"{other_path}: of another {what} than {path}; evaluate one of them again, each "
                 "encoder, representation and classifier into a folder of its own"
@@ -304,8 +288,8 @@ def results_by_file(folder: Path) -> dict[Path, Result]:
     Raises:
         ValueError: as `read_result`.
     """
-    paths = sorted(folder.glob("*.json"))
-    return {path: read_result(path) for path in paths if _is_result(_read_json(path))}
+    values = {path: _read_json(path) for path in sorted(folder.glob("*.json"))}
+    return {path: _result(path, value) for path, value in values.items() if _is_result(value)}
 
 
 def shown_setup(results: Mapping[str, Result]) -> Setup:
@@ -332,7 +316,7 @@ def _present(value: Mapping[str, Any]) -> TaskResult:
         setup=_setup(value["setup"]),
         data=DataRecord(**data),
         outcome=Outcome(**outcome),
-        scores={name: Interval(**one) for name, one in value["scores"].items()},
+        scores={name: Interval(**score) for name, score in value["scores"].items()},
         resampling=Resampling(**value["resampling"]),
         seconds=value["seconds"],
     )
@@ -351,15 +335,15 @@ def _task(value: Mapping[str, Any]) -> EvaluationTask:
 
 
 def _packed_predictions(predictions: Predictions) -> dict[str, Any]:
-    found = {name: getattr(predictions, name) for name in _ARRAYS}
-    arrays = {name: _packed(array) for name, array in found.items() if array is not None}
-    return {**arrays, "group_names": list(predictions.group_names)}
+    arrays = {name: getattr(predictions, name) for name in _ARRAYS}
+    packed = {name: _packed(array) for name, array in arrays.items() if array is not None}
+    return {**packed, "group_names": list(predictions.group_names)}
 
 
 def _unpacked_predictions(value: Mapping[str, Any]) -> Predictions:
-    arrays: dict[str, Any] = {name: _unpacked(value[name]) for name in _ARRAYS if name in value}
-    numbers = {name: arrays.pop(name).astype(np.int64) for name in _NUMBERS if name in arrays}
-    return Predictions(**arrays, **numbers, group_names=tuple(value["group_names"]))
+    kinds = {name: kind for name, kind in _ARRAYS.items() if name in value}
+    arrays: dict[str, Any] = {name: _unpacked(value[name]).astype(k) for name, k in kinds.items()}
+    return Predictions(**arrays, group_names=tuple(value["group_names"]))
 
 
 def _packed(array: npt.NDArray[Any]) -> dict[str, Any]:

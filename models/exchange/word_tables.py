@@ -28,7 +28,7 @@ from models.config.training_config import TrainingConfig
 from models.config.views import UNORDERED_VIEWS
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
 from models.corpus.sentence_block import SentenceBlock, pooled_words
-from models.evaluation.representations.linear_maps import principal_components
+from models.evaluation.linear_maps import principal_components
 from models.exchange.tokenizer_json import tokenizer_json
 from models.model.model_description import (
     WEIGHTS_FILE,

@@ -16,8 +16,9 @@ from models.evaluation.averages import (
     published_averages,
 )
 from models.evaluation.comparison import Comparison
-from models.evaluation.representations.representation import described
-from models.evaluation.statistics.resampling import Interval, over_seeds
+from models.evaluation.representation import described
+from models.evaluation.resampling import Interval, over_seeds
+from models.evaluation.task_registry import TASKS
 from models.evaluation.task_result import (
     AbsentResult,
     Result,
@@ -28,7 +29,6 @@ from models.evaluation.task_result import (
     scored_results,
     shown_setup,
 )
-from models.evaluation.tasks.declarations import TASKS
 from models.report.score_text import (
     SCORES_OF_ERRORS,
     derived_notes,

@@ -193,7 +193,7 @@ class Experiment:
     scales: tuple[PaperScale, ...] = ()
     notes: tuple[Note, ...] = ()
     representation: str = "plain"
-    """Of `models.evaluation.representations.representation`."""
+    """Of `models.evaluation.representation`."""
     grid_scale: float = 1.0
     """Factor on SentEval's grid of C: 4 suits views of length 1, as ``multi-view`` has them."""
     best_by: Fact | None = None

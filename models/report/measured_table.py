@@ -13,8 +13,8 @@ from models.evaluation.averages import (
     lacking,
     published_averages,
 )
-from models.evaluation.representations.representation import described
-from models.evaluation.statistics.resampling import Interval, over_seeds
+from models.evaluation.representation import described
+from models.evaluation.resampling import Interval, over_seeds
 from models.evaluation.task_result import (
     AbsentResult,
     Result,

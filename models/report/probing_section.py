@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from models.evaluation.derived.held_out.config import SPLITS
-from models.evaluation.statistics.resampling import CONFIDENCE
+from models.evaluation.probing_sentences import SPLITS
+from models.evaluation.resampling import CONFIDENCE
 from models.report.probing_table import (
     AVERAGE,
     MAJORITY_ROW,

@@ -17,9 +17,9 @@ import numpy as np
 from models.encoding.encoder_names import BAG_OF_WORDS, READY, SIF
 from models.evaluation.averages import average_over_tasks
 from models.evaluation.comparison import ComparisonConfig, compare
-from models.evaluation.derived.declarations import TASKS
-from models.evaluation.protocols.outcome import Outcome
-from models.evaluation.statistics.resampling import CONFIDENCE, Interval, over_seeds
+from models.evaluation.probing_tasks import TASKS
+from models.evaluation.resampling import CONFIDENCE, Interval, over_seeds
+from models.evaluation.scores import Outcome
 from models.evaluation.task_result import (
     EncoderIdentity,
     Setup,

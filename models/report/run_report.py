@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from models.evaluation.derived.build import read_summary
+from models.evaluation.build_probing import read_summary
 from models.report.evaluation_table import PublishedColumn, evaluation_sections
 from models.report.probing_section import notes_section, probing_section, statement
 from models.report.probing_table import (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from models.evaluation.protocols.outcome import ZERO_VECTORS
-from models.evaluation.statistics.resampling import Interval, SeedMean
+from models.evaluation.resampling import Interval, SeedMean
+from models.evaluation.scores import ZERO_VECTORS
 from models.evaluation.task_result import TaskResult
 
 SCORES_OF_ERRORS = frozenset({"mse"})

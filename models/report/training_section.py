@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from models.evaluation.statistics.resampling import CONFIDENCE, Interval, SeedMean, over_seeds
+from models.evaluation.resampling import CONFIDENCE, Interval, SeedMean, over_seeds
 from models.report.score_text import count, number_of, percent, with_interval
 from models.report.sections import (
     Drawing,

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import luigi
 
-from models.evaluation.tasks.declarations import task_named
-from models.evaluation.tasks.load import why_absent
+from models.evaluation.task_data import why_absent
+from models.evaluation.task_registry import task_named
 from models.report.experiment import (
     WORDS,
     Experiment,

@@ -21,9 +21,9 @@ from typing import Any
 import pytest
 import torch
 
-from models.evaluation.derived.build import read_summary
+from models.evaluation.build_probing import read_summary
+from models.evaluation.task_data import read_note, read_sentences
 from models.evaluation.task_result import read_result
-from models.evaluation.tasks.load import read_note, read_sentences
 from models.model.model_folder import load_model
 from models.model.ranks import ALONE
 from models.training.checkpoints import Checkpoint, write_checkpoint

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from models.evaluation.protocols.outcome import Outcome, Predictions
-from models.evaluation.statistics.resampling import Resampling
+from models.evaluation.evaluation_task import EvaluationTask, Protocol
+from models.evaluation.resampling import Resampling
+from models.evaluation.scores import Outcome, Predictions
 from models.evaluation.task_result import DataRecord, EncoderIdentity, Setup, TaskResult, scored
-from models.evaluation.tasks.task import EvaluationTask, Protocol
 
 ENCODER = EncoderIdentity("bag of words", "0123abcd")
 

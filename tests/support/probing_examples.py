@@ -12,13 +12,16 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from models.evaluation.derived.build import ParsedFolders, build_probing, read_summary
-from models.evaluation.derived.declarations import TASKS
-from models.evaluation.derived.export import SENTEVAL_FOLDER
-from models.evaluation.derived.held_out.config import ProbingConfig
-from models.evaluation.derived.held_out.held_out_rows import ParsedSentence
-from models.evaluation.tasks.declarations import task_named
-from models.evaluation.tasks.load import SENTENCES_NAME, load_task
+from models.evaluation.build_probing import (
+    SENTEVAL_FOLDER,
+    ParsedFolders,
+    build_probing,
+    read_summary,
+)
+from models.evaluation.probing_sentences import ParsedSentence, ProbingConfig
+from models.evaluation.probing_tasks import TASKS
+from models.evaluation.task_data import SENTENCES_NAME, load_task
+from models.evaluation.task_registry import task_named
 from pipeline.shards.manifests import read_dataset_manifest, write_dataset_manifest
 from pipeline.shards.schema import schema_for
 from pipeline.shards.shards import read_shard, write_shard

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from models.evaluation.derived import declarations
-from models.evaluation.derived.build import FORMAT_VERSION
-from models.evaluation.protocols.outcome import Outcome, Predictions
+from models.evaluation import probing_tasks as declarations
+from models.evaluation.build_probing import FORMAT_VERSION
+from models.evaluation.scores import Outcome, Predictions
+from models.evaluation.task_registry import task_named
 from models.evaluation.task_result import (
     DataRecord,
     EncoderIdentity,
@@ -22,7 +23,6 @@ from models.evaluation.task_result import (
     scored,
     write_result,
 )
-from models.evaluation.tasks.declarations import task_named
 from models.report.probing_table import ProbingRow, RowDeclaration
 from models.report.run_report import ReportInputs, StageRecord
 

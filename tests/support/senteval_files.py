@@ -6,15 +6,14 @@ from pathlib import Path
 
 import numpy as np
 
-from models.evaluation.tasks.declarations import task_named
-from models.evaluation.tasks.layout import dataset_named
-from models.evaluation.tasks.load import load_task
-from models.evaluation.tasks.task import Items, TaskData
+from models.evaluation.evaluation_task import Items, TaskData
+from models.evaluation.task_data import load_task
+from models.evaluation.task_registry import DATASETS, task_named
 
 
 def write_files(folder: Path, dataset: str, files: dict[str, str | bytes]) -> None:
     """Writes files of a dataset, by what they are to its loader; bytes as they are."""
-    declared = dataset_named(dataset)
+    declared = DATASETS[dataset]
     for role, text in files.items():
         path = folder / declared.files[role]
         path.parent.mkdir(parents=True, exist_ok=True)

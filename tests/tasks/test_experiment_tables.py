@@ -14,9 +14,11 @@ import pytest
 
 import models.train
 from models import evaluate_tasks
-from models.evaluation.representations.representation import representation_named
+from models.evaluation.evaluation_settings import EvaluationSettings
+from models.evaluation.representation import representation_named
 from models.report.experiment import NotHere
 from models.report.result_table import ResultTable, read_table
+from pipeline.base.job import Progress
 from tasks import (
     PaperTables,
     Sweep,
@@ -231,10 +233,14 @@ def test_a_grid_that_cannot_be_is_refused(
 # Small runs.
 
 
+def evaluate_job(job: Mapping[str, Any], progress: Progress) -> None:
+    evaluate_tasks.execute(EvaluationSettings.from_dict(job), progress)
+
+
 @pytest.fixture
 def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Does the jobs of a run without a process for each."""
-    jobs = {"models.train": models.train.execute, "models.evaluate_tasks": evaluate_tasks.execute}
+    jobs = {"models.train": models.train.execute, "models.evaluate_tasks": evaluate_job}
 
     def run_here(
         task: luigi.Task, module: str, job: Mapping[str, Any], path: Path, *, threads: int

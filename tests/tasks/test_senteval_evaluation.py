@@ -12,7 +12,8 @@ from typing import Any
 import luigi
 import pytest
 
-from models.evaluate_tasks import evaluation_of, execute
+from models.evaluate_tasks import execute, open_evaluation
+from models.evaluation.evaluation_settings import EvaluationSettings
 from models.evaluation.task_result import AbsentResult, TaskResult, read_result, read_results
 from pipeline.base.bundled import BUNDLED_MODELS
 from pipeline.downloads.senteval_data import SENTEVAL_SETS as DECLARED
@@ -63,7 +64,7 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         assert module == "models.evaluate_tasks"
         path.write_text(json.dumps(job), encoding="utf-8")
         done.append(json.loads(path.read_text(encoding="utf-8")))
-        execute(done[-1], task.report_progress)
+        execute(EvaluationSettings.from_dict(done[-1]), task.report_progress)
 
     monkeypatch.setattr("tasks.senteval.run_job", run)
     return done
@@ -365,7 +366,7 @@ def test_an_edited_function_changes_the_path_and_a_run_that_began_before_is_refu
 
     assert EvaluateTask(**setting, encoder="own_letters:letters").folder != folder
     with pytest.raises(ValueError, match="own_letters:letters: its module was changed after"):
-        evaluation_of(job)
+        open_evaluation(EvaluationSettings.from_dict(job))
 
 
 # The main job.

@@ -34,7 +34,7 @@ def compare(
 ) -> None:
     """Compare two encoders: compare results/one results/other."""
     from models.evaluation.comparison import ComparisonConfig, compare_folders
-    from models.evaluation.statistics.resampling import Resampling
+    from models.evaluation.resampling import Resampling
     from models.report.evaluation_table import comparison_table
     from pipeline.base.settings import to_json
 

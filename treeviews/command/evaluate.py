@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -21,9 +21,8 @@ from treeviews.command.encoder_options import (
 from treeviews.command.json_option import json_object
 from treeviews.command.output import AsJson, print_json, say
 
-if TYPE_CHECKING:
-    from models.evaluation_request import Evaluated
-
+DEFAULT_PRESET = "laptop"
+"""Whose architecture an untrained encoder has."""
 OPTION_OF_PROTOCOL = {
     "classifier": "--classifier",
     "num_folds": "--folds",
@@ -51,9 +50,7 @@ def evaluate(
         Path | None,
         typer.Option(help="SentEval's data folder: it holds downstream/ and probing/."),
     ] = None,
-    tasks: Annotated[
-        str, typer.Option(help="Names separated by commas, or all; --list names them.")
-    ] = "all",
+    tasks: Annotated[str, typer.Option(help="Names separated by commas, or all.")] = "all",
     list_tasks: Annotated[bool, typer.Option("--list", help="List the tasks and end.")] = False,
     out: Annotated[
         Path | None,
@@ -87,30 +84,23 @@ def evaluate(
     ] = 10,
     grid_scale: Annotated[
         float,
-        typer.Option(
-            help="Factor on every C of SentEval's grids; 4 suits views of length 1, as multi-view "
-            "has."
-        ),
+        typer.Option(help="Factor on every C of SentEval's grids; 4 suits views of length 1."),
     ] = 1.0,
     compatibility_loss: Annotated[
         Literal["sum", "mean"],
         typer.Option(
-            help="How the compatibility classifier joins a batch's losses: sum, as SentEval asks "
-            "PyTorch to, or mean, which is what SentEval does on a PyTorch of today."
+            help="Of a batch, by the compatibility classifier: sum, as SentEval asks PyTorch to, "
+            "or mean, which is what it does on a PyTorch of today."
         ),
     ] = "sum",
     protocol_changes: Annotated[
         str,
-        typer.Option(
-            help="Further fields of the protocol to change, as JSON: '{\"standardise\": true}'."
-        ),
+        typer.Option(help="Further fields of the protocol, as JSON: '{\"standardise\": true}'."),
     ] = "{}",
-    threads: Annotated[
-        int, typer.Option(min=0, help="CPU threads; 0 takes half of the cores.")
-    ] = 0,
+    threads: Annotated[int, typer.Option(min=0, help="CPU threads; 0: half of the cores.")] = 0,
     preset: Annotated[
         str, typer.Option(help="Of random-SEED: a training known by name.")
-    ] = "laptop",
+    ] = DEFAULT_PRESET,
     changes: Annotated[
         str, typer.Option(help="Of random-SEED: fields of the preset to change, as JSON.")
     ] = "{}",
@@ -138,56 +128,66 @@ def evaluate(
         return
     if encoder is None or data is None:
         raise typer.BadParameter("give --encoder and --data, or --list for the tasks")
-    protocol = json_object(protocol_changes, "--protocol-changes", '{"standardise": true}')
-    if doubled := sorted(set(protocol) & set(OPTION_OF_PROTOCOL)):
+    fields = json_object(protocol_changes, "--protocol-changes", '{"standardise": true}')
+    if doubled := sorted(set(fields) & set(OPTION_OF_PROTOCOL)):
         options = ", ".join(OPTION_OF_PROTOCOL[field] for field in doubled)
         raise typer.BadParameter(f"--protocol-changes sets {', '.join(doubled)}: use {options}")
-    representation_fields = json_object(
+    of_representation = json_object(
         representation_changes, "--representation-changes", '{"normalise": true}'
     )
-    preset_fields = json_object(changes, "--changes", '{"hidden_size": 600}')
+    of_preset = json_object(changes, "--changes", '{"hidden_size": 600}')
 
-    from models.evaluation_request import EvaluationRequest
-    from models.evaluation_request import evaluate as evaluate_request
+    from models.config.training_presets import preset as preset_named
+    from models.evaluate_tasks import execute
+    from models.evaluation.evaluation_settings import (
+        EvaluationSettings,
+        ProtocolConfig,
+        results_folder,
+    )
+    from models.evaluation.representation import representation_named
+    from models.evaluation.task_data import tasks_of_data
+    from pipeline.base.machine import available_cores
+    from pipeline.downloads.senteval_data import check_data_folder
 
-    evaluated = evaluate_request(
-        EvaluationRequest(
-            encoder=encoder,
-            data=data,
-            tasks=tasks,
-            out=out,
-            name=name,
-            parses=parses,
-            encoder_version=encoder_version,
-            representation=representation,
-            representation_changes=representation_fields,
-            protocol={
-                **protocol,
-                "classifier": classifier,
-                "num_folds": folds,
-                "grid_scale": grid_scale,
-                "compatibility_loss": compatibility_loss,
-            },
-            threads=threads,
-            preset=preset,
-            changes=preset_fields,
-            device=device,
-            encoder_settings=given(
+    check_data_folder(data)
+    fields |= {"classifier": classifier, "num_folds": folds, "grid_scale": grid_scale}
+    fields["compatibility_loss"] = compatibility_loss
+    protocol = ProtocolConfig.from_dict(fields)
+    resolved = representation_named(representation, **of_representation)
+    config = preset_named(preset, **of_preset).to_dict()
+    named = tuple(task.name for task in tasks_of_data(tasks, data))
+    own_preset = "" if preset == DEFAULT_PRESET else preset
+    folder = out or results_folder(encoder, resolved, protocol, own_preset)
+    settings = EvaluationSettings(
+        encoder=encoder,
+        tasks=named,
+        data=data,
+        out=folder,
+        name=name,
+        parses=parses,
+        encoder_version=encoder_version,
+        representation=resolved,
+        protocol=protocol,
+        encoder_settings={
+            **given(
                 batch_size=batch_size,
                 on_refusal=on_refusal,
                 vectors=vectors,
                 dependency_parser=dependency_parser,
                 constituency_parser=constituency_parser,
             ),
-        ),
-        lambda fraction, status: say(f"{100 * fraction:3.0f} %  {printable(status)}"),
+            "config": config,
+        },
+        device=device,
+        threads=threads or max(1, available_cores() // 2),
     )
-    _print_results(evaluated, as_json)
-    say(printable(f"results: {evaluated.folder}"))
+    execute(settings, lambda fraction, status: say(f"{100 * fraction:3.0f} %  {printable(status)}"))
+    _print_results(folder, None if tasks.strip().lower() == "all" else named, as_json)
+    say(printable(f"results: {folder}"))
 
 
 def _list_tasks(as_json: bool) -> None:
-    from models.evaluation.tasks.declarations import TASKS
+    from models.evaluation.task_registry import TASKS
 
     if as_json:
         print_json([asdict(task) for task in TASKS])
@@ -196,12 +196,12 @@ def _list_tasks(as_json: bool) -> None:
     print(*(f"{task.name:{width}}  {task.description}" for task in TASKS), sep="\n")
 
 
-def _print_results(evaluated: Evaluated, as_json: bool) -> None:
-    from models.evaluation_request import scores_in
+def _print_results(folder: Path, tasks: tuple[str, ...] | None, as_json: bool) -> None:
+    """Prints what stands in a folder of these tasks, or of all."""
+    from models.evaluate_tasks import scores_in
     from models.report.evaluation_table import evaluation_table
 
     if as_json:
-        scores = scores_in(evaluated.folder, evaluated.tasks)
-        print_json({"folder": str(evaluated.folder), "tasks": scores})
+        print_json({"folder": str(folder), "tasks": scores_in(folder, tasks)})
     else:
-        print(evaluation_table([evaluated.folder], only=evaluated.tasks))
+        print(evaluation_table([folder], only=tasks))

@@ -16,10 +16,10 @@ from models.config.held_out import HoldOut
 from models.config.training_config import ReadIf, ShapesEncoder, TrainingConfig
 from models.config.training_presets import preset
 from models.config.views import VIEWS
-from models.encoding.view_models import describe_architecture
-from models.evaluation.derived.held_out.config import ProbingConfig
-from models.evaluation.protocols.config import ProtocolConfig
-from models.evaluation.representations.representation import Representation
+from models.encoding.sentence_reader import describe_architecture
+from models.evaluation.evaluation_settings import ProtocolConfig
+from models.evaluation.probing_sentences import ProbingConfig
+from models.evaluation.representation import Representation
 from models.model.sentence_model import build_model
 from models.training.job import RunSettings
 from models.training.launching import LaunchSettings

@@ -9,8 +9,7 @@ import pytest
 
 from models.config.held_out import HoldOut
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
-from models.evaluation.derived.held_out.config import ProbingConfig
-from models.evaluation.derived.held_out.held_out_rows import held_out_rows
+from models.evaluation.probing_sentences import ProbingConfig, read_held_out
 from models.words.word_vectors import WordVectors
 from tests.support.probing_examples import corpus_rows, write_rows
 
@@ -58,7 +57,7 @@ def test_the_remedy_names_what_is_not_yet_done() -> None:
 def test_training_and_probing_agree_on_the_blocks(tmp_path: Path) -> None:
     corpus = write_rows(tmp_path, corpus_rows(2, sentences=400))
     config = ProbingConfig(held_out_fraction=0.4, held_out_unit="block", held_out_block_sentences=5)
-    probed = {row.dataset_row for row in held_out_rows(corpus.sentences, config.hold_out)}
+    probed = {sentence.dataset_row for sentence in read_held_out(corpus, config)[0]}
     vectors = WordVectors.from_rows(["the"], np.ones((1, 2), dtype=np.float32))
     folders = CorpusFolders(sentences=corpus.sentences)
     rows = {}

@@ -15,10 +15,9 @@ from models.config.training_presets import preset
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus
 from models.encoding.encoder import EncoderSettings
 from models.evaluate_tasks import keep_parses_of_data
-from models.evaluation.derived.build import build_probing
-from models.evaluation.derived.export import SENTEVAL_FOLDER
-from models.evaluation.tasks.declarations import PROBING
-from models.evaluation.tasks.load import DerivedSentences, derived_sentences
+from models.evaluation.build_probing import SENTEVAL_FOLDER, build_probing
+from models.evaluation.task_data import DerivedSentences, derived_sentences
+from models.evaluation.task_registry import PROBING
 from models.model.sentence_model import SentenceModel
 from models.words.word_vectors import WordVectors, load_word_vectors
 from tests.support.encoders import torch_encoder, words_encoder

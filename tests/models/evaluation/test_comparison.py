@@ -1,23 +1,24 @@
-"""Two encoders over folders of results: pairing, seeds, refusals, the command line."""
+"""Two encoders over folders of results: pairing, seeds, p values, refusals, the command line."""
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import get_args
 
 import numpy as np
 import pytest
 
 from models.evaluation.comparison import (
     ComparisonConfig,
-    Test,
+    bootstrap_p_value,
     compare,
+    holm,
+    permutation_p_values,
 )
-from models.evaluation.protocols.outcome import Predictions
-from models.evaluation.scores import score_intervals
-from models.evaluation.statistics.resampling import Resampling
+from models.evaluation.resampling import Resampling
+from models.evaluation.scores import Predictions, score_intervals, scorer
 from models.evaluation.task_result import (
     AbsentResult,
     EncoderIdentity,
@@ -32,7 +33,6 @@ from tests.support.evaluation_examples import answers, predictions, result, simi
 main = subcommand("compare")
 
 FAST = ComparisonConfig(resampling=Resampling(num_resamples=400))
-SETUP = result(answers(4, 0.5), task("MR")).setup
 
 
 def results(name: str, made: Mapping[str, Predictions], *, seed: int = 0) -> dict[str, Result]:
@@ -46,6 +46,15 @@ def results(name: str, made: Mapping[str, Predictions], *, seed: int = 0) -> dic
         )
         for task_name, one in made.items()
     }
+
+
+def folded(num_folds: int) -> Predictions:
+    made = answers(100, 0.8)
+    return predictions(made.predicted, made.gold, np.arange(100) % num_folds)
+
+
+ONE = {"MR": folded(10)}
+SEED = EncoderIdentity("b", "b-1")
 
 
 def written(folder: Path, of: Mapping[str, Result]) -> str:
@@ -66,64 +75,29 @@ def test_pairing_is_narrower_than_the_two_intervals() -> None:
     assert row.difference.excludes_zero
 
 
-@pytest.mark.parametrize("test", get_args(Test))
-def test_a_clear_difference_is_found_by_either_test(test: Test) -> None:
-    config = ComparisonConfig(test=test, resampling=Resampling(num_resamples=1000))
-    better, worse = {"MR": answers(400, 0.9)}, {"MR": answers(400, 0.6, seed=1)}
-    row = compare([results("a", better)], [results("b", worse)], config).tasks[0]
-    assert row.p < 0.01
-    assert row.difference.value == pytest.approx(30.0)
-    assert row.difference.low > 20.0
+@pytest.mark.parametrize(
+    ("first", "second", "said"),
+    [
+        (ONE, {"MR": folded(5)}, "MR: the two encoders were scored on different items or folds"),
+        (ONE | {"CR": ONE["MR"]}, ONE, "CR: a has a result and b has none; evaluate both .*--tas"),
+        (ONE, {}, "at least one folder with results a side"),
+        (ONE, {"CR": ONE["MR"]}, "evaluate both on it|no task in common"),
+    ],
+)
+def test_what_cannot_be_compared_is_named(
+    first: dict[str, Predictions], second: dict[str, Predictions], said: str
+) -> None:
+    with pytest.raises(ValueError, match=said):
+        compare([results("a", first)], [results("b", second)], FAST)
 
 
-def test_seeds_are_averaged_and_their_deviation_given() -> None:
-    first = [
-        results("a", {"MR": answers(100, share)}, seed=i) for i, share in enumerate((0.8, 0.9))
-    ]
-    second = [results("b", {"MR": answers(100, 0.7, seed=5)})]
-    row = compare(first, second, FAST).tasks[0]
-    assert (row.first.mean, row.first.num_seeds) == (pytest.approx(85.0), 2)
-    assert row.first.deviation == pytest.approx(np.std([80, 90], ddof=1))
-    assert row.second.deviation is None
-    assert row.difference.value == pytest.approx(15.0)
-    assert row.p < 0.05
-
-
-def test_a_seed_given_twice_is_refused() -> None:
-    one = results("a", {"MR": answers(20, 0.8)})
+def test_a_seed_given_twice_and_other_data_are_refused() -> None:
+    a, b = results("a", ONE), results("b", ONE)
     with pytest.raises(ValueError, match="encoder a of digest a-0 is given twice"):
-        compare([one, one], [results("b", {"MR": answers(20, 0.8)})], FAST)
-
-
-@pytest.mark.parametrize("test", get_args(Test))
-def test_other_folds_are_refused_by_either_test(test: Test) -> None:
-    """Resamples are drawn within folds, so those of other folds are not paired."""
-    made = answers(100, 0.8)
-    ten, five = (
-        predictions(made.predicted, made.gold, np.arange(100) % num_folds) for num_folds in (10, 5)
-    )
-    config = ComparisonConfig(test=test, resampling=Resampling(num_resamples=50))
-    with pytest.raises(ValueError, match=r"MR: the two encoders .* different items or folds"):
-        compare([results("a", {"MR": ten})], [results("b", {"MR": five})], config)
-
-
-def test_a_task_that_one_side_lacks_is_named_with_the_remedy() -> None:
-    both = {"MR": answers(20, 0.8), "CR": answers(20, 0.8)}
-    with pytest.raises(
-        ValueError, match=r"CR: a has a result and b has none; evaluate both .*--tas"
-    ):
-        compare([results("a", both)], [results("b", {"MR": both["MR"]})], FAST)
-
-
-def test_other_data_is_refused_with_the_remedy() -> None:
-    of = task("MR")
-    first = {"MR": result(answers(20, 0.8), of, encoder=EncoderIdentity("a", "a"))}
-    other = EncoderIdentity("b", "b")
-    second = {"MR": result(answers(20, 0.8), of, encoder=other, data_digest="d1")}
-    with pytest.raises(
-        ValueError, match=r"MR: scored on data d0 for a \(a\) and on d1 for b \(b\)"
-    ):
-        compare([first], [second], FAST)
+        compare([a, a], [b], FAST)
+    moved = {"MR": result(ONE["MR"], task("MR"), encoder=SEED, data_digest="d1")}
+    with pytest.raises(ValueError, match=r"MR: scored on data d0 for a .* and on d1 for b"):
+        compare([a], [moved], FAST)
 
 
 def test_a_task_absent_on_both_sides_is_listed_and_on_one_refused() -> None:
@@ -158,11 +132,59 @@ def test_the_command_line_prints_a_table_and_writes_json(
     assert value["config"]["resampling"]["num_resamples"] == 200
 
 
-def test_a_users_mistake_exits_2_and_says_what(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    a = written(tmp_path / "a", results("a", {"MR": answers(20, 0.8)}))
-    assert main([a, str(tmp_path / "none")]) == 2
-    assert "no such folder" in capsys.readouterr().err
-    assert main([a, a, "--confidence", "95"]) == 2
-    assert "between 0 and 1" in capsys.readouterr().err
+# p values, against enumeration.
+
+
+def p_values(of, *pair, num_resamples: int = 2000) -> dict[str, float]:  # type: ignore[no-untyped-def]
+    return permutation_p_values(
+        [scorer(of, *pair)], np.arange(len(pair[0].gold)), Resampling(num_resamples=num_resamples)
+    )
+
+
+def test_p_is_the_share_of_all_swaps_that_differ_as_much() -> None:
+    """Ten items, so all 1,024 swaps can be counted out."""
+    random = np.random.default_rng(6)
+    gold = random.integers(0, 2, 10)
+    a = np.where(random.random(10) < 0.9, gold, 1 - gold)
+    b = np.where(random.random(10) < 0.5, gold, 1 - gold)
+    observed = abs((a == gold).mean() - (b == gold).mean())
+    as_large = 0
+    for swaps in itertools.product([False, True], repeat=10):
+        first, second = np.where(swaps, b, a), np.where(swaps, a, b)
+        difference = (first == gold).mean() - (second == gold).mean()
+        as_large += abs(difference) >= observed - 1e-12
+    found = p_values(task(), predictions(a, gold), predictions(b, gold), num_resamples=20_000)
+    assert 0 < as_large / 1024 < 1
+    assert found["accuracy"] == pytest.approx(as_large / 1024, abs=0.015)
+
+
+def test_swapped_ranks_are_taken_anew() -> None:
+    """The p value of ρ, by enumeration of swaps between two encoders' own ranks."""
+    random = np.random.default_rng(1)
+    gold = np.arange(9.0)
+    a, b = gold + random.normal(size=9), gold + 5 * random.normal(size=9)
+    ranks = [np.argsort(np.argsort(x)).astype(float) for x in (a, b)]
+
+    def rho(x: np.ndarray) -> float:
+        levels = [(x < value).sum() + ((x == value).sum() - 1) / 2 for value in x]
+        return float(np.corrcoef(levels, gold)[0, 1])
+
+    observed = abs(rho(a) - rho(b))
+    differences = [
+        rho(np.where(swaps, ranks[1], ranks[0])) - rho(np.where(swaps, ranks[0], ranks[1]))
+        for swaps in itertools.product([False, True], repeat=9)
+    ]
+    expected = np.mean(np.abs(differences) >= observed - 1e-9)
+    found = p_values(
+        task(protocol="relatedness"), predictions(a, gold), predictions(b, gold), num_resamples=8000
+    )
+    assert found["spearman"] == pytest.approx(expected, abs=0.02)
+
+
+def test_the_bootstraps_p_is_twice_the_smaller_tail() -> None:
+    assert bootstrap_p_value(np.array([1.0] * 97 + [-1.0] * 2)) == pytest.approx(2 * 3 / 100)
+    assert bootstrap_p_value(np.zeros(50)) == 1.0
+
+
+def test_holm_by_hand() -> None:
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])

@@ -18,8 +18,8 @@ from models.evaluation.averages import (
     average_value,
     published_averages,
 )
-from models.evaluation.representations.representation import representation_named
-from models.evaluation.statistics.resampling import Resampling
+from models.evaluation.representation import representation_named
+from models.evaluation.resampling import Resampling
 from models.evaluation.task_result import (
     AbsentResult,
     EncoderIdentity,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from models.evaluation.representations.representation import representation_named
+from models.evaluation.representation import representation_named
 from models.report.experiment import (
     WORDS,
     Experiment,

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.evaluation.protocols.outcome import Outcome
+from models.evaluation.scores import Outcome
+from models.evaluation.task_registry import task_named
 from models.evaluation.task_result import (
     AbsentResult,
     DataRecord,
@@ -20,7 +21,6 @@ from models.evaluation.task_result import (
     scored,
     write_result,
 )
-from models.evaluation.tasks.declarations import task_named
 from models.report.evaluation_table import PublishedColumn
 from models.report.run_report import ReportInputs, StageRecord, installed_versions, write_report
 from tests.support.evaluation_examples import answers

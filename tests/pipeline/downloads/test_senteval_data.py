@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from models.evaluation.tasks.declarations import DISCOURSE
-from models.evaluation.tasks.layout import DATASETS as LAYOUT
+from models.evaluation.task_registry import DATASETS as LAYOUT
+from models.evaluation.task_registry import DISCOURSE
 from pipeline.downloads.collect_senteval import collect_datasets
 from pipeline.downloads.download import DownloadConfig
 from pipeline.downloads.senteval_data import (

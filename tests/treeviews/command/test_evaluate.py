@@ -7,12 +7,12 @@ import json
 import shutil
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from models.evaluation.tasks.declarations import TASKS
-from models.evaluation_request import EvaluationRequest, job_of
+from models.evaluation.evaluation_settings import ProtocolConfig, results_folder
+from models.evaluation.representation import Representation, representation_named
+from models.evaluation.task_registry import TASKS
 from tests.support.command import subcommand
 from tests.support.parsed_corpora import write_vectors
 from tests.support.saved_models import write_model
@@ -171,28 +171,22 @@ def test_a_mistake_is_a_sentence_and_exit_code_two(
     assert len(rest) <= 1 and all(line.startswith(("help: ", "traceback: ")) for line in rest)
 
 
-def out_of(**options: Any) -> str:
-    request = EvaluationRequest(encoder="own_letters:letters", data=Path("data"), **options)
-    return str(job_of(request)["out"])
-
-
-def test_what_is_scored_otherwise_goes_into_another_folder(here: Path) -> None:
-    (here / "data/downstream").mkdir(parents=True)
-    changes: dict[str, Any] = {"representation_changes": {"normalise": True}}
+def test_what_is_scored_otherwise_goes_into_another_folder() -> None:
+    multi_view, normalised = representation_named("multi-view"), Representation(normalise=True)
+    plain, name = Representation(), "own_letters:letters"
     found = [
-        out_of(),
-        out_of(protocol={"num_folds": 5}),
-        out_of(protocol={"classifier": "compatibility"}),
-        out_of(representation="multi-view"),
-        out_of(**changes),
+        results_folder(name, plain, ProtocolConfig()),
+        results_folder(name, plain, ProtocolConfig(num_folds=5)),
+        results_folder(name, plain, ProtocolConfig(classifier="compatibility")),
+        results_folder(name, multi_view, ProtocolConfig()),
+        results_folder(name, normalised, ProtocolConfig()),
     ]
-    assert (
-        found[0] == "results/own_letters-letters" == out_of(protocol={"num_folds": 10}, tasks="MR")
+    assert str(found[0]) == "results/own_letters-letters"
+    assert str(results_folder("random-1", plain, ProtocolConfig(), "quick")) == (
+        "results/random-1-quick"
     )
     assert len(set(found)) == len(found)
-    assert all(folder.startswith(f"{found[0]}-") for folder in found[1:])
-    assert out_of(**changes) == found[-1]
-    assert out_of(**changes, out=Path("mine")) == "mine"
+    assert all(str(folder).startswith(f"{found[0]}-") for folder in found[1:])
 
 
 def test_results_of_an_earlier_run_of_a_function_without_a_version_are_not_mixed_in(

@@ -1,1 +1,0 @@
-"""Linear classifiers on top of fixed sentence representations."""

@@ -1,1 +1,0 @@
-"""Held-out sentences: settings, and rows with their parses."""

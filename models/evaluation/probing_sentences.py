@@ -1,0 +1,249 @@
+"""The held-out sentences that probing tasks are made of, and what determines these.
+
+Settings, versions of the rules, and choices by hash; and the rows of a parsed corpus that no
+encoder was trained on, as label rules read them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from models.config.held_out import HeldOutUnit, HoldOut
+from pipeline.base.settings import Count, Range, Settings
+from pipeline.shards.manifests import check_parsed_from, read_dataset_manifest
+from pipeline.shards.shards import read_shard
+
+_ANY_HELD_OUT = Range(
+    "lie in (0, 1], as probing needs held-out documents", lambda value: 0 < value <= 1
+)
+
+SPLITS = ("train", "dev", "test")
+SCARCE_SHARES: Mapping[str, float] = {"train": 1 / 2, "dev": 1 / 6, "test": 1 / 3}
+"""Shares of a task with fewer sentences than its sizes ask for: a test split that still tells
+encoders apart is worth more than the last training sentences."""
+
+PROBING_VERSION = 5
+"""Raised when the same parses and configuration would give other tasks: another label rule, split
+or constant of this package, such as the largest share of a class."""
+
+
+class ProbingConfig(Settings):
+    """Sizes and limits of the probing tasks.
+
+    Differs from Conneau et al. 2018, who draw 100,000 / 10,000 / 10,000 sentences a task from the
+    Toronto Book Corpus: the sizes here fit a corpus of a few thousand held-out sentences, and
+    grow by parameter.
+    """
+
+    called: ClassVar[str] = "probing setting"
+
+    seed: int = 0
+    held_out_fraction: Annotated[float, _ANY_HELD_OUT] = 0.3
+    held_out_seed: int = 0
+    held_out_unit: HeldOutUnit = "document"
+    held_out_block_sentences: Count = 50
+    """The four fields of `HoldOut`, the training's own."""
+    min_tokens: int = 5
+    """Published: sentences of 5 to 28 words (Conneau et al. 2018, section 2)."""
+    max_tokens: int = 28
+    max_sentences: int = 60_000
+    """Held-out sentences looked at, in dataset order; bounds the cost on a large corpus."""
+    train_size: Count = 2_000
+    dev_size: Count = 500
+    test_size: Count = 1_000
+    min_train: int = 80
+    """A task with fewer sentences in a split is listed as absent; the report marks one with few."""
+    min_dev: int = 25
+    min_test: int = 50
+    min_class_train: int = 10
+    """A class with fewer training sentences is left out of its task."""
+    num_words: int = 40
+    """Most classes of word content; published: 1,000."""
+    num_length_bins: int = 6
+    num_top_constituents: int = 20
+    """Published: the 19 most common sequences and one class for all others."""
+    max_depth_length_correlation: float = 0.2
+    """|Pearson r| of depth and length that tree depth aims at; published: about 0."""
+
+    def _check_together(self) -> None:
+        """Refuses settings that no data could satisfy.
+
+        Raises:
+            ValueError: naming the field and what it must be.
+        """
+        if not 1 <= self.min_tokens <= self.max_tokens:
+            raise ValueError(
+                f"min_tokens {self.min_tokens} and max_tokens {self.max_tokens} must satisfy "
+                "1 <= min_tokens <= max_tokens"
+            )
+
+    @property
+    def hold_out(self) -> HoldOut:
+        """Which sentences no encoder was trained on."""
+        return HoldOut.of(self)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Most sentences of each split."""
+        return dict(zip(SPLITS, (self.train_size, self.dev_size, self.test_size), strict=True))
+
+    @property
+    def minimal_sizes(self) -> dict[str, int]:
+        """Fewest sentences of each split for which a task stands."""
+        return dict(zip(SPLITS, (self.min_train, self.min_dev, self.min_test), strict=True))
+
+    @property
+    def sentences_of_a_class(self) -> int:
+        """How many sentences give a class its least number in train, whatever the shares."""
+        train_share = min(SCARCE_SHARES["train"], self.train_size / sum(self.sizes.values()))
+        return math.ceil(self.min_class_train / train_share)
+
+    def takes_length(self, num_tokens: int) -> bool:
+        """Returns whether sentences of this many tokens are probed; in passages, all are."""
+        return self.min_tokens <= num_tokens <= self.max_tokens
+
+
+def stable_number(*parts: object) -> int:
+    """Returns a 64-bit number drawn from the sha256 of the parts' text.
+
+    It is the same everywhere and depends on nothing that stands beside the parts."""
+    joined = "\x1f".join(str(part) for part in parts)
+    return int.from_bytes(hashlib.sha256(joined.encode()).digest()[:8], "big")
+
+
+def text_key(tokens: Sequence[str]) -> str:
+    """Returns what makes two sentences the same text: their words, whatever their case."""
+    return " ".join(tokens).lower()
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedFolders:
+    """The three stages of one parsed corpus: same shards, same rows."""
+
+    sentences: Path
+    dependencies: Path
+    constituents: Path
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedSentence:
+    """One held-out sentence of n tokens with both parses (fields as in the shards' schema)."""
+
+    row: int
+    """Its number among the held-out sentences of the corpus."""
+    document_id: str
+    sentence_index: int
+    tokens: tuple[str, ...]
+    heads: tuple[int, ...]
+    deprels: tuple[str, ...]
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+    labels: tuple[str, ...]
+    tags: tuple[str, ...]
+    binary_left: tuple[int, ...] = ()
+    binary_right: tuple[int, ...] = ()
+    dataset_row: int = 0
+    """Its row in the corpus, counted over the shards."""
+    unit: str = ""
+    """The document, or the held-out block of it, that it belongs to."""
+
+
+_COLUMNS = {
+    "dependencies": {"heads": "heads", "deprels": "deprels"},
+    "constituents": {
+        "starts": "span_starts",
+        "ends": "span_ends",
+        "labels": "span_labels",
+        "tags": "tags",
+        "binary_left": "binary_left",
+        "binary_right": "binary_right",
+    },
+}
+"""Fields of a parsed sentence -> columns, of each parse stage."""
+
+
+def read_held_out(corpus: ParsedFolders, config: ProbingConfig) -> tuple[list[ParsedSentence], int]:
+    """Returns the held-out sentences of a corpus that have both parses, and the number of rows.
+
+    A row that a parser could not take has a number but no parsed sentence, so the numbering does
+    not depend on the parsers.
+
+    Raises:
+        FileNotFoundError: a stage is not complete.
+        ValueError: the stages do not have the same rows, or are parses of other sentences.
+    """
+    text = read_dataset_manifest(corpus.sentences, "sentences")
+    for stage in _COLUMNS:
+        folder: Path = getattr(corpus, stage)
+        check_parsed_from(folder, read_dataset_manifest(folder, stage), text)
+    parsed: list[ParsedSentence] = []
+    num_rows, first_row = 0, 0
+    for manifest in text.shards:
+        table = read_shard(corpus.sentences, "sentences", manifest.number, sha256=manifest.sha256)
+        places = _held_out_places(table, config.hold_out)[: config.max_sentences - num_rows]
+        parses = _parses(corpus, manifest.number, places, table.num_rows) if places else []
+        rows = table.take(pa.array(places, pa.int64())).to_pylist()
+        for place, row, parse in zip(places, rows, parses, strict=True):
+            name, index = row["document_id"], row["sentence_index"]
+            if None not in parse.values():
+                sentence = ParsedSentence(
+                    row=num_rows,
+                    document_id=name,
+                    sentence_index=index,
+                    tokens=tuple(row["tokens"]),
+                    dataset_row=first_row + place,
+                    unit=config.hold_out.unit_of(name, index),
+                    **parse,
+                )
+                parsed.append(sentence)
+            num_rows += 1
+        first_row += manifest.rows
+        if num_rows == config.max_sentences:
+            break
+    return parsed, num_rows
+
+
+def _held_out_places(table: pa.Table, hold_out: HoldOut) -> list[int]:
+    """Returns which rows of a table of sentences are held out, in order."""
+    documents = table["document_id"].cast(pa.string()).combine_chunks().dictionary_encode()
+    mask = hold_out.mask(
+        documents.dictionary.to_pylist(),
+        documents.indices.to_numpy(),
+        table["sentence_index"].to_numpy(),
+    )
+    places: list[int] = np.flatnonzero(mask).tolist()
+    return places
+
+
+def _parses(
+    corpus: ParsedFolders, shard: int, places: Sequence[int], num_sentences: int
+) -> list[dict[str, Any]]:
+    """Returns the fields that parses give to some rows of a shard; None of one without a parse.
+
+    Raises:
+        FileNotFoundError: no such shard.
+        ValueError: the parsed shard has other rows than the sentences'.
+    """
+    fields: dict[str, list[Any]] = {}
+    for stage, columns in _COLUMNS.items():
+        folder: Path = getattr(corpus, stage)
+        table = read_shard(folder, stage, shard, list(columns.values()))
+        if table.num_rows != num_sentences:
+            raise ValueError(
+                f"{folder}: shard {shard} has {table.num_rows} rows but {corpus.sentences} has "
+                f"{num_sentences}; parse this dataset again"
+            )
+        rows = table.take(pa.array(places, pa.int64()))
+        fields |= {field: rows[column].to_pylist() for field, column in columns.items()}
+    return [
+        {field: None if values[i] is None else tuple(values[i]) for field, values in fields.items()}
+        for i in range(len(places))
+    ]

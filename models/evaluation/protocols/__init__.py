@@ -1,1 +1,0 @@
-"""From representations and answers to predictions, one protocol a file, as SentEval has them."""

@@ -1,1 +1,0 @@
-"""Correlations, resampling of items, tests and corrections; arrays in, no encoder and no file."""
