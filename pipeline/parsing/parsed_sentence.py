@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 from pipeline.base.atomic_files import write_by_library
 from pipeline.base.foreign_text import printable
 from pipeline.base.refusal import Refusal
-from pipeline.text.tokenization import clean_text, separates
 from pipeline.trees.flat_trees import BinaryTree, ConstituencyParse, DependencyParse, binarize
 from pipeline.trees.treebanks import to_brackets
 
@@ -99,6 +98,8 @@ class ParsedSentence:
     @property
     def words(self) -> list[str]:
         """Length n; the tokens without soft hyphens and zero-width spaces."""
+        from pipeline.text.tokenization import clean_text
+
         return [clean_text(token)[0] for token in self.tokens]
 
     @property
@@ -175,6 +176,8 @@ class ParsedSentence:
         Raises:
             ValueError: the sentence has no dependencies.
         """
+        from pipeline.text.tokenization import separates
+
         tree = self.dependencies("be written in CoNLL-U")
         tags = self.tags or ["_"] * len(self.tokens)
         gaps = self.gaps

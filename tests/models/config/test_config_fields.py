@@ -16,7 +16,7 @@ from models.config.held_out import HoldOut
 from models.config.training_config import ReadIf, ShapesEncoder, TrainingConfig
 from models.config.training_presets import preset
 from models.config.views import VIEWS
-from models.encoding.sentence_reader import describe_architecture
+from models.encoding.view_models import describe_architecture
 from models.evaluation.evaluation_settings import ProtocolConfig
 from models.evaluation.probing_sentences import ProbingConfig
 from models.evaluation.representation import Representation

@@ -98,7 +98,7 @@ def test_every_protocol_gives_a_whole_result(
 class Views:
     """An encoder with views that cannot take sentences of the mouse, and keeps what it is asked."""
 
-    digest = "views"
+    digest, has_views = "views", True
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, ...]] = []
@@ -106,6 +106,9 @@ class Views:
 
     def encode(self, sentences: Sequence[str]) -> FloatArray:
         raise AssertionError("views are there to be asked for")
+
+    def widths(self, pooling: Sequence[Pooling]) -> dict[str, int]:
+        return {f"{view}.{p}": 2 for view in ("0-DEP", "1-SEQ") for p in pooling}
 
     def encode_views(
         self, sentences: Sequence[str], pooling: Sequence[Pooling] = ("last",)
@@ -143,7 +146,6 @@ def test_sentences_of_a_dataset_are_embedded_once_for_all_its_tasks(data: Path) 
 
 OWN = """
 import numpy as np
-from tests.models.evaluation.test_evaluate_task import Views as Mouse
 asked = []
 
 def letters(sentences):
@@ -180,9 +182,9 @@ def job_of(data: Path, folder: Path, /, **changes: Any) -> dict[str, Any]:
     return job | changes
 
 
-def run(job: Mapping[str, Any]) -> list[str]:
+def run(job: Mapping[str, Any], **given: Any) -> list[str]:
     said: list[str] = []
-    execute(EvaluationSettings.from_dict(job), lambda _, status: said.append(status))
+    execute(EvaluationSettings.from_dict(job), lambda _, status: said.append(status), **given)
     return said
 
 
@@ -211,14 +213,14 @@ def test_a_function_without_a_version_is_scored_again_and_embedded_once_a_run(
 
 
 def test_zeros_in_any_number_are_asked_for_and_not_handed_back_unasked(
-    data: Path, tmp_path: Path, asked: list[int]
+    data: Path, tmp_path: Path
 ) -> None:
-    job = job_of(data, tmp_path, tasks=["SICK14"], encoder="tiny_own:Mouse", encoder_version=None)
-    run(job | {"encoder_settings": {"on_refusal": "zero"}})
+    job = job_of(data, tmp_path, tasks=["SICK14"], encoder="mine", encoder_version=None)
+    run(job | {"encoder_settings": {"on_refusal": "zero"}}, encoder=Views())
     found = read_result(tmp_path / "results/SICK14.json")
     assert isinstance(found, TaskResult) and found.data.refused_share > 0.1
     with pytest.raises(ValueError, match="SICK14: the encoder refuses"):
-        run(job)
+        run(job, encoder=Views())
 
 
 @pytest.mark.usefixtures("asked")
