@@ -215,7 +215,7 @@ def test_a_function_without_a_version_is_scored_again_and_embedded_once_a_run(
 def test_zeros_in_any_number_are_asked_for_and_not_handed_back_unasked(
     data: Path, tmp_path: Path
 ) -> None:
-    job = job_of(data, tmp_path, tasks=["SICK14"], encoder="mine", encoder_version=None)
+    job = job_of(data, tmp_path, tasks=["SICK14"], encoder="tiny_own:letters", encoder_version=None)
     run(job | {"encoder_settings": {"on_refusal": "zero"}}, encoder=Views())
     found = read_result(tmp_path / "results/SICK14.json")
     assert isinstance(found, TaskResult) and found.data.refused_share > 0.1
