@@ -24,6 +24,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -42,8 +43,9 @@ from pipeline.base.atomic_files import (
 from pipeline.base.digest import digest_of, sentences_digest
 from pipeline.base.refusal import Refusal
 from pipeline.parsing.parse_shard import Row
-from pipeline.shards.arrow import numbers, values_of
+from pipeline.shards.arrow import numbers, strings, values_of
 from pipeline.shards.schema import schema_for
+from pipeline.shards.shards import FlatListColumn
 
 logger = logging.getLogger(__name__)
 
@@ -166,22 +168,23 @@ def schema_of(stage: str) -> pa.Schema:
 def token_table(tokens: Sequence[Sequence[str]], rejections: Sequence[Refusal | None]) -> pa.Table:
     """Returns the table of tokens, with what no parser is to be asked about."""
     schema = schema_of(TOKENS)
-    words = pa.array(tokens, schema.field("tokens").type)
+    # pa.array of lists would look for pandas, whose import takes longer than a first call.
+    offsets = np.cumsum([0, *map(len, tokens)], dtype=np.int32)
+    flat = strings(list(chain.from_iterable(tokens)), pa.string())
+    words = pa.ListArray.from_arrays(numbers(offsets), flat, type=schema.field("tokens").type)
     return pa.Table.from_arrays([words, *_refusal_columns(rejections)], schema=schema)
 
 
 def parse_table(stage: str, rows: Sequence[Row | Refusal | None]) -> pa.Table:
     """Returns the table of a parse stage; a row of nulls for what was refused or not asked."""
     schema = schema_of(stage)
-    columns = [
-        pa.array(
-            [None if row is None or isinstance(row, Refusal) else row[name] for row in rows],
-            schema.field(name).type,
-        )
-        for name in _READ_BY_VIEWS[stage]
-    ]
+    columns = {name: FlatListColumn(schema.field(name).type) for name in _READ_BY_VIEWS[stage]}
+    for row in rows:
+        for name, column in columns.items():
+            column.append(None if row is None or isinstance(row, Refusal) else row[name])
     rejections = [row if isinstance(row, Refusal) else None for row in rows]
-    return pa.Table.from_arrays([*columns, *_refusal_columns(rejections)], schema=schema)
+    arrays = [column.to_arrow() for column in columns.values()]
+    return pa.Table.from_arrays([*arrays, *_refusal_columns(rejections)], schema=schema)
 
 
 def stage_table(stage: str, given: pa.Table) -> pa.Table:
@@ -219,6 +222,8 @@ def offsets_of(table: pa.Table, name: str, rows: NDArray[np.int64]) -> NDArray[n
 
 
 def _refusal_columns(rejections: Sequence[Refusal | None]) -> list[pa.Array]:
+    if not any(rejections):
+        return [pa.nulls(len(rejections), pa.string())] * 2
     return [
         pa.array([rejection and getattr(rejection, name) for rejection in rejections], pa.string())
         for name in ("reason", "detail")

@@ -13,6 +13,7 @@ from typing import Any
 
 from pipeline.base.inside import inside
 from pipeline.base.job import JobFailedError, run_job_process
+from pipeline.base.job_server import start_job_server
 from pipeline.base.machine import check_releases
 from pipeline.shards.manifests import ShardRange, read_shard_manifest
 from pipeline.storage.location import Storage
@@ -75,6 +76,7 @@ def make_stored_shards(job: StoredJob, files: SentFiles) -> int:
         JobFailedError: it failed otherwise; of what the user can mend, JobMistakeError.
     """
     check_releases(job.described, job.describe())
+    start_job_server(at_once=1)  # this process does one job at a time, beside others of the machine
     stored = StoredStage(Storage(job.storage).inside(job.output))
     missing = [number for number in job.numbers if not stored.has(number)]
     if not missing:

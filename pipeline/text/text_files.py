@@ -279,7 +279,7 @@ class Recoded(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         """Fills ``buffer``; returns the number of bytes, 0 at the end."""
         while not (count := self._ready.readinto(buffer)) and not self._is_done:
-            block = self._stream.read(BUFFER_BYTES)
+            block = self._stream.read1(BUFFER_BYTES)
             self._is_done = not block
             text = self._decoder.decode(block, final=self._is_done)
             self._ready = io.BytesIO(text.encode("utf-8", "surrogateescape"))

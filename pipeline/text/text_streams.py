@@ -365,7 +365,7 @@ def places_in(text: io.BufferedReader, *, lines_are_enough: bool) -> Iterator[Pl
     before = lines = 0  # bytes before the block and lines before what is not yet counted
     carried = b""
     with suppress(*READ_ERRORS):
-        while read := text.read(_BLOCK_BYTES):
+        while read := text.read1(_BLOCK_BYTES):
             block = carried + read
             counted = 0
             while end := pattern.search(block, max(STEP_BYTES + max(last, 0) - before - 1, 0)):

@@ -142,18 +142,18 @@ def test_a_job_that_fails_costs_only_its_shard(
 
 
 def test_an_address_without_a_cluster_says_how_to_start_one(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     stage = chain_stage(tmp_path, num_shards=1, engine="ray", ray_address="auto")
 
     assert not build(stage)
 
-    assert "no Ray cluster at 'auto'" in capfd.readouterr().err
+    assert "no Ray cluster at 'auto'" in caplog.text
 
 
 def test_a_cluster_that_can_never_run_a_job_is_refused(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     stage = chain_stage(
         tmp_path,
@@ -166,6 +166,6 @@ def test_a_cluster_that_can_never_run_a_job_is_refused(
 
     assert not build(stage)
 
-    told = capfd.readouterr().err
+    told = caplog.text
     assert "a shard job takes 1 CPU and 64 GPUs, and no machine of the Ray cluster" in told
     assert not ray.is_initialized()

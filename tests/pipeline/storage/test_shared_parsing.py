@@ -202,7 +202,7 @@ def test_a_stage_that_stands_is_published_when_a_storage_is_named(tmp_path: Path
 
 @pytest.mark.slow
 def test_parses_of_other_sentences_are_refused(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     shared = str(tmp_path / "shared")
     assert build(chain_stage(tmp_path, num_shards=2, storage=shared))
@@ -211,7 +211,7 @@ def test_parses_of_other_sentences_are_refused(
 
     assert not build(there)
 
-    told = capfd.readouterr().err
+    told = caplog.text
     assert "sentences/00000.parquet has sha256" in told
     assert f"in the storage {shared}" in told
     assert not shard_path(there.folder, 0).exists()
