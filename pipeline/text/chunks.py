@@ -13,7 +13,7 @@ most chunks; spaCy is asked of each once, and what it says is remembered.
 
 Those of ordinary text ship in a file, for importing spaCy takes two seconds (its thinc imports
 torch). The file names the versions of spaCy and of our rules; with others it is passed over and
-spaCy is asked. It is made by ``python data/tokens/make_english.py``.
+spaCy is asked. It is made by ``python data/make_english.py``.
 
 Legend: C chunks, B their bytes (UTF-8), T their tokens.
 """
@@ -78,7 +78,7 @@ class KnownForms:
 
 
 FORM_FIELDS = ("rules", "named", "forms")
-FORMS_REMEDY = "get the file anew, or make it by python data/tokens/make_english.py"
+FORMS_REMEDY = "get the file anew, or make it by python data/make_english.py"
 
 
 def read_forms(path: Path, rules: Mapping[str, Any]) -> KnownForms | None:

@@ -1,4 +1,4 @@
-"""Makes the file of known forms: ``python data/tokens/make_english.py [TEXT …]``.
+"""Makes the file of known forms: ``python data/make_english.py [TEXT …]``.
 
 They are those of the default run's text, of the texts that are given, and of the file that is
 there, in which words, special cases and numbers stand between the marks of prose.

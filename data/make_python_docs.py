@@ -1,4 +1,4 @@
-"""Makes the default text: ``python data/text/make_python_docs.py``, run by the Python it is of.
+"""Makes the default text: ``python data/make_python_docs.py``, run by the Python it is of.
 
 First the language reference (`pydoc_data.topics`), one document a topic; then the docstrings of
 the standard library, one document a module, in source order; of all, the paragraphs that are prose
@@ -21,7 +21,7 @@ import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 
-OUTPUT = Path(__file__).with_name("python-docs.jsonl.gz")
+OUTPUT = Path(__file__).parent / "text" / "python-docs.jsonl.gz"
 
 _UNDERLINE = re.compile(r"^([=\-~*^#_+.])\1{2,}$")
 _BULLET = re.compile(r"^(?:[-*•o+]|\(?\d{1,2}[.)]|\[\d{1,2}\]|\(?[a-z]\))(\s+)(?=\S)")
