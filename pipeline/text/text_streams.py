@@ -67,7 +67,7 @@ class _Piece(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         """Fills ``buffer``; returns the number of bytes, 0 at the end."""
-        # What a damaged gzip file gives in the call that meets the damage is lost: so in small ones.
+        # The call that meets the damage of a gzip file loses all that it read: so in small ones.
         wanted = min(self.left, io.DEFAULT_BUFFER_SIZE)
         count = self._stream.readinto1(memoryview(buffer)[:wanted])
         self.left -= count
