@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import logging
 import multiprocessing
+import random
 import secrets
 import threading
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -18,7 +19,13 @@ from typing import Any, ClassVar
 import luigi
 
 from models.listing import main_score
-from pipeline.base.atomic_files import RUN_LOCK, locked, sweep_unfinished, write_json_atomically
+from pipeline.base.atomic_files import (
+    RUN_LOCK,
+    locked,
+    locked_if_free,
+    sweep_unfinished,
+    write_json_atomically,
+)
 from pipeline.base.digest import digest_of, remembered_sha256
 from pipeline.base.foreign_text import told, values_without_secrets
 from pipeline.base.job import Rated, run_job_process
@@ -31,6 +38,9 @@ from tasks.run import RefusedError, plan, report
 logger = logging.getLogger("luigi-interface")
 
 CONFIG_NAME = "config.json"
+HANDING_OUT_LOCK = "handing-out.lock"
+Jobs = Mapping[Path, Mapping[str, Any]]
+"""What each job is told, by the file where it is told so."""
 RUN_ID = secrets.token_hex(4)
 """Of this process and those it forks."""
 _checked: set[str] = set()
@@ -103,6 +113,64 @@ class ReportingTask(CheckedTask):
 
         return locked(lock, say, shared=shared)
 
+    @contextmanager
+    def handing_out(self, folder: Path, *, alone: bool = False) -> Iterator[bool]:
+        """Holds what one run at a time does that hands out the jobs of a folder.
+
+        Jobs of other runs may be at work meanwhile: each run holds the folder's lock shared.
+
+        Args:
+            alone: waits until none is, and keeps them out.
+
+        Yields:
+            Whether none is, so that what killed ones left may be swept.
+        """
+        with self.held(folder / HANDING_OUT_LOCK):
+            if alone:
+                with self.held(folder / RUN_LOCK):
+                    yield True
+                return
+            with locked_if_free(folder / RUN_LOCK) as is_free:
+                if is_free:
+                    yield True
+                    return
+            with self.held(folder / RUN_LOCK, shared=True):
+                yield False
+
+    def share_jobs(
+        self,
+        folder: Path,
+        module: str,
+        jobs_for: Callable[[bool], Jobs],
+        is_made: Callable[[int], bool],
+        done: Callable[[str], str],
+        *,
+        alone: bool = False,
+    ) -> None:
+        """Has jobs run until none is left, each by one of the runs that are at work in a folder.
+
+        Args:
+            folder: what the jobs fill.
+            module: what runs as their processes.
+            jobs_for: given whether no other run is at them, returns those that are left: what each
+                is told, by the file where it is told so. Runs ask one after the other.
+            is_made: says whether the shard of a number stands.
+            done: given how many of how many jobs are done, says it in words.
+            alone: whether others are kept out while `jobs_for` works.
+
+        Raises:
+            JobFailedError: the error of the first that failed.
+        """
+        while True:
+            with self.handing_out(folder, alone=alone) as is_alone:
+                jobs = jobs_for(is_alone)
+            if not jobs:
+                return
+            with self.held(folder / RUN_LOCK, shared=True):  # who sweeps it holds it alone
+                order = list(jobs) if is_alone else random.sample(list(jobs), len(jobs))
+                ordered = {path: jobs[path] for path in order}
+                _run_side_by_side(self, module, ordered, is_made, done)
+
 
 def run_job(
     task: ReportingTask, module: str, job: Mapping[str, Any], job_path: Path, *, threads: int
@@ -119,27 +187,21 @@ def run_job(
     run_job_process(module, job, job_path, task.report_progress, threads=threads)
 
 
-def run_shard_jobs(
+def _run_side_by_side(
     task: ReportingTask,
     module: str,
-    jobs: Mapping[Path, Mapping[str, Any]],
+    jobs: Jobs,
+    is_made: Callable[[int], bool],
     done: Callable[[str], str],
 ) -> None:
-    """Runs the jobs of a stage side by side, as many as the run has workers, on a thread each.
+    """Runs jobs, as many at a time as the run has workers, on a thread each; see `share_jobs`.
 
     One that fails ends none of the others that have begun: what they make is kept.
-
-    Args:
-        task: its status message and progress percentage follow the jobs together.
-        jobs: what each is told, by the file where it is told so.
-        done: given how many of how many jobs are done, says it in words.
-
-    Raises:
-        JobFailedError: the error of the first that failed.
     """
     shares = dict.fromkeys(jobs, 0.0)
     speeds: dict[Path, float] = {}
     lock = threading.Lock()
+    failed: list[Exception] = []
 
     def show(path: Path, share: float, status: str) -> None:
         with lock:
@@ -153,15 +215,20 @@ def run_shard_jobs(
             task.report_progress(sum(shares.values()) / len(jobs), together)
 
     def run(path: Path) -> None:
-        if not failed:
-            progress = functools.partial(show, path)
-            try:
-                run_job_process(module, jobs[path], path, progress, threads=1)
-                show(path, 1.0, "")
-            except Exception as error:
-                failed.append(error)
+        job = jobs[path]
+        numbers = range(job["number"], job["number"] + job["count"])
+        if failed:
+            return
+        try:
+            with task.held(path.with_suffix(".lock")):
+                if not all(map(is_made, numbers)):
+                    run_job_process(module, job, path, functools.partial(show, path), threads=1)
+                if not all(map(is_made, numbers)):
+                    raise RuntimeError(f"{path}: its job ended, and the shards are not there")
+            show(path, 1.0, "")
+        except Exception as error:
+            failed.append(error)
 
-    failed: list[Exception] = []
     with ThreadPoolExecutor(jobs_at_once()) as threads:
         list(threads.map(run, jobs))
     if failed:
@@ -284,7 +351,20 @@ class Artefact(ReportingTask):
 
 
 class ShardStage(Artefact):
-    """A task that fills its folder with shards, which its marker sums up."""
+    """A task that fills its folder with shards, which its marker sums up.
+
+    Runs that are at it at the same time share the shards out among them.
+    """
+
+    def make_shards(self) -> None:
+        """Has the shards made that do not stand, beside other runs that are at it."""
+        raise NotImplementedError(f"{type(self).__name__} must define make_shards()")
+
+    def run(self) -> None:
+        """Has the shards made, then marks the stage complete, alone."""
+        if not self.complete():
+            self.make_shards()
+        super().run()
 
     @property
     def parsed_from(self) -> Path | None:

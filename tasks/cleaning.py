@@ -7,11 +7,11 @@ from pathlib import Path
 
 import luigi
 
-from pipeline.base.atomic_files import sweep_unfinished
+from pipeline.base.atomic_files import RUN_LOCK, sweep_unfinished
 from pipeline.text.cleaning_steps import PROFILES, CleaningConfig, profile
 from pipeline.text.find_duplicates import MANIFEST_NAME
 from pipeline.text.sign_parts import signature_path
-from tasks.artefact import ReportingTask, run_job, run_shard_jobs
+from tasks.artefact import Jobs, ReportingTask, run_job
 from tasks.engine_parameters import ChoiceParameter
 
 Runs = Iterable[tuple[int, int]]
@@ -54,16 +54,23 @@ def find_duplicates(
         folder: of signatures and decisions.
         runs: all parts of the plan, in runs that a job signs.
     """
-    if (folder / MANIFEST_NAME).exists():
-        return
-    sweep_unfinished(folder)
     shared = {"plan": str(plan), "output": str(folder), "config": cleaning.to_dict()}
-    jobs = {
-        folder / "jobs" / f"{first:05d}.json": {**shared, "number": first, "count": count}
-        for first, count in runs
-        if not all(signature_path(folder, n).exists() for n in range(first, first + count))
-    }
+
+    def is_signed(number: int) -> bool:
+        return signature_path(folder, number).exists() or (folder / MANIFEST_NAME).exists()
+
+    def jobs_left(alone: bool) -> Jobs:
+        if alone:
+            sweep_unfinished(folder)
+        return {
+            folder / "jobs" / f"{first:05d}.json": {**shared, "number": first, "count": count}
+            for first, count in runs
+            if not all(map(is_signed, range(first, first + count)))
+        }
+
     module = "pipeline.text.sign_parts"
-    run_shard_jobs(task, module, jobs, lambda count: f"{count} runs of parts signed")
-    path = folder / "jobs" / "duplicates.json"
-    run_job(task, "pipeline.text.find_duplicates", shared, path, threads=1)
+    task.share_jobs(folder, module, jobs_left, is_signed, lambda count: f"{count} jobs signed")
+    with task.held(folder / RUN_LOCK):
+        if not (folder / MANIFEST_NAME).exists():
+            path = folder / "jobs" / "duplicates.json"
+            run_job(task, "pipeline.text.find_duplicates", shared, path, threads=1)

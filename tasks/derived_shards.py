@@ -20,7 +20,7 @@ from pipeline.shards.manifests import (
 from pipeline.storage.location import named_address, portable_address
 from pipeline.storage.shared_shards import SharedShards
 from pipeline.storage.stored_job import SentFiles, StoredJob, make_stored_shards
-from tasks.artefact import Artefact, ShardStage, run_shard_jobs
+from tasks.artefact import Artefact, Jobs, ShardStage
 from tasks.engine_parameters import ray_engine
 from tasks.parameters import CorpusParameters
 from tasks.sentences import SplitSentences
@@ -109,36 +109,36 @@ class DerivedStage(CorpusParameters, ShardStage):
         alone = self.engine == "ray" and self.ray_address == "local"
         return {"ray_of_this_machine": 1} if alone else {}
 
-    def fill(self) -> None:
-        """Has the shards made that no storage has, then marks the stage complete, there as well.
+    def make_shards(self) -> None:
+        """Has the shards made that no storage has.
 
         Raises:
             ModuleNotFoundError: Ray is the engine and not installed.
-            ValueError: jobs would get no GPU to run on, or one that they do not use; or the shards
-                are not all by the same: names those of each.
+            ValueError: jobs would get no GPU to run on, or one that they do not use.
         """
-        if self.engine == "ray":
+        is_on_ray = self.engine == "ray"
+        if is_on_ray:
             self._check_gpus_per_job()
             ray_engine()
-        self.write_config()
+        self.share_jobs(
+            self.folder,
+            self.job_module,
+            self._jobs_left,
+            lambda number: read_shard_manifest(self.folder, number) is not None,
+            lambda count: f"{count} jobs {self.verb}",
+            alone=is_on_ray,
+        )
+
+    def _jobs_left(self, alone: bool) -> Jobs:
+        """Returns the jobs for this machine, once what the storage has is here; Ray leaves none."""
+        if self.complete():
+            return {}
+        self.write_config(sweep=alone)
         numbers, shared = self._numbers(), self._shared()
         shared.begin(numbers, lambda: self.set_status_message("waiting for the sentences"))
         if self.engine == "ray":
             self._make_on_ray(shared, numbers)
-        else:
-            self._make_here(shared, numbers)
-        for problem in parser_problems(complete_shards(self.folder)):
-            raise ValueError(f"{self.folder}: {problem}{self.mixture_remedy}")
-        write_dataset_manifest(
-            self.folder, self.stage, config=self.content(), num_shards=len(numbers)
-        )
-        shared.finish(numbers)
-        if self.storage:
-            write_json_atomically(self._publication, {"storage": named_address(self.storage)})
-
-    def _make_here(self, shared: SharedShards, numbers: Sequence[int]) -> None:
-        """Has jobs of this machine make the shards that are not complete."""
-        jobs = {
+        return {
             self.folder / "jobs" / f"{run.number:05d}.json": {
                 **self.shard_job(run),
                 "number": run.number,
@@ -146,7 +146,22 @@ class DerivedStage(CorpusParameters, ShardStage):
             }
             for run in shared.missing_ranges(numbers)
         }
-        run_shard_jobs(self, self.job_module, jobs, lambda count: f"{count} jobs {self.verb}")
+
+    def fill(self) -> None:
+        """Marks the stage complete, whose shards are there, in the storage as well.
+
+        Raises:
+            ValueError: they are not all by the same; names the shards of each.
+        """
+        numbers = self._numbers()
+        for problem in parser_problems(complete_shards(self.folder)):
+            raise ValueError(f"{self.folder}: {problem}{self.mixture_remedy}")
+        write_dataset_manifest(
+            self.folder, self.stage, config=self.content(), num_shards=len(numbers)
+        )
+        self._shared().finish(numbers)
+        if self.storage:
+            write_json_atomically(self._publication, {"storage": named_address(self.storage)})
 
     def _numbers(self) -> list[int]:
         shards = read_dataset_manifest(self.sentences.folder, "sentences").shards

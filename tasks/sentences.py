@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-from collections.abc import Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,11 @@ from pipeline.base.atomic_files import RUN_LOCK
 from pipeline.base.foreign_text import values_without_secrets, without_secrets
 from pipeline.downloads.download import DownloadConfig, check_sha256, download, file_name_of
 from pipeline.downloads.hub_dataset import TEXT_FOLDER
-from pipeline.shards.manifests import ShardRange, read_dataset_manifest
+from pipeline.shards.manifests import (
+    read_dataset_manifest,
+    read_shard_manifest,
+    stands_whole,
+)
 from pipeline.storage.location import portable_address
 from pipeline.storage.shared_shards import fetch_sentences
 from pipeline.storage.stored_job import StoredJob, make_stored_shards
@@ -37,7 +40,7 @@ from pipeline.text.text_sources import (
 )
 from pipeline.text.text_streams import LONGEST_PIECES
 from pipeline.text.tokenization import SentenceConfig
-from tasks.artefact import ReportingTask, ShardStage, run_shard_jobs
+from tasks.artefact import Jobs, ReportingTask, ShardStage
 from tasks.checks import Check, check_installed
 from tasks.cleaning import find_duplicates
 from tasks.datasets import FetchDataset
@@ -235,25 +238,54 @@ class SplitSentences(CorpusParameters, ShardStage):
         """The sentence shards; parses stand beside them in the corpus's folder."""
         return super().folder / "sentences"
 
-    def _begun(self) -> CorpusSplit:
+    def _begun(self, *, sweep: bool) -> CorpusSplit:
         """Returns the shards that stand and those that are to be made, whose plan is written."""
         cleaning = self.resolved_cleaning()
         corpus = CorpusSplit(self.opened_source, self.config, self.folder, cleaning)
-        corpus.begin()
+        corpus.begin(sweep=sweep)
         return corpus
 
-    def fill(self) -> None:
-        """Has all parts split, then marks the stage complete; tells of text that was not read."""
-        self.write_config()
-        corpus, cleaning = self._begun(), self.resolved_cleaning()
+    def make_shards(self) -> None:
+        """Has all parts split, as far as they are wanted, once it is known what stands twice."""
+        cleaning, is_on_ray = self.resolved_cleaning(), self.engine == "ray"
         if cleaning.needs_corpus:
+            with self.handing_out(self.folder) as alone:
+                self.write_config(sweep=alone)
+                corpus = self._begun(sweep=alone)
             folder = self.folder / DUPLICATES_FOLDER
             find_duplicates(self, corpus.plan_path, folder, cleaning, corpus.all_runs())
+        self.share_jobs(
+            self.folder,
+            "pipeline.text.split_parts",
+            self._jobs_left,
+            lambda number: (
+                read_shard_manifest(self.folder, number) is not None or stands_whole(self.folder)
+            ),
+            lambda count: f"{count} jobs split",
+            alone=is_on_ray,
+        )
+
+    def _jobs_left(self, alone: bool) -> Jobs:
+        """Returns the jobs that split the parts that come next; Ray leaves none."""
+        if self.complete():
+            return {}
+        self.write_config(sweep=alone)
+        corpus = self._begun(sweep=alone)
         if self.engine == "ray":
             self._split_on_ray(corpus)
-        while runs := corpus.runs():
-            self._split_here(corpus, runs)
-        made = corpus.finish()
+        return {
+            self.folder / "jobs" / f"{run.number:05d}.json": {
+                "plan": str(corpus.plan_path),
+                "output": str(self.folder),
+                "number": run.number,
+                "count": run.num_shards,
+            }
+            for run in corpus.runs()
+        }
+
+    def fill(self) -> None:
+        """Marks the stage complete, whose shards are there; tells of text that was not readable."""
+        made = self._begun(sweep=True).finish()
         if unread := {name: made.drops[name] for name in UNREAD if name in made.drops}:
             refused = ", ".join(f"{name} {count:,}" for name, count in unread.items())
             logger.warning(
@@ -264,20 +296,6 @@ class SplitSentences(CorpusParameters, ShardStage):
                 refused,
                 self.folder.parent,
             )
-
-    def _split_here(self, corpus: CorpusSplit, runs: Sequence[ShardRange]) -> None:
-        """Has jobs of this machine split runs of parts."""
-        jobs = {
-            self.folder / "jobs" / f"{run.number:05d}.json": {
-                "plan": str(corpus.plan_path),
-                "output": str(self.folder),
-                "number": run.number,
-                "count": run.num_shards,
-            }
-            for run in runs
-        }
-        module = "pipeline.text.split_parts"
-        run_shard_jobs(self, module, jobs, lambda count: f"{count} jobs split")
 
     def _split_on_ray(self, corpus: CorpusSplit) -> None:
         """Has Ray split the parts that the storage does not have, and takes their shards.

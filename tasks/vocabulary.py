@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import luigi
 
-from pipeline.base.atomic_files import sweep_unfinished
+from pipeline.base.atomic_files import RUN_LOCK, sweep_unfinished
 from pipeline.base.digest import digest_of
 from pipeline.shards.manifests import ShardManifest, read_dataset_manifest, shard_ranges
 from pipeline.vectors.count_shard import COUNTING_VERSION, CountJob, is_counted
 from pipeline.vectors.merge_counts import REPORT_FILE, MergeJob, VocabularyConfig
-from tasks.artefact import Artefact, run_job, run_shard_jobs
+from tasks.artefact import Artefact, Jobs, run_job
 from tasks.parameters import CorpusParameters
 from tasks.sentences import SplitSentences
 
@@ -65,19 +66,29 @@ class CountVocabulary(CorpusParameters, Artefact):
         digest = digest_of({"lower_case": self.lower_case, **self._counted()})
         return self.work_folder / "vocabularies" / "counts" / f"{self.source}-{digest}"
 
-    def places(self) -> set[Path]:
-        """Returns the folders of the vocabulary and of the counts."""
-        return super().places() | {self.counts_folder}
+    def run(self) -> None:
+        """Has the shards counted that are not, beside other runs that are at it, then merges."""
+        self.share_jobs(
+            self.counts_folder,
+            "pipeline.vectors.count_shard",
+            self._jobs_left,
+            lambda number: self._is_counted(self._shards[number]),
+            lambda count: f"{count} jobs counted",
+        )
+        with self.held(self.counts_folder / RUN_LOCK, shared=True):
+            super().run()
 
-    def fill(self) -> None:
-        """Counts the shards that are not counted, then merges the counts."""
-        self.write_config()
-        sweep_unfinished(self.counts_folder)
-        sentences = self.requires().folder
-        shards = read_dataset_manifest(sentences, "sentences").shards
-        jobs = {
+    @property
+    def _shards(self) -> Sequence[ShardManifest]:
+        return read_dataset_manifest(self.requires().folder, "sentences").shards
+
+    def _jobs_left(self, alone: bool) -> Jobs:
+        if alone:
+            sweep_unfinished(self.counts_folder)
+        shards = self._shards
+        return {
             self.counts_folder / "jobs" / f"{first:05d}.json": CountJob(
-                sentences=sentences,
+                sentences=self.requires().folder,
                 number=first,
                 counts=self.counts_folder,
                 lower_case=self.lower_case,
@@ -86,10 +97,15 @@ class CountVocabulary(CorpusParameters, Artefact):
             for first, count in shard_ranges(len(shards))
             if not all(map(self._is_counted, shards[first : first + count]))
         }
-        module = "pipeline.vectors.count_shard"
-        run_shard_jobs(self, module, jobs, lambda count: f"{count} runs of shards counted")
+
+    def fill(self) -> None:
+        """Merges the counts."""
+        self.write_config()
         job = MergeJob(
-            counts=self.counts_folder, num_shards=len(shards), config=self.config, out=self.folder
+            counts=self.counts_folder,
+            num_shards=len(self._shards),
+            config=self.config,
+            out=self.folder,
         )
         path = self.folder / "job.json"
         run_job(self, "pipeline.vectors.merge_counts", job.to_dict(), path, threads=1)

@@ -9,6 +9,7 @@ import logging
 import os
 import secrets
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -123,7 +124,8 @@ def sweep_unfinished(folder: Path, *, older_than_seconds: float = 0.0) -> int:
 
 
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
-_held: set[int] = set()
+_thread = threading.local()
+"""Has the descriptors of the locks that a thread holds."""
 
 
 @contextmanager
@@ -210,16 +212,17 @@ def _is_named(descriptor: int, path: Path) -> bool:
 @contextmanager
 def _noted(descriptor: int) -> Iterator[None]:
     """Has those that this process starts hold a lock, too."""
-    _held.add(descriptor)
+    held = _thread.__dict__.setdefault("held", set())
+    held.add(descriptor)
     try:
         yield
     finally:
-        _held.discard(descriptor)
+        held.discard(descriptor)
 
 
 def held_locks() -> tuple[int, ...]:
-    """Returns the descriptors of the locks that this process holds.
+    """Returns the descriptors of the locks that this thread holds.
 
     A child that inherits them (``pass_fds``) holds the locks as well, until it ends.
     """
-    return tuple(_held)
+    return tuple(_thread.__dict__.get("held", ()))

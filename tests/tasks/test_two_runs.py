@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,10 @@ import luigi
 import pytest
 
 from pipeline.base.atomic_files import RUN_LOCK, locked
+from pipeline.shards.manifests import manifest_path
 from tasks.artefact import Artefact
+from tests.support.luigi_builds import build
+from tests.support.sentence_shards import ChainStage, chain_stage
 from tests.support.waiting import wait_until
 
 
@@ -74,3 +78,31 @@ def test_a_run_that_comes_second_does_what_the_first_did_not(
 
     assert fills == [0]
     assert not (task.folder / "rows.77.unfinished").exists()
+
+
+def test_a_run_that_comes_while_others_make_shards_makes_those_that_nobody_is_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = tmp_path / "journal"
+    monkeypatch.setattr(ChainStage, "more_options", {"journal": str(journal)})
+    stage = chain_stage(tmp_path, num_shards=2)
+    (tmp_path / "elsewhere").mkdir()
+    made = chain_stage(tmp_path / "elsewhere", num_shards=2)
+    assert build(made)
+    journal.unlink()
+    left = stage.folder / "00000.parquet.77.unfinished"
+    with (
+        locked(stage.folder / RUN_LOCK, lambda: None, shared=True),
+        locked(stage.folder / "jobs/00000.lock", lambda: None),
+    ):
+        left.touch()
+        stage.set_progress_percentage = lambda percentage: None
+        second = start(stage, [])
+        wait_until(lambda: manifest_path(stage.folder, 1).exists(), seconds=60)
+        assert left.exists()  # swept by none who is not alone
+        for path in made.folder.glob("00000.*"):
+            shutil.copy2(path, stage.folder)
+    second.join()
+
+    assert journal.read_text().split() == ["1"]
+    assert stage.complete()
