@@ -46,6 +46,7 @@ include_patterns = [
     "docs/*/*.md",
     "docs/tutorials/*.ipynb",
     "data/*/*/card.md",
+    "data/text/card.md",
 ]
 exclude_patterns = ["docs/site"]
 
@@ -73,6 +74,7 @@ SECTIONS = {
         *("docs/running", "docs/runs", "docs/cleaning", "docs/parse-text", "docs/parsing"),
         "docs/inspect",
         "docs/cluster",
+        "data/text/card",
     ],
     "Encoders": [
         *("docs/encoding", "docs/training", "docs/word-vectors"),
