@@ -21,6 +21,7 @@ import luigi
 from models.listing import main_score
 from pipeline.base.atomic_files import (
     RUN_LOCK,
+    held_locks,
     locked,
     locked_if_free,
     sweep_unfinished,
@@ -28,12 +29,12 @@ from pipeline.base.atomic_files import (
 )
 from pipeline.base.digest import digest_of, remembered_sha256
 from pipeline.base.foreign_text import told, values_without_secrets
-from pipeline.base.job import Rated, run_job_process
+from pipeline.base.job import Rated, end_jobs, run_job_process
 from pipeline.base.job_server import jobs_at_once, start_job_server
 from pipeline.shards.manifests import stands_whole
 from pipeline.shards.schema import SCHEMA_VERSION
 from tasks.checks import Check, CheckedTask, check_work_folder, mistakes_in
-from tasks.run import RefusedError, plan, report
+from tasks.run import RefusedError, is_run_on, plan, report
 
 logger = logging.getLogger("luigi-interface")
 
@@ -90,7 +91,9 @@ class ReportingTask(CheckedTask):
             if refusals := mistakes_in(self, asked):
                 raise RefusedError(refusals)
             _checked.update(asked)
-            start_job_server(luigi.interface.core().workers)
+        if multiprocessing.parent_process() is None:
+            # What a program gives to luigi.build nobody is told.
+            start_job_server(luigi.interface.core().workers if is_run_on() else None)
         needed: list[luigi.Task] = super().deps()
         return needed
 
@@ -200,8 +203,8 @@ def _run_side_by_side(
     """
     shares = dict.fromkeys(jobs, 0.0)
     speeds: dict[Path, float] = {}
-    lock = threading.Lock()
-    failed: list[Exception] = []
+    lock, locks = threading.Lock(), held_locks()
+    failed: list[BaseException] = []
 
     def show(path: Path, share: float, status: str) -> None:
         with lock:
@@ -217,12 +220,13 @@ def _run_side_by_side(
     def run(path: Path) -> None:
         job = jobs[path]
         numbers = range(job["number"], job["number"] + job["count"])
-        if failed:
-            return
+        progress = functools.partial(show, path)
         try:
             with task.held(path.with_suffix(".lock")):
+                if failed:
+                    return
                 if not all(map(is_made, numbers)):
-                    run_job_process(module, job, path, functools.partial(show, path), threads=1)
+                    run_job_process(module, job, path, progress, threads=1, locks=locks)
                 if not all(map(is_made, numbers)):
                     raise RuntimeError(f"{path}: its job ended, and the shards are not there")
             show(path, 1.0, "")
@@ -230,7 +234,12 @@ def _run_side_by_side(
             failed.append(error)
 
     with ThreadPoolExecutor(jobs_at_once()) as threads:
-        list(threads.map(run, jobs))
+        try:
+            list(threads.map(run, jobs))
+        except BaseException as error:  # Ctrl-C
+            failed.append(error)
+            end_jobs()
+            raise
     if failed:
         raise failed[0]
 

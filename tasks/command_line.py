@@ -8,6 +8,7 @@ from __future__ import annotations
 import atexit
 import io
 import logging
+import multiprocessing
 import re
 import socket
 import sys
@@ -60,7 +61,8 @@ def set_up() -> None:
         code.__set_name__(retcode, name)
         setattr(retcode, name, code)
     program = Path(sys.argv[0])
-    if program.name == "luigi" or program.parts[-2:] == ("luigi", "__main__.py"):
+    is_luigi = program.name == "luigi" or program.parts[-2:] == ("luigi", "__main__.py")
+    if is_luigi and multiprocessing.parent_process() is None:
         settings = luigi.interface.core()
         if _is_of_this_package(sys.argv[1:]):
             with asked(sys.argv[1:]):
@@ -113,13 +115,14 @@ def run_stage(stage: str, arguments: Sequence[str]) -> int:
         _check_scheduler(settings)
     begun = run.begin_run(logging.getLevelName(settings.log_level))
     try:
-        luigi.run(given)
+        with run.interrupted_by_sigterm():
+            luigi.run(given)
+        return begun.exit_code()
     except KeyboardInterrupt:
         run.tell_interrupt(begun)
         return FAILED
-    code = begun.exit_code()
-    begun.finish()
-    return code
+    finally:
+        begun.finish()
 
 
 @contextmanager

@@ -19,16 +19,16 @@ import shutil
 import signal
 import socket
 import sys
-import tempfile
 import threading
 import time
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import luigi
+from luigi.worker import TaskProcess
 from rich import progress as bars
 from rich.console import Console
 from rich.table import Column
@@ -37,6 +37,7 @@ from rich.text import Text
 from models.training.logs import duration
 from pipeline.base.foreign_text import printable, told, without_secrets
 from pipeline.base.job import Rated, end_in_words
+from pipeline.base.job_server import socket_folder
 from pipeline.base.mistakes import (
     DONE,
     FAILED,
@@ -62,6 +63,7 @@ _LONGEST_NAME = 70
 """Characters of a stage's name, so that a line has room for what came of it."""
 _LONGEST_TEXT = 700
 """Characters of a datagram's text."""
+_LONGEST_SENTENCE = 8_000
 _DATAGRAM_BYTES = 1 << 16
 _KEPT_BY_JOB = re.compile(r" \[traceback: (?P<path>.+)\]$")
 _NO = ("", "{}", "False")
@@ -108,7 +110,7 @@ def _tell(kind: str, **fields: Any) -> None:
     if address := os.environ.get(_ADDRESS_VARIABLE):
         with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
             sender.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _DATAGRAM_BYTES)
-            sender.settimeout(0.0 if kind == "report" else 5.0)
+            sender.settimeout(0.0 if kind == "report" else None)
             sender.sendto(json.dumps([kind, fields]).encode(), address)
 
 
@@ -122,7 +124,8 @@ def report(task_id: str, share: float, status: str) -> None:
 
 def _tell_failure(failure: Failure) -> None:
     if os.environ.get(_ADDRESS_VARIABLE):
-        _tell("fails", **asdict(failure))
+        cut = replace(failure, sentence=failure.sentence[:_LONGEST_SENTENCE])
+        _tell("fails", **asdict(cut))
     else:
         logger.error("%s: %s", failure.stage, failure.sentence)
 
@@ -225,7 +228,7 @@ class _OwnMessages(logging.Handler):
                 )
         elif not of_luigi:
             kind = "" if record.levelno == logging.INFO else f"{record.levelname.lower()}: "
-            text = f"{kind}{self.format(record)}"
+            text = f"{kind}{self.format(record)}"[:_LONGEST_SENTENCE]
             _tell("write", text=text, is_stamped=True)
 
 
@@ -259,8 +262,9 @@ class Run:
 
     def __post_init__(self) -> None:
         """Begins to listen and to show."""
-        self._folder = tempfile.mkdtemp(prefix="treeviews-run-")
+        self._folder = socket_folder()
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 * _DATAGRAM_BYTES)
         self._socket.bind(f"{self._folder}/events")
         self._socket.setblocking(False)
         os.environ[_ADDRESS_VARIABLE] = f"{self._folder}/events"
@@ -368,8 +372,10 @@ class Run:
                 return
             with suppress(BlockingIOError):
                 while True:
-                    kind, fields = json.loads(self._socket.recv(_DATAGRAM_BYTES))
-                    getattr(self, kind)(**fields)
+                    content = self._socket.recv(_DATAGRAM_BYTES)
+                    with suppress(ValueError):  # cut off
+                        kind, fields = json.loads(content)
+                        getattr(self, kind)(**fields)
             with suppress(OSError):  # the terminal is gone
                 self._bars.refresh()
             if not self.is_on_screen and time.monotonic() - self._said >= SECONDS_BETWEEN_LINES:
@@ -489,6 +495,11 @@ def _show_own_messages(level: int) -> None:
     logger.propagate = False
 
 
+def is_run_on() -> bool:
+    """Returns whether this process shows a run."""
+    return _run is not None and not _run.is_over
+
+
 def exit_code() -> int:
     """Returns the exit code of the run that is on or was last."""
     return FAILED if _run is None else _run.exit_code()
@@ -507,12 +518,12 @@ def _release_at_fork() -> None:
 def enter_process() -> None:
     """Has a process of a run end with its parent, which alone tells of Ctrl-C and other signals."""
     parent = multiprocessing.parent_process()
-    if parent is not None and parent.pid is not None:
+    if parent is not None and isinstance(multiprocessing.current_process(), TaskProcess):
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
         # A fork server is the parent of what it forks, and ends with who started it.
-        is_served = multiprocessing.get_start_method(allow_none=True) == "forkserver"
-        end_with_parent(os.getppid() if is_served else parent.pid)
+        is_orphan = os.getppid() == 1 != parent.pid
+        end_with_parent(-1 if is_orphan else os.getppid())
         if os.environ.get(_ADDRESS_VARIABLE):
             _show_own_messages(logger.level or logging.INFO)
 
@@ -527,6 +538,20 @@ def follow_processes() -> None:
     )
     multiprocessing.util.register_after_fork(follow_processes, lambda _: enter_process())
     enter_process()
+
+
+@contextmanager
+def interrupted_by_sigterm() -> Iterator[None]:
+    """Has SIGTERM interrupt a ``with`` block as Ctrl-C does, unless somebody handles it."""
+    before = signal.getsignal(signal.SIGTERM)
+    is_ours = before is signal.SIG_DFL and threading.current_thread() is threading.main_thread()
+    if is_ours:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        if is_ours:
+            signal.signal(signal.SIGTERM, before)
 
 
 def tell_interrupts(run: Run) -> None:

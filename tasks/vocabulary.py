@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -68,11 +69,12 @@ class CountVocabulary(CorpusParameters, Artefact):
 
     def run(self) -> None:
         """Has the shards counted that are not, beside other runs that are at it, then merges."""
+        shards = self._shards
         self.share_jobs(
             self.counts_folder,
             "pipeline.vectors.count_shard",
-            self._jobs_left,
-            lambda number: self._is_counted(self._shards[number]),
+            partial(self._jobs_left, shards),
+            lambda number: self._is_counted(shards[number]),
             lambda count: f"{count} jobs counted",
         )
         with self.held(self.counts_folder / RUN_LOCK, shared=True):
@@ -82,10 +84,9 @@ class CountVocabulary(CorpusParameters, Artefact):
     def _shards(self) -> Sequence[ShardManifest]:
         return read_dataset_manifest(self.requires().folder, "sentences").shards
 
-    def _jobs_left(self, alone: bool) -> Jobs:
+    def _jobs_left(self, shards: Sequence[ShardManifest], alone: bool) -> Jobs:
         if alone:
             sweep_unfinished(self.counts_folder)
-        shards = self._shards
         return {
             self.counts_folder / "jobs" / f"{first:05d}.json": CountJob(
                 sentences=self.requires().folder,

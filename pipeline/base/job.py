@@ -166,7 +166,13 @@ class JobKilledError(JobFailedError):
 
 
 def run_job_process(
-    module: str, job: Mapping[str, Any], job_path: Path, on_progress: Progress, *, threads: int
+    module: str,
+    job: Mapping[str, Any],
+    job_path: Path,
+    on_progress: Progress,
+    *,
+    threads: int,
+    locks: Sequence[int] = (),
 ) -> None:
     """Writes ``job_path``, has ``python -m module job_path`` run and waits for it.
 
@@ -176,6 +182,8 @@ def run_job_process(
     Args:
         on_progress: called with what the job reports; what else it prints goes to standard error.
         threads: CPU threads the job's numerical libraries may use.
+        locks: files that the job keeps open beside the locks of this thread: one that outlives this
+            process by a moment still holds them.
 
     Raises:
         JobKilledError: a signal ended the job.
@@ -185,28 +193,53 @@ def run_job_process(
     """
     job_path.parent.mkdir(parents=True, exist_ok=True)
     write_json_atomically(job_path, dict(job))
-    progress, output = os.pipe()
-    errors, standard_error = os.pipe()
     kept: deque[str] = deque(maxlen=KEPT_ERROR_LINES)
-    with (
-        connect() as connection,
-        os.fdopen(progress, encoding="utf-8") as progress_lines,
-        os.fdopen(errors, encoding="utf-8", errors="replace") as error_lines,
-    ):
-        # A job that outlives this process by a moment still holds its locks.
-        fds = [output, standard_error, *held_locks()]
-        request_job(connection, module, [str(job_path)], fds, threads)
-        os.close(output)
-        os.close(standard_error)
-        reader = threading.Thread(target=_forward_errors, args=(error_lines, kept), daemon=True)
+    with connect() as connection:
+        progress, errors = _request(connection, module, job_path, threads, locks)
+        reader = threading.Thread(target=_forward_errors, args=(errors, kept), daemon=True)
         reader.start()
-        _follow_progress(progress_lines, on_progress)
-        answer = connection.makefile().readline()
-        connection.shutdown(socket.SHUT_RDWR)
-        reader.join(timeout=5)
+        _connections.add(connection)
+        try:
+            with progress:
+                _follow_progress(progress, on_progress)
+            answer = connection.makefile().readline()
+        finally:
+            _connections.discard(connection)
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)  # ends the job, if it still runs
+            reader.join(timeout=5)
     code = int(answer or -signal.SIGKILL)
     if code != 0:
         raise _failure(module, code, kept)
+
+
+_connections: set[socket.socket] = set()
+
+
+def end_jobs() -> None:
+    """Ends the jobs that this process waits for, on whichever thread."""
+    for connection in list(_connections):
+        with suppress(OSError):
+            connection.shutdown(socket.SHUT_RDWR)
+
+
+def _request(
+    connection: socket.socket, module: str, job_path: Path, threads: int, locks: Sequence[int]
+) -> tuple[IO[str], IO[str]]:
+    """Asks for a job; returns its standard output and error."""
+    progress, output = os.pipe()
+    errors, standard_error = os.pipe()
+    lines = (
+        os.fdopen(progress, encoding="utf-8", errors="replace"),
+        os.fdopen(errors, encoding="utf-8", errors="replace"),
+    )
+    try:
+        fds = [output, standard_error, *dict.fromkeys([*held_locks(), *locks])]
+        request_job(connection, module, [str(job_path)], fds, threads)
+    finally:
+        os.close(output)
+        os.close(standard_error)
+    return lines
 
 
 def _failure(module: str, code: int, errors: Iterable[str]) -> JobFailedError:
@@ -260,9 +293,10 @@ def _forward_errors(lines: IO[str], kept: deque[str]) -> None:
 
     Not the line that it ends with where it failed: whoever waits for the job tells it.
     """
-    for line in lines:
-        if _TOLD_END.fullmatch(line.strip()) is None:
-            sys.stderr.write(printable(line, keep_lines=True))
-            sys.stderr.flush()
-        if line.strip():
-            kept.append(f"{line.rstrip()}\n")
+    with lines:
+        for line in lines:
+            if _TOLD_END.fullmatch(line.strip()) is None:
+                sys.stderr.write(printable(line, keep_lines=True))
+                sys.stderr.flush()
+            if line.strip():
+                kept.append(f"{line.rstrip()}\n")

@@ -15,7 +15,9 @@ import atexit
 import importlib
 import json
 import os
+import queue
 import random
+import resource
 import runpy
 import selectors
 import shutil
@@ -31,6 +33,7 @@ from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from pipeline.base.machine import available_cores
@@ -41,6 +44,8 @@ ADDRESS_VARIABLE = "TREEVIEWS_JOB_SERVER"
 _AT_ONCE_VARIABLE = "TREEVIEWS_JOBS_AT_ONCE"
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 """Where numerical libraries read, when they are loaded, how many threads they may use."""
+_OF_A_RUN = "TREEVIEWS_RUN", "TREEVIEWS_JOB"
+"""How the names of variables begin that tell a run's processes of one another."""
 _MOST_FDS = 64
 _LENGTH = struct.Struct("=Q")
 """Before a request, how many bytes it has."""
@@ -58,6 +63,8 @@ def job_environment(threads: int) -> dict[str, str]:
 
 _lock = threading.Lock()
 _server: subprocess.Popen[bytes] | None = None
+_address = ""
+_LONGEST_FOLDER = 70
 
 
 def jobs_at_once() -> int:
@@ -71,25 +78,61 @@ def start_job_server(at_once: int | None = None) -> str:
     Args:
         at_once: jobs side by side; by default, one a core.
     """
-    global _server  # noqa: PLW0603 - one a process
+    global _server, _address  # noqa: PLW0603 - one a process
     with _lock:
-        if _server is None or _server.poll() is not None:
-            folder = tempfile.mkdtemp(prefix="treeviews-")
-            atexit.register(shutil.rmtree, folder, ignore_errors=True)
-            address = os.environ[ADDRESS_VARIABLE] = f"{folder}/jobs"
+        is_there = _server is not None and _server.poll() is None and Path(_address).exists()
+        if is_there and at_once and str(at_once) != os.environ.get(_AT_ONCE_VARIABLE):
+            _server.kill()  # type: ignore[union-attr]
+            is_there = False
+        if not is_there:
+            _address = os.environ[ADDRESS_VARIABLE] = f"{socket_folder()}/jobs"
             listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            listener.bind(address)
+            listener.bind(_address)
             listener.listen(128)
             os.environ[_AT_ONCE_VARIABLE] = str(at_once or available_cores())
             arguments = [str(listener.fileno()), os.environ[_AT_ONCE_VARIABLE]]
-            _server = subprocess.Popen(
+            _server = _start(listener, arguments)
+            listener.close()
+        return _address
+
+
+def _start(listener: socket.socket, arguments: Sequence[str]) -> subprocess.Popen[bytes]:
+    """Starts a server from a thread that lasts as long as this process: it ends with the thread."""
+    started: queue.Queue[subprocess.Popen[bytes] | OSError] = queue.Queue()
+
+    def start_and_last() -> None:
+        try:
+            server = subprocess.Popen(
                 [sys.executable, *watched("pipeline.base.job_server", *arguments)],
                 stdin=subprocess.DEVNULL,
                 env=os.environ | job_environment(threads=1),
                 pass_fds=[listener.fileno()],
             )
-            listener.close()
-        return os.environ[ADDRESS_VARIABLE]
+        except OSError as error:
+            started.put(error)
+            return
+        started.put(server)
+        threading.Event().wait()
+
+    threading.Thread(target=start_and_last, daemon=True).start()
+    answer = started.get()
+    if isinstance(answer, OSError):
+        raise answer
+    return answer
+
+
+def socket_folder() -> str:
+    """Makes a folder for a socket, whose path may be no longer than some hundred bytes."""
+    is_short = len(tempfile.gettempdir()) < _LONGEST_FOLDER
+    folder = tempfile.mkdtemp(prefix="treeviews-", dir=None if is_short else "/tmp")
+    owner = os.getpid()
+
+    def remove() -> None:
+        if os.getpid() == owner:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(remove)
+    return folder
 
 
 def connect() -> socket.socket:
@@ -118,10 +161,14 @@ def request_job(
     request = {
         "module": module,
         "arguments": list(arguments),
-        "environment": dict(os.environ) | job_environment(threads),
+        "environment": {
+            name: value
+            for name, value in (os.environ | job_environment(threads)).items()
+            if not name.startswith(_OF_A_RUN)
+        },
         "threads": threads,
         "folder": os.getcwd(),  # noqa: PTH109
-        "path": sys.path,
+        "path": list(map(str, sys.path)),
     }
     content = json.dumps(request).encode()
     socket.send_fds(connection, [_LENGTH.pack(len(content))], list(fds))
@@ -175,17 +222,18 @@ class _Server:
         with suppress(ConnectionError):
             content, fds, _, _ = socket.recv_fds(job.connection, _LENGTH.size, _MOST_FDS)
         if content:
-            with job.connection.makefile("rb") as stream:
-                job.request = json.loads(stream.read(*_LENGTH.unpack(content)))
             job.fds = fds
+            with suppress(ValueError, OSError), job.connection.makefile("rb") as stream:
+                job.request = json.loads(stream.read(*_LENGTH.unpack(content)))
+        if content and job.request and len(fds) > 1:
             self.waiting.append(job)
             return
         self.selector.unregister(job.connection)
         job.connection.close()
         if job in self.waiting:
             self.waiting.remove(job)
-            self._close_files(job)
-        elif job.process_id in self.running:
+        self._close_files(job)
+        if self.running.get(job.process_id) is job:
             os.kill(job.process_id, signal.SIGKILL)
 
     def _collect(self) -> None:
@@ -194,16 +242,26 @@ class _Server:
             process_id, status = os.waitpid(-1, os.WNOHANG)
             if not process_id:
                 return
-            job = self.running.pop(process_id)
-            with suppress(OSError):  # nobody waits any more
-                job.connection.sendall(f"{os.waitstatus_to_exitcode(status)}\n".encode())
+            if job := self.running.pop(process_id, None):
+                self._answer(job, os.waitstatus_to_exitcode(status))
+
+    @staticmethod
+    def _answer(job: _Job, code: int) -> None:
+        with suppress(OSError):  # nobody waits any more
+            job.connection.sendall(f"{code}\n".encode())
 
     def _start(self, job: _Job) -> None:
         self._import_for(job)
-        job.process_id = os.fork()
-        if not job.process_id:
-            self._run(job)
-        self.running[job.process_id] = job
+        server_id = os.getpid()
+        try:
+            job.process_id = os.fork()
+        except OSError as error:  # no memory, or too many processes
+            os.write(job.fds[1], f"no process for {job.request['module']}: {error}\n".encode())
+            self._answer(job, 1)
+        else:
+            if not job.process_id:
+                self._run(job, server_id)
+            self.running[job.process_id] = job
         self._close_files(job)
 
     def _import_for(self, job: _Job) -> None:
@@ -211,32 +269,33 @@ class _Server:
         module = job.request["module"]
         if not module.startswith(_OWN_PACKAGES) or module in sys.modules:
             return
-        own = os.dup(2)
-        os.dup2(job.fds[1], 2)
-        try:
+        own = os.dup(1), os.dup(2)
+        for number in (1, 2):
+            os.dup2(job.fds[1], number)
+        with suppress(BaseException):
             importlib.import_module(module)
-        except Exception:
-            pass
-        finally:
-            os.dup2(own, 2)
-            os.close(own)
+        sys.stdout.flush()
+        for number, fd in enumerate(own, start=1):
+            os.dup2(fd, number)
+            os.close(fd)
 
     @staticmethod
     def _close_files(job: _Job) -> None:
-        for fd in job.fds:
-            os.close(fd)
+        while job.fds:
+            os.close(job.fds.pop())
 
-    def _run(self, job: _Job) -> None:
+    def _run(self, job: _Job, server_id: int) -> None:
         """Does the job, in its process, and ends it."""
         code = 1
         try:
             signal.set_wakeup_fd(-1)
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            end_with_parent(os.getppid())
-            self.listener.close()
+            for caught in (signal.SIGCHLD, signal.SIGINT):
+                signal.signal(caught, signal.SIG_DFL)
+            end_with_parent(server_id)
+            for key in list(self.selector.get_map().values()):
+                if isinstance(key.fileobj, socket.socket):
+                    key.fileobj.close()
             self.selector.close()
-            for other in (job, *self.waiting, *self.running.values()):
-                other.connection.close()
             for other in self.waiting:
                 self._close_files(other)
             for number, fd in zip((1, 2), job.fds, strict=False):
@@ -248,7 +307,9 @@ class _Server:
             if "torch" in sys.modules:  # which has read it already
                 sys.modules["torch"].set_num_threads(request["threads"])
             os.chdir(request["folder"])
-            sys.path[:] = request["path"]
+            # Modules are looked for in the working folder last, as `watched` has it.
+            here = request["folder"]
+            sys.path[:] = [*(path for path in request["path"] if path not in ("", here)), here]
             sys.argv = [request["module"], *request["arguments"]]
             random.seed()
             warnings.filterwarnings("ignore", ".*found in sys.modules", RuntimeWarning)
@@ -271,6 +332,9 @@ def main() -> None:
     """Serves, at a socket that is open already."""
     fd, at_once = map(int, sys.argv[1:])
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever started it
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    with suppress(ValueError, OSError):  # each job that waits has some files open here
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     _Server(socket.socket(fileno=fd), at_once).serve()
 
 

@@ -76,11 +76,11 @@ def make_stored_shards(job: StoredJob, files: SentFiles) -> int:
         JobFailedError: it failed otherwise; of what the user can mend, JobMistakeError.
     """
     check_releases(job.described, job.describe())
-    start_job_server(at_once=1)  # this process does one job at a time, beside others of the machine
     stored = StoredStage(Storage(job.storage).inside(job.output))
     missing = [number for number in job.numbers if not stored.has(number)]
     if not missing:
         return job.number
+    start_job_server(at_once=1)  # this process does one job at a time, beside others of the machine
     with scratch_folder() as scratch:
         names = files.keys() if job.files is None else files.keys() & job.files
         sent = {name: files[name] for name in names}
