@@ -83,7 +83,7 @@ MISTAKES = {
     ),
     "text in another encoding": mistake(
         *("run", "SplitSentences", *FILES[1:], "latin.txt", "--workers", "1"),
-        says=("bytes that are not utf-8; convert the file or set its encoding",),
+        says=("convert the file or set its encoding",),
     ),
     "sentences in another encoding": mistake(
         *("encode", "english", "--input", "latin.txt", "--out", "out.npy"),
