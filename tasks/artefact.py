@@ -205,6 +205,7 @@ def _run_side_by_side(
     speeds: dict[Path, float] = {}
     lock, locks = threading.Lock(), held_locks()
     failed: list[BaseException] = []
+    others: list[Path] = []  # which another run is at
 
     def show(path: Path, share: float, status: str) -> None:
         with lock:
@@ -217,25 +218,39 @@ def _run_side_by_side(
             together = Rated(text, sum(speeds.values())) if speeds else text
             task.report_progress(sum(shares.values()) / len(jobs), together)
 
-    def run(path: Path) -> None:
+    def make(path: Path) -> None:
         job = jobs[path]
         numbers = range(job["number"], job["number"] + job["count"])
-        progress = functools.partial(show, path)
+        if failed:
+            return
+        if not all(map(is_made, numbers)):
+            progress = functools.partial(show, path)
+            run_job_process(module, job, path, progress, threads=1, locks=locks)
+        if not all(map(is_made, numbers)):
+            raise RuntimeError(f"{path}: its job ended, and the shards are not there")
+        show(path, 1.0, "")
+
+    def make_if_free(path: Path) -> None:
+        try:
+            with locked_if_free(path.with_suffix(".lock")) as is_free:
+                if is_free:
+                    make(path)
+                else:
+                    others.append(path)
+        except Exception as error:
+            failed.append(error)
+
+    def wait_and_make(path: Path) -> None:
         try:
             with task.held(path.with_suffix(".lock")):
-                if failed:
-                    return
-                if not all(map(is_made, numbers)):
-                    run_job_process(module, job, path, progress, threads=1, locks=locks)
-                if not all(map(is_made, numbers)):
-                    raise RuntimeError(f"{path}: its job ended, and the shards are not there")
-            show(path, 1.0, "")
+                make(path)
         except Exception as error:
             failed.append(error)
 
     with ThreadPoolExecutor(jobs_at_once()) as threads:
         try:
-            list(threads.map(run, jobs))
+            list(threads.map(make_if_free, jobs))
+            list(threads.map(wait_and_make, others))
         except BaseException as error:  # Ctrl-C
             failed.append(error)
             end_jobs()
