@@ -230,27 +230,22 @@ def _run_side_by_side(
             raise RuntimeError(f"{path}: its job ended, and the shards are not there")
         show(path, 1.0, "")
 
-    def make_if_free(path: Path) -> None:
+    def take(path: Path, *, waits: bool) -> None:
+        file = path.with_suffix(".lock")
+        held: AbstractContextManager[Any] = task.held(file) if waits else locked_if_free(file)
         try:
-            with locked_if_free(path.with_suffix(".lock")) as is_free:
-                if is_free:
+            with held as is_free:
+                if waits or is_free:
                     make(path)
                 else:
                     others.append(path)
         except Exception as error:
             failed.append(error)
 
-    def wait_and_make(path: Path) -> None:
-        try:
-            with task.held(path.with_suffix(".lock")):
-                make(path)
-        except Exception as error:
-            failed.append(error)
-
     with ThreadPoolExecutor(jobs_at_once()) as threads:
         try:
-            list(threads.map(make_if_free, jobs))
-            list(threads.map(wait_and_make, others))
+            list(threads.map(functools.partial(take, waits=False), jobs))
+            list(threads.map(functools.partial(take, waits=True), others))
         except BaseException as error:  # Ctrl-C
             failed.append(error)
             end_jobs()
