@@ -20,6 +20,7 @@ from pipeline.base.job import Progress, run_from_command_line
 from pipeline.base.watched import end_with_parent, keep_memory
 
 SECONDS_BETWEEN_REPORTS = 0.5
+PRELOADED = ("models.training.train_views",)
 
 
 def main() -> int:

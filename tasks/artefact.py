@@ -324,11 +324,6 @@ class Artefact(ReportingTask):
         """Returns the file that marks the folder complete."""
         return luigi.LocalTarget(str(self.folder / self.marker))
 
-    def complete(self) -> bool:
-        """Returns whether the marker stands."""
-        complete: bool = super().complete()
-        return complete
-
     @property
     def result(self) -> Path:
         """What a run is to name at its end that asked for this task."""

@@ -64,6 +64,7 @@ _LONGEST_NAME = 70
 _LONGEST_TEXT = 700
 """Characters of a datagram's text."""
 _LONGEST_SENTENCE = 8_000
+"""Characters of a failure or of a message."""
 _DATAGRAM_BYTES = 1 << 16
 _KEPT_BY_JOB = re.compile(r" \[traceback: (?P<path>.+)\]$")
 _NO = ("", "{}", "False")
@@ -106,7 +107,10 @@ class Failure:
 
 
 def _tell(kind: str, **fields: Any) -> None:
-    """Sends an event to the run that this process is part of, if any; never waits for long."""
+    """Sends an event to the run that this process is part of, if any.
+
+    A report is lost where the run has others to read; anything else waits until it is read.
+    """
     if address := os.environ.get(_ADDRESS_VARIABLE):
         with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
             sender.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _DATAGRAM_BYTES)

@@ -50,6 +50,8 @@ _MOST_FDS = 64
 _LENGTH = struct.Struct("=Q")
 """Before a request, how many bytes it has."""
 _OWN_PACKAGES = ("pipeline.", "models.")
+"""Modules in these are imported before their jobs are forked. What such a module imports only while
+its job works, it names as ``PRELOADED`` where that is to be there before, too."""
 
 
 def job_environment(threads: int) -> dict[str, str]:
@@ -273,7 +275,8 @@ class _Server:
         for number in (1, 2):
             os.dup2(job.fds[1], number)
         with suppress(BaseException):
-            importlib.import_module(module)
+            for further in getattr(importlib.import_module(module), "PRELOADED", ()):
+                importlib.import_module(further)
         sys.stdout.flush()
         for number, fd in enumerate(own, start=1):
             os.dup2(fd, number)

@@ -57,6 +57,7 @@ from pipeline.trees.flat_trees import (
     validate_heads,
 )
 
+PRELOADED = ("pipeline.parsers.dependency_adapter", "pipeline.parsers.chart_adapter")
 POOL_ROWS = 5_000
 POOL_TOKENS = 100_000
 """Sentences given to the parser at once, of which it makes batches of like length: as many as have

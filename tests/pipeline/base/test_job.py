@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import signal
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -100,6 +102,12 @@ def test_an_end_by_sigkill_speaks_of_memory() -> None:
     assert words.startswith("was ended by SIGKILL, most often sent by the kernel because memory")
     assert "MiB of memory are free" in words
     assert "--workers" in words
+
+
+@pytest.mark.parametrize("module", ["models.train", "pipeline.parsing.parse_shard"])
+def test_what_a_job_is_to_find_imported_is_there_to_be_imported(module: str) -> None:
+    names = importlib.import_module(module).PRELOADED
+    assert names and all(map(find_spec, names))
 
 
 @pytest.mark.parametrize(
