@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from pipeline.base.refusal import Refusal
 from pipeline.parsers.parser_files import checksum_of_parser_folder
 from pipeline.parsing.parse_shard import ParseJob, parse_shard
 from pipeline.trees.flat_trees import DependencyParse
+from tests.support.waiting import wait_until
 
 MODULE = "tests.support.chain_job"
 
@@ -34,12 +34,13 @@ class ChainParser:
 
 
 def execute(job: Mapping[str, Any], on_progress: Progress) -> None:
-    """Parses a shard; ``seconds`` is how long that takes, ``broken`` which shard fails.
+    """Parses a shard as soon as the file ``gate`` stands; ``broken`` is the shard that fails.
 
     Adds the number of the shard, a line each, to the file ``journal``.
     """
     for number in range(job["number"], job["number"] + job.get("count", 1)):
-        time.sleep(job.get("seconds", 0))
+        if "gate" in job:
+            wait_until(Path(job["gate"]).exists, seconds=300)
         if job.get("broken") == number:
             raise ValueError("broken on purpose")
         keys = ("stage", "sentences", "output")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
@@ -55,9 +56,11 @@ def undisturbed(stage: ChainStage, folder: Path, number: int) -> bytes:
 
 def descendants(process_id: int) -> list[int]:
     """Returns the processes that a process and its children have started."""
-    children = Path(f"/proc/{process_id}/task/{process_id}/children")
-    found = [int(child) for child in children.read_text().split()] if children.exists() else []
-    return found + [process for child in found for process in descendants(child)]
+    children = []
+    for thread in Path(f"/proc/{process_id}/task").glob("*"):
+        with contextlib.suppress(OSError):  # has just ended
+            children += [int(child) for child in (thread / "children").read_text().split()]
+    return children + [process for child in children for process in descendants(child)]
 
 
 def is_server(process_id: int) -> bool:
@@ -82,7 +85,8 @@ def kill_machine(raylet_id: int) -> list[int]:
     wait_until(has_jobs, seconds=120)
     doomed = [raylet_id, *descendants(raylet_id)]
     for process_id in doomed:
-        os.kill(process_id, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process_id, signal.SIGKILL)
     return doomed
 
 
@@ -92,7 +96,8 @@ def test_a_machine_killed_in_the_middle_costs_nothing_but_time(
     doomed = cluster.add_node(**MACHINE)
     raylet_id = doomed.all_processes["raylet"][0].process.pid
     journal = tmp_path / "journal"
-    options = {"seconds": 3, "journal": str(journal)}
+    gate = tmp_path / "gate"
+    options = {"gate": str(gate), "journal": str(journal)}
     monkeypatch.setattr(ChainStage, "more_options", options)
     stage = chain_stage(
         tmp_path,
@@ -102,7 +107,12 @@ def test_a_machine_killed_in_the_middle_costs_nothing_but_time(
         storage=str(tmp_path / "shared"),
     )
     killed: list[int] = []
-    killer = threading.Thread(target=lambda: killed.extend(kill_machine(raylet_id)))
+
+    def kill_then_open_gate() -> None:
+        killed.extend(kill_machine(raylet_id))
+        gate.touch()
+
+    killer = threading.Thread(target=kill_then_open_gate)
     killer.start()
 
     assert build(stage)
