@@ -22,7 +22,7 @@ from typing import Any
 
 from benchmarks.report import LACKING, Table, header, print_table, tell
 from benchmarks.stopwatch import Spent, Stopwatch, children_cpu_seconds
-from pipeline.base.job import end_in_words
+from treeviews.pipeline.base.job import end_in_words
 
 READ_A_CORPUS = ("tree_lstm", "parsing", "frameworks", "evaluation", "shards")
 """Benchmarks that take ``--corpus`` in their quick mode."""

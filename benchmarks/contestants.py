@@ -21,11 +21,11 @@ from benchmarks.references import (
 )
 from benchmarks.stopwatch import Spent
 from benchmarks.training_step import TrainingStep
-from models.corpus.sentence_block import SentenceBlock
-from models.encoders import build_encoder
-from models.encoders.kernels.gemm import GemmBackend, use_gemm
-from models.encoders.sentence_batch import SentenceBatch
-from models.model.sentence_model import batch_of
+from treeviews.models.corpus.sentence_block import SentenceBlock
+from treeviews.models.encoders import build_encoder
+from treeviews.models.encoders.kernels.gemm import GemmBackend, use_gemm
+from treeviews.models.encoders.sentence_batch import SentenceBatch
+from treeviews.models.model.sentence_model import batch_of
 
 VIEWS = ("DEP", "CONST", "SEQ")
 

@@ -10,14 +10,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus
-from models.corpus.sentence_block import SentenceBlock
-from models.words.word_vectors import WordVectors
-from pipeline.base.bundled import BUNDLED_PARSERS
-from pipeline.parsers.parser_files import checksum_of_parser_folder
-from pipeline.shards.manifests import MANIFEST_NAME, read_dataset_manifest
-from pipeline.shards.shards import read_shard
-from pipeline.text.tokenization import SentenceConfig
+from treeviews.models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus
+from treeviews.models.corpus.sentence_block import SentenceBlock
+from treeviews.models.words.word_vectors import WordVectors
+from treeviews.pipeline.base.bundled import BUNDLED_PARSERS
+from treeviews.pipeline.parsers.parser_files import checksum_of_parser_folder
+from treeviews.pipeline.shards.manifests import MANIFEST_NAME, read_dataset_manifest
+from treeviews.pipeline.shards.shards import read_shard
+from treeviews.pipeline.text.tokenization import SentenceConfig
 
 DEFAULT_CORPORA = Path("data/work/corpora")
 DEFAULT_SENTENCES = f"python-docs-*/sentences/{MANIFEST_NAME}"

@@ -20,22 +20,22 @@ import torch
 from benchmarks.encode import MIN_SENTENCES, argument_parser, distinct_sentences, slug
 from benchmarks.quick import parse_arguments
 from benchmarks.report import Table, fail, header, print_last_line, print_table, tell
-from models.encoding.corpus_embeddings import (
+from treeviews.models.encoding.corpus_embeddings import (
     EmbeddedFolders,
     embed_shard,
     open_encoder,
 )
-from models.encoding.encoder import Encoder, EncoderSettings
-from models.encoding.search import FloatArray
-from models.model.model_description import ParserRecord, find_parser
-from pipeline.base.bundled import BUNDLED_MODELS
-from pipeline.parsers.parser_files import STAGES
-from pipeline.parsers.sentence_parser import load_parser
-from pipeline.parsing.parse_shard import ParseJob, parse_shard
-from pipeline.shards.arrow import vectors_of
-from pipeline.shards.schema import EMBEDDING, EMBEDDINGS, schema_for
-from pipeline.shards.shards import read_shard, write_shard
-from pipeline.text.tokenization import EnglishTokenizer
+from treeviews.models.encoding.encoder import Encoder, EncoderSettings
+from treeviews.models.encoding.search import FloatArray
+from treeviews.models.model.model_description import ParserRecord, find_parser
+from treeviews.pipeline.base.bundled import BUNDLED_MODELS
+from treeviews.pipeline.parsers.parser_files import STAGES
+from treeviews.pipeline.parsers.sentence_parser import load_parser
+from treeviews.pipeline.parsing.parse_shard import ParseJob, parse_shard
+from treeviews.pipeline.shards.arrow import vectors_of
+from treeviews.pipeline.shards.schema import EMBEDDING, EMBEDDINGS, schema_for
+from treeviews.pipeline.shards.shards import read_shard, write_shard
+from treeviews.pipeline.text.tokenization import EnglishTokenizer
 
 SENTENCES = 20_000
 QUICK = {"sentences": 2_000}

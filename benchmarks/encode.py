@@ -24,12 +24,17 @@ from benchmarks.encode_process import VS_PARSERS
 from benchmarks.quick import parse_arguments
 from benchmarks.report import Table, fail, header, print_last_line, print_table, tell
 from benchmarks.stopwatch import children_cpu_seconds
-from pipeline.base.bundled import BUNDLED_MODELS
-from pipeline.base.job_server import job_environment
-from pipeline.text.boundaries import sentence_ranges
-from pipeline.text.documents import Paragraph, documents_of
-from pipeline.text.text_sources import PythonDocs
-from pipeline.text.tokenization import EnglishTokenizer, SentenceConfig, clean_text, refuse_sentence
+from treeviews.pipeline.base.bundled import BUNDLED_MODELS
+from treeviews.pipeline.base.job_server import job_environment
+from treeviews.pipeline.text.boundaries import sentence_ranges
+from treeviews.pipeline.text.documents import Paragraph, documents_of
+from treeviews.pipeline.text.text_sources import PythonDocs
+from treeviews.pipeline.text.tokenization import (
+    EnglishTokenizer,
+    SentenceConfig,
+    clean_text,
+    refuse_sentence,
+)
 
 SENTENCES = 50_000
 QUICK = {"sentences": 2_000}

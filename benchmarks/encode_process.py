@@ -11,11 +11,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from models.encoding.load_encoder import load_encoder
-from pipeline.base.machine import peak_bytes
-from pipeline.base.refusal import Refusal
-from pipeline.parsers.sentence_parser import LazyParser, Sentence
-from pipeline.trees.flat_trees import Parse
+from treeviews.models.encoding.load_encoder import load_encoder
+from treeviews.pipeline.base.machine import peak_bytes
+from treeviews.pipeline.base.refusal import Refusal
+from treeviews.pipeline.parsers.sentence_parser import LazyParser, Sentence
+from treeviews.pipeline.trees.flat_trees import Parse
 
 VS_PARSERS = "vs_parsers"
 """Name of the figure that compares an encoder with its parsers alone."""

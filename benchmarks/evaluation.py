@@ -31,19 +31,19 @@ from benchmarks.references.sklearn_protocol import (
 )
 from benchmarks.report import Table, fail, header, print_last_line, print_table, tell
 from benchmarks.stopwatch import Spent, Stopwatch
-from models.config.training_presets import preset
-from models.encoding.encoder import EncoderSettings
-from models.encoding.load_encoder import load_encoder
-from models.evaluation.evaluate_task import EmbeddingCache, learn
-from models.evaluation.evaluation_settings import (
+from treeviews.models.config.training_presets import preset
+from treeviews.models.encoding.encoder import EncoderSettings
+from treeviews.models.encoding.load_encoder import load_encoder
+from treeviews.models.evaluation.evaluate_task import EmbeddingCache, learn
+from treeviews.models.evaluation.evaluation_settings import (
     FOLDS_GRID,
     NESTED_GRID,
     SPLIT_GRID,
     ProtocolConfig,
 )
-from models.evaluation.representation import representation_named
-from models.evaluation.scores import Outcome, score
-from pipeline.base.machine import available_cores
+from treeviews.models.evaluation.representation import representation_named
+from treeviews.models.evaluation.scores import Outcome, score
+from treeviews.pipeline.base.machine import available_cores
 
 WIDE_ENCODER = '{"views": ["SEQ", "SEQ"], "hidden_size": 600}'
 QUICK = {

@@ -14,15 +14,15 @@ import numpy.typing as npt
 import torch
 
 from benchmarks.corpus import corpus_folders
-from models.encoding.encoder import Encoder
-from models.evaluation.evaluate_task import EmbeddingCache, Featuriser, features_by_split
-from models.evaluation.evaluation_settings import ProtocolConfig
-from models.evaluation.evaluation_task import EvaluationTask, Items, TaskData
-from models.evaluation.representation import Representation
-from models.evaluation.task_data import load_task, missing_files
-from models.evaluation.task_registry import tasks_named
-from pipeline.shards.manifests import read_dataset_manifest
-from pipeline.shards.shards import read_shard
+from treeviews.models.encoding.encoder import Encoder
+from treeviews.models.evaluation.evaluate_task import EmbeddingCache, Featuriser, features_by_split
+from treeviews.models.evaluation.evaluation_settings import ProtocolConfig
+from treeviews.models.evaluation.evaluation_task import EvaluationTask, Items, TaskData
+from treeviews.models.evaluation.representation import Representation
+from treeviews.models.evaluation.task_data import load_task, missing_files
+from treeviews.models.evaluation.task_registry import tasks_named
+from treeviews.pipeline.shards.manifests import read_dataset_manifest
+from treeviews.pipeline.shards.shards import read_shard
 
 MR_SIZE = 10_662
 """Sentences of MR (Pang & Lee 2005), which the task made of the default run is cut to."""

@@ -18,16 +18,16 @@ from benchmarks.references.plain_frameworks import (
     PlainStep,
 )
 from benchmarks.stopwatch import Spent
-from models.config.training_config import Precision, TrainingConfig
-from models.config.views import needed_stages
-from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
-from models.corpus.sentence_block import SentenceBlock
-from models.encoders.kernels.gemm import GemmBackend
-from models.model.ranks import ALONE
-from models.model.sentence_model import SentenceModel, TrainingBatch, build_model
-from models.training.batches import TrainingBatches
-from models.training.learner import Learner
-from models.words.word_vectors import WordVectors
+from treeviews.models.config.training_config import Precision, TrainingConfig
+from treeviews.models.config.views import needed_stages
+from treeviews.models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
+from treeviews.models.corpus.sentence_block import SentenceBlock
+from treeviews.models.encoders.kernels.gemm import GemmBackend
+from treeviews.models.model.ranks import ALONE
+from treeviews.models.model.sentence_model import SentenceModel, TrainingBatch, build_model
+from treeviews.models.training.batches import TrainingBatches
+from treeviews.models.training.learner import Learner
+from treeviews.models.words.word_vectors import WordVectors
 
 OURS = "ours"
 REFERENCES: dict[str, type[PaddedBiGRU] | type[PackedBiGRU]] = {

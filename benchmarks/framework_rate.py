@@ -11,11 +11,11 @@ from benchmarks.device import wait_for
 from benchmarks.framework_contestants import OURS, REFERENCES, Contestant, Step, Turn
 from benchmarks.report import tell
 from benchmarks.stopwatch import Stopwatch
-from models.config.training_config import TrainingConfig
-from models.corpus.sentence_block import SentenceBlock
-from models.encoders.kernels.gemm import use_gemm
-from models.training.batches import prefetched
-from models.training.machine import process_state_kept, set_gpu_precision
+from treeviews.models.config.training_config import TrainingConfig
+from treeviews.models.corpus.sentence_block import SentenceBlock
+from treeviews.models.encoders.kernels.gemm import use_gemm
+from treeviews.models.training.batches import prefetched
+from treeviews.models.training.machine import process_state_kept, set_gpu_precision
 
 LARGEST_DIFFERENCE = {"generative": 0.05, "discriminative": 1e-4}
 """Of first losses, relative, in float32; more is an error. A generative loss hangs on its draws."""

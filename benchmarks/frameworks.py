@@ -27,16 +27,16 @@ from benchmarks.framework_rate import Comparison, Turns, compare
 from benchmarks.framework_tables import comparison_table, figures
 from benchmarks.quick import parse_arguments
 from benchmarks.report import fail, header, print_last_line, print_table, tell
-from models.config.training_config import Precision, TrainingConfig
-from models.config.training_presets import preset
-from models.corpus.parsed_corpus import CorpusFolders
-from models.encoders.kernels.gemm import (
+from treeviews.models.config.training_config import Precision, TrainingConfig
+from treeviews.models.config.training_presets import preset
+from treeviews.models.corpus.parsed_corpus import CorpusFolders
+from treeviews.models.encoders.kernels.gemm import (
     MAX_ERROR,
     GemmBackend,
     product_errors,
     training_products,
 )
-from pipeline.base.watched import keep_memory
+from treeviews.pipeline.base.watched import keep_memory
 
 PRESETS = ("B-G", "B-D")
 STRUCTURED_VIEWS = ("DEP", "CONST")

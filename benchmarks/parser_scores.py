@@ -35,7 +35,7 @@ from benchmarks.report import (
     print_table,
     tell,
 )
-from models.evaluation.resampling import (
+from treeviews.models.evaluation.resampling import (
     MIN_UNITS,
     FloatArray,
     Interval,
@@ -45,16 +45,16 @@ from models.evaluation.resampling import (
     drawn_as,
     percentile_interval,
 )
-from pipeline.base.bundled import parser_folder
-from pipeline.base.refusal import Refusal
-from pipeline.parser_training.constituency_training import constituents_without_final_mark
-from pipeline.parser_training.dependency_training import dependencies_without_final_mark
-from pipeline.parser_training.train_parser import in_lower_case
-from pipeline.parsers.evaluate_parser import scored_constituents, scored_dependencies
-from pipeline.parsers.parser_files import STAGE_OF_KIND, read_description
-from pipeline.parsers.sentence_parser import SentenceParser, load_parser
-from pipeline.trees.tree_scores import AttachmentCounts, BracketCounts
-from pipeline.trees.treebanks import (
+from treeviews.pipeline.base.bundled import parser_folder
+from treeviews.pipeline.base.refusal import Refusal
+from treeviews.pipeline.parser_training.constituency_training import constituents_without_final_mark
+from treeviews.pipeline.parser_training.dependency_training import dependencies_without_final_mark
+from treeviews.pipeline.parser_training.train_parser import in_lower_case
+from treeviews.pipeline.parsers.evaluate_parser import scored_constituents, scored_dependencies
+from treeviews.pipeline.parsers.parser_files import STAGE_OF_KIND, read_description
+from treeviews.pipeline.parsers.sentence_parser import SentenceParser, load_parser
+from treeviews.pipeline.trees.tree_scores import AttachmentCounts, BracketCounts
+from treeviews.pipeline.trees.treebanks import (
     BracketedSentence,
     TreebankSentence,
     no_sentence_in,

@@ -27,8 +27,8 @@ from benchmarks.parsing_tables import Results, parsing_table
 from benchmarks.quick import parse_arguments
 from benchmarks.references.benepar_parse import BUCKET_TOKENS
 from benchmarks.report import fail, header, print_last_line, print_table
-from pipeline.base.bundled import BUNDLED_PARSERS, parser_folder
-from pipeline.parsers.devices import fast_dtype
+from treeviews.pipeline.base.bundled import BUNDLED_PARSERS, parser_folder
+from treeviews.pipeline.parsers.devices import fast_dtype
 
 PARSE_SENTS_WARM_UP = 50
 """Sentences; it is slow."""

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.references import benepar_parse, supar_predict
-from pipeline.parsers.chart_model import load_constituency_model
-from pipeline.parsers.dependency_model import load_dependency_model
-from pipeline.parsers.sentence_parser import Sentence, load_parser
-from pipeline.trees.flat_trees import Parse
+from treeviews.pipeline.parsers.chart_model import load_constituency_model
+from treeviews.pipeline.parsers.dependency_model import load_dependency_model
+from treeviews.pipeline.parsers.sentence_parser import Sentence, load_parser
+from treeviews.pipeline.trees.flat_trees import Parse
 
 Sentences = Sequence[Sentence]
 Started = tuple[Callable[[Sentences], Any], Callable[[Any], Sequence[Any]]]

@@ -9,11 +9,11 @@ from itertools import islice
 from pathlib import Path
 
 from benchmarks.corpus import corpus_folders
-from pipeline.parsers.sentence_parser import MAX_TOKENS, Sentence, reject_input
-from pipeline.shards.manifests import read_dataset_manifest
-from pipeline.shards.shards import read_shard
-from pipeline.trees.flat_trees import DependencyParse
-from pipeline.trees.treebanks import read_treebank
+from treeviews.pipeline.parsers.sentence_parser import MAX_TOKENS, Sentence, reject_input
+from treeviews.pipeline.shards.manifests import read_dataset_manifest
+from treeviews.pipeline.shards.shards import read_shard
+from treeviews.pipeline.trees.flat_trees import DependencyParse
+from treeviews.pipeline.trees.treebanks import read_treebank
 
 WARM_UP_SENTENCES = 512
 """As many as a large call has at least, which our dependency parser parses in another way."""

@@ -15,10 +15,10 @@ import torch
 from benchmarks.parsing_contestants import Contestant, Sentences
 from benchmarks.report import tell
 from benchmarks.stopwatch import Spent, Stopwatch
-from pipeline.base.watched import keep_memory
-from pipeline.trees.flat_trees import DependencyParse
-from pipeline.trees.tree_scores import score_dependencies
-from pipeline.trees.treebanks import TreebankSentence
+from treeviews.pipeline.base.watched import keep_memory
+from treeviews.pipeline.trees.flat_trees import DependencyParse
+from treeviews.pipeline.trees.tree_scores import score_dependencies
+from treeviews.pipeline.trees.treebanks import TreebankSentence
 
 
 @dataclass(slots=True)

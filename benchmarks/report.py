@@ -21,10 +21,10 @@ import torch
 
 from benchmarks.corpus import identity
 from benchmarks.quick import ROUGH
-from models.corpus.parsed_corpus import CorpusFolders
-from models.training.machine import versions
-from pipeline.base.foreign_text import without_secrets
-from pipeline.base.machine import processor
+from treeviews.models.corpus.parsed_corpus import CorpusFolders
+from treeviews.models.training.machine import versions
+from treeviews.pipeline.base.foreign_text import without_secrets
+from treeviews.pipeline.base.machine import processor
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 FAILED, MISTAKE, LACKING = 1, 2, 3

@@ -21,8 +21,8 @@ import pyarrow.parquet as pq
 from benchmarks.corpus import STAGES, corpus_folders, identity
 from benchmarks.quick import parse_arguments
 from benchmarks.report import Table, fail, header, print_last_line, print_table, tell
-from pipeline.shards.manifests import quarantine_path, read_dataset_manifest, shard_path
-from pipeline.shards.shards import read_shard
+from treeviews.pipeline.shards.manifests import quarantine_path, read_dataset_manifest, shard_path
+from treeviews.pipeline.shards.shards import read_shard
 
 PARSED = STAGES[1:]
 

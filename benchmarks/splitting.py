@@ -35,9 +35,9 @@ from benchmarks.report import (
 )
 from benchmarks.splitting_process import IN_MEMORY, paragraphs_of, write_default_text
 from benchmarks.splitting_treebanks import Agreement, GoldParagraph, read_paragraphs
-from pipeline.base.job_server import job_environment
-from pipeline.text.boundaries import sentence_ranges
-from pipeline.text.tokenization import (
+from treeviews.pipeline.base.job_server import job_environment
+from treeviews.pipeline.text.boundaries import sentence_ranges
+from treeviews.pipeline.text.tokenization import (
     EnglishTokenizer,
     TokenizedText,
     clean_text,

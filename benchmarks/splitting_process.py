@@ -14,13 +14,18 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from benchmarks.references.splitters import SPLITTERS
-from pipeline.base.machine import peak_bytes
-from pipeline.text.boundaries import sentence_ranges
-from pipeline.text.documents import Paragraph, documents_of
-from pipeline.text.split_corpus import CorpusSplit
-from pipeline.text.split_parts import ITEMS_AT_ONCE
-from pipeline.text.text_sources import PythonDocs, TextFiles
-from pipeline.text.tokenization import EnglishTokenizer, SentenceConfig, clean_text, english_rules
+from treeviews.pipeline.base.machine import peak_bytes
+from treeviews.pipeline.text.boundaries import sentence_ranges
+from treeviews.pipeline.text.documents import Paragraph, documents_of
+from treeviews.pipeline.text.split_corpus import CorpusSplit
+from treeviews.pipeline.text.split_parts import ITEMS_AT_ONCE
+from treeviews.pipeline.text.text_sources import PythonDocs, TextFiles
+from treeviews.pipeline.text.tokenization import (
+    EnglishTokenizer,
+    SentenceConfig,
+    clean_text,
+    english_rules,
+)
 
 IN_MEMORY = "in memory"
 """Names our own functions where another library could be."""

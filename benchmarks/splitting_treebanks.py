@@ -14,8 +14,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pipeline.text.tokenization import kept_positions
-from pipeline.trees.treebanks import NUM_COLUMNS, read_text
+from treeviews.pipeline.text.tokenization import kept_positions
+from treeviews.pipeline.trees.treebanks import NUM_COLUMNS, read_text
 
 _ID, _FORM, _MISC = 0, 1, 9
 Span = tuple[int, int]

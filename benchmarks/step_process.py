@@ -18,7 +18,7 @@ import torch
 
 from benchmarks.contestants import Entry, Runner, Task
 from benchmarks.stopwatch import Spent
-from pipeline.base.watched import keep_memory
+from treeviews.pipeline.base.watched import keep_memory
 
 CLOSING_SECONDS = 10.0
 """After which a process that does not end by itself is ended."""

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.stopwatch import Spent, spent_by
-from models.encoders.kernels.gemm import GemmBackend, use_gemm
+from treeviews.models.encoders.kernels.gemm import GemmBackend, use_gemm
 
 LEARNING_RATE = 1e-4
 

@@ -36,8 +36,8 @@ from benchmarks.report import (
     print_table,
     tell,
 )
-from pipeline.base.bundled import how_to_install
-from pipeline.base.machine import available_cores
+from treeviews.pipeline.base.bundled import how_to_install
+from treeviews.pipeline.base.machine import available_cores
 
 QUICK = {"words": 50_000}
 ROWS_READ = 50_000

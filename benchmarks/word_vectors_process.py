@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.base.machine import peak_bytes
+from treeviews.pipeline.base.machine import peak_bytes
 
 MIB = 1 << 20
 
@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def _import(file: str, folder: str) -> dict[str, Any]:
-    from pipeline.vectors.import_vectors import import_vectors
+    from treeviews.pipeline.vectors.import_vectors import import_vectors
 
     started = time.perf_counter(), time.process_time()
     words = import_vectors(Path(file), Path(folder))["words"]
@@ -59,8 +59,8 @@ def _taken(wall: float, cpu: float, words: int) -> dict[str, Any]:
 
 def _open(folder: str, num_rows: str) -> dict[str, Any]:
     """Opens a folder, looks a word up, then reads rows as a text of Zipf's law asks for them."""
-    from models.words.word_vectors import load_word_vectors
-    from pipeline.shards.arrow import strings
+    from treeviews.models.words.word_vectors import load_word_vectors
+    from treeviews.pipeline.shards.arrow import strings
 
     before = _resident()
     times = [time.perf_counter()]

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from pipeline.base.bundled import BUNDLED_FORMS
-from pipeline.base.json_files import read_object, write_sealed_json
-from pipeline.text.chunks import FORM_FIELDS, FORMS_REMEDY, ChunkCutter
-from pipeline.text.documents import Paragraph, documents_of
-from pipeline.text.text_sources import PythonDocs
-from pipeline.text.tokenization import clean_text, english_rules, rules_version
+from treeviews.pipeline.base.bundled import BUNDLED_FORMS
+from treeviews.pipeline.base.json_files import read_object, write_sealed_json
+from treeviews.pipeline.text.chunks import FORM_FIELDS, FORMS_REMEDY, ChunkCutter
+from treeviews.pipeline.text.documents import Paragraph, documents_of
+from treeviews.pipeline.text.text_sources import PythonDocs
+from treeviews.pipeline.text.tokenization import clean_text, english_rules, rules_version
 
 LEAST_TIMES = 2
 """That a form must occur in the text; half of all occur once, and most of these never again."""

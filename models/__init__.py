@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import torch
 
-    from models.encoding.encoder import Encoder, OnRefusal
+    from treeviews.models.encoding.encoder import Encoder, OnRefusal
 
 __all__ = ["load"]
 
@@ -55,8 +55,8 @@ def load(
             or vectors are given to a model that has its own, or a parser to one that needs none.
     """
     # torch is not loaded by importing the package: whoever defines tasks forks processes.
-    from models.encoding.encoder import EncoderSettings
-    from models.encoding.load_encoder import load_encoder
+    from treeviews.models.encoding.encoder import EncoderSettings
+    from treeviews.models.encoding.load_encoder import load_encoder
 
     settings = EncoderSettings.from_dict(
         {

@@ -1,6 +1,6 @@
 """The job that embeds a range of a corpus' shards by one encoder, which it loads once.
 
-``python -m models.embed_shard JOB.json``, whose file holds an `EmbedShardJob`: ``{"encoder":
+``python -m treeviews.models.embed_shard JOB.json``, whose file holds an `EmbedShardJob`: ``{"encoder":
 "english", "sentences": FOLDER, "output": FOLDER, "number": 0}``, and what else is not as it is by
 default. A shard is whole or absent, and one row group of it is in memory at a time. Shards that
 stand are held against what they would be made of and by and stay, so that a range that was killed
@@ -14,16 +14,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
-from models.encoding.corpus_embeddings import (
+from treeviews.models.encoding.corpus_embeddings import (
     EmbeddedFolders,
     embed_shard,
     open_encoder,
 )
-from models.encoding.encoder import EncoderSettings
-from pipeline.base.job import Progress, Rated, run_job_from_command_line
-from pipeline.base.settings import Count, Natural, Settings
-from pipeline.shards.manifests import read_shard_manifest
-from pipeline.shards.schema import VectorType
+from treeviews.models.encoding.encoder import EncoderSettings
+from treeviews.pipeline.base.job import Progress, Rated, run_job_from_command_line
+from treeviews.pipeline.base.settings import Count, Natural, Settings
+from treeviews.pipeline.shards.manifests import read_shard_manifest
+from treeviews.pipeline.shards.schema import VectorType
 
 
 class EmbedShardJob(Settings):
@@ -96,7 +96,7 @@ def _on_device(settings: EncoderSettings) -> EncoderSettings:
     """Returns settings whose device is this machine's, where it is ``auto``."""
     if settings.device != "auto":
         return settings
-    from models.encoding.torch_model import available_device
+    from treeviews.models.encoding.torch_model import available_device
 
     return settings.changed(device=available_device("auto"))
 

@@ -19,10 +19,10 @@ from typing import IO, Unpack
 
 import numpy as np
 
-from models.encoding.encoder import EncodeOptions, Encoder
-from pipeline.base.atomic_files import write_by_library
-from pipeline.base.foreign_text import decoded_lines
-from pipeline.base.refusal import RefusedSentence
+from treeviews.models.encoding.encoder import EncodeOptions, Encoder
+from treeviews.pipeline.base.atomic_files import write_by_library
+from treeviews.pipeline.base.foreign_text import decoded_lines
+from treeviews.pipeline.base.refusal import RefusedSentence
 
 LINES_AT_ONCE = 32_768
 """A whole number of what encoders read at once."""

@@ -1,4 +1,4 @@
-"""Evaluates one encoder on tasks: ``python -m models.evaluate_tasks JOB.json``.
+"""Evaluates one encoder on tasks: ``python -m treeviews.models.evaluate_tasks JOB.json``.
 
 The job is an `EvaluationSettings`::
 
@@ -24,26 +24,26 @@ from typing import Any
 import numpy as np
 import torch
 
-from models.encoding.encoder import Encoder, EncoderSettings
-from models.encoding.encoder_names import parse_encoder_name
-from models.encoding.load_encoder import encoder_of, load_encoder, words_beside
-from models.encoding.own_encoder import kept_checksum
-from models.encoding.sentence_reader import keep_given
-from models.encoding.torch_model import available_device
-from models.evaluation.evaluate_task import Evaluation, evaluate_task
-from models.evaluation.evaluation_settings import EvaluationSettings
-from models.evaluation.evaluation_task import EvaluationTask
-from models.evaluation.resampling import Interval
-from models.evaluation.scores import main_metric
-from models.evaluation.task_data import (
+from treeviews.models.encoding.encoder import Encoder, EncoderSettings
+from treeviews.models.encoding.encoder_names import parse_encoder_name
+from treeviews.models.encoding.load_encoder import encoder_of, load_encoder, words_beside
+from treeviews.models.encoding.own_encoder import kept_checksum
+from treeviews.models.encoding.sentence_reader import keep_given
+from treeviews.models.encoding.torch_model import available_device
+from treeviews.models.evaluation.evaluate_task import Evaluation, evaluate_task
+from treeviews.models.evaluation.evaluation_settings import EvaluationSettings
+from treeviews.models.evaluation.evaluation_task import EvaluationTask
+from treeviews.models.evaluation.resampling import Interval
+from treeviews.models.evaluation.scores import main_metric
+from treeviews.models.evaluation.task_data import (
     AbsentDataError,
     derived_note,
     derived_sentences,
     load_task,
     tasks_of_data,
 )
-from models.evaluation.task_registry import task_named
-from models.evaluation.task_result import (
+from treeviews.models.evaluation.task_registry import task_named
+from treeviews.models.evaluation.task_result import (
     ANOTHER_VERSION,
     AbsentResult,
     EncoderIdentity,
@@ -56,11 +56,11 @@ from models.evaluation.task_result import (
     scored_results,
     write_result,
 )
-from models.report.evaluation_table import evaluation_table
-from models.report.score_text import with_interval
-from pipeline.base.digest import sha256_of_file
-from pipeline.base.job import Progress, run_job_from_command_line
-from pipeline.downloads.senteval_data import check_data_folder
+from treeviews.models.report.evaluation_table import evaluation_table
+from treeviews.models.report.score_text import with_interval
+from treeviews.pipeline.base.digest import sha256_of_file
+from treeviews.pipeline.base.job import Progress, run_job_from_command_line
+from treeviews.pipeline.downloads.senteval_data import check_data_folder
 
 
 class Scores(dict[str, Mapping[str, Interval]]):

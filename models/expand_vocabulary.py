@@ -1,4 +1,4 @@
-"""Expands a trained model's vocabulary: ``python -m models.expand_vocabulary JOB.json``.
+"""Expands a trained model's vocabulary: ``python -m treeviews.models.expand_vocabulary JOB.json``.
 
 JOB.json holds an `ExpansionJob`.
 """
@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 from typing import ClassVar
 
-from models.words.expansion import ExpansionConfig
-from pipeline.base.job import Progress, run_job_from_command_line
-from pipeline.base.settings import Settings
+from treeviews.models.words.expansion import ExpansionConfig
+from treeviews.pipeline.base.job import Progress, run_job_from_command_line
+from treeviews.pipeline.base.settings import Settings
 
 
 class ExpansionJob(Settings):
@@ -34,7 +34,7 @@ def execute(job: ExpansionJob, progress: Progress) -> None:
     Raises:
         FileNotFoundError, ValueError: see `models.model.expanded_model.expand_model`.
     """
-    from models.model.expanded_model import expand_model
+    from treeviews.models.model.expanded_model import expand_model
 
     expand_model(job.model, job.out, job.config, pretrained=job.pretrained, on_progress=progress)
     progress(1.0, "done")

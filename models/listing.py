@@ -14,25 +14,25 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from models.config.views import needed_stages
-from models.evaluation.scores import main_metric
-from models.evaluation.task_result import TaskResult, results_by_file
-from models.model.card import CARD_FILE, licence_of
-from models.model.ensemble import is_ensemble, member_folders, read_ensemble
-from models.model.hub import folder_called
-from models.model.model_description import (
+from treeviews.models.config.views import needed_stages
+from treeviews.models.evaluation.scores import main_metric
+from treeviews.models.evaluation.task_result import TaskResult, results_by_file
+from treeviews.models.model.card import CARD_FILE, licence_of
+from treeviews.models.model.ensemble import is_ensemble, member_folders, read_ensemble
+from treeviews.models.model.hub import folder_called
+from treeviews.models.model.model_description import (
     MODEL_FILE,
     read_model_description,
 )
-from pipeline.base.bundled import (
+from treeviews.pipeline.base.bundled import (
     BUNDLED_MODELS,
     BUNDLED_PARSERS,
     BUNDLED_VECTORS,
     shipped_parsers,
 )
-from pipeline.base.json_files import read_object
-from pipeline.base.mistakes import did_you_mean, sentence_of
-from pipeline.shards.manifests import MANIFEST_NAME
+from treeviews.pipeline.base.json_files import read_object
+from treeviews.pipeline.base.mistakes import did_you_mean, sentence_of
+from treeviews.pipeline.shards.manifests import MANIFEST_NAME
 
 CONFIG_NAME = "config.json"
 _KINDS = {

@@ -1,9 +1,9 @@
-"""The trainer's command line: ``python -m models.train JOB.json``, in a process of its own.
+"""The trainer's command line: ``python -m treeviews.models.train JOB.json``, in a process of its own.
 
 JOB.json holds a `TrainingJob`.
 
 With more than one process the command becomes torchrun's agent, which starts it once a rank.
-Several machines train together by calling torchrun on each, ``torchrun --nnodes=… -m models.train
+Several machines train together by calling torchrun on each, ``torchrun --nnodes=… -m treeviews.models.train
 JOB.json``, with ``out`` in a folder that all of them see; ``launch`` then gives the threads alone.
 """
 
@@ -15,12 +15,18 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from models.training.launching import LaunchSettings, Place, device_of, launch, set_threads
-from pipeline.base.job import Progress, run_from_command_line
-from pipeline.base.watched import end_with_parent, keep_memory
+from treeviews.models.training.launching import (
+    LaunchSettings,
+    Place,
+    device_of,
+    launch,
+    set_threads,
+)
+from treeviews.pipeline.base.job import Progress, run_from_command_line
+from treeviews.pipeline.base.watched import end_with_parent, keep_memory
 
 SECONDS_BETWEEN_REPORTS = 0.5
-PRELOADED = ("models.training.train_views",)
+PRELOADED = ("treeviews.models.training.train_views",)
 
 
 def main() -> int:
@@ -44,7 +50,7 @@ def _execute_or_launch(job: Mapping[str, Any], progress: Progress) -> None:
     if settings.processes == 1:
         execute(job, progress)
     else:
-        launch("models.train", sys.argv[1:], settings)
+        launch("treeviews.models.train", sys.argv[1:], settings)
 
 
 def execute(values: Mapping[str, Any], progress: Progress, place: Place | None = None) -> None:
@@ -61,9 +67,9 @@ def execute(values: Mapping[str, Any], progress: Progress, place: Place | None =
     set_threads(_launch_settings(values).threads, place)
     import torch
 
-    from models.model.ranks import joined_ranks
-    from models.training.job import TrainingJob
-    from models.training.train_views import train
+    from treeviews.models.model.ranks import joined_ranks
+    from treeviews.models.training.job import TrainingJob
+    from treeviews.models.training.train_views import train
 
     job = TrainingJob.from_dict(values)
     settings = job.settings.changed(device=device_of(job.settings.device, place))

@@ -1,4 +1,4 @@
-"""Trains word vectors on a corpus: ``python -m models.train_word_vectors JOB.json``.
+"""Trains word vectors on a corpus: ``python -m treeviews.models.train_word_vectors JOB.json``.
 
 JOB.json holds a `WordVectorJob`. The tokens are those of the shards, so that nothing is tokenized
 twice and a word of the corpus is a word of the vectors. Held-out sentences are left out: held-out
@@ -16,13 +16,13 @@ from typing import ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from models.config.held_out import HoldOut
-from pipeline.base.atomic_files import TEMPORARY_SUFFIX
-from pipeline.base.job import Progress, run_job_from_command_line
-from pipeline.base.settings import Settings
-from pipeline.shards.manifests import read_dataset_manifest
-from pipeline.shards.shards import read_shard
-from pipeline.vectors.skip_gram import SkipGramConfig, imported_gensim, train_on_tokens
+from treeviews.models.config.held_out import HoldOut
+from treeviews.pipeline.base.atomic_files import TEMPORARY_SUFFIX
+from treeviews.pipeline.base.job import Progress, run_job_from_command_line
+from treeviews.pipeline.base.settings import Settings
+from treeviews.pipeline.shards.manifests import read_dataset_manifest
+from treeviews.pipeline.shards.shards import read_shard
+from treeviews.pipeline.vectors.skip_gram import SkipGramConfig, imported_gensim, train_on_tokens
 
 _COLUMNS = ("document_id", "sentence_index", "tokens")
 

@@ -3,6 +3,6 @@
 Importing it settles where the floors above are found: beside it.
 """
 
-from pipeline.base.watched import OwnPackages
+from treeviews.pipeline.base.watched import OwnPackages
 
 OwnPackages.come_first()

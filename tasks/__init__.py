@@ -1,13 +1,13 @@
 """Every stage as a resumable Luigi task: ``luigi --module tasks RunAll --local-scheduler``."""
 
-from pipeline.base.foreign_text import guard_logs
-from tasks import command_line, run
-from tasks.datasets import FetchDataset
-from tasks.embedding import EmbedCorpus
-from tasks.evaluation_data import DownloadSentEval
-from tasks.evaluation_table import EvaluateAll
-from tasks.expansion import ExpandVocabulary
-from tasks.experiments.tables import (
+from treeviews.pipeline.base.foreign_text import guard_logs
+from treeviews.tasks import command_line, run
+from treeviews.tasks.datasets import FetchDataset
+from treeviews.tasks.embedding import EmbedCorpus
+from treeviews.tasks.evaluation_data import DownloadSentEval
+from treeviews.tasks.evaluation_table import EvaluateAll
+from treeviews.tasks.expansion import ExpandVocabulary
+from treeviews.tasks.experiments.tables import (
     PaperTables,
     Sweep,
     TableOfCorpusChoice,
@@ -22,18 +22,18 @@ from tasks.experiments.tables import (
     TableOfSentEval,
     TableOfViewPairs,
 )
-from tasks.parsers import ConvertParser, TrainConstituencyParser, TrainDependencyParser
-from tasks.parsing import ParseConstituents, ParseDependencies
-from tasks.probing_text import (
+from treeviews.tasks.parsers import ConvertParser, TrainConstituencyParser, TrainDependencyParser
+from treeviews.tasks.parsing import ParseConstituents, ParseDependencies
+from treeviews.tasks.probing_text import (
     BuildProbing,
 )
-from tasks.report import WriteReport
-from tasks.sentences import DownloadCorpus, SplitSentences
-from tasks.senteval import EvaluateEncoder, EvaluateTask
-from tasks.training import TrainEncoders
-from tasks.vocabulary import CountVocabulary
-from tasks.word_vectors import DownloadVectors, TrainWordVectors
-from tasks.workflows import RunAll
+from treeviews.tasks.report import WriteReport
+from treeviews.tasks.sentences import DownloadCorpus, SplitSentences
+from treeviews.tasks.senteval import EvaluateEncoder, EvaluateTask
+from treeviews.tasks.training import TrainEncoders
+from treeviews.tasks.vocabulary import CountVocabulary
+from treeviews.tasks.word_vectors import DownloadVectors, TrainWordVectors
+from treeviews.tasks.workflows import RunAll
 
 __all__ = [
     "BuildProbing",

@@ -18,8 +18,8 @@ from typing import Any, ClassVar
 
 import luigi
 
-from models.listing import main_score
-from pipeline.base.atomic_files import (
+from treeviews.models.listing import main_score
+from treeviews.pipeline.base.atomic_files import (
     RUN_LOCK,
     held_locks,
     locked,
@@ -27,14 +27,14 @@ from pipeline.base.atomic_files import (
     sweep_unfinished,
     write_json_atomically,
 )
-from pipeline.base.digest import digest_of, remembered_sha256
-from pipeline.base.foreign_text import told, values_without_secrets
-from pipeline.base.job import Rated, end_jobs, run_job_process
-from pipeline.base.job_server import jobs_at_once, start_job_server
-from pipeline.shards.manifests import stands_whole
-from pipeline.shards.schema import SCHEMA_VERSION
-from tasks.checks import Check, CheckedTask, check_work_folder, mistakes_in
-from tasks.run import RefusedError, is_run_on, plan, report
+from treeviews.pipeline.base.digest import digest_of, remembered_sha256
+from treeviews.pipeline.base.foreign_text import told, values_without_secrets
+from treeviews.pipeline.base.job import Rated, end_jobs, run_job_process
+from treeviews.pipeline.base.job_server import jobs_at_once, start_job_server
+from treeviews.pipeline.shards.manifests import stands_whole
+from treeviews.pipeline.shards.schema import SCHEMA_VERSION
+from treeviews.tasks.checks import Check, CheckedTask, check_work_folder, mistakes_in
+from treeviews.tasks.run import RefusedError, is_run_on, plan, report
 
 logger = logging.getLogger("luigi-interface")
 

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import luigi
 
-from pipeline.base.bundled import how_to_install
-from pipeline.base.mistakes import is_mistake, sentence_of
+from treeviews.pipeline.base.bundled import how_to_install
+from treeviews.pipeline.base.mistakes import is_mistake, sentence_of
 
 logger = logging.getLogger("luigi-interface")
 

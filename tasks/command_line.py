@@ -24,10 +24,10 @@ from luigi.cmdline_parser import CmdlineParser
 from luigi.retcodes import retcode
 from luigi.task_register import Register
 
-from pipeline.base.foreign_text import told
-from pipeline.base.mistakes import FAILED, MISTAKE, did_you_mean, error_lines
-from tasks import run
-from tasks.artefact import ReportingTask
+from treeviews.pipeline.base.foreign_text import told
+from treeviews.pipeline.base.mistakes import FAILED, MISTAKE, did_you_mean, error_lines
+from treeviews.tasks import run
+from treeviews.tasks.artefact import ReportingTask
 
 SETTINGS = {
     # Luigi would end a second run of the same command at once; here it waits at the folders' locks.
@@ -76,7 +76,7 @@ def set_up() -> None:
 
 def stages() -> dict[str, type[ReportingTask]]:
     """Returns the stages that can be asked for, by name, in order."""
-    import tasks
+    from treeviews import tasks
 
     named = {name: getattr(tasks, name) for name in tasks.__all__}
     return {name: stage for name, stage in named.items() if issubclass(stage, ReportingTask)}

@@ -7,9 +7,9 @@ from typing import Any
 
 import luigi
 
-from pipeline.downloads.hub_dataset import DATASET_FILE, FetchJob, HubDataset
-from tasks.artefact import Artefact, run_job
-from tasks.checks import Check, check_installed
+from treeviews.pipeline.downloads.hub_dataset import DATASET_FILE, FetchJob, HubDataset
+from treeviews.tasks.artefact import Artefact, run_job
+from treeviews.tasks.checks import Check, check_installed
 
 TEXT_FIELD = luigi.OptionalParameter(
     default=None,
@@ -70,4 +70,4 @@ class FetchDataset(DatasetParameters, Artefact):
         self.write_config()
         job = FetchJob(dataset=self.wanted, out=self.folder)
         path = self.folder / "job.json"
-        run_job(self, "pipeline.downloads.hub_dataset", job.to_dict(), path, threads=1)
+        run_job(self, "treeviews.pipeline.downloads.hub_dataset", job.to_dict(), path, threads=1)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from pipeline.base.atomic_files import write_json_atomically
-from pipeline.base.digest import digest_of
-from pipeline.shards.manifests import (
+from treeviews.pipeline.base.atomic_files import write_json_atomically
+from treeviews.pipeline.base.digest import digest_of
+from treeviews.pipeline.shards.manifests import (
     DatasetManifest,
     ShardRange,
     complete_shards,
@@ -17,13 +17,13 @@ from pipeline.shards.manifests import (
     read_shard_manifest,
     write_dataset_manifest,
 )
-from pipeline.storage.location import named_address, portable_address
-from pipeline.storage.shared_shards import SharedShards
-from pipeline.storage.stored_job import SentFiles, StoredJob, make_stored_shards
-from tasks.artefact import Artefact, Jobs, ShardStage
-from tasks.engine_parameters import ray_engine
-from tasks.parameters import CorpusParameters
-from tasks.sentences import SplitSentences
+from treeviews.pipeline.storage.location import named_address, portable_address
+from treeviews.pipeline.storage.shared_shards import SharedShards
+from treeviews.pipeline.storage.stored_job import SentFiles, StoredJob, make_stored_shards
+from treeviews.tasks.artefact import Artefact, Jobs, ShardStage
+from treeviews.tasks.engine_parameters import ray_engine
+from treeviews.tasks.parameters import CorpusParameters
+from treeviews.tasks.sentences import SplitSentences
 
 
 class DerivedStage(CorpusParameters, ShardStage):

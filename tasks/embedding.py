@@ -10,28 +10,28 @@ from typing import Any
 
 import luigi
 
-from models.config.views import needed_stages
-from models.encoding.corpus_embeddings import describe_embedding, open_encoder
-from models.encoding.encoder import EncoderSettings
-from models.encoding.encoder_names import OF_A_RUN, parse_encoder_name
-from models.model.model_description import (
+from treeviews.models.config.views import needed_stages
+from treeviews.models.encoding.corpus_embeddings import describe_embedding, open_encoder
+from treeviews.models.encoding.encoder import EncoderSettings
+from treeviews.models.encoding.encoder_names import OF_A_RUN, parse_encoder_name
+from treeviews.models.model.model_description import (
     OPTION_OF_STAGE,
     find_parser,
     read_model_description,
     recorded_parsers,
 )
-from pipeline.base.bundled import BUNDLED_MODELS
-from pipeline.shards.manifests import ShardRange
-from pipeline.shards.schema import EMBEDDINGS
-from pipeline.storage.shared_shards import SharedShards
-from pipeline.storage.stored_job import StoredJob
-from tasks.artefact import Artefact
-from tasks.checks import Check, check_device
-from tasks.derived_shards import DerivedStage
-from tasks.engine_parameters import ChoiceParameter
-from tasks.evaluated_encoder import EncoderParameters, EvaluatedEncoder
-from tasks.parsing import ParseStage
-from tasks.training import PARSE_STAGES, TrainEncoders
+from treeviews.pipeline.base.bundled import BUNDLED_MODELS
+from treeviews.pipeline.shards.manifests import ShardRange
+from treeviews.pipeline.shards.schema import EMBEDDINGS
+from treeviews.pipeline.storage.shared_shards import SharedShards
+from treeviews.pipeline.storage.stored_job import StoredJob
+from treeviews.tasks.artefact import Artefact
+from treeviews.tasks.checks import Check, check_device
+from treeviews.tasks.derived_shards import DerivedStage
+from treeviews.tasks.engine_parameters import ChoiceParameter
+from treeviews.tasks.evaluated_encoder import EncoderParameters, EvaluatedEncoder
+from treeviews.tasks.parsing import ParseStage
+from treeviews.tasks.training import PARSE_STAGES, TrainEncoders
 
 
 class EmbedCorpus(EncoderParameters, DerivedStage):
@@ -44,7 +44,7 @@ class EmbedCorpus(EncoderParameters, DerivedStage):
     """
 
     stage = EMBEDDINGS
-    job_module = "models.embed_shard"
+    job_module = "treeviews.models.embed_shard"
     verb = "embedded"
     mixture_remedy = ": delete the shards of the others here and in the storage"
 

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import luigi
 
-from pipeline.base.bundled import how_to_install, parser_folder
-from pipeline.base.foreign_text import without_secrets
+from treeviews.pipeline.base.bundled import how_to_install, parser_folder
+from treeviews.pipeline.base.foreign_text import without_secrets
 
 
 class AddressParameter(luigi.Parameter):
@@ -112,7 +112,7 @@ def ray_engine() -> ModuleType:
         ModuleNotFoundError: Ray is not installed; names the remedy.
     """
     try:
-        from tasks import ray_engine
+        from treeviews.tasks import ray_engine
     except ModuleNotFoundError as error:
         if error.name != "ray":
             raise

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from models.config.training_config import TRAINING_VERSION, TrainingConfig
-from models.config.training_presets import SIF_WORDS
-from models.config.views import needed_stages
-from models.encoding.encoder_names import (
+from treeviews.models.config.training_config import TRAINING_VERSION, TrainingConfig
+from treeviews.models.config.training_presets import SIF_WORDS
+from treeviews.models.config.views import needed_stages
+from treeviews.models.encoding.encoder_names import (
     EncoderName,
     ModelViews,
     chosen_views,
@@ -19,30 +19,30 @@ from models.encoding.encoder_names import (
     parse_encoder_name,
     placed,
 )
-from models.encoding.own_encoder import kept_checksum
-from models.encoding.sentence_reader import describe_encoding
-from models.model.model_description import (
+from treeviews.models.encoding.own_encoder import kept_checksum
+from treeviews.models.encoding.sentence_reader import describe_encoding
+from treeviews.models.model.model_description import (
     MODEL_FILE,
     OPTION_OF_STAGE,
     REMEDY,
     WEIGHTS_FILE,
     read_model_description,
 )
-from pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_PARSERS, BUNDLED_VECTORS
-from pipeline.base.digest import digest_of
-from pipeline.base.json_files import read_object
-from tasks.artefact import Artefact, checksum
-from tasks.expansion import ExpandVocabulary, with_words
-from tasks.parameters import (
+from treeviews.pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_PARSERS, BUNDLED_VECTORS
+from treeviews.pipeline.base.digest import digest_of
+from treeviews.pipeline.base.json_files import read_object
+from treeviews.tasks.artefact import Artefact, checksum
+from treeviews.tasks.expansion import ExpandVocabulary, with_words
+from treeviews.tasks.parameters import (
     CorpusParameters,
     ExpansionParameters,
     HeldOutParameters,
     ParserParameters,
     TrainingParameters,
 )
-from tasks.parsers import UsedParser, used_parser
-from tasks.training import TrainEncoders
-from tasks.word_vectors import OF_THE_CORPUS, UsedVectors
+from treeviews.tasks.parsers import UsedParser, used_parser
+from treeviews.tasks.training import TrainEncoders
+from treeviews.tasks.word_vectors import OF_THE_CORPUS, UsedVectors
 
 MODEL_FILES = (WEIGHTS_FILE, MODEL_FILE)
 LONGEST_LABEL = 200

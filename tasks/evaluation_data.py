@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import luigi
 
-from pipeline.downloads.collect_senteval import collect_datasets
-from pipeline.downloads.senteval_data import (
+from treeviews.pipeline.downloads.collect_senteval import collect_datasets
+from treeviews.pipeline.downloads.senteval_data import (
     EXAMINATION_VERSION,
     MANIFEST_NAME,
     SENTEVAL_SETS,
@@ -23,10 +23,10 @@ from pipeline.downloads.senteval_data import (
     read_manifest,
     write_manifest,
 )
-from pipeline.text.tokenization import TOKENIZATION_VERSION
-from tasks.artefact import Artefact, checksum
-from tasks.checks import Check
-from tasks.parameters import EvaluationDataParameters
+from treeviews.pipeline.text.tokenization import TOKENIZATION_VERSION
+from treeviews.tasks.artefact import Artefact, checksum
+from treeviews.tasks.checks import Check
+from treeviews.tasks.parameters import EvaluationDataParameters
 
 RUN_BEGAN_AT = time.time()
 """When this run of Luigi began, in seconds since 1970; its forked workers inherit it."""

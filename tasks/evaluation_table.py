@@ -9,11 +9,11 @@ from typing import Any
 
 import luigi
 
-from models.encoding.encoder_names import BAG_OF_WORDS, READY
-from models.report.evaluation_table import evaluation_table
-from models.report.probing_table import RANDOM_SEEDS
-from pipeline.base.atomic_files import write_bytes_atomically, write_json_atomically
-from tasks.senteval import EvaluateEncoder, SentEvalStage
+from treeviews.models.encoding.encoder_names import BAG_OF_WORDS, READY
+from treeviews.models.report.evaluation_table import evaluation_table
+from treeviews.models.report.probing_table import RANDOM_SEEDS
+from treeviews.pipeline.base.atomic_files import write_bytes_atomically, write_json_atomically
+from treeviews.tasks.senteval import EvaluateEncoder, SentEvalStage
 
 
 class EvaluateAll(SentEvalStage):

@@ -5,19 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from models.expand_vocabulary import ExpansionJob
-from models.model.model_description import MODEL_FILE
-from models.words.expansion import EXPANSION_VERSION, ExpansionConfig
-from pipeline.vectors.vector_folder import files_of
-from tasks.artefact import Artefact, checksum, run_job
-from tasks.parameters import (
+from treeviews.models.expand_vocabulary import ExpansionJob
+from treeviews.models.model.model_description import MODEL_FILE
+from treeviews.models.words.expansion import EXPANSION_VERSION, ExpansionConfig
+from treeviews.pipeline.vectors.vector_folder import files_of
+from treeviews.tasks.artefact import Artefact, checksum, run_job
+from treeviews.tasks.parameters import (
     CorpusParameters,
     ExpansionParameters,
     HeldOutParameters,
     ParserParameters,
     TrainingParameters,
 )
-from tasks.training import TrainEncoders
+from treeviews.tasks.training import TrainEncoders
 
 
 class ExpandVocabulary(
@@ -80,7 +80,7 @@ class ExpandVocabulary(
             pretrained=self.expansion_vectors,
         )
         path = self.folder / "job.json"
-        run_job(self, "models.expand_vocabulary", job.to_dict(), path, threads=1)
+        run_job(self, "treeviews.models.expand_vocabulary", job.to_dict(), path, threads=1)
 
 
 def with_words(training: TrainEncoders, use: Literal["frozen", "trained"]) -> TrainEncoders:

@@ -7,18 +7,18 @@ from typing import Any
 
 import luigi
 
-from models.config.views import VIEWS
-from models.evaluation.evaluation_settings import ProtocolConfig
-from models.evaluation.representation import representation_named
-from pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS, shown
-from pipeline.base.foreign_text import without_secrets
-from pipeline.downloads.download import MAX_BYTES
-from pipeline.parsers.sentence_parser import PRECISIONS
-from pipeline.text.text_files import SUFFIXES
-from pipeline.text.text_sources import SOURCES
-from tasks.cleaning import CleaningParameters
-from tasks.datasets import TEXT_FIELD, DatasetParameters
-from tasks.engine_parameters import (
+from treeviews.models.config.views import VIEWS
+from treeviews.models.evaluation.evaluation_settings import ProtocolConfig
+from treeviews.models.evaluation.representation import representation_named
+from treeviews.pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS, shown
+from treeviews.pipeline.base.foreign_text import without_secrets
+from treeviews.pipeline.downloads.download import MAX_BYTES
+from treeviews.pipeline.parsers.sentence_parser import PRECISIONS
+from treeviews.pipeline.text.text_files import SUFFIXES
+from treeviews.pipeline.text.text_sources import SOURCES
+from treeviews.tasks.cleaning import CleaningParameters
+from treeviews.tasks.datasets import TEXT_FIELD, DatasetParameters
+from treeviews.tasks.engine_parameters import (
     AddressParameter,
     ChoiceParameter,
     EngineParameters,

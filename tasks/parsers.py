@@ -9,13 +9,17 @@ from typing import Any, ClassVar, Literal
 
 import luigi
 
-from models.model.model_description import OPTION_OF_STAGE
-from pipeline.base.bundled import parser_folder, shipped_parsers
-from pipeline.base.digest import remembered_sha256
-from pipeline.base.mistakes import did_you_mean
-from pipeline.parser_training.__main__ import ParserTrainingJob, TrainingKind
-from pipeline.parsers.convert import CONVERSION_VERSION, OFFICIAL_PARSERS, convert_checkpoint
-from pipeline.parsers.parser_files import (
+from treeviews.models.model.model_description import OPTION_OF_STAGE
+from treeviews.pipeline.base.bundled import parser_folder, shipped_parsers
+from treeviews.pipeline.base.digest import remembered_sha256
+from treeviews.pipeline.base.mistakes import did_you_mean
+from treeviews.pipeline.parser_training.__main__ import ParserTrainingJob, TrainingKind
+from treeviews.pipeline.parsers.convert import (
+    CONVERSION_VERSION,
+    OFFICIAL_PARSERS,
+    convert_checkpoint,
+)
+from treeviews.pipeline.parsers.parser_files import (
     DESCRIPTION_NAME,
     PARSER_FILES,
     RELEASED_WEIGHTS,
@@ -25,9 +29,9 @@ from pipeline.parsers.parser_files import (
     read_description,
     read_scores,
 )
-from pipeline.parsing.parse_shard import TRANSFORMER_LIBRARIES, library_versions
-from tasks.artefact import Artefact, checksum, run_job
-from tasks.engine_parameters import ChoiceParameter, Sha256Parameter
+from treeviews.pipeline.parsing.parse_shard import TRANSFORMER_LIBRARIES, library_versions
+from treeviews.tasks.artefact import Artefact, checksum, run_job
+from treeviews.tasks.engine_parameters import ChoiceParameter, Sha256Parameter
 
 TRAINING_VERSION = 2
 """Raised when the same treebanks and options would give another parser, as by a new default."""
@@ -100,7 +104,9 @@ class TrainParser(Artefact):
         }
         job = ParserTrainingJob(kind=kind, out=self.folder, options=options, threads=self.threads)
         path = self.folder / "job.json"
-        run_job(self, "pipeline.parser_training", job.to_dict(), path, threads=self.threads)
+        run_job(
+            self, "treeviews.pipeline.parser_training", job.to_dict(), path, threads=self.threads
+        )
 
 
 class TrainDependencyParser(TrainParser):

@@ -10,21 +10,21 @@ from typing import Any, ClassVar
 
 import luigi
 
-from pipeline.parsers.parser_files import (
+from treeviews.pipeline.parsers.parser_files import (
     ParsedStage,
     checksum_of_parser_folder,
     parser_file_names,
     read_description,
 )
-from pipeline.parsing.parse_shard import describe_parsing
-from pipeline.shards.manifests import ShardRange
-from pipeline.storage.shared_shards import SharedShards
-from pipeline.storage.stored_job import SentFiles, StoredJob
-from tasks.artefact import Artefact
-from tasks.checks import Check, check_device
-from tasks.derived_shards import DerivedStage
-from tasks.parameters import ParserParameters
-from tasks.parsers import UsedParser, used_parser
+from treeviews.pipeline.parsing.parse_shard import describe_parsing
+from treeviews.pipeline.shards.manifests import ShardRange
+from treeviews.pipeline.storage.shared_shards import SharedShards
+from treeviews.pipeline.storage.stored_job import SentFiles, StoredJob
+from treeviews.tasks.artefact import Artefact
+from treeviews.tasks.checks import Check, check_device
+from treeviews.tasks.derived_shards import DerivedStage
+from treeviews.tasks.parameters import ParserParameters
+from treeviews.tasks.parsers import UsedParser, used_parser
 
 
 class ParseStage(ParserParameters, DerivedStage):
@@ -36,7 +36,7 @@ class ParseStage(ParserParameters, DerivedStage):
         ": on one kind of device, or with --parser-precision exact; delete the shards of the "
         "others here and in the storage"
     )
-    job_module = "pipeline.parsing.parse_shard"
+    job_module = "treeviews.pipeline.parsing.parse_shard"
 
     @cached_property
     def used_parser(self) -> UsedParser:

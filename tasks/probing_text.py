@@ -6,18 +6,22 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from models.evaluation.build_probing import (
+from treeviews.models.evaluation.build_probing import (
     FORMAT_VERSION,
     PROTOCOL,
     SENTEVAL_FOLDER,
     build_probing,
 )
-from models.evaluation.probing_sentences import PROBING_VERSION, ParsedFolders, ProbingConfig
-from models.model.model_description import exact_parsers_of_corpus
-from tasks.artefact import Artefact
-from tasks.parameters import CorpusParameters, HeldOutParameters, ParserParameters, joined
-from tasks.parsing import ParseConstituents, ParseDependencies
-from tasks.sentences import SplitSentences
+from treeviews.models.evaluation.probing_sentences import (
+    PROBING_VERSION,
+    ParsedFolders,
+    ProbingConfig,
+)
+from treeviews.models.model.model_description import exact_parsers_of_corpus
+from treeviews.tasks.artefact import Artefact
+from treeviews.tasks.parameters import CorpusParameters, HeldOutParameters, ParserParameters, joined
+from treeviews.tasks.parsing import ParseConstituents, ParseDependencies
+from treeviews.tasks.sentences import SplitSentences
 
 
 class BuildProbing(CorpusParameters, HeldOutParameters, ParserParameters, Artefact):

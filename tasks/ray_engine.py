@@ -9,9 +9,9 @@ from typing import Protocol, TypeVar
 
 import ray
 
-from pipeline.base.job import JobKilledError
-from pipeline.base.machine import available_cores
-from pipeline.shards.manifests import most_jobs
+from treeviews.pipeline.base.job import JobKilledError
+from treeviews.pipeline.base.machine import available_cores
+from treeviews.pipeline.shards.manifests import most_jobs
 
 LOCAL = "local"
 POLL_SECONDS = 1.0

@@ -10,10 +10,10 @@ from typing import Any
 
 import luigi
 
-from models.evaluation.task_result import TaskResult, read_result
-from models.model.release import current_commit
-from models.report.probing_table import RowDeclaration, declare_rows
-from models.report.run_report import (
+from treeviews.models.evaluation.task_result import TaskResult, read_result
+from treeviews.models.model.release import current_commit
+from treeviews.models.report.probing_table import RowDeclaration, declare_rows
+from treeviews.models.report.run_report import (
     PAGE_NAME,
     REPORT_VERSION,
     ReportInputs,
@@ -22,22 +22,22 @@ from models.report.run_report import (
     machine_in_words,
     write_report,
 )
-from models.report.score_text import number_of
-from models.report.table_columns import published_columns
-from pipeline.base.json_files import read_json
-from pipeline.parsers.parser_files import read_scores
-from pipeline.shards.manifests import read_dataset_manifest
-from tasks.artefact import Artefact
-from tasks.checks import Check
-from tasks.evaluated_encoder import EncoderParameters
-from tasks.evaluation_table import EvaluateAll
-from tasks.parameters import SentEvalParameters
-from tasks.parsing import ParseStage
-from tasks.probing_text import BuildProbing
-from tasks.run import command_line
-from tasks.sentences import SplitSentences
-from tasks.senteval import EvaluateEncoder
-from tasks.training import TrainEncoders
+from treeviews.models.report.score_text import number_of
+from treeviews.models.report.table_columns import published_columns
+from treeviews.pipeline.base.json_files import read_json
+from treeviews.pipeline.parsers.parser_files import read_scores
+from treeviews.pipeline.shards.manifests import read_dataset_manifest
+from treeviews.tasks.artefact import Artefact
+from treeviews.tasks.checks import Check
+from treeviews.tasks.evaluated_encoder import EncoderParameters
+from treeviews.tasks.evaluation_table import EvaluateAll
+from treeviews.tasks.parameters import SentEvalParameters
+from treeviews.tasks.parsing import ParseStage
+from treeviews.tasks.probing_text import BuildProbing
+from treeviews.tasks.run import command_line
+from treeviews.tasks.sentences import SplitSentences
+from treeviews.tasks.senteval import EvaluateEncoder
+from treeviews.tasks.training import TrainEncoders
 
 _REMEDY = "delete the folder and run the stage again"
 

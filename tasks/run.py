@@ -34,11 +34,11 @@ from rich.console import Console
 from rich.table import Column
 from rich.text import Text
 
-from models.training.logs import duration
-from pipeline.base.foreign_text import printable, told, without_secrets
-from pipeline.base.job import Rated, end_in_words
-from pipeline.base.job_server import socket_folder
-from pipeline.base.mistakes import (
+from treeviews.models.training.logs import duration
+from treeviews.pipeline.base.foreign_text import printable, told, without_secrets
+from treeviews.pipeline.base.job import Rated, end_in_words
+from treeviews.pipeline.base.job_server import socket_folder
+from treeviews.pipeline.base.mistakes import (
     DONE,
     FAILED,
     MISTAKE,
@@ -47,7 +47,7 @@ from pipeline.base.mistakes import (
     keep_traceback,
     sentence_of,
 )
-from pipeline.base.watched import end_with_parent
+from treeviews.pipeline.base.watched import end_with_parent
 
 logger = logging.getLogger("luigi-interface")
 

@@ -11,25 +11,30 @@ from typing import Any
 
 import luigi
 
-from pipeline.base.atomic_files import RUN_LOCK
-from pipeline.base.foreign_text import values_without_secrets, without_secrets
-from pipeline.downloads.download import DownloadConfig, check_sha256, download, file_name_of
-from pipeline.downloads.hub_dataset import TEXT_FOLDER
-from pipeline.shards.manifests import (
+from treeviews.pipeline.base.atomic_files import RUN_LOCK
+from treeviews.pipeline.base.foreign_text import values_without_secrets, without_secrets
+from treeviews.pipeline.downloads.download import (
+    DownloadConfig,
+    check_sha256,
+    download,
+    file_name_of,
+)
+from treeviews.pipeline.downloads.hub_dataset import TEXT_FOLDER
+from treeviews.pipeline.shards.manifests import (
     read_dataset_manifest,
     read_shard_manifest,
     stands_whole,
 )
-from pipeline.storage.location import portable_address
-from pipeline.storage.shared_shards import fetch_sentences
-from pipeline.storage.stored_job import StoredJob, make_stored_shards
-from pipeline.text.cleaning_steps import CleaningConfig, check_language, describe_cleaning
-from pipeline.text.documents import Source
-from pipeline.text.find_duplicates import MANIFEST_NAME, drops_path
-from pipeline.text.split_corpus import CorpusSplit
-from pipeline.text.split_parts import DUPLICATES_FOLDER, describe_splitter
-from pipeline.text.text_files import SUFFIXES, Format, is_compressed
-from pipeline.text.text_sources import (
+from treeviews.pipeline.storage.location import portable_address
+from treeviews.pipeline.storage.shared_shards import fetch_sentences
+from treeviews.pipeline.storage.stored_job import StoredJob, make_stored_shards
+from treeviews.pipeline.text.cleaning_steps import CleaningConfig, check_language, describe_cleaning
+from treeviews.pipeline.text.documents import Source
+from treeviews.pipeline.text.find_duplicates import MANIFEST_NAME, drops_path
+from treeviews.pipeline.text.split_corpus import CorpusSplit
+from treeviews.pipeline.text.split_parts import DUPLICATES_FOLDER, describe_splitter
+from treeviews.pipeline.text.text_files import SUFFIXES, Format, is_compressed
+from treeviews.pipeline.text.text_sources import (
     LOCATIONS,
     PARAMETERS,
     SOURCES,
@@ -38,14 +43,14 @@ from pipeline.text.text_sources import (
     config_of,
     source_of,
 )
-from pipeline.text.text_streams import LONGEST_PIECES
-from pipeline.text.tokenization import SentenceConfig
-from tasks.artefact import Jobs, ReportingTask, ShardStage
-from tasks.checks import Check, check_installed
-from tasks.cleaning import find_duplicates
-from tasks.datasets import FetchDataset
-from tasks.engine_parameters import AddressParameter, Sha256Parameter, ray_engine
-from tasks.parameters import GIGABYTE, CorpusParameters
+from treeviews.pipeline.text.text_streams import LONGEST_PIECES
+from treeviews.pipeline.text.tokenization import SentenceConfig
+from treeviews.tasks.artefact import Jobs, ReportingTask, ShardStage
+from treeviews.tasks.checks import Check, check_installed
+from treeviews.tasks.cleaning import find_duplicates
+from treeviews.tasks.datasets import FetchDataset
+from treeviews.tasks.engine_parameters import AddressParameter, Sha256Parameter, ray_engine
+from treeviews.tasks.parameters import GIGABYTE, CorpusParameters
 
 logger = logging.getLogger("luigi-interface")
 
@@ -256,7 +261,7 @@ class SplitSentences(CorpusParameters, ShardStage):
             find_duplicates(self, corpus.plan_path, folder, cleaning, corpus.all_runs())
         self.share_jobs(
             self.folder,
-            "pipeline.text.split_parts",
+            "treeviews.pipeline.text.split_parts",
             self._jobs_left,
             lambda number: (
                 read_shard_manifest(self.folder, number) is not None or stands_whole(self.folder)
@@ -320,7 +325,7 @@ class SplitSentences(CorpusParameters, ShardStage):
                     output=place,
                     number=number,
                     count=count,
-                    module="pipeline.text.split_parts",
+                    module="treeviews.pipeline.text.split_parts",
                     values={"plan": str(corpus.plan_path), "output": str(self.folder)},
                     folders={
                         str(corpus.plan_path): f"files/{corpus.plan_path.name}",

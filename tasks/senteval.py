@@ -8,27 +8,27 @@ from typing import Any
 
 import luigi
 
-from models.config.views import STAGE_OF_VIEW
-from models.encoding.encoder_names import FORMS, chosen_views, name_of
-from models.evaluation.evaluation_settings import PROTOCOL_VERSION
-from models.evaluation.evaluation_task import EvaluationTask
-from models.evaluation.task_data import NOTE_NAME, missing_files
-from models.evaluation.task_registry import (
+from treeviews.models.config.views import STAGE_OF_VIEW
+from treeviews.models.encoding.encoder_names import FORMS, chosen_views, name_of
+from treeviews.models.evaluation.evaluation_settings import PROTOCOL_VERSION
+from treeviews.models.evaluation.evaluation_task import EvaluationTask
+from treeviews.models.evaluation.task_data import NOTE_NAME, missing_files
+from treeviews.models.evaluation.task_registry import (
     DATASETS,
     DERIVED,
     TASKS_VERSION,
     task_named,
     tasks_named,
 )
-from models.evaluation.task_result import TaskResult, read_result
-from pipeline.downloads.senteval_data import SENTEVAL_SETS
-from tasks.artefact import Artefact, checksum, run_job
-from tasks.checks import Check, check_device
-from tasks.evaluated_encoder import EncoderParameters, EvaluatedEncoder
-from tasks.evaluation_data import DownloadSentEval
-from tasks.parameters import SentEvalParameters
-from tasks.probing_text import BuildProbing
-from tasks.training import TrainEncoders
+from treeviews.models.evaluation.task_result import TaskResult, read_result
+from treeviews.pipeline.downloads.senteval_data import SENTEVAL_SETS
+from treeviews.tasks.artefact import Artefact, checksum, run_job
+from treeviews.tasks.checks import Check, check_device
+from treeviews.tasks.evaluated_encoder import EncoderParameters, EvaluatedEncoder
+from treeviews.tasks.evaluation_data import DownloadSentEval
+from treeviews.tasks.parameters import SentEvalParameters
+from treeviews.tasks.probing_text import BuildProbing
+from treeviews.tasks.training import TrainEncoders
 
 DOWNLOADABLE = frozenset(dataset.name for dataset in SENTEVAL_SETS)
 
@@ -168,7 +168,7 @@ class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
         for task in {self, *evaluations}:
             task.write_config()
         job = self.job(evaluations)
-        run_job(self, "models.evaluate_tasks", job, self.folder / "job.json", threads=1)
+        run_job(self, "treeviews.models.evaluate_tasks", job, self.folder / "job.json", threads=1)
 
 
 class EvaluateTask(SentEvalStage):

@@ -9,8 +9,8 @@ from typing import Any
 import luigi
 from luigi import interface
 
-from tasks.artefact import ReportingTask
-from tasks.command_line import stages
+from treeviews.tasks.artefact import ReportingTask
+from treeviews.tasks.command_line import stages
 
 SHOWN_SETTINGS = ("workers", "scheduler_host", "scheduler_port", "scheduler_url", "log_level")
 """Of Luigi's own settings."""

@@ -10,10 +10,10 @@ from typing import Literal
 import luigi
 from luigi.task import flatten
 
-from models.listing import bytes_below, size_in_words
-from pipeline.base.mistakes import sentence_of
-from pipeline.shards.manifests import manifest_path, shard_numbers
-from tasks.artefact import Artefact
+from treeviews.models.listing import bytes_below, size_in_words
+from treeviews.pipeline.base.mistakes import sentence_of
+from treeviews.pipeline.shards.manifests import manifest_path, shard_numbers
+from treeviews.tasks.artefact import Artefact
 
 State = Literal["done", "begun", "missing", "damaged"]
 

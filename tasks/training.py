@@ -9,27 +9,27 @@ from typing import Any
 
 import luigi
 
-from models.config.training_config import TRAINING_VERSION, TrainingConfig
-from models.config.training_presets import preset
-from models.config.views import needed_stages
-from models.corpus.parsed_corpus import CorpusFolders
-from models.training.job import RunSettings, TrainingJob
-from models.training.launching import LaunchSettings
-from models.training.logs import finished_summary
-from pipeline.base.machine import available_cores
-from pipeline.parsing.parse_shard import library_versions
-from tasks.artefact import Artefact, run_job
-from tasks.checks import Check, check_device
-from tasks.parameters import (
+from treeviews.models.config.training_config import TRAINING_VERSION, TrainingConfig
+from treeviews.models.config.training_presets import preset
+from treeviews.models.config.views import needed_stages
+from treeviews.models.corpus.parsed_corpus import CorpusFolders
+from treeviews.models.training.job import RunSettings, TrainingJob
+from treeviews.models.training.launching import LaunchSettings
+from treeviews.models.training.logs import finished_summary
+from treeviews.pipeline.base.machine import available_cores
+from treeviews.pipeline.parsing.parse_shard import library_versions
+from treeviews.tasks.artefact import Artefact, run_job
+from treeviews.tasks.checks import Check, check_device
+from treeviews.tasks.parameters import (
     CorpusParameters,
     HeldOutParameters,
     ParserParameters,
     TrainingParameters,
     joined,
 )
-from tasks.parsing import ParseConstituents, ParseDependencies, ParseStage
-from tasks.sentences import SplitSentences
-from tasks.word_vectors import UsedVectors, used_vectors
+from treeviews.tasks.parsing import ParseConstituents, ParseDependencies, ParseStage
+from treeviews.tasks.sentences import SplitSentences
+from treeviews.tasks.word_vectors import UsedVectors, used_vectors
 
 logger = logging.getLogger("luigi-interface")
 
@@ -217,7 +217,7 @@ class TrainEncoders(
             launch=launch,
         )
         path = self.folder / "job.json"
-        run_job(self, "models.train", job.to_dict(), path, threads=launch.threads or 1)
+        run_job(self, "treeviews.models.train", job.to_dict(), path, threads=launch.threads or 1)
         summary = finished_summary(self.folder) or {}
         if summary.get("steps", FEW_STEPS) < FEW_STEPS:
             logger.warning(

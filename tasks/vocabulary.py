@@ -9,14 +9,14 @@ from typing import Any
 
 import luigi
 
-from pipeline.base.atomic_files import RUN_LOCK, sweep_unfinished
-from pipeline.base.digest import digest_of
-from pipeline.shards.manifests import ShardManifest, read_dataset_manifest, shard_ranges
-from pipeline.vectors.count_shard import COUNTING_VERSION, CountJob, is_counted
-from pipeline.vectors.merge_counts import REPORT_FILE, MergeJob, VocabularyConfig
-from tasks.artefact import Artefact, Jobs, run_job
-from tasks.parameters import CorpusParameters
-from tasks.sentences import SplitSentences
+from treeviews.pipeline.base.atomic_files import RUN_LOCK, sweep_unfinished
+from treeviews.pipeline.base.digest import digest_of
+from treeviews.pipeline.shards.manifests import ShardManifest, read_dataset_manifest, shard_ranges
+from treeviews.pipeline.vectors.count_shard import COUNTING_VERSION, CountJob, is_counted
+from treeviews.pipeline.vectors.merge_counts import REPORT_FILE, MergeJob, VocabularyConfig
+from treeviews.tasks.artefact import Artefact, Jobs, run_job
+from treeviews.tasks.parameters import CorpusParameters
+from treeviews.tasks.sentences import SplitSentences
 
 
 class CountVocabulary(CorpusParameters, Artefact):
@@ -72,7 +72,7 @@ class CountVocabulary(CorpusParameters, Artefact):
         shards = self._shards
         self.share_jobs(
             self.counts_folder,
-            "pipeline.vectors.count_shard",
+            "treeviews.pipeline.vectors.count_shard",
             partial(self._jobs_left, shards),
             lambda number: self._is_counted(shards[number]),
             lambda count: f"{count} jobs counted",
@@ -109,7 +109,7 @@ class CountVocabulary(CorpusParameters, Artefact):
             out=self.folder,
         )
         path = self.folder / "job.json"
-        run_job(self, "pipeline.vectors.merge_counts", job.to_dict(), path, threads=1)
+        run_job(self, "treeviews.pipeline.vectors.merge_counts", job.to_dict(), path, threads=1)
 
     def _is_counted(self, shard: ShardManifest) -> bool:
         return is_counted(self.counts_folder, shard.number, shard.sha256)

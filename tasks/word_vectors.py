@@ -8,10 +8,10 @@ from typing import Any
 
 import luigi
 
-from models.config.held_out import HoldOut
-from models.train_word_vectors import WordVectorJob
-from models.words.word_vectors import read_word_size
-from pipeline.downloads.published_vectors import (
+from treeviews.models.config.held_out import HoldOut
+from treeviews.models.train_word_vectors import WordVectorJob
+from treeviews.models.words.word_vectors import read_word_size
+from treeviews.pipeline.downloads.published_vectors import (
     DOWNLOAD_FILE,
     DOWNLOADS_FOLDER,
     PUBLISHED_VECTORS,
@@ -19,21 +19,21 @@ from pipeline.downloads.published_vectors import (
     fetch_vectors,
     vectors_named,
 )
-from pipeline.vectors.skip_gram import (
+from treeviews.pipeline.vectors.skip_gram import (
     SkipGramConfig,
     gensim_version,
     imported_gensim,
 )
-from pipeline.vectors.vector_folder import FACTS_FILE, files_of, is_vector_folder
-from tasks.artefact import Artefact, checksum, run_job
-from tasks.checks import Check
-from tasks.engine_parameters import AddressParameter, ChoiceParameter, Sha256Parameter
-from tasks.parameters import (
+from treeviews.pipeline.vectors.vector_folder import FACTS_FILE, files_of, is_vector_folder
+from treeviews.tasks.artefact import Artefact, checksum, run_job
+from treeviews.tasks.checks import Check
+from treeviews.tasks.engine_parameters import AddressParameter, ChoiceParameter, Sha256Parameter
+from treeviews.tasks.parameters import (
     CorpusParameters,
     HeldOutParameters,
     VectorTrainingParameters,
 )
-from tasks.sentences import SplitSentences
+from treeviews.tasks.sentences import SplitSentences
 
 OF_THE_CORPUS = Path("corpus")
 """The value of ``vectors`` that asks for those trained on the run's own text."""
@@ -108,7 +108,7 @@ class TrainWordVectors(CorpusParameters, HeldOutParameters, VectorTrainingParame
             out=self.folder,
         )
         path = self.folder / "job.json"
-        run_job(self, "models.train_word_vectors", job.to_dict(), path, threads=1)
+        run_job(self, "treeviews.models.train_word_vectors", job.to_dict(), path, threads=1)
 
 
 class DownloadVectors(Artefact):

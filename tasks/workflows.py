@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from tasks.artefact import Artefact, RequestTask
-from tasks.parameters import (
+from treeviews.tasks.artefact import Artefact, RequestTask
+from treeviews.tasks.parameters import (
     CorpusParameters,
     HeldOutParameters,
     ParserParameters,
     SentEvalParameters,
     TrainingParameters,
 )
-from tasks.report import ReportParameters, WriteReport
+from treeviews.tasks.report import ReportParameters, WriteReport
 
 
 class RunAll(

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import typer
 
-import tasks
 from tests.support.repository import REPOSITORY
+from treeviews import tasks
 from treeviews.command.app import app
 
 WITH_PATHS = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")

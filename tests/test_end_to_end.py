@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from models.evaluation.probing_tasks import TASKS
-from models.evaluation.task_result import TaskResult, read_results
-from pipeline.shards.manifests import read_dataset_manifest
 from tests.support.repository import REPOSITORY
 from tests.support.stories import write_stories
+from treeviews.models.evaluation.probing_tasks import TASKS
+from treeviews.models.evaluation.task_result import TaskResult, read_results
+from treeviews.pipeline.shards.manifests import read_dataset_manifest
 
 LUIGI = Path(sys.executable).with_name("luigi")
 CHANGES = {"hidden_size": 16, "epochs": 2, "batch_size": 40, "held_out_batches": 5}

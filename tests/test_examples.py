@@ -18,8 +18,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tasks.command_line import stages
-from tasks.stage_help import parameter_groups
 from tests.support import example_commands
 from tests.support.document_examples import (
     NEEDS,
@@ -40,6 +38,8 @@ from tests.support.example_recipes import (
 from tests.support.python_example import SAID, matches
 from tests.support.python_example import run as run_python
 from tests.support.repository import REPOSITORY
+from treeviews.tasks.command_line import stages
+from treeviews.tasks.stage_help import parameter_groups
 
 EXAMPLES = all_examples()
 OTHER_LANGUAGES = ("text", "yaml", "json", "ini", "toml", "dockerfile")
@@ -88,7 +88,7 @@ def test_the_commands_of_an_example_are_accepted(
         "treeviews run --views DEPP",
         "treeviews encode english --poling max",
         "treeviews encoed english",
-        "python -m pipeline.parsers.convert --nonsense",
+        "python -m treeviews.pipeline.parsers.convert --nonsense",
         "make tests",
         "pip install '.[nonsense]'",
         "srun --ntasks=2 treeviews run --veiws DEP",

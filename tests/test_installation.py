@@ -11,8 +11,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from pipeline.base.bundled import PACKAGES_OF_EXTRAS, data_folder, how_to_install
 from tests.support.repository import REPOSITORY
+from treeviews.pipeline.base.bundled import PACKAGES_OF_EXTRAS, data_folder, how_to_install
 
 FOR_OTHER_JOBS = {
     "triton",

@@ -10,22 +10,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.config.training_config import TRAINING_VERSION
-from models.encoding.sentence_reader import describe_encoding
-from models.evaluation import probing_labels, probing_splits, probing_tasks, resampling
-from models.evaluation.evaluation_settings import PROTOCOL_VERSION
-from models.evaluation.probing_sentences import PROBING_VERSION, SCARCE_SHARES
-from models.report.run_report import REPORT_VERSION
-from pipeline.parsing.parse_shard import library_versions
-from tasks import word_vectors
-from tasks.training import TrainEncoders
-from tasks.word_vectors import TrainWordVectors
 from tests.support.repository import REPOSITORY
+from treeviews.models.config.training_config import TRAINING_VERSION
+from treeviews.models.encoding.sentence_reader import describe_encoding
+from treeviews.models.evaluation import probing_labels, probing_splits, probing_tasks, resampling
+from treeviews.models.evaluation.evaluation_settings import PROTOCOL_VERSION
+from treeviews.models.evaluation.probing_sentences import PROBING_VERSION, SCARCE_SHARES
+from treeviews.models.report.run_report import REPORT_VERSION
+from treeviews.pipeline.parsing.parse_shard import library_versions
+from treeviews.tasks import word_vectors
+from treeviews.tasks.training import TrainEncoders
+from treeviews.tasks.word_vectors import TrainWordVectors
 
 
 def test_versions_are_read_without_torch() -> None:
     code = (
-        "import models.config.training_config, models.report.probing_table, "
+        "import treeviews.models.config.training_config, treeviews.models.report.probing_table, "
         "models.evaluation.probing_sentences, models.evaluation.evaluation_settings, "
         "models.evaluation.build_probing, models.report.run_report, "
         "models.encoding.sentence_reader, "
@@ -88,8 +88,8 @@ def test_all_versions_are_positive() -> None:
 
 
 TREES, WORDS = ("DEP", "CONST"), None
-ENCODING = "models.encoding.sentence_reader"
-PARSING = "pipeline.parsing.parse_shard"
+ENCODING = "treeviews.models.encoding.sentence_reader"
+PARSING = "treeviews.pipeline.parsing.parse_shard"
 
 
 @pytest.mark.parametrize(
@@ -129,8 +129,10 @@ def test_another_release_of_a_library_changes_the_encoders_that_use_it(
     def installed(name: str) -> str:
         return "1000.0" if name == library else importlib.metadata.version(name).partition("+")[0]
 
-    monkeypatch.setattr("pipeline.parsing.parse_shard.installed_version", installed)
-    monkeypatch.setattr("models.encoding.sentence_reader.spacy_version", lambda: installed("spacy"))
+    monkeypatch.setattr("treeviews.pipeline.parsing.parse_shard.installed_version", installed)
+    monkeypatch.setattr(
+        "treeviews.models.encoding.sentence_reader.spacy_version", lambda: installed("spacy")
+    )
 
     after = [describe_encoding(views) for views in kinds]
     assert [v for v, a, b in zip(kinds, after, before, strict=True) if a != b] == changed

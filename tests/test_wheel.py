@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.evaluation.task_result import TaskResult, read_results
-from pipeline.shards.manifests import read_dataset_manifest
 from tests.support.installed_wheel import Installation, install_wheel
 from tests.support.repository import REPOSITORY
 from tests.support.stories import write_stories
 from tests.support.tiny_senteval import write_tiny_senteval
+from treeviews.models.evaluation.task_result import TaskResult, read_results
+from treeviews.pipeline.shards.manifests import read_dataset_manifest
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -81,7 +81,7 @@ def test_the_wheel_holds_what_the_floors_read_and_no_more(installation: Installa
 def test_nothing_is_taken_from_the_repository(installation: Installation, where: Path) -> None:
     code = (
         "import treeviews, models, pipeline, tasks\n"
-        "from pipeline.base import bundled\n"
+        "from treeviews.pipeline.base import bundled\n"
         "places = [m.__file__ for m in (treeviews, models, pipeline, tasks)]\n"
         "shipped = [*bundled.BUNDLED_MODELS.values(), *bundled.BUNDLED_PARSERS.values()]\n"
         "assert all(folder.is_dir() for folder in shipped), shipped\n"

@@ -19,9 +19,9 @@ from treeviews.own_floors import check_floors
 
 check_floors()
 
-from models import load  # noqa: E402 - only now is it surely ours
-from pipeline.parsing.parse_text import Parser, parse  # noqa: E402
-from pipeline.parsing.parsed_sentence import write_parses  # noqa: E402
+from treeviews.models import load  # noqa: E402 - only now is it surely ours
+from treeviews.pipeline.parsing.parse_text import Parser, parse  # noqa: E402
+from treeviews.pipeline.parsing.parsed_sentence import write_parses  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
-    from models.encoding.encoder import EncodeOptions, Encoder, OnRefusal
-    from models.encoding.search import EmbeddingMatrix, Hits, Score
-    from models.evaluate_tasks import Scores
+    from treeviews.models.encoding.encoder import EncodeOptions, Encoder, OnRefusal
+    from treeviews.models.encoding.search import EmbeddingMatrix, Hits, Score
+    from treeviews.models.evaluate_tasks import Scores
 
     FloatArray = npt.NDArray[np.float32]
     AnyEncoder = str | Path | Encoder | Callable[[list[str]], Any] | object
@@ -85,7 +85,7 @@ def encode(
         FileNotFoundError: no such encoder.
         ValueError: no strings, a sentence that cannot be taken, or an option out of range.
     """
-    from models.encoding.load_encoder import encoder_of
+    from treeviews.models.encoding.load_encoder import encoder_of
 
     return encoder_of(encoder, device=device, on_refusal=on_refusal).encode(sentences, **options)
 
@@ -106,8 +106,8 @@ def similarity(a: Any, b: Any = None, *, encoder: AnyEncoder = "english") -> Any
     Raises:
         ValueError: they are neither, or of different widths.
     """
-    from models.encoding.load_encoder import vectors_of
-    from models.encoding.search import similarity as of_vectors
+    from treeviews.models.encoding.load_encoder import vectors_of
+    from treeviews.models.encoding.search import similarity as of_vectors
 
     return of_vectors(vectors_of(a, encoder), None if b is None else vectors_of(b, encoder))
 
@@ -125,8 +125,8 @@ def similarity_pairwise(a: Any, b: Any, *, encoder: AnyEncoder = "english") -> A
     Raises:
         ValueError: they are neither, of different widths, or not as many.
     """
-    from models.encoding.load_encoder import vectors_of
-    from models.encoding.search import similarity_pairwise as of_vectors
+    from treeviews.models.encoding.load_encoder import vectors_of
+    from treeviews.models.encoding.search import similarity_pairwise as of_vectors
 
     return of_vectors(vectors_of(a, encoder), vectors_of(b, encoder))
 
@@ -156,8 +156,8 @@ def search(
     Raises:
         ValueError: they are neither, of different widths, or not finite.
     """
-    from models.encoding.load_encoder import vectors_of
-    from models.encoding.search import search as in_matrix
+    from treeviews.models.encoding.load_encoder import vectors_of
+    from treeviews.models.encoding.search import search as in_matrix
 
     wanted, rows = vectors_of(queries, encoder), vectors_of(matrix, encoder)
     return in_matrix(wanted, rows, k, score=score)
@@ -180,7 +180,7 @@ def open_embeddings(folder: str | Path, *, unpacked: str | Path | None = None) -
         FileNotFoundError: the stage is not complete.
         ValueError: it holds no embeddings, or is damaged.
     """
-    from models.encoding.search import open_embeddings as as_matrix
+    from treeviews.models.encoding.search import open_embeddings as as_matrix
 
     return as_matrix(folder, unpacked=unpacked)
 
@@ -215,7 +215,7 @@ def evaluate(
         ValueError: an unknown task, data that are not as they must be, or an encoder's answer that
             is no embedding.
     """
-    from models.evaluate_tasks import scores_of
+    from treeviews.models.evaluate_tasks import scores_of
 
     return scores_of(
         encoder, data, tasks=tasks, out=out, name=name, device=device, on_progress=on_progress
@@ -241,6 +241,6 @@ def read_shards(folder: str | Path, columns: Sequence[str] | None = None) -> Ite
     """
     from pathlib import Path as Place
 
-    from pipeline.inspect.aligned_rows import read_tables
+    from treeviews.pipeline.inspect.aligned_rows import read_tables
 
     return read_tables(Place(folder), columns)

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from models.exchange.sentence_transformers_module import ParsedSentences
+from treeviews.models.exchange.sentence_transformers_module import ParsedSentences
 
 __all__ = ["ParsedSentences"]

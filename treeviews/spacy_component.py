@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from spacy.language import Language
 
-from pipeline.parsing.parse_text import OnRefusal
-from pipeline.parsing.spacy_component import SpacyParser
+from treeviews.pipeline.parsing.parse_text import OnRefusal
+from treeviews.pipeline.parsing.spacy_component import SpacyParser
 
 __all__ = ["make_parser"]
 

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
-from models.corpus.sentence_block import SentenceBlock
-from models.model.sentence_model import batch_of
+from treeviews.models.corpus.sentence_block import SentenceBlock
+from treeviews.models.model.sentence_model import batch_of
 
 
 class Reference(nn.Module, ABC):

@@ -16,10 +16,10 @@ import torch
 from benepar.parse_base import CompressedParserOutput
 from benepar.parse_chart import ChartParser
 
-from pipeline.parsers.chart_model import ConstituencyModel, from_benepar_label
-from pipeline.parsers.sentence_parser import Sentence
-from pipeline.trees.flat_trees import TOP_LABEL, ConstituencyParse
-from pipeline.trees.treebanks import flatten, scan_brackets
+from treeviews.pipeline.parsers.chart_model import ConstituencyModel, from_benepar_label
+from treeviews.pipeline.parsers.sentence_parser import Sentence
+from treeviews.pipeline.trees.flat_trees import TOP_LABEL, ConstituencyParse
+from treeviews.pipeline.trees.treebanks import flatten, scan_brackets
 
 BUCKET_TOKENS = (300, 500, 1000, 2000)
 """Sizes of a bucket worth trying: below and above, benepar is slower."""

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_sequence
 
-from models.corpus.sentence_block import SentenceBlock
+from treeviews.models.corpus.sentence_block import SentenceBlock
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from benchmarks.references.base import Reference
-from models.corpus.sentence_block import SentenceBlock
+from treeviews.models.corpus.sentence_block import SentenceBlock
 
 
 @dataclass(frozen=True, slots=True)

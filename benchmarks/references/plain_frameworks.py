@@ -17,7 +17,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from benchmarks.references.plain_bi_gru import PaddedBatch, PlainBiGRU
-from models.config.training_config import TrainingConfig
+from treeviews.models.config.training_config import TrainingConfig
 
 
 class PlainFramework(nn.Module, ABC):

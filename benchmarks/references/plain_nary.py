@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from benchmarks.references.base import Reference
-from models.corpus.sentence_block import SentenceBlock
+from treeviews.models.corpus.sentence_block import SentenceBlock
 
 
 @dataclass(frozen=True, slots=True)

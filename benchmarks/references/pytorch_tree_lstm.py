@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from benchmarks.references.base import Reference, rows_of
-from models.corpus.sentence_block import SentenceBlock
+from treeviews.models.corpus.sentence_block import SentenceBlock
 
 
 def treelstm_module() -> Any:

@@ -16,14 +16,14 @@ from supar.utils.field import Field, RawField, SubwordField
 from supar.utils.transform import CoNLL
 from supar.utils.vocab import Vocab
 
-from pipeline.parsers.dependency_model import (
+from treeviews.pipeline.parsers.dependency_model import (
     PAD,
     ROOT,
     UNKNOWN,
     DependencyModel,
     DependencyVocabulary,
 )
-from pipeline.trees.flat_trees import DependencyParse
+from treeviews.pipeline.trees.flat_trees import DependencyParse
 
 
 def supar_parser(model: DependencyModel) -> Any:

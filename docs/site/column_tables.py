@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipeline.shards.schema import DESCRIBED, SCHEMA_VERSION, Column
+from treeviews.pipeline.shards.schema import DESCRIBED, SCHEMA_VERSION, Column
 
 
 def column_tables() -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import luigi
 
-import tasks
+from treeviews import tasks
 
 
 def tables() -> str:

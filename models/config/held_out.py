@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.base.settings import Count, Settings, Share
+from treeviews.pipeline.base.settings import Count, Settings, Share
 
 HeldOutUnit = Literal["document", "block"]
 

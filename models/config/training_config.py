@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
-from models.config.held_out import HeldOutUnit, HoldOut
-from models.config.views import INVERSE, VIEWS
-from pipeline.base.mistakes import did_you_mean
-from pipeline.base.refusal import shortened
-from pipeline.base.settings import (
+from treeviews.models.config.held_out import HeldOutUnit, HoldOut
+from treeviews.models.config.views import INVERSE, VIEWS
+from treeviews.pipeline.base.mistakes import did_you_mean
+from treeviews.pipeline.base.refusal import shortened
+from treeviews.pipeline.base.settings import (
     POSITIVE,
     Count,
     Natural,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from models.config.training_config import TrainingConfig
-from pipeline.base.mistakes import did_you_mean
+from treeviews.models.config.training_config import TrainingConfig
+from treeviews.pipeline.base.mistakes import did_you_mean
 
 _PUBLISHED = TrainingConfig(
     vector_rms=None, epochs=1, learning_rate=5e-4, schedule="constant", warmup_fraction=0.0

@@ -18,18 +18,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from models.config.held_out import HoldOut
-from models.config.views import STAGE_OF_VIEW, VIEWS, columns_read
-from models.corpus.sentence_block import SentenceBlock
-from models.words.word_vectors import Coverage, WordVectors
-from pipeline.base.settings import Settings
-from pipeline.shards.manifests import (
+from treeviews.models.config.held_out import HoldOut
+from treeviews.models.config.views import STAGE_OF_VIEW, VIEWS, columns_read
+from treeviews.models.corpus.sentence_block import SentenceBlock
+from treeviews.models.words.word_vectors import Coverage, WordVectors
+from treeviews.pipeline.base.settings import Settings
+from treeviews.pipeline.shards.manifests import (
     DatasetManifest,
     check_parsed_from,
     read_dataset_manifest,
     shard_path,
 )
-from pipeline.shards.shards import read_shard
+from treeviews.pipeline.shards.shards import read_shard
 
 Part = Literal["train", "held_out", "all"]
 

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.config.training_config import Shuffled
-from models.config.views import Pooling
-from models.words.word_vectors import WordVectors
-from pipeline.shards.arrow import gather_ranges
+from treeviews.models.config.training_config import Shuffled
+from treeviews.models.config.views import Pooling
+from treeviews.models.words.word_vectors import WordVectors
+from treeviews.pipeline.shards.arrow import gather_ranges
 
 MAX_TOKENS = 32_767
 """Of a sentence; as many as shards can number, too, whose heads have 16 bits."""

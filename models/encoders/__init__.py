@@ -13,15 +13,15 @@ from typing import Any
 
 from torch import nn
 
-from models.config.training_config import DepCell, Init, SeqCell
-from models.config.views import VIEWS
-from models.encoders.base import SentenceEncoder
-from models.encoders.child_sum import ChildSumTreeLSTM
-from models.encoders.gru import GRU
-from models.encoders.lstm import LSTM
-from models.encoders.nary import NaryTreeLSTM
-from models.encoders.read_alike import ReadAlike
-from models.encoders.word_averages import BagOfWords, LinearAverage
+from treeviews.models.config.training_config import DepCell, Init, SeqCell
+from treeviews.models.config.views import VIEWS
+from treeviews.models.encoders.base import SentenceEncoder
+from treeviews.models.encoders.child_sum import ChildSumTreeLSTM
+from treeviews.models.encoders.gru import GRU
+from treeviews.models.encoders.lstm import LSTM
+from treeviews.models.encoders.nary import NaryTreeLSTM
+from treeviews.models.encoders.read_alike import ReadAlike
+from treeviews.models.encoders.word_averages import BagOfWords, LinearAverage
 
 __all__ = [
     "GRU",

@@ -19,9 +19,9 @@ from typing import Protocol, TypeVar, get_args
 import torch
 from torch import Tensor, nn
 
-from models.config.training_config import Init
-from models.config.views import Pooling
-from models.encoders.sentence_batch import SentenceBatch
+from treeviews.models.config.training_config import Init
+from treeviews.models.config.views import Pooling
+from treeviews.models.encoders.sentence_batch import SentenceBatch
 
 ScheduleT = TypeVar("ScheduleT")
 

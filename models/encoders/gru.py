@@ -18,12 +18,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models.config.training_config import Init
-from models.encoders.base import SentenceStates, initialise, open_recurrent_gates, require
-from models.encoders.level_loops.buffers import BufferPool
-from models.encoders.level_loops.gru import GRUFunction, gru_states
-from models.encoders.order import Reading, SequenceSchedule
-from models.encoders.sentence_batch import SentenceBatch
+from treeviews.models.config.training_config import Init
+from treeviews.models.encoders.base import SentenceStates, initialise, open_recurrent_gates, require
+from treeviews.models.encoders.level_loops.buffers import BufferPool
+from treeviews.models.encoders.level_loops.gru import GRUFunction, gru_states
+from treeviews.models.encoders.order import Reading, SequenceSchedule
+from treeviews.models.encoders.sentence_batch import SentenceBatch
 
 
 class GRUCell(nn.Module):

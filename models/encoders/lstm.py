@@ -28,9 +28,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_sequence
 
-from models.config.training_config import Init
-from models.encoders.base import SentenceStates, initialise, open_forget_gates
-from models.encoders.sentence_batch import SentenceBatch
+from treeviews.models.config.training_config import Init
+from treeviews.models.encoders.base import SentenceStates, initialise, open_forget_gates
+from treeviews.models.encoders.sentence_batch import SentenceBatch
 
 
 class LSTM(nn.Module):

@@ -11,8 +11,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models.encoders.base import SentenceEncoder, SentenceStates
-from models.encoders.sentence_batch import SentenceBatch
+from treeviews.models.encoders.base import SentenceEncoder, SentenceStates
+from treeviews.models.encoders.sentence_batch import SentenceBatch
 
 
 class ReadAlike(nn.Module):

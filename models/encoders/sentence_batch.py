@@ -17,10 +17,10 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from models.config.views import VIEWS
-from models.corpus.sentence_block import MAX_TOKENS
-from models.encoders.order import BinarySchedule, DependencySchedule, SequenceSchedule
-from models.encoders.order.arrays import (
+from treeviews.models.config.views import VIEWS
+from treeviews.models.corpus.sentence_block import MAX_TOKENS
+from treeviews.models.encoders.order import BinarySchedule, DependencySchedule, SequenceSchedule
+from treeviews.models.encoders.order.arrays import (
     IndexArray,
     as_index_array,
     distinct_words,

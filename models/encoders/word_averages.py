@@ -15,9 +15,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models.config.training_config import Init
-from models.encoders.base import SentenceStates, initialise
-from models.encoders.sentence_batch import SentenceBatch
+from treeviews.models.config.training_config import Init
+from treeviews.models.encoders.base import SentenceStates, initialise
+from treeviews.models.encoders.sentence_batch import SentenceBatch
 
 
 class BagOfWords(nn.Module):

@@ -20,20 +20,20 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from models.config.views import VIEWS, columns_read
-from models.corpus.parsed_corpus import check_lengths
-from models.encoding.encoder import Encoder, EncoderSettings
-from models.encoding.load_encoder import load_encoder
-from models.encoding.own_encoder import kept_checksum
-from models.encoding.parse_cache import TOKENS, stage_table
-from models.encoding.search import FloatArray
-from models.encoding.sentence_reader import ParsedRows
-from models.model.model_description import checksum_of_weights
-from pipeline.base.digest import digest_of
-from pipeline.base.job import Progress, Rated
-from pipeline.base.refusal import Refusal, RefusedSentence, excerpt_of
-from pipeline.shards.arrow import flags, numbers
-from pipeline.shards.manifests import (
+from treeviews.models.config.views import VIEWS, columns_read
+from treeviews.models.corpus.parsed_corpus import check_lengths
+from treeviews.models.encoding.encoder import Encoder, EncoderSettings
+from treeviews.models.encoding.load_encoder import load_encoder
+from treeviews.models.encoding.own_encoder import kept_checksum
+from treeviews.models.encoding.parse_cache import TOKENS, stage_table
+from treeviews.models.encoding.search import FloatArray
+from treeviews.models.encoding.sentence_reader import ParsedRows
+from treeviews.models.model.model_description import checksum_of_weights
+from treeviews.pipeline.base.digest import digest_of
+from treeviews.pipeline.base.job import Progress, Rated
+from treeviews.pipeline.base.refusal import Refusal, RefusedSentence, excerpt_of
+from treeviews.pipeline.shards.arrow import flags, numbers
+from treeviews.pipeline.shards.manifests import (
     DTYPE,
     ENCODER_DIGEST,
     PARSED_FROM,
@@ -46,8 +46,8 @@ from pipeline.shards.manifests import (
     remedy,
     shard_path,
 )
-from pipeline.shards.schema import EMBEDDINGS, Vectors, VectorType, schema_for
-from pipeline.shards.shards import ShardWriter, read_row_groups, read_shard
+from treeviews.pipeline.shards.schema import EMBEDDINGS, Vectors, VectorType, schema_for
+from treeviews.pipeline.shards.shards import ShardWriter, read_row_groups, read_shard
 
 EMBEDDING_VERSION = 1
 """Raised whenever this release makes other rows of the same sentences, parses and encoder."""

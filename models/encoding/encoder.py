@@ -19,25 +19,25 @@ from typing import Annotated, Any, ClassVar, Literal, TypedDict, get_args
 
 import numpy as np
 
-from models.config.training_config import TrainingConfig
-from models.config.training_presets import PRESETS
-from models.config.views import Pooling
-from models.encoding.encoder_names import chosen_views, name_of, view_and_pooling
-from models.encoding.own_encoder import OwnFunction, Progress
-from models.encoding.parse_cache import PieceTables
-from models.encoding.search import FloatArray, normalized, similarity, similarity_pairwise
-from models.encoding.sentence_reader import (
+from treeviews.models.config.training_config import TrainingConfig
+from treeviews.models.config.training_presets import PRESETS
+from treeviews.models.config.views import Pooling
+from treeviews.models.encoding.encoder_names import chosen_views, name_of, view_and_pooling
+from treeviews.models.encoding.own_encoder import OwnFunction, Progress
+from treeviews.models.encoding.parse_cache import PieceTables
+from treeviews.models.encoding.search import FloatArray, normalized, similarity, similarity_pairwise
+from treeviews.models.encoding.sentence_reader import (
     SENTENCES_AT_ONCE,
     ParsedRows,
     ReadSentences,
     SentenceReader,
 )
-from models.encoding.view_models import ViewModel
-from models.model.model_description import OPTION_OF_STAGE
-from pipeline.base.digest import digest_of
-from pipeline.base.foreign_text import listed_strings
-from pipeline.base.refusal import RefusedSentence, named
-from pipeline.base.settings import Settings, at_least
+from treeviews.models.encoding.view_models import ViewModel
+from treeviews.models.model.model_description import OPTION_OF_STAGE
+from treeviews.pipeline.base.digest import digest_of
+from treeviews.pipeline.base.foreign_text import listed_strings
+from treeviews.pipeline.base.refusal import RefusedSentence, named
+from treeviews.pipeline.base.settings import Settings, at_least
 
 OnRefusal = Literal["error", "zero"]
 LAST: tuple[Pooling, ...] = ("last",)

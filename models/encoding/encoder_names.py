@@ -24,11 +24,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from models.config.views import UNORDERED_VIEWS, Pooling
-from models.model.ensemble import is_ensemble, member_folders, read_ensemble
-from models.model.hub import folder_called
-from pipeline.base.bundled import BUNDLED_MODELS
-from pipeline.base.mistakes import did_you_mean
+from treeviews.models.config.views import UNORDERED_VIEWS, Pooling
+from treeviews.models.model.ensemble import is_ensemble, member_folders, read_ensemble
+from treeviews.models.model.hub import folder_called
+from treeviews.pipeline.base.bundled import BUNDLED_MODELS
+from treeviews.pipeline.base.mistakes import did_you_mean
 
 BAG_OF_WORDS = "bag_of_words"
 SIF = "sif"

@@ -10,34 +10,38 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from models.config.training_presets import SIF_WORDS
-from models.config.views import needed_stages
-from models.encoding.encoder import (
+from treeviews.models.config.training_presets import SIF_WORDS
+from treeviews.models.config.views import needed_stages
+from treeviews.models.encoding.encoder import (
     Encoder,
     EncoderSettings,
     OnRefusal,
     TakenViews,
     ViewsOfModels,
 )
-from models.encoding.encoder_names import (
+from treeviews.models.encoding.encoder_names import (
     BAG_OF_WORDS,
     OF_A_RUN,
     EncoderName,
     ModelViews,
     parse_encoder_name,
 )
-from models.encoding.own_encoder import OwnFunction, import_function
-from models.encoding.view_models import (
+from treeviews.models.encoding.own_encoder import OwnFunction, import_function
+from treeviews.models.encoding.view_models import (
     ViewModel,
     WordsModel,
     is_mean,
     load_mean_model,
     untrained_mean_model,
 )
-from models.model.hub import SCHEME
-from models.model.model_description import MODEL_FILE, OPTION_OF_STAGE, read_model_description
-from models.words.word_vectors import WordVectors, load_word_vectors
-from pipeline.base.bundled import BUNDLED_VECTORS
+from treeviews.models.model.hub import SCHEME
+from treeviews.models.model.model_description import (
+    MODEL_FILE,
+    OPTION_OF_STAGE,
+    read_model_description,
+)
+from treeviews.models.words.word_vectors import WordVectors, load_word_vectors
+from treeviews.pipeline.base.bundled import BUNDLED_VECTORS
 
 
 def load_encoder(called: str, settings: EncoderSettings | None = None) -> Encoder:
@@ -82,7 +86,7 @@ def _model(name: EncoderName, settings: EncoderSettings) -> ViewModel:
         settings = settings.changed(config=SIF_WORDS)
     if is_mean(settings.config, settings.device):
         return untrained_mean_model(settings.config, _word_vectors(settings))
-    from models.encoding.torch_model import random_torch_model
+    from treeviews.models.encoding.torch_model import random_torch_model
 
     return random_torch_model(name.seed or 0, settings)
 
@@ -102,7 +106,7 @@ def _model_in(folder: Path, settings: EncoderSettings) -> ViewModel:
         mean = load_mean_model(folder, settings.device, settings.vectors)
         if mean is not None:
             return mean
-    from models.encoding.torch_model import load_torch_model
+    from treeviews.models.encoding.torch_model import load_torch_model
 
     return load_torch_model(folder, settings)
 

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from models.config.views import Pooling
-from models.encoding.encoder_names import OPAQUE_VIEW, key_of
-from models.encoding.search import FloatArray
-from pipeline.base.digest import digest_of, sha256_of_file
-from pipeline.base.watched import OwnPackages
+from treeviews.models.config.views import Pooling
+from treeviews.models.encoding.encoder_names import OPAQUE_VIEW, key_of
+from treeviews.models.encoding.search import FloatArray
+from treeviews.pipeline.base.digest import digest_of, sha256_of_file
+from treeviews.pipeline.base.watched import OwnPackages
 
 Function = Callable[[list[str]], Any]
 Progress = Callable[[float], None]

@@ -33,19 +33,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from models.config.views import VIEWS, columns_read
-from pipeline.base.atomic_files import (
+from treeviews.models.config.views import VIEWS, columns_read
+from treeviews.pipeline.base.atomic_files import (
     LEFT_SECONDS,
     sweep_unfinished,
     write_bytes_atomically,
     write_json_atomically,
 )
-from pipeline.base.digest import digest_of, sentences_digest
-from pipeline.base.refusal import Refusal
-from pipeline.parsing.parse_shard import Row
-from pipeline.shards.arrow import numbers, strings, values_of
-from pipeline.shards.schema import schema_for
-from pipeline.shards.shards import FlatListColumn
+from treeviews.pipeline.base.digest import digest_of, sentences_digest
+from treeviews.pipeline.base.refusal import Refusal
+from treeviews.pipeline.parsing.parse_shard import Row
+from treeviews.pipeline.shards.arrow import numbers, strings, values_of
+from treeviews.pipeline.shards.schema import schema_for
+from treeviews.pipeline.shards.shards import FlatListColumn
 
 logger = logging.getLogger(__name__)
 

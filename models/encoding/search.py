@@ -16,10 +16,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.base.atomic_files import locked, write_by_library
-from pipeline.base.digest import digest_of
-from pipeline.shards.arrow import vectors_of
-from pipeline.shards.manifests import (
+from treeviews.pipeline.base.atomic_files import locked, write_by_library
+from treeviews.pipeline.base.digest import digest_of
+from treeviews.pipeline.shards.arrow import vectors_of
+from treeviews.pipeline.shards.manifests import (
     DTYPE,
     MANIFEST_NAME,
     WIDTH,
@@ -27,8 +27,8 @@ from pipeline.shards.manifests import (
     parser_problems,
     read_dataset_manifest,
 )
-from pipeline.shards.schema import EMBEDDING, EMBEDDINGS, Vectors
-from pipeline.shards.shards import read_row_groups
+from treeviews.pipeline.shards.schema import EMBEDDING, EMBEDDINGS, Vectors
+from treeviews.pipeline.shards.shards import read_row_groups
 
 FloatArray = npt.NDArray[np.float32]
 Score = Literal["cosine", "dot"]

@@ -15,9 +15,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from models.config.views import needed_stages
-from models.corpus.sentence_block import MAX_TOKENS, SentenceBlock
-from models.encoding.parse_cache import (
+from treeviews.models.config.views import needed_stages
+from treeviews.models.corpus.sentence_block import MAX_TOKENS, SentenceBlock
+from treeviews.models.encoding.parse_cache import (
     TOKENS,
     PieceTables,
     flat_values,
@@ -27,20 +27,20 @@ from models.encoding.parse_cache import (
     stage_table,
     token_table,
 )
-from models.words.word_vectors import WordVectors
-from pipeline.base.refusal import Refusal, RefusedSentence
-from pipeline.parsers.sentence_parser import MAX_TOKENS as MAX_PARSED_TOKENS
-from pipeline.parsers.sentence_parser import SentenceParser, reject_input
-from pipeline.parsing.parse_shard import Row, describe_parsing, row_of
-from pipeline.shards.arrow import gather_ranges, values_of
-from pipeline.text.tokenization import (
+from treeviews.models.words.word_vectors import WordVectors
+from treeviews.pipeline.base.refusal import Refusal, RefusedSentence
+from treeviews.pipeline.parsers.sentence_parser import MAX_TOKENS as MAX_PARSED_TOKENS
+from treeviews.pipeline.parsers.sentence_parser import SentenceParser, reject_input
+from treeviews.pipeline.parsing.parse_shard import Row, describe_parsing, row_of
+from treeviews.pipeline.shards.arrow import gather_ranges, values_of
+from treeviews.pipeline.text.tokenization import (
     CLEANING_VERSION,
     TOKENIZATION_VERSION,
     EnglishTokenizer,
     clean_text,
     spacy_version,
 )
-from pipeline.trees.flat_trees import Parse
+from treeviews.pipeline.trees.flat_trees import Parse
 
 SENTENCES_AT_ONCE = 2_048
 """Sentences tokenized, parsed and kept together; bounds the memory of their parses."""

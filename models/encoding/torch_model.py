@@ -13,27 +13,32 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from models.config.views import Pooling, needed_stages
-from models.corpus.sentence_block import SentenceBlock
-from models.encoding.encoder_names import key_of
-from models.encoding.search import FloatArray
-from models.encoding.sentence_reader import Parsers, SentenceReader
-from models.encoding.view_models import ViewModel, model_digest
-from models.model.model_description import (
+from treeviews.models.config.views import Pooling, needed_stages
+from treeviews.models.corpus.sentence_block import SentenceBlock
+from treeviews.models.encoding.encoder_names import key_of
+from treeviews.models.encoding.search import FloatArray
+from treeviews.models.encoding.sentence_reader import Parsers, SentenceReader
+from treeviews.models.encoding.view_models import ViewModel, model_digest
+from treeviews.models.model.model_description import (
     OPTION_OF_STAGE,
     find_parser,
     read_model_description,
     recorded_parsers,
 )
-from models.model.model_folder import load_model
-from models.model.sentence_model import SentenceModel, SentenceViews, batch_of, build_model
-from models.words.word_vectors import load_word_vectors
-from pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS
-from pipeline.parsers.devices import automatic_device, warn_if_emulated
-from pipeline.parsers.sentence_parser import LazyParser
+from treeviews.models.model.model_folder import load_model
+from treeviews.models.model.sentence_model import (
+    SentenceModel,
+    SentenceViews,
+    batch_of,
+    build_model,
+)
+from treeviews.models.words.word_vectors import load_word_vectors
+from treeviews.pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS
+from treeviews.pipeline.parsers.devices import automatic_device, warn_if_emulated
+from treeviews.pipeline.parsers.sentence_parser import LazyParser
 
 if TYPE_CHECKING:
-    from models.encoding.encoder import EncoderSettings
+    from treeviews.models.encoding.encoder import EncoderSettings
 
 
 class TorchModel(ViewModel):

@@ -20,23 +20,27 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from models.config.training_config import TrainingConfig
-from models.config.views import Pooling
-from models.corpus.sentence_block import SentenceBlock, pooled_words
-from models.encoding.encoder_names import WORDS_VIEW, key_of
-from models.encoding.search import FloatArray
-from models.encoding.sentence_reader import SENTENCES_AT_ONCE, SentenceReader, describe_encoding
-from models.model.model_description import (
+from treeviews.models.config.training_config import TrainingConfig
+from treeviews.models.config.views import Pooling
+from treeviews.models.corpus.sentence_block import SentenceBlock, pooled_words
+from treeviews.models.encoding.encoder_names import WORDS_VIEW, key_of
+from treeviews.models.encoding.search import FloatArray
+from treeviews.models.encoding.sentence_reader import (
+    SENTENCES_AT_ONCE,
+    SentenceReader,
+    describe_encoding,
+)
+from treeviews.models.model.model_description import (
     MODEL_FILE,
     REMEDY,
     WEIGHTS_FILE,
     load_recorded_vectors,
     read_model_description,
 )
-from models.words.word_vectors import WordVectors, sif_weights
-from pipeline.base.digest import digest_of
-from pipeline.base.inside import inside
-from pipeline.base.json_files import check_file, read_object
+from treeviews.models.words.word_vectors import WordVectors, sif_weights
+from treeviews.pipeline.base.digest import digest_of
+from treeviews.pipeline.base.inside import inside
+from treeviews.pipeline.base.json_files import check_file, read_object
 
 _SCALE = "encoder.embeddings.0.scale"
 _REMOVED = "removed.0.directions"

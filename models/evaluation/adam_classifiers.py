@@ -34,8 +34,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.evaluation.evaluation_settings import BatchLoss
-from models.evaluation.resampling import pearson
+from treeviews.models.evaluation.evaluation_settings import BatchLoss
+from treeviews.models.evaluation.resampling import pearson
 
 LEARNING_RATE = 1e-3
 FIRST_MOMENT_DECAY = 0.9

@@ -26,14 +26,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from models.evaluation.resampling import (
+from treeviews.models.evaluation.resampling import (
     Interval,
     Resampling,
     percentile_interval,
     times_drawn,
 )
-from models.evaluation.scores import resampled_scores
-from models.evaluation.task_result import Result, TaskResult, scored_results
+from treeviews.models.evaluation.scores import resampled_scores
+from treeviews.models.evaluation.task_result import Result, TaskResult, scored_results
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

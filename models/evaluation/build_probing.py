@@ -20,7 +20,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from models.evaluation.probing_sentences import (
+from treeviews.models.evaluation.probing_sentences import (
     SPLITS,
     ParsedFolders,
     ParsedSentence,
@@ -28,14 +28,14 @@ from models.evaluation.probing_sentences import (
     read_held_out,
     text_key,
 )
-from models.evaluation.probing_splits import Chosen, chosen_items
-from models.evaluation.probing_tasks import TASKS, DerivedTask, TooFewError
-from models.evaluation.resampling import draws_units
-from models.evaluation.senteval_format import SPLITS as SPLIT_MARKS
-from models.evaluation.task_data import SENTENCES, SENTENCES_NAME, DerivedNote, write_note
-from models.evaluation.task_registry import DATASETS, task_named
-from pipeline.base.atomic_files import sweep_unfinished, write_bytes_atomically
-from pipeline.base.json_files import read_object, write_sealed_json
+from treeviews.models.evaluation.probing_splits import Chosen, chosen_items
+from treeviews.models.evaluation.probing_tasks import TASKS, DerivedTask, TooFewError
+from treeviews.models.evaluation.resampling import draws_units
+from treeviews.models.evaluation.senteval_format import SPLITS as SPLIT_MARKS
+from treeviews.models.evaluation.task_data import SENTENCES, SENTENCES_NAME, DerivedNote, write_note
+from treeviews.models.evaluation.task_registry import DATASETS, task_named
+from treeviews.pipeline.base.atomic_files import sweep_unfinished, write_bytes_atomically
+from treeviews.pipeline.base.json_files import read_object, write_sealed_json
 
 SENTEVAL_FOLDER = "senteval"
 """Of the probing folder; laid out as SentEval's ``data``."""

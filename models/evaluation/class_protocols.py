@@ -18,11 +18,15 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from models.evaluation.adam_classifiers import AdamConfig, fit_adam
-from models.evaluation.evaluation_settings import COMPATIBILITY_GRID, GRIDS, ProtocolConfig
-from models.evaluation.evaluation_task import Protocol
-from models.evaluation.logistic_regression import LogisticModels, fit_logistic_regression
-from models.evaluation.scores import Outcome, Predictions
+from treeviews.models.evaluation.adam_classifiers import AdamConfig, fit_adam
+from treeviews.models.evaluation.evaluation_settings import (
+    COMPATIBILITY_GRID,
+    GRIDS,
+    ProtocolConfig,
+)
+from treeviews.models.evaluation.evaluation_task import Protocol
+from treeviews.models.evaluation.logistic_regression import LogisticModels, fit_logistic_regression
+from treeviews.models.evaluation.scores import Outcome, Predictions
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]

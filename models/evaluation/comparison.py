@@ -32,8 +32,8 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from models.evaluation.averages import average_difference
-from models.evaluation.resampling import (
+from treeviews.models.evaluation.averages import average_difference
+from treeviews.models.evaluation.resampling import (
     Drawn,
     Interval,
     Resampling,
@@ -44,7 +44,7 @@ from models.evaluation.resampling import (
     over_seeds,
     percentile_interval,
 )
-from models.evaluation.scores import (
+from treeviews.models.evaluation.scores import (
     check_items,
     main_metric,
     resampled_scores,
@@ -52,7 +52,7 @@ from models.evaluation.scores import (
     scorer,
     stream_of,
 )
-from models.evaluation.task_result import (
+from treeviews.models.evaluation.task_result import (
     AbsentResult,
     Result,
     Setup,
@@ -62,8 +62,8 @@ from models.evaluation.task_result import (
     scored_results,
     shown_setup,
 )
-from pipeline.base.mistakes import did_you_mean
-from pipeline.base.settings import Settings
+from treeviews.pipeline.base.mistakes import did_you_mean
+from treeviews.pipeline.base.settings import Settings
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

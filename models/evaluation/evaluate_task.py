@@ -18,23 +18,23 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from models.config.views import Pooling
-from models.encoding.encoder import Encoder
-from models.encoding.encoder_names import OPAQUE_VIEW, key_of
-from models.encoding.search import FloatArray
-from models.evaluation.class_protocols import learn_classes
-from models.evaluation.evaluation_settings import (
+from treeviews.models.config.views import Pooling
+from treeviews.models.encoding.encoder import Encoder
+from treeviews.models.encoding.encoder_names import OPAQUE_VIEW, key_of
+from treeviews.models.encoding.search import FloatArray
+from treeviews.models.evaluation.class_protocols import learn_classes
+from treeviews.models.evaluation.evaluation_settings import (
     PROTOCOL_VERSION,
     EvaluationSettings,
     ProtocolConfig,
 )
-from models.evaluation.evaluation_task import EvaluationTask, Features, Items, TaskData
-from models.evaluation.pair_protocols import cosine_similarity, learn_relatedness
-from models.evaluation.representation import Components, Representation
-from models.evaluation.resampling import Resampling, clusters_of
-from models.evaluation.scores import Outcome
-from models.evaluation.task_data import AbsentDataError, load_task
-from models.evaluation.task_result import (
+from treeviews.models.evaluation.evaluation_task import EvaluationTask, Features, Items, TaskData
+from treeviews.models.evaluation.pair_protocols import cosine_similarity, learn_relatedness
+from treeviews.models.evaluation.representation import Components, Representation
+from treeviews.models.evaluation.resampling import Resampling, clusters_of
+from treeviews.models.evaluation.scores import Outcome
+from treeviews.models.evaluation.task_data import AbsentDataError, load_task
+from treeviews.models.evaluation.task_result import (
     COSINE,
     AbsentResult,
     DataRecord,
@@ -43,7 +43,7 @@ from models.evaluation.task_result import (
     Setup,
     scored,
 )
-from pipeline.base.refusal import RefusedSentence
+from treeviews.pipeline.base.refusal import RefusedSentence
 
 IntArray = npt.NDArray[np.int64]
 

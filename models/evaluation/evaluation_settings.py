@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
-from models.encoding.encoder_names import parse_encoder_name
-from models.evaluation.evaluation_task import Protocol
-from models.evaluation.representation import Representation
-from pipeline.base.digest import digest_of
-from pipeline.base.settings import POSITIVE, Count, Positive, Settings, at_least
+from treeviews.models.encoding.encoder_names import parse_encoder_name
+from treeviews.models.evaluation.evaluation_task import Protocol
+from treeviews.models.evaluation.representation import Representation
+from treeviews.pipeline.base.digest import digest_of
+from treeviews.pipeline.base.settings import POSITIVE, Count, Positive, Settings, at_least
 
 PROTOCOL_VERSION = 2
 """Raised when the same representations and configuration would give other predictions."""

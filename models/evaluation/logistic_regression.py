@@ -25,7 +25,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from models.evaluation.lbfgs import Arrival, Loss, Metric, Walk
+from treeviews.models.evaluation.lbfgs import Arrival, Loss, Metric, Walk
 
 ELEMENTS_AT_ONCE = 60_000_000
 """Logits that walk together; more are solved in turns. Each takes some 30 bytes in float32, with

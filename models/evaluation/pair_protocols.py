@@ -23,17 +23,17 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from models.evaluation.adam_classifiers import (
+from treeviews.models.evaluation.adam_classifiers import (
     NUM_GRADES,
     AdamConfig,
     expected_scores,
     fit_adam_relatedness,
     grade_targets,
 )
-from models.evaluation.evaluation_settings import ProtocolConfig
-from models.evaluation.logistic_regression import fit_logistic_regression
-from models.evaluation.resampling import pearson
-from models.evaluation.scores import ZERO_VECTORS, Outcome, Predictions
+from treeviews.models.evaluation.evaluation_settings import ProtocolConfig
+from treeviews.models.evaluation.logistic_regression import fit_logistic_regression
+from treeviews.models.evaluation.resampling import pearson
+from treeviews.models.evaluation.scores import ZERO_VECTORS, Outcome, Predictions
 
 FloatArray = npt.NDArray[np.float64]
 Vectors = npt.NDArray[np.float32]

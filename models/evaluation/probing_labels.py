@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from models.evaluation.probing_sentences import (
+from treeviews.models.evaluation.probing_sentences import (
     ParsedSentence,
     ProbingConfig,
     stable_number,

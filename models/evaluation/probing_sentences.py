@@ -16,10 +16,10 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from models.config.held_out import HeldOutUnit, HoldOut
-from pipeline.base.settings import Count, Range, Settings
-from pipeline.shards.manifests import check_parsed_from, read_dataset_manifest
-from pipeline.shards.shards import read_shard
+from treeviews.models.config.held_out import HeldOutUnit, HoldOut
+from treeviews.pipeline.base.settings import Count, Range, Settings
+from treeviews.pipeline.shards.manifests import check_parsed_from, read_dataset_manifest
+from treeviews.pipeline.shards.shards import read_shard
 
 _ANY_HELD_OUT = Range(
     "lie in (0, 1], as probing needs held-out documents", lambda value: 0 < value <= 1

@@ -10,14 +10,14 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from models.evaluation.probing_labels import Candidate
-from models.evaluation.probing_sentences import (
+from treeviews.models.evaluation.probing_labels import Candidate
+from treeviews.models.evaluation.probing_sentences import (
     SCARCE_SHARES,
     SPLITS,
     ProbingConfig,
     stable_number,
 )
-from models.evaluation.probing_tasks import DerivedTask, SplitBy, TooFewError
+from treeviews.models.evaluation.probing_tasks import DerivedTask, SplitBy, TooFewError
 
 LEAST_FILL = 0.5
 """Documents decide the splits if each split gets at least this part of its due share."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from models.evaluation.probing_labels import (
+from treeviews.models.evaluation.probing_labels import (
     Candidate,
     by_rule,
     common_top_constituents,
@@ -23,7 +23,11 @@ from models.evaluation.probing_labels import (
     tree_depths,
     word_content,
 )
-from models.evaluation.probing_sentences import ParsedSentence, ProbingConfig, stable_number
+from treeviews.models.evaluation.probing_sentences import (
+    ParsedSentence,
+    ProbingConfig,
+    stable_number,
+)
 
 
 class TooFewError(ValueError):

@@ -15,8 +15,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
-from models.config.views import Pooling
-from models.encoding.encoder_names import (
+from treeviews.models.config.views import Pooling
+from treeviews.models.encoding.encoder_names import (
     OPAQUE_VIEW,
     WORDS_VIEW,
     chosen_views,
@@ -24,17 +24,17 @@ from models.encoding.encoder_names import (
     key_of,
     view_and_pooling,
 )
-from models.encoding.search import FloatArray
-from models.evaluation.evaluation_task import Protocol
-from models.evaluation.linear_maps import (
+from treeviews.models.encoding.search import FloatArray
+from treeviews.models.evaluation.evaluation_task import Protocol
+from treeviews.models.evaluation.linear_maps import (
     Method,
     principal_components,
     projected_in_place,
     random_projection,
     remove_components,
 )
-from pipeline.base.mistakes import did_you_mean
-from pipeline.base.settings import Natural, Settings, at_least
+from treeviews.pipeline.base.mistakes import did_you_mean
+from treeviews.pipeline.base.settings import Natural, Settings, at_least
 
 Combine = Literal["concatenate", "average"]
 Components = Mapping[str, FloatArray]

@@ -26,7 +26,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.base.settings import Count, Natural, Range, Settings
+from treeviews.pipeline.base.settings import Count, Natural, Range, Settings
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -22,8 +22,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from models.evaluation.evaluation_task import EvaluationTask
-from models.evaluation.resampling import (
+from treeviews.models.evaluation.evaluation_task import EvaluationTask
+from treeviews.models.evaluation.resampling import (
     Interval,
     Levels,
     Resampling,

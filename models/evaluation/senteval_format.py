@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from models.evaluation.evaluation_task import SENTENCES_OF, EvaluationTask
+from treeviews.models.evaluation.evaluation_task import SENTENCES_OF, EvaluationTask
 
 Encoding = Literal["utf-8", "latin-1"]
 """SentEval reads the films', customers', opinions' and questions' files as latin-1, all others as

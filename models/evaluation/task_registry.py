@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from models.evaluation.evaluation_task import EvaluationTask, Features, Protocol
-from models.evaluation.senteval_format import (
+from treeviews.models.evaluation.evaluation_task import EvaluationTask, Features, Protocol
+from treeviews.models.evaluation.senteval_format import (
     Encoding,
     Reader,
     benchmark_pair,
@@ -26,8 +26,8 @@ from models.evaluation.senteval_format import (
     sick_pair,
     trec_question,
 )
-from pipeline.base.mistakes import did_you_mean
-from pipeline.downloads.senteval_data import SENTEVAL_SETS
+from treeviews.pipeline.base.mistakes import did_you_mean
+from treeviews.pipeline.downloads.senteval_data import SENTEVAL_SETS
 
 TASKS_VERSION = 1
 """Raised when the same files would give other sentences, items or answers."""

@@ -18,12 +18,12 @@ from typing import Any, get_args
 import numpy as np
 import numpy.typing as npt
 
-from models.evaluation.evaluation_task import EvaluationTask, Protocol, TaskData
-from models.evaluation.resampling import Interval, Resampling
-from models.evaluation.scores import Outcome, Predictions, score_intervals
-from pipeline.base.digest import DIGEST_CHARACTERS
-from pipeline.base.json_files import read_json, write_sealed_json
-from pipeline.base.settings import to_json
+from treeviews.models.evaluation.evaluation_task import EvaluationTask, Protocol, TaskData
+from treeviews.models.evaluation.resampling import Interval, Resampling
+from treeviews.models.evaluation.scores import Outcome, Predictions, score_intervals
+from treeviews.pipeline.base.digest import DIGEST_CHARACTERS
+from treeviews.pipeline.base.json_files import read_json, write_sealed_json
+from treeviews.pipeline.base.settings import to_json
 
 FORMAT = "treeviews task result"
 FORMAT_VERSION = 1

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from models.config.training_presets import SIF_WORDS
-from models.config.views import UNORDERED_VIEWS, needed_stages
-from models.encoding.encoder_names import (
+from treeviews.models.config.training_presets import SIF_WORDS
+from treeviews.models.config.views import UNORDERED_VIEWS, needed_stages
+from treeviews.models.encoding.encoder_names import (
     SIF,
     EncoderName,
     UnknownEncoderError,
     parse_encoder_name,
 )
-from models.exchange.export_card import (
+from treeviews.models.exchange.export_card import (
     PARSERS_FOLDER,
     ExportOptions,
     licence_said,
@@ -28,11 +28,16 @@ from models.exchange.export_card import (
     write_ensemble_card,
     write_readme,
 )
-from models.exchange.word_tables import export_bag, word_table, write_modules, write_word_table
-from models.model.card import CARD_FILE, UNKNOWN_LICENCE
-from models.model.ensemble import MEMBERS_FOLDER, write_ensemble
-from models.model.hub import folder_called, upload_folder
-from models.model.model_description import (
+from treeviews.models.exchange.word_tables import (
+    export_bag,
+    word_table,
+    write_modules,
+    write_word_table,
+)
+from treeviews.models.model.card import CARD_FILE, UNKNOWN_LICENCE
+from treeviews.models.model.ensemble import MEMBERS_FOLDER, write_ensemble
+from treeviews.models.model.hub import folder_called, upload_folder
+from treeviews.models.model.model_description import (
     EXPANDED,
     MODEL_FILE,
     OPTION_OF_STAGE,
@@ -43,19 +48,19 @@ from models.model.model_description import (
     read_model_description,
     recorded_parsers,
 )
-from models.model.model_folder import load_model, save_model
-from models.model.release import made_with
-from models.model.sentence_model import build_model
-from models.words.word_vectors import load_word_vectors
-from pipeline.base.bundled import BUNDLED_VECTORS, SHIPPED_VECTORS, shown
-from pipeline.base.inside import inside
-from pipeline.base.json_files import read_object
-from pipeline.parsers.parser_files import (
+from treeviews.models.model.model_folder import load_model, save_model
+from treeviews.models.model.release import made_with
+from treeviews.models.model.sentence_model import build_model
+from treeviews.models.words.word_vectors import load_word_vectors
+from treeviews.pipeline.base.bundled import BUNDLED_VECTORS, SHIPPED_VECTORS, shown
+from treeviews.pipeline.base.inside import inside
+from treeviews.pipeline.base.json_files import read_object
+from treeviews.pipeline.parsers.parser_files import (
     CHECKSUMS_NAME,
     SCORES_NAME,
     parser_file_names,
 )
-from pipeline.vectors.vector_folder import FOLDER_FILES, write_vectors
+from treeviews.pipeline.vectors.vector_folder import FOLDER_FILES, write_vectors
 
 MODULE = "treeviews.sentence_transformers.ParsedSentences"
 """What sentence-transformers reads a model of ours by that is no table of words."""

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, ClassVar
 
-from models.config.training_presets import SIF_WORDS
-from models.model.card import (
+from treeviews.models.config.training_presets import SIF_WORDS
+from treeviews.models.model.card import (
     CARD_FILE,
     LICENCE_ROW,
     TEXT_ROW,
@@ -19,17 +19,17 @@ from models.model.card import (
     model_card,
     unsigned_card,
 )
-from models.model.model_description import (
+from treeviews.models.model.model_description import (
     WORDS_FOLDER,
     ModelDescription,
     read_model_description,
 )
-from models.model.release import made_with
-from models.report.evaluation_table import evaluation_table
-from pipeline.base.atomic_files import write_text_atomically
-from pipeline.base.foreign_text import printable
-from pipeline.base.mistakes import did_you_mean
-from pipeline.base.settings import Natural, Settings, at_least
+from treeviews.models.model.release import made_with
+from treeviews.models.report.evaluation_table import evaluation_table
+from treeviews.pipeline.base.atomic_files import write_text_atomically
+from treeviews.pipeline.base.foreign_text import printable
+from treeviews.pipeline.base.mistakes import did_you_mean
+from treeviews.pipeline.base.settings import Natural, Settings, at_least
 
 FORMATS = ("treeviews", "sentence-transformers", "model2vec")
 PARSERS_FOLDER = "parsers"

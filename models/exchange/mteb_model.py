@@ -1,7 +1,7 @@
 """An encoder as one of MTEB's models.
 
     import mteb
-    from models.exchange.mteb_model import mteb_model
+    from treeviews.models.exchange.mteb_model import mteb_model
 
     mteb.evaluate(mteb_model("english"), mteb.get_tasks(tasks=["STSBenchmark"]))
 
@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from models.encoding.encoder import Encoder, EncoderSettings
-from models.encoding.encoder_names import parse_encoder_name
-from models.encoding.load_encoder import encoder_of, load_encoder
-from models.encoding.search import FloatArray
-from pipeline.base.bundled import BUNDLED_MODELS, how_to_install
+from treeviews.models.encoding.encoder import Encoder, EncoderSettings
+from treeviews.models.encoding.encoder_names import parse_encoder_name
+from treeviews.models.encoding.load_encoder import encoder_of, load_encoder
+from treeviews.models.encoding.search import FloatArray
+from treeviews.pipeline.base.bundled import BUNDLED_MODELS, how_to_install
 
 if TYPE_CHECKING:
     import torch

@@ -14,8 +14,8 @@ import torch
 from sentence_transformers.sentence_transformer.modules import InputModule
 from torch import Tensor
 
-from models.encoding.encoder import Encoder, EncoderSettings
-from models.encoding.load_encoder import load_encoder
+from treeviews.models.encoding.encoder import Encoder, EncoderSettings
+from treeviews.models.encoding.load_encoder import load_encoder
 
 
 class ParsedSentences(InputModule):  # type: ignore[misc]

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from pipeline.text.tokenization import EnglishPatterns, english_patterns
+from treeviews.pipeline.text.tokenization import EnglishPatterns, english_patterns
 
 WORD = "\u2581"
 """Before each word; by itself the unknown word."""

@@ -24,32 +24,36 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from models.config.training_config import TrainingConfig
-from models.config.views import UNORDERED_VIEWS
-from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
-from models.corpus.sentence_block import SentenceBlock, pooled_words
-from models.evaluation.linear_maps import principal_components
-from models.exchange.tokenizer_json import tokenizer_json
-from models.model.model_description import (
+from treeviews.models.config.training_config import TrainingConfig
+from treeviews.models.config.views import UNORDERED_VIEWS
+from treeviews.models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
+from treeviews.models.corpus.sentence_block import SentenceBlock, pooled_words
+from treeviews.models.evaluation.linear_maps import principal_components
+from treeviews.models.exchange.tokenizer_json import tokenizer_json
+from treeviews.models.model.model_description import (
     WEIGHTS_FILE,
     WORDS_FOLDER,
     ModelDescription,
     read_model_description,
 )
-from models.model.model_folder import load_model, save_model
-from models.model.sentence_model import (
+from treeviews.models.model.model_folder import load_model, save_model
+from treeviews.models.model.sentence_model import (
     RemovedComponents,
     SentenceModel,
     SentenceViews,
     batch_of,
     build_model,
 )
-from models.words.embedding import WordEmbedding
-from models.words.word_vectors import UNKNOWN_ID, WordVectors, load_word_vectors
-from pipeline.base.atomic_files import json_bytes, write_by_library, write_bytes_atomically
-from pipeline.base.digest import sha256_of_file
-from pipeline.shards.manifests import read_dataset_manifest
-from pipeline.vectors.vector_folder import write_vectors
+from treeviews.models.words.embedding import WordEmbedding
+from treeviews.models.words.word_vectors import UNKNOWN_ID, WordVectors, load_word_vectors
+from treeviews.pipeline.base.atomic_files import (
+    json_bytes,
+    write_by_library,
+    write_bytes_atomically,
+)
+from treeviews.pipeline.base.digest import sha256_of_file
+from treeviews.pipeline.shards.manifests import read_dataset_manifest
+from treeviews.pipeline.vectors.vector_folder import write_vectors
 
 TENSOR = "embeddings"
 """sentence-transformers and model2vec know a table of this name."""

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from models.config.training_config import TrainingConfig
-from models.config.views import needed_stages
-from pipeline.base.foreign_text import printable
+from treeviews.models.config.training_config import TrainingConfig
+from treeviews.models.config.views import needed_stages
+from treeviews.pipeline.base.foreign_text import printable
 
 CARD_FILE = "card.md"
 LICENCE_ROW, TEXT_ROW = "licence of this model", "the text of its training"

@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from models.model.model_description import MODEL_FILE
-from pipeline.base.digest import remembered_sha256
-from pipeline.base.inside import inside
-from pipeline.base.json_files import read_json, write_sealed_json
-from pipeline.base.refusal import shortened
-from pipeline.base.settings import Settings
+from treeviews.models.model.model_description import MODEL_FILE
+from treeviews.pipeline.base.digest import remembered_sha256
+from treeviews.pipeline.base.inside import inside
+from treeviews.pipeline.base.json_files import read_json, write_sealed_json
+from treeviews.pipeline.base.refusal import shortened
+from treeviews.pipeline.base.settings import Settings
 
 ENSEMBLE_FILE = "ensemble.json"
 MEMBERS_FOLDER = "members"

@@ -17,9 +17,9 @@ import numpy as np
 import torch
 from torch import nn
 
-from models.config.training_config import TrainingConfig
-from models.model.card import CARD_FILE, licence_of, unsigned_card
-from models.model.model_description import (
+from treeviews.models.config.training_config import TrainingConfig
+from treeviews.models.model.card import CARD_FILE, licence_of, unsigned_card
+from treeviews.models.model.model_description import (
     EXPANDED,
     WEIGHTS_FILE,
     WORDS_FOLDER,
@@ -27,23 +27,23 @@ from models.model.model_description import (
     place_of,
     read_model_description,
 )
-from models.model.model_folder import load_model, save_model, vectors_of_model
-from models.model.release import made_with
-from models.model.sentence_model import RemovedComponents, SentenceModel, build_model
-from models.words.embedding import WordEmbedding
-from models.words.expansion import (
+from treeviews.models.model.model_folder import load_model, save_model, vectors_of_model
+from treeviews.models.model.release import made_with
+from treeviews.models.model.sentence_model import RemovedComponents, SentenceModel, build_model
+from treeviews.models.words.embedding import WordEmbedding
+from treeviews.models.words.expansion import (
     EXPANSION_VERSION,
     ExpansionConfig,
     TrainedWords,
     fit_expansion,
 )
-from models.words.word_vectors import WordVectors, load_word_vectors
-from pipeline.base.atomic_files import write_text_atomically
-from pipeline.base.bundled import shipped_parsers
-from pipeline.base.digest import sha256_of_file
-from pipeline.base.foreign_text import printable
-from pipeline.vectors.vector_folder import write_vector_blocks
-from pipeline.vectors.word_lists import WordList
+from treeviews.models.words.word_vectors import WordVectors, load_word_vectors
+from treeviews.pipeline.base.atomic_files import write_text_atomically
+from treeviews.pipeline.base.bundled import shipped_parsers
+from treeviews.pipeline.base.digest import sha256_of_file
+from treeviews.pipeline.base.foreign_text import printable
+from treeviews.pipeline.vectors.vector_folder import write_vector_blocks
+from treeviews.pipeline.vectors.word_lists import WordList
 
 _WORDS_AT_ONCE = 10_000
 _EMBEDDINGS = "encoder.embeddings."

@@ -15,18 +15,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from models.model.ensemble import is_ensemble, member_folders, read_ensemble
-from models.model.model_description import (
+from treeviews.models.model.ensemble import is_ensemble, member_folders, read_ensemble
+from treeviews.models.model.model_description import (
     MODEL_FILE,
     REMEDY,
     WEIGHTS_FILE,
     read_model_description,
 )
-from models.words.word_vectors import load_word_vectors
-from pipeline.base.bundled import BUNDLED_MODELS, how_to_install
-from pipeline.base.inside import inside
-from pipeline.base.json_files import check_file, read_object
-from pipeline.parsers.parser_files import checksum_of_parser_folder
+from treeviews.models.words.word_vectors import load_word_vectors
+from treeviews.pipeline.base.bundled import BUNDLED_MODELS, how_to_install
+from treeviews.pipeline.base.inside import inside
+from treeviews.pipeline.base.json_files import check_file, read_object
+from treeviews.pipeline.parsers.parser_files import checksum_of_parser_folder
 
 SCHEME = "hf://"
 TAKEN = ("*.json", "*.safetensors", "*.md", "*.txt")

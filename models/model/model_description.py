@@ -9,22 +9,22 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import ClassVar
 
-from models.config.training_config import TrainingConfig
-from models.words.word_vectors import WordVectors, load_word_vectors
-from pipeline.base.bundled import (
+from treeviews.models.config.training_config import TrainingConfig
+from treeviews.models.words.word_vectors import WordVectors, load_word_vectors
+from treeviews.pipeline.base.bundled import (
     BUNDLED_MODELS,
     BUNDLED_PARSERS,
     SHIPPED_VECTORS,
     parser_folder,
     shipped_parsers,
 )
-from pipeline.base.inside import inside
-from pipeline.base.json_files import read_json
-from pipeline.base.mistakes import did_you_mean
-from pipeline.base.refusal import shortened
-from pipeline.base.settings import Settings
-from pipeline.parsers.parser_files import checksum_of_parser_folder
-from pipeline.shards.manifests import read_dataset_manifest
+from treeviews.pipeline.base.inside import inside
+from treeviews.pipeline.base.json_files import read_json
+from treeviews.pipeline.base.mistakes import did_you_mean
+from treeviews.pipeline.base.refusal import shortened
+from treeviews.pipeline.base.settings import Settings
+from treeviews.pipeline.parsers.parser_files import checksum_of_parser_folder
+from treeviews.pipeline.shards.manifests import read_dataset_manifest
 
 WEIGHTS_FILE = "model.safetensors"
 MODEL_FILE = "model.json"

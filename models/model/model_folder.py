@@ -15,7 +15,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from models.model.model_description import (
+from treeviews.models.model.model_description import (
     FORMAT_VERSION,
     MODEL_FILE,
     REMEDY,
@@ -25,18 +25,18 @@ from models.model.model_description import (
     load_recorded_vectors,
     read_model_description,
 )
-from models.model.release import made_with
-from models.model.sentence_model import (
+from treeviews.models.model.release import made_with
+from treeviews.models.model.sentence_model import (
     RemovedComponents,
     SentenceModel,
     SentenceViews,
     build_model,
 )
-from models.words.word_vectors import WordVectors
-from pipeline.base.atomic_files import write_by_library
-from pipeline.base.inside import inside
-from pipeline.base.json_files import check_file, read_object, write_sealed_json
-from pipeline.parsers.parser_folder import built_to_fit
+from treeviews.models.words.word_vectors import WordVectors
+from treeviews.pipeline.base.atomic_files import write_by_library
+from treeviews.pipeline.base.inside import inside
+from treeviews.pipeline.base.json_files import check_file, read_object, write_sealed_json
+from treeviews.pipeline.parsers.parser_folder import built_to_fit
 
 _REMOVED = "removed."
 

@@ -12,11 +12,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models.config.training_config import TrainingConfig
-from models.config.views import Pooling
-from models.encoders import SentenceEncoder, build_encoder
-from models.encoders.sentence_batch import SentenceBatch
-from models.words.embedding import WordEmbedding
+from treeviews.models.config.training_config import TrainingConfig
+from treeviews.models.config.views import Pooling
+from treeviews.models.encoders import SentenceEncoder, build_encoder
+from treeviews.models.encoders.sentence_batch import SentenceBatch
+from treeviews.models.words.embedding import WordEmbedding
 
 
 class MultiViewEncoder(nn.Module):

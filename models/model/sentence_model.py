@@ -21,20 +21,20 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from models.config.training_config import TrainingConfig
-from models.config.views import INVERSE, UNORDERED_VIEWS, VIEWS, Pooling
-from models.corpus.sentence_block import SentenceBlock
-from models.encoders.base import SentenceStates
-from models.encoders.order.arrays import on_device
-from models.encoders.sentence_batch import SentenceBatch
-from models.encoders.word_averages import BagOfWords, mean_of_words
-from models.model.multi_view import MultiViewEncoder
-from models.model.ranks import ALONE, Ranks, gather_rows
-from models.objectives.base import ObjectiveResult, SentenceContext
-from models.objectives.build import build_objective, generative_of
-from models.objectives.decoders import Decoder
-from models.words.embedding import WordEmbedding, word_embedding
-from models.words.word_vectors import WordVectors
+from treeviews.models.config.training_config import TrainingConfig
+from treeviews.models.config.views import INVERSE, UNORDERED_VIEWS, VIEWS, Pooling
+from treeviews.models.corpus.sentence_block import SentenceBlock
+from treeviews.models.encoders.base import SentenceStates
+from treeviews.models.encoders.order.arrays import on_device
+from treeviews.models.encoders.sentence_batch import SentenceBatch
+from treeviews.models.encoders.word_averages import BagOfWords, mean_of_words
+from treeviews.models.model.multi_view import MultiViewEncoder
+from treeviews.models.model.ranks import ALONE, Ranks, gather_rows
+from treeviews.models.objectives.base import ObjectiveResult, SentenceContext
+from treeviews.models.objectives.build import build_objective, generative_of
+from treeviews.models.objectives.decoders import Decoder
+from treeviews.models.words.embedding import WordEmbedding, word_embedding
+from treeviews.models.words.word_vectors import WordVectors
 
 
 @dataclass(frozen=True, slots=True, eq=False)

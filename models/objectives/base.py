@@ -13,9 +13,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from models.config.training_config import TrainingConfig
-from models.corpus.sentence_block import SentenceBlock
-from models.encoders.order.arrays import distinct_words, to_tensor
+from treeviews.models.config.training_config import TrainingConfig
+from treeviews.models.corpus.sentence_block import SentenceBlock
+from treeviews.models.encoders.order.arrays import distinct_words, to_tensor
 
 LookUp = Callable[[Tensor], Tensor]
 """From vocabulary ids [T] to their word vectors [T, E], as the encoders see them; the unknown

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from models.config.training_config import TrainingConfig
-from models.objectives.base import LookUp, Objective, ObjectiveResult, SentenceContext
-from models.objectives.contrastive import ContrastiveObjective
-from models.objectives.decoders import build_decoder
-from models.objectives.discriminative import DiscriminativeObjective
-from models.objectives.generative import GenerativeObjective
+from treeviews.models.config.training_config import TrainingConfig
+from treeviews.models.objectives.base import LookUp, Objective, ObjectiveResult, SentenceContext
+from treeviews.models.objectives.contrastive import ContrastiveObjective
+from treeviews.models.objectives.decoders import build_decoder
+from treeviews.models.objectives.discriminative import DiscriminativeObjective
+from treeviews.models.objectives.generative import GenerativeObjective
 
 
 def build_objective(

@@ -21,8 +21,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models.config.training_config import TrainingConfig
-from models.objectives.base import LookUp, Objective, ObjectiveResult, SentenceContext
+from treeviews.models.config.training_config import TrainingConfig
+from treeviews.models.objectives.base import LookUp, Objective, ObjectiveResult, SentenceContext
 
 
 def context_targets(document: Tensor, sentence_index: Tensor, context_size: int) -> Tensor:

@@ -49,8 +49,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models.config.training_config import Activation, Init, Partition, TrainingConfig
-from models.encoders.base import initialise
+from treeviews.models.config.training_config import Activation, Init, Partition, TrainingConfig
+from treeviews.models.encoders.base import initialise
 
 _ACTIVATIONS: dict[Activation, type[nn.Module]] = {"relu": nn.ReLU, "tanh": nn.Tanh}
 

@@ -21,9 +21,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from models.config.training_config import TrainingConfig
-from models.objectives.base import LookUp, Objective, ObjectiveResult, SentenceContext
-from models.objectives.contrastive import context_targets
+from treeviews.models.config.training_config import TrainingConfig
+from treeviews.models.objectives.base import LookUp, Objective, ObjectiveResult, SentenceContext
+from treeviews.models.objectives.contrastive import context_targets
 
 
 class DiscriminativeObjective(Objective):

@@ -30,8 +30,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models.config.training_config import TrainingConfig
-from models.objectives.base import LookUp, NextWords, Objective, ObjectiveResult, SentenceContext
+from treeviews.models.config.training_config import TrainingConfig
+from treeviews.models.objectives.base import (
+    LookUp,
+    NextWords,
+    Objective,
+    ObjectiveResult,
+    SentenceContext,
+)
 
 RESOLUTION = 2**53
 """Equal parts that the probabilities are counted in; doubles hold every such number exactly."""

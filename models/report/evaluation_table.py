@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from models.evaluation.averages import (
+from treeviews.models.evaluation.averages import (
     AVERAGES,
     AverageDeclaration,
     average_over_tasks,
@@ -15,11 +15,11 @@ from models.evaluation.averages import (
     lacking,
     published_averages,
 )
-from models.evaluation.comparison import Comparison
-from models.evaluation.representation import described
-from models.evaluation.resampling import Interval, over_seeds
-from models.evaluation.task_registry import TASKS
-from models.evaluation.task_result import (
+from treeviews.models.evaluation.comparison import Comparison
+from treeviews.models.evaluation.representation import described
+from treeviews.models.evaluation.resampling import Interval, over_seeds
+from treeviews.models.evaluation.task_registry import TASKS
+from treeviews.models.evaluation.task_result import (
     AbsentResult,
     Result,
     Setup,
@@ -29,7 +29,7 @@ from models.evaluation.task_result import (
     scored_results,
     shown_setup,
 )
-from models.report.score_text import (
+from treeviews.models.report.score_text import (
     SCORES_OF_ERRORS,
     derived_notes,
     digits_of,
@@ -39,7 +39,7 @@ from models.report.score_text import (
     with_interval,
     with_seeds,
 )
-from models.report.sections import Section, Table, markdown_section
+from treeviews.models.report.sections import Section, Table, markdown_section
 
 ABSENT, NOT_EVALUATED, NOT_GIVEN = "absent", "not evaluated", "not given"
 _TASK_NAMES = [task.name for task in TASKS]

@@ -25,11 +25,11 @@ from itertools import combinations, product
 from pathlib import Path
 from typing import Any, Literal
 
-from models.config.training_config import TrainingConfig
-from models.config.training_presets import preset
-from models.encoding.encoder_names import BAG_OF_WORDS, SIF
-from models.report.table_columns import Column, Fact, Published, columns, published_rows
-from pipeline.base.bundled import PUBLISHED_FIGURES
+from treeviews.models.config.training_config import TrainingConfig
+from treeviews.models.config.training_presets import preset
+from treeviews.models.encoding.encoder_names import BAG_OF_WORDS, SIF
+from treeviews.models.report.table_columns import Column, Fact, Published, columns, published_rows
+from treeviews.pipeline.base.bundled import PUBLISHED_FIGURES
 
 # What is scored.
 

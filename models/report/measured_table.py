@@ -7,15 +7,15 @@ from dataclasses import asdict, dataclass, field, replace
 from statistics import fmean
 from typing import Any, Literal
 
-from models.evaluation.averages import (
+from treeviews.models.evaluation.averages import (
     AverageDeclaration,
     average_value,
     lacking,
     published_averages,
 )
-from models.evaluation.representation import described
-from models.evaluation.resampling import Interval, over_seeds
-from models.evaluation.task_result import (
+from treeviews.models.evaluation.representation import described
+from treeviews.models.evaluation.resampling import Interval, over_seeds
+from treeviews.models.evaluation.task_result import (
     AbsentResult,
     Result,
     Setup,
@@ -24,17 +24,23 @@ from models.evaluation.task_result import (
     scored_results,
     shown_setup,
 )
-from models.report.evaluation_table import EncoderColumn, absence_notes, intervals_note
-from models.report.experiment import Experiment, NotHere, Row, Scale, Trained, Training
-from models.report.result_table import (
+from treeviews.models.report.evaluation_table import EncoderColumn, absence_notes, intervals_note
+from treeviews.models.report.experiment import Experiment, NotHere, Row, Scale, Trained, Training
+from treeviews.models.report.result_table import (
     Cell,
     Heading,
     Line,
     ResultTable,
     TableRow,
 )
-from models.report.score_text import SCORES_OF_ERRORS, derived_notes, doubts
-from models.report.table_columns import PAPERS, Column, Fact, PublishedRow, published_beside
+from treeviews.models.report.score_text import SCORES_OF_ERRORS, derived_notes, doubts
+from treeviews.models.report.table_columns import (
+    PAPERS,
+    Column,
+    Fact,
+    PublishedRow,
+    published_beside,
+)
 
 # What was measured.
 

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from models.config.training_config import TrainingConfig
-from models.config.training_presets import PRESETS
-from models.model.model_folder import num_parameters
-from models.model.sentence_model import SentenceModel
-from models.report.score_text import count
-from models.report.sections import markdown_table
-from models.words.word_vectors import WordVectors
+from treeviews.models.config.training_config import TrainingConfig
+from treeviews.models.config.training_presets import PRESETS
+from treeviews.models.model.model_folder import num_parameters
+from treeviews.models.model.sentence_model import SentenceModel
+from treeviews.models.report.score_text import count
+from treeviews.models.report.sections import markdown_table
+from treeviews.models.words.word_vectors import WordVectors
 
 
 def presets_facts(word_size: int) -> list[dict[str, Any]]:

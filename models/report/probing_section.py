@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from models.evaluation.probing_sentences import SPLITS
-from models.evaluation.resampling import CONFIDENCE
-from models.report.probing_table import (
+from treeviews.models.evaluation.probing_sentences import SPLITS
+from treeviews.models.evaluation.resampling import CONFIDENCE
+from treeviews.models.report.probing_table import (
     AVERAGE,
     MAJORITY_ROW,
     PAIR_ROW,
@@ -21,8 +21,15 @@ from models.report.probing_table import (
     ProbingTable,
     RowComparison,
 )
-from models.report.score_text import bounds, by_reason, count, doubts, percent, with_interval
-from models.report.sections import Cell, Row, Section, Subheading, Table
+from treeviews.models.report.score_text import (
+    bounds,
+    by_reason,
+    count,
+    doubts,
+    percent,
+    with_interval,
+)
+from treeviews.models.report.sections import Cell, Row, Section, Subheading, Table
 
 MIN_TEST_ITEMS = 500
 """Test items over all tasks below which the report gives no verdict."""

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from models.encoding.encoder_names import BAG_OF_WORDS, READY, SIF
-from models.evaluation.averages import average_over_tasks
-from models.evaluation.comparison import ComparisonConfig, compare
-from models.evaluation.probing_tasks import TASKS
-from models.evaluation.resampling import CONFIDENCE, Interval, over_seeds
-from models.evaluation.scores import Outcome
-from models.evaluation.task_result import (
+from treeviews.models.encoding.encoder_names import BAG_OF_WORDS, READY, SIF
+from treeviews.models.evaluation.averages import average_over_tasks
+from treeviews.models.evaluation.comparison import ComparisonConfig, compare
+from treeviews.models.evaluation.probing_tasks import TASKS
+from treeviews.models.evaluation.resampling import CONFIDENCE, Interval, over_seeds
+from treeviews.models.evaluation.scores import Outcome
+from treeviews.models.evaluation.task_result import (
     EncoderIdentity,
     Setup,
     TaskResult,
@@ -28,8 +28,8 @@ from models.evaluation.task_result import (
     scored,
     scored_results,
 )
-from models.report.sections import Mark
-from pipeline.base.bundled import BUNDLED_MODELS
+from treeviews.models.report.sections import Mark
+from treeviews.pipeline.base.bundled import BUNDLED_MODELS
 
 TRAINED = "trained"
 RANDOM_SEEDS = (0, 1, 2)

@@ -13,9 +13,9 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from models.report.experiment import Scale
-from models.report.score_text import count, number_of, percent
-from models.report.sections import (
+from treeviews.models.report.experiment import Scale
+from treeviews.models.report.score_text import count, number_of, percent
+from treeviews.models.report.sections import (
     Folded,
     Page,
     Part,
@@ -26,8 +26,8 @@ from models.report.sections import (
     latex_table,
     markdown_page,
 )
-from models.training.logs import duration
-from pipeline.base.json_files import read_json, write_sealed_json
+from treeviews.models.training.logs import duration
+from treeviews.pipeline.base.json_files import read_json, write_sealed_json
 
 FORMAT = "treeviews table"
 FORMAT_VERSION = 2

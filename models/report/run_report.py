@@ -12,10 +12,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from models.evaluation.build_probing import read_summary
-from models.report.evaluation_table import PublishedColumn, evaluation_sections
-from models.report.probing_section import notes_section, probing_section, statement
-from models.report.probing_table import (
+from treeviews.models.evaluation.build_probing import read_summary
+from treeviews.models.report.evaluation_table import PublishedColumn, evaluation_sections
+from treeviews.models.report.probing_section import notes_section, probing_section, statement
+from treeviews.models.report.probing_table import (
     AVERAGE,
     ProbingRow,
     ProbingTable,
@@ -23,8 +23,8 @@ from models.report.probing_table import (
     majority_row,
     read_rows,
 )
-from models.report.score_text import by_reason, count
-from models.report.sections import (
+from treeviews.models.report.score_text import by_reason, count
+from treeviews.models.report.sections import (
     CodeBlock,
     Folded,
     Page,
@@ -33,18 +33,18 @@ from models.report.sections import (
     html_page,
     markdown_page,
 )
-from models.report.training_section import (
+from treeviews.models.report.training_section import (
     Records,
     Summary,
     chance_ratio,
     effect_of_training,
     training_section,
 )
-from models.training.logs import METRICS_FILE, SUMMARY_FILE, read_metrics
-from pipeline.base.atomic_files import write_json_atomically, write_text_atomically
-from pipeline.base.bundled import BUNDLED_MODELS
-from pipeline.base.json_files import check_file, read_object
-from pipeline.base.machine import processor
+from treeviews.models.training.logs import METRICS_FILE, SUMMARY_FILE, read_metrics
+from treeviews.pipeline.base.atomic_files import write_json_atomically, write_text_atomically
+from treeviews.pipeline.base.bundled import BUNDLED_MODELS
+from treeviews.pipeline.base.json_files import check_file, read_object
+from treeviews.pipeline.base.machine import processor
 
 REPORT_VERSION = 15
 """Raised when the same results would give another report."""

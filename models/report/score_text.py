@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from models.evaluation.resampling import Interval, SeedMean
-from models.evaluation.scores import ZERO_VECTORS
-from models.evaluation.task_result import TaskResult
+from treeviews.models.evaluation.resampling import Interval, SeedMean
+from treeviews.models.evaluation.scores import ZERO_VECTORS
+from treeviews.models.evaluation.task_result import TaskResult
 
 SCORES_OF_ERRORS = frozenset({"mse"})
 """Scores of which the lower is the better; in their own unit, which needs more digits."""

@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from pipeline.base.foreign_text import escaped_markdown, printable
+from treeviews.pipeline.base.foreign_text import escaped_markdown, printable
 
 if TYPE_CHECKING:
     from jinja2 import Environment

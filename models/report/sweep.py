@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from models.config.training_config import TrainingConfig
-from models.config.training_presets import preset
-from models.report.experiment import (
+from treeviews.models.config.training_config import TrainingConfig
+from treeviews.models.config.training_presets import preset
+from treeviews.models.report.experiment import (
     SIF_WORDS,
     WORDS,
     Experiment,
@@ -21,7 +21,7 @@ from models.report.experiment import (
     Untrained,
     config_of,
 )
-from models.report.table_columns import columns
+from treeviews.models.report.table_columns import columns
 
 DEFAULT_TASKS = ("STS14", "SICK14", "MR", "TREC")
 RESERVED = {"seed": "--seeds"} | {

@@ -20,14 +20,14 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from models.evaluation.averages import AVERAGES, AverageDeclaration, average_of
-from models.evaluation.evaluation_task import EvaluationTask
-from models.evaluation.scores import main_metric
-from models.evaluation.task_registry import DERIVED, task_named, tasks_named
-from models.report.evaluation_table import PublishedColumn
-from models.report.score_text import SCORES_OF_ERRORS
-from pipeline.base.bundled import PUBLISHED_FIGURES
-from pipeline.base.mistakes import did_you_mean
+from treeviews.models.evaluation.averages import AVERAGES, AverageDeclaration, average_of
+from treeviews.models.evaluation.evaluation_task import EvaluationTask
+from treeviews.models.evaluation.scores import main_metric
+from treeviews.models.evaluation.task_registry import DERIVED, task_named, tasks_named
+from treeviews.models.report.evaluation_table import PublishedColumn
+from treeviews.models.report.score_text import SCORES_OF_ERRORS
+from treeviews.pipeline.base.bundled import PUBLISHED_FIGURES
+from treeviews.pipeline.base.mistakes import did_you_mean
 
 Fact = Literal["dimensions", "parameters", "hours", "held-out accuracy", "development score"]
 """Width of what is scored, trained parameters, hours of training; share of held-out sentences that

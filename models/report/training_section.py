@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from models.evaluation.resampling import CONFIDENCE, Interval, SeedMean, over_seeds
-from models.report.score_text import count, number_of, percent, with_interval
-from models.report.sections import (
+from treeviews.models.evaluation.resampling import CONFIDENCE, Interval, SeedMean, over_seeds
+from treeviews.models.report.score_text import count, number_of, percent, with_interval
+from treeviews.models.report.sections import (
     Drawing,
     Figure,
     Section,
@@ -27,7 +27,7 @@ from models.report.sections import (
     Table,
     theme_colors,
 )
-from models.training.logs import duration
+from treeviews.models.training.logs import duration
 
 Summary = Mapping[str, Any]
 Records = Sequence[Mapping[str, Any]]

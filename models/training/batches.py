@@ -12,7 +12,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from models.corpus.sentence_block import SentenceBlock
+from treeviews.models.corpus.sentence_block import SentenceBlock
 
 T = TypeVar("T")
 

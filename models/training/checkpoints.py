@@ -16,9 +16,9 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from pipeline.base.atomic_files import TEMPORARY_SUFFIX, rename_durably, write_by_library
-from pipeline.base.json_files import check_file, read_json, write_sealed_json
-from pipeline.base.settings import Settings
+from treeviews.pipeline.base.atomic_files import TEMPORARY_SUFFIX, rename_durably, write_by_library
+from treeviews.pipeline.base.json_files import check_file, read_json, write_sealed_json
+from treeviews.pipeline.base.settings import Settings
 
 logger = logging.getLogger(__name__)
 

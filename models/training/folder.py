@@ -9,8 +9,8 @@ from typing import Any
 
 from torch import Tensor
 
-from models.model.ranks import Ranks
-from models.training.checkpoints import (
+from treeviews.models.model.ranks import Ranks
+from treeviews.models.training.checkpoints import (
     BestModel,
     BrokenCheckpointError,
     Checkpoint,
@@ -21,8 +21,8 @@ from models.training.checkpoints import (
     remove_unfinished,
     write_checkpoint,
 )
-from models.training.job import RunSettings
-from models.training.logs import METRICS_FILE, MetricsLog
+from treeviews.models.training.job import RunSettings
+from treeviews.models.training.logs import METRICS_FILE, MetricsLog
 
 CHECKPOINTS_FOLDER = "checkpoints"
 

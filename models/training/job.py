@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
-from models.config.training_config import TRAINING_VERSION, TrainingConfig
-from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Part, Selection
-from models.model.model_description import ParserRecord, parsers_of_corpus, place_of
-from models.training.launching import LaunchSettings
-from models.words.word_vectors import WordVectors
-from pipeline.base.bundled import SHIPPED_VECTORS, shipped_parsers
-from pipeline.base.digest import digest_of
-from pipeline.base.settings import Count, Natural, Settings, at_least
-from pipeline.shards.manifests import read_dataset_manifest
+from treeviews.models.config.training_config import TRAINING_VERSION, TrainingConfig
+from treeviews.models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Part, Selection
+from treeviews.models.model.model_description import ParserRecord, parsers_of_corpus, place_of
+from treeviews.models.training.launching import LaunchSettings
+from treeviews.models.words.word_vectors import WordVectors
+from treeviews.pipeline.base.bundled import SHIPPED_VECTORS, shipped_parsers
+from treeviews.pipeline.base.digest import digest_of
+from treeviews.pipeline.base.settings import Count, Natural, Settings, at_least
+from treeviews.pipeline.shards.manifests import read_dataset_manifest
 
 GemmChoice = Literal["auto", "default", "onednn"]
 """Which matrix product the CPU uses; auto: oneDNN's on AMD's processors with AVX-512 where it is as

@@ -14,11 +14,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from pipeline.base.job import end_in_words
-from pipeline.base.job_server import THREAD_VARIABLES
-from pipeline.base.machine import available_cores
-from pipeline.base.settings import Count, Natural, Settings, at_least
-from pipeline.base.watched import watched
+from treeviews.pipeline.base.job import end_in_words
+from treeviews.pipeline.base.job_server import THREAD_VARIABLES
+from treeviews.pipeline.base.machine import available_cores
+from treeviews.pipeline.base.settings import Count, Natural, Settings, at_least
+from treeviews.pipeline.base.watched import watched
 
 if TYPE_CHECKING:
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError, ProcessFailure
@@ -131,7 +131,7 @@ def device_of(device: str, place: Place) -> str:
     Raises:
         ValueError: no such device, or processes would share one.
     """
-    from pipeline.parsers.devices import automatic_device
+    from treeviews.pipeline.parsers.devices import automatic_device
 
     device = automatic_device(device)
     kind, _, index = device.partition(":")

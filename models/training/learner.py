@@ -15,14 +15,14 @@ from itertools import islice
 import torch
 from torch import Tensor, nn
 
-from models.config.training_config import TrainingConfig
-from models.corpus.parsed_corpus import ParsedCorpus
-from models.corpus.sentence_block import SentenceBlock
-from models.model.ranks import Ranks, reduce_joint_gradients
-from models.model.sentence_model import SentenceModel, TrainingBatch
-from models.training.batches import cut
-from models.training.row_adam import RowAdam
-from models.words.embedding import WordEmbedding
+from treeviews.models.config.training_config import TrainingConfig
+from treeviews.models.corpus.parsed_corpus import ParsedCorpus
+from treeviews.models.corpus.sentence_block import SentenceBlock
+from treeviews.models.model.ranks import Ranks, reduce_joint_gradients
+from treeviews.models.model.sentence_model import SentenceModel, TrainingBatch
+from treeviews.models.training.batches import cut
+from treeviews.models.training.row_adam import RowAdam
+from treeviews.models.words.embedding import WordEmbedding
 
 _FUSED_DEVICES = frozenset({"cpu", "cuda"})
 """Where PyTorch has Adam as one kernel."""

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pipeline.base.json_files import FILES, read_object
+from treeviews.pipeline.base.json_files import FILES, read_object
 
 logger = logging.getLogger(__name__)
 

@@ -14,20 +14,20 @@ from typing import Any
 import numpy as np
 import torch
 
-from models.corpus.parsed_corpus import ParsedCorpus
-from models.encoders.kernels.gemm import GemmBackend
-from models.model.model_folder import save_model
-from models.model.ranks import Ranks
-from models.model.sentence_model import SentenceModel, TrainingBatch
-from models.training.batches import TrainingBatches, prefetched
-from models.training.checkpoints import Checkpoint, capture, restore
-from models.training.folder import TrainingFolder, open_checkpoint
-from models.training.job import Provenance, RunSettings
-from models.training.learner import Learner, held_out_accuracy, learning_rate_at
-from models.training.logs import TimeLeft
-from models.training.machine import gemm_for, peak_memory_gib, set_gemm, set_gpu_precision
-from pipeline.base.job import Progress, Rated
-from pipeline.parsers.devices import warn_if_emulated
+from treeviews.models.corpus.parsed_corpus import ParsedCorpus
+from treeviews.models.encoders.kernels.gemm import GemmBackend
+from treeviews.models.model.model_folder import save_model
+from treeviews.models.model.ranks import Ranks
+from treeviews.models.model.sentence_model import SentenceModel, TrainingBatch
+from treeviews.models.training.batches import TrainingBatches, prefetched
+from treeviews.models.training.checkpoints import Checkpoint, capture, restore
+from treeviews.models.training.folder import TrainingFolder, open_checkpoint
+from treeviews.models.training.job import Provenance, RunSettings
+from treeviews.models.training.learner import Learner, held_out_accuracy, learning_rate_at
+from treeviews.models.training.logs import TimeLeft
+from treeviews.models.training.machine import gemm_for, peak_memory_gib, set_gemm, set_gpu_precision
+from treeviews.pipeline.base.job import Progress, Rated
+from treeviews.pipeline.parsers.devices import warn_if_emulated
 
 
 class TrainingDivergedError(ValueError):

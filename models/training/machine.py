@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 import torch
 
-from models.config.training_config import Precision
-from models.encoders.kernels.gemm import GemmBackend, choose_gemm, gemm_kept, use_gemm
-from models.training.job import GemmChoice
-from pipeline.base.machine import peak_bytes
+from treeviews.models.config.training_config import Precision
+from treeviews.models.encoders.kernels.gemm import GemmBackend, choose_gemm, gemm_kept, use_gemm
+from treeviews.models.training.job import GemmChoice
+from treeviews.pipeline.base.machine import peak_bytes
 
 GIB = 1 << 30
 

@@ -15,23 +15,23 @@ from typing import Any
 
 import torch
 
-from models.corpus.parsed_corpus import CorpusFolders, CorpusSurvey
-from models.model.card import CARD_FILE, CardFacts, licence_of, model_card
-from models.model.model_description import MODEL_FILE, WEIGHTS_FILE
-from models.model.model_folder import load_weights, num_parameters, save_model
-from models.model.ranks import ALONE, Ranks
-from models.model.release import made_with
-from models.model.sentence_model import SentenceModel, build_model
-from models.training.batches import TrainingBatches, num_batches
-from models.training.folder import CHECKPOINTS_FOLDER
-from models.training.job import Provenance, TrainingJob
-from models.training.logs import METRICS_FILE, SUMMARY_FILE, finished_summary, metrics_of
-from models.training.loop import TrainingData, TrainingLoop
-from models.training.machine import peak_memory_gib, process_state_kept, versions
-from models.words.word_vectors import WordVectors, load_word_vectors
-from pipeline.base.atomic_files import write_text_atomically
-from pipeline.base.job import Progress
-from pipeline.base.json_files import write_sealed_json
+from treeviews.models.corpus.parsed_corpus import CorpusFolders, CorpusSurvey
+from treeviews.models.model.card import CARD_FILE, CardFacts, licence_of, model_card
+from treeviews.models.model.model_description import MODEL_FILE, WEIGHTS_FILE
+from treeviews.models.model.model_folder import load_weights, num_parameters, save_model
+from treeviews.models.model.ranks import ALONE, Ranks
+from treeviews.models.model.release import made_with
+from treeviews.models.model.sentence_model import SentenceModel, build_model
+from treeviews.models.training.batches import TrainingBatches, num_batches
+from treeviews.models.training.folder import CHECKPOINTS_FOLDER
+from treeviews.models.training.job import Provenance, TrainingJob
+from treeviews.models.training.logs import METRICS_FILE, SUMMARY_FILE, finished_summary, metrics_of
+from treeviews.models.training.loop import TrainingData, TrainingLoop
+from treeviews.models.training.machine import peak_memory_gib, process_state_kept, versions
+from treeviews.models.words.word_vectors import WordVectors, load_word_vectors
+from treeviews.pipeline.base.atomic_files import write_text_atomically
+from treeviews.pipeline.base.job import Progress
+from treeviews.pipeline.base.json_files import write_sealed_json
 
 BEST_FOLDER = "best"
 MEASURES = ("generative_loss", "discriminative_loss", "temperature", "orthonormality")

@@ -10,8 +10,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models.config.training_config import TrainingConfig, WordInit
-from models.words.word_vectors import WordVectors, sif_weights
+from treeviews.models.config.training_config import TrainingConfig, WordInit
+from treeviews.models.words.word_vectors import WordVectors, sif_weights
 
 UNIFORM_BOUND = 0.1
 """Half-width of "uniform" (QuickThoughts)."""

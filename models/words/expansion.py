@@ -22,10 +22,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from models.words.word_vectors import WordVectors
-from pipeline.base.settings import Count, Natural, Settings, at_least
-from pipeline.shards.arrow import numbers, strings
-from pipeline.vectors.word_lists import NOWHERE, WordIndex
+from treeviews.models.words.word_vectors import WordVectors
+from treeviews.pipeline.base.settings import Count, Natural, Settings, at_least
+from treeviews.pipeline.shards.arrow import numbers, strings
+from treeviews.pipeline.vectors.word_lists import NOWHERE, WordIndex
 
 EXPANSION_VERSION = 1
 """Raised when the same model and vectors would be expanded to another one."""

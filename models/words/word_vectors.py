@@ -20,9 +20,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from pipeline.shards.arrow import flags, numbers, strings, values_of
-from pipeline.vectors.foreign_vectors import TextReader, format_of, open_unpacked
-from pipeline.vectors.vector_folder import (
+from treeviews.pipeline.shards.arrow import flags, numbers, strings, values_of
+from treeviews.pipeline.vectors.foreign_vectors import TextReader, format_of, open_unpacked
+from treeviews.pipeline.vectors.vector_folder import (
     REMEDY,
     VectorTable,
     checksum_of,
@@ -30,7 +30,7 @@ from pipeline.vectors.vector_folder import (
     read_width,
     rms_of,
 )
-from pipeline.vectors.word_lists import WordIndex
+from treeviews.pipeline.vectors.word_lists import WordIndex
 
 _BLOCK_ROWS = 65_536
 

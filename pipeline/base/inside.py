@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from pipeline.base.refusal import shortened
+from treeviews.pipeline.base.refusal import shortened
 
 
 def inside(folder: Path, name: Any) -> Path:

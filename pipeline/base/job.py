@@ -27,12 +27,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, ClassVar, TypeVar
 
-from pipeline.base.atomic_files import held_locks, write_json_atomically
-from pipeline.base.foreign_text import printable, told
-from pipeline.base.job_server import connect, request_job
-from pipeline.base.machine import free_memory
-from pipeline.base.mistakes import MISTAKE, code_of
-from pipeline.base.settings import Settings
+from treeviews.pipeline.base.atomic_files import held_locks, write_json_atomically
+from treeviews.pipeline.base.foreign_text import printable, told
+from treeviews.pipeline.base.job_server import connect, request_job
+from treeviews.pipeline.base.machine import free_memory
+from treeviews.pipeline.base.mistakes import MISTAKE, code_of
+from treeviews.pipeline.base.settings import Settings
 
 J = TypeVar("J", bound=Settings)
 

@@ -36,8 +36,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pipeline.base.machine import available_cores
-from pipeline.base.watched import end_with_parent, watched
+from treeviews.pipeline.base.machine import available_cores
+from treeviews.pipeline.base.watched import end_with_parent, watched
 
 ADDRESS_VARIABLE = "TREEVIEWS_JOB_SERVER"
 """Of the environment: where the server of this process, or of one above it, listens."""
@@ -105,7 +105,7 @@ def _start(listener: socket.socket, arguments: Sequence[str]) -> subprocess.Pope
     def start_and_last() -> None:
         try:
             server = subprocess.Popen(
-                [sys.executable, *watched("pipeline.base.job_server", *arguments)],
+                [sys.executable, *watched("treeviews.pipeline.base.job_server", *arguments)],
                 stdin=subprocess.DEVNULL,
                 env=os.environ | job_environment(threads=1),
                 pass_fds=[listener.fileno()],

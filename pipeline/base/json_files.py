@@ -14,9 +14,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pipeline.base.atomic_files import write_json_atomically
-from pipeline.base.digest import remembered_sha256, sha256_of_file
-from pipeline.base.refusal import shortened
+from treeviews.pipeline.base.atomic_files import write_json_atomically
+from treeviews.pipeline.base.digest import remembered_sha256, sha256_of_file
+from treeviews.pipeline.base.refusal import shortened
 
 SEAL = "content_sha256"
 """Key of the sha256 of all other keys and values."""

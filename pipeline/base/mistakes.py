@@ -15,7 +15,7 @@ from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
 
-from pipeline.base.foreign_text import told
+from treeviews.pipeline.base.foreign_text import told
 
 DONE, FAILED, MISTAKE = 0, 1, 2
 """Exit codes: the work is done; it failed; it was not asked for rightly, which the user mends."""

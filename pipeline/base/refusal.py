@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pipeline.base.foreign_text import told, without_secrets
+from treeviews.pipeline.base.foreign_text import told, without_secrets
 
 EXCERPT_CHARACTERS = 200
 MAX_NAMED = 20

@@ -28,9 +28,9 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, ErrorDetails, core_schema
 
-from pipeline.base.json_files import read_json
-from pipeline.base.mistakes import did_you_mean
-from pipeline.base.refusal import shortened
+from treeviews.pipeline.base.json_files import read_json
+from treeviews.pipeline.base.mistakes import did_you_mean
+from treeviews.pipeline.base.refusal import shortened
 
 M = TypeVar("M")
 

@@ -14,12 +14,17 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from pipeline.base.atomic_files import sweep_unfinished, write_bytes_atomically
-from pipeline.base.digest import sha256_of_file
-from pipeline.base.foreign_text import without_secrets
-from pipeline.base.job import Progress
-from pipeline.downloads.download import DownloadConfig, DownloadError, UnreachableError, download
-from pipeline.downloads.senteval_data import (
+from treeviews.pipeline.base.atomic_files import sweep_unfinished, write_bytes_atomically
+from treeviews.pipeline.base.digest import sha256_of_file
+from treeviews.pipeline.base.foreign_text import without_secrets
+from treeviews.pipeline.base.job import Progress
+from treeviews.pipeline.downloads.download import (
+    DownloadConfig,
+    DownloadError,
+    UnreachableError,
+    download,
+)
+from treeviews.pipeline.downloads.senteval_data import (
     MANIFEST_NAME,
     DataFile,
     DataManifest,

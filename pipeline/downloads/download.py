@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from pipeline.base.digest import sha256_of_file
-from pipeline.base.foreign_text import told
-from pipeline.base.job import Progress
+from treeviews.pipeline.base.digest import sha256_of_file
+from treeviews.pipeline.base.foreign_text import told
+from treeviews.pipeline.base.job import Progress
 
 if TYPE_CHECKING:  # a bare GPU machine has none
     import requests

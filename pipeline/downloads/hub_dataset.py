@@ -17,17 +17,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
-from pipeline.base.atomic_files import (
+from treeviews.pipeline.base.atomic_files import (
     sweep_unfinished,
     write_bytes_atomically,
     write_json_atomically,
 )
-from pipeline.base.bundled import how_to_install
-from pipeline.base.digest import remembered_sha256
-from pipeline.base.foreign_text import told
-from pipeline.base.job import Progress, run_job_from_command_line
-from pipeline.base.json_files import read_json
-from pipeline.base.settings import Count, Settings
+from treeviews.pipeline.base.bundled import how_to_install
+from treeviews.pipeline.base.digest import remembered_sha256
+from treeviews.pipeline.base.foreign_text import told
+from treeviews.pipeline.base.job import Progress, run_job_from_command_line
+from treeviews.pipeline.base.json_files import read_json
+from treeviews.pipeline.base.settings import Count, Settings
 
 DATASET_FILE = "dataset.json"
 """Says what was fetched; written last."""

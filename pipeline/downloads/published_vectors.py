@@ -13,13 +13,13 @@ import csv
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.base.digest import sha256_of_file
-from pipeline.base.foreign_text import without_secrets
-from pipeline.base.job import Progress
-from pipeline.base.json_files import read_object, write_sealed_json
-from pipeline.base.mistakes import did_you_mean
-from pipeline.base.refusal import shortened
-from pipeline.downloads.download import check_sha256, download
+from treeviews.pipeline.base.digest import sha256_of_file
+from treeviews.pipeline.base.foreign_text import without_secrets
+from treeviews.pipeline.base.job import Progress
+from treeviews.pipeline.base.json_files import read_object, write_sealed_json
+from treeviews.pipeline.base.mistakes import did_you_mean
+from treeviews.pipeline.base.refusal import shortened
+from treeviews.pipeline.downloads.download import check_sha256, download
 
 DOWNLOAD_FILE = "download.json"
 """Says where a file came from and why it is believed; sealed, written last."""

@@ -20,11 +20,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from pipeline.base.atomic_files import write_json_atomically
-from pipeline.base.digest import digest_of, remembered_sha256
-from pipeline.base.json_files import read_object
-from pipeline.base.mistakes import did_you_mean
-from pipeline.base.settings import Settings
+from treeviews.pipeline.base.atomic_files import write_json_atomically
+from treeviews.pipeline.base.digest import digest_of, remembered_sha256
+from treeviews.pipeline.base.json_files import read_object
+from treeviews.pipeline.base.mistakes import did_you_mean
+from treeviews.pipeline.base.settings import Settings
 
 DATA_PARTS = ("downstream", "probing")
 """The folders within SentEval's ``data``."""

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
-from pipeline.base.bundled import how_to_install
-from pipeline.base.foreign_text import printable
-from pipeline.base.mistakes import did_you_mean
-from pipeline.inspect.dataset import Selection, StageFolder, select, stage_in
-from pipeline.shards.manifests import shard_path
-from pipeline.shards.schema import COLUMNS, EMBEDDING, EMBEDDINGS
-from pipeline.shards.shards import read_shard, shard_metadata
-from pipeline.trees.flat_trees import ConstituencyParse
+from treeviews.pipeline.base.bundled import how_to_install
+from treeviews.pipeline.base.foreign_text import printable
+from treeviews.pipeline.base.mistakes import did_you_mean
+from treeviews.pipeline.inspect.dataset import Selection, StageFolder, select, stage_in
+from treeviews.pipeline.shards.manifests import shard_path
+from treeviews.pipeline.shards.schema import COLUMNS, EMBEDDING, EMBEDDINGS
+from treeviews.pipeline.shards.shards import read_shard, shard_metadata
+from treeviews.pipeline.trees.flat_trees import ConstituencyParse
 
 if TYPE_CHECKING:
     import duckdb

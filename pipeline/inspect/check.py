@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pipeline.base.digest import sha256_of_file
-from pipeline.inspect.aligned_rows import ROWS_AT_ONCE, constituency_of
-from pipeline.inspect.dataset import Selection, StageFolder
-from pipeline.parsing.parse_shard import PARSER_FAULTS
-from pipeline.shards.arrow import vectors_of
-from pipeline.shards.manifests import (
+from treeviews.pipeline.base.digest import sha256_of_file
+from treeviews.pipeline.inspect.aligned_rows import ROWS_AT_ONCE, constituency_of
+from treeviews.pipeline.inspect.dataset import Selection, StageFolder
+from treeviews.pipeline.parsing.parse_shard import PARSER_FAULTS
+from treeviews.pipeline.shards.arrow import vectors_of
+from treeviews.pipeline.shards.manifests import (
     MANIFEST_NAME,
     PARSED_FROM,
     DatasetManifest,
@@ -35,9 +35,9 @@ from pipeline.shards.manifests import (
     remedy,
     shard_path,
 )
-from pipeline.shards.schema import EMBEDDING, EMBEDDINGS
-from pipeline.shards.shards import read_shard
-from pipeline.trees.flat_trees import binarize, validate_constituents, validate_heads
+from treeviews.pipeline.shards.schema import EMBEDDING, EMBEDDINGS
+from treeviews.pipeline.shards.shards import read_shard
+from treeviews.pipeline.trees.flat_trees import binarize, validate_constituents, validate_heads
 
 RERUN = f"delete {MANIFEST_NAME} and run the stage again"
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.base.mistakes import did_you_mean
-from pipeline.shards.manifests import (
+from treeviews.pipeline.base.mistakes import did_you_mean
+from treeviews.pipeline.shards.manifests import (
     MANIFEST_NAME,
     SHARD_GLOB,
     read_dataset_manifest,
@@ -20,7 +20,7 @@ from pipeline.shards.manifests import (
     shard_numbers,
     shard_path,
 )
-from pipeline.shards.schema import COLUMNS, EMBEDDINGS, STAGE_KEY
+from treeviews.pipeline.shards.schema import COLUMNS, EMBEDDINGS, STAGE_KEY
 
 SHARD_MANIFEST_GLOB = "[0-9]" * 5 + ".json"
 

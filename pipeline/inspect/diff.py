@@ -12,18 +12,18 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
-from pipeline.base.foreign_text import printable
-from pipeline.inspect.aligned_rows import (
+from treeviews.pipeline.base.foreign_text import printable
+from treeviews.pipeline.inspect.aligned_rows import (
     ROWS_AT_ONCE,
     aligned_table,
     check_same_rows,
     constituency_of,
 )
-from pipeline.inspect.dataset import Selection, StageFolder
-from pipeline.shards.schema import COLUMNS
-from pipeline.trees.flat_trees import DependencyParse
-from pipeline.trees.tree_scores import AttachmentCounts, BracketCounts
-from pipeline.trees.treebanks import TreebankSentence
+from treeviews.pipeline.inspect.dataset import Selection, StageFolder
+from treeviews.pipeline.shards.schema import COLUMNS
+from treeviews.pipeline.trees.flat_trees import DependencyParse
+from treeviews.pipeline.trees.tree_scores import AttachmentCounts, BracketCounts
+from treeviews.pipeline.trees.treebanks import TreebankSentence
 
 KINDS = {"dependencies": ("heads", "deprels"), "constituents": ("tags", "span_labels")}
 """Stages that are compared, each with columns of a value a token and of labels."""

@@ -25,23 +25,23 @@ from itertools import accumulate, groupby, islice, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from pipeline.base.atomic_files import (
+from treeviews.pipeline.base.atomic_files import (
     TEMPORARY_SUFFIX,
     rename_durably,
     synchronise,
     write_by_library,
     writer_name,
 )
-from pipeline.base.refusal import Refusal
-from pipeline.inspect.aligned_rows import (
+from treeviews.pipeline.base.refusal import Refusal
+from treeviews.pipeline.inspect.aligned_rows import (
     NEEDED_COLUMNS,
     check_same_rows,
     constituency_of,
     read_rows,
 )
-from pipeline.inspect.check import read_refusals, row_faults
-from pipeline.inspect.dataset import Selection, StageFolder
-from pipeline.parsing.parsed_sentence import (
+from treeviews.pipeline.inspect.check import read_refusals, row_faults
+from treeviews.pipeline.inspect.dataset import Selection, StageFolder
+from treeviews.pipeline.parsing.parsed_sentence import (
     InDocument,
     ParsedSentence,
     Trees,
@@ -49,10 +49,10 @@ from pipeline.parsing.parsed_sentence import (
     format_of,
     write_parses,
 )
-from pipeline.shards.manifests import quarantine_path
-from pipeline.text.aligned import AlignedSentence
-from pipeline.text.split_corpus import SourceText
-from pipeline.trees.flat_trees import DependencyParse
+from treeviews.pipeline.shards.manifests import quarantine_path
+from treeviews.pipeline.text.aligned import AlignedSentence
+from treeviews.pipeline.text.split_corpus import SourceText
+from treeviews.pipeline.trees.flat_trees import DependencyParse
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, DocBin

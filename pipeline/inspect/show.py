@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from pipeline.base.atomic_files import write_text_atomically
-from pipeline.base.foreign_text import printable
-from pipeline.inspect.aligned_rows import NEEDED_COLUMNS, constituency_of, table_lines
-from pipeline.inspect.check import parser_failures, row_faults
-from pipeline.inspect.dataset import Selection
-from pipeline.shards.manifests import CLEANED, ENCODER_DIGEST, manifest_beside
-from pipeline.shards.schema import DESCRIBED, SCHEMA_VERSION
-from pipeline.shards.shards import shard_metadata
-from pipeline.trees.flat_trees import ConstituencyParse
-from pipeline.trees.treebanks import to_brackets
+from treeviews.pipeline.base.atomic_files import write_text_atomically
+from treeviews.pipeline.base.foreign_text import printable
+from treeviews.pipeline.inspect.aligned_rows import NEEDED_COLUMNS, constituency_of, table_lines
+from treeviews.pipeline.inspect.check import parser_failures, row_faults
+from treeviews.pipeline.inspect.dataset import Selection
+from treeviews.pipeline.shards.manifests import CLEANED, ENCODER_DIGEST, manifest_beside
+from treeviews.pipeline.shards.schema import DESCRIBED, SCHEMA_VERSION
+from treeviews.pipeline.shards.shards import shard_metadata
+from treeviews.pipeline.trees.flat_trees import ConstituencyParse
+from treeviews.pipeline.trees.treebanks import to_brackets
 
 if TYPE_CHECKING:
     from nltk.tree import Tree

@@ -1,4 +1,4 @@
-"""The command line of the training of parsers: ``python -m pipeline.parser_training KIND OUT …``.
+"""The command line of the training of parsers: ``python -m treeviews.pipeline.parser_training KIND OUT …``.
 
 ``dependency``, ``dependency-transformer`` and ``constituency`` train a parser into the folder OUT;
 ``joint-trees`` and ``guided-trees`` write a file of further trees to train one on. The options of a
@@ -22,12 +22,12 @@ from typing import Any, ClassVar, Literal, NoReturn, get_origin
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from pipeline.base.bundled import parser_folder
-from pipeline.base.foreign_text import guard_logs, told
-from pipeline.base.job import Progress, run_from_command_line
-from pipeline.base.mistakes import did_you_mean
-from pipeline.base.settings import Count, Settings
-from pipeline.base.watched import keep_memory
+from treeviews.pipeline.base.bundled import parser_folder
+from treeviews.pipeline.base.foreign_text import guard_logs, told
+from treeviews.pipeline.base.job import Progress, run_from_command_line
+from treeviews.pipeline.base.mistakes import did_you_mean
+from treeviews.pipeline.base.settings import Count, Settings
+from treeviews.pipeline.base.watched import keep_memory
 
 TrainingKind = Literal[
     "dependency", "dependency-transformer", "constituency", "joint-trees", "guided-trees"
@@ -132,7 +132,7 @@ def settings_of(kind: str, options: Mapping[str, Any]) -> Any:
         if name not in known:
             raise ValueError(
                 f"unrecognized option --{name}{did_you_mean(name, known=known)}; "
-                f"`python -m pipeline.parser_training {kind} --help` lists the options"
+                f"`python -m treeviews.pipeline.parser_training {kind} --help` lists the options"
             )
         field, inner, _ = known[name]
         part = values.get(field, settings.model_fields[field].default)
@@ -142,7 +142,9 @@ def settings_of(kind: str, options: Mapping[str, Any]) -> Any:
 
 def _settings_class(kind: str) -> type[Settings]:
     module, _, name = SETTINGS[kind].partition(".")
-    settings: type[Settings] = getattr(import_module(f"pipeline.parser_training.{module}"), name)
+    settings: type[Settings] = getattr(
+        import_module(f"treeviews.pipeline.parser_training.{module}"), name
+    )
     return settings
 
 
@@ -179,7 +181,7 @@ class _ArgumentParser(argparse.ArgumentParser):
 def _argument_parser(kind: str) -> argparse.ArgumentParser:
     """Returns what reads the options of a kind; of those not given there is no value."""
     parser = _ArgumentParser(
-        prog=f"python -m pipeline.parser_training {kind}",
+        prog=f"python -m treeviews.pipeline.parser_training {kind}",
         description=_settings_class(kind).__doc__,
         allow_abbrev=False,
         argument_default=argparse.SUPPRESS,

@@ -27,10 +27,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from pipeline.parsers.chart_adapter import read_table
-from pipeline.parsers.chart_decoding import best_spans
-from pipeline.parsers.chart_model import WordTable
-from pipeline.parsers.fast_layers import read_by_length
+from treeviews.pipeline.parsers.chart_adapter import read_table
+from treeviews.pipeline.parsers.chart_decoding import best_spans
+from treeviews.pipeline.parsers.chart_model import WordTable
+from treeviews.pipeline.parsers.fast_layers import read_by_length
 
 if TYPE_CHECKING:
     from benepar.parse_chart import ChartParser

@@ -22,14 +22,14 @@ import torch
 from numpy.typing import DTypeLike
 from torch import Tensor
 
-from pipeline.base.settings import Count
-from pipeline.parser_training.chart_loss import (
+from treeviews.pipeline.base.settings import Count
+from treeviews.pipeline.parser_training.chart_loss import (
     IGNORED_TAG,
     ChartBatch,
     SpanIndex,
     chart_losses,
 )
-from pipeline.parser_training.train_parser import (
+from treeviews.pipeline.parser_training.train_parser import (
     FINAL_MARKS,
     ParserTraining,
     ParserTrainingConfig,
@@ -37,9 +37,9 @@ from pipeline.parser_training.train_parser import (
     check_known,
     check_sizes_given,
 )
-from pipeline.parser_training.training_state import OptimizerConfig
-from pipeline.parsers.chart_adapter import BeneparConstituencyParser
-from pipeline.parsers.chart_model import (
+from treeviews.pipeline.parser_training.training_state import OptimizerConfig
+from treeviews.pipeline.parsers.chart_adapter import BeneparConstituencyParser
+from treeviews.pipeline.parsers.chart_model import (
     RESERVED_CHARACTERS,
     START_ROW,
     STOP_ROW,
@@ -54,9 +54,9 @@ from pipeline.parsers.chart_model import (
     to_benepar_label,
     word_table,
 )
-from pipeline.parsers.evaluate_parser import evaluate_constituency_parser
-from pipeline.trees.flat_trees import CHAIN_MARK, TOP_LABEL, ConstituencyParse
-from pipeline.trees.treebanks import BracketedSentence, no_sentence_in, read_bracketed
+from treeviews.pipeline.parsers.evaluate_parser import evaluate_constituency_parser
+from treeviews.pipeline.trees.flat_trees import CHAIN_MARK, TOP_LABEL, ConstituencyParse
+from treeviews.pipeline.trees.treebanks import BracketedSentence, no_sentence_in, read_bracketed
 
 if TYPE_CHECKING:
     from benepar.parse_chart import ChartParser

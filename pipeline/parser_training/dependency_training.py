@@ -22,15 +22,15 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
-from pipeline.base.settings import Count, Natural
-from pipeline.parser_training.pretrained_words import (
+from treeviews.pipeline.base.settings import Count, Natural
+from treeviews.pipeline.parser_training.pretrained_words import (
     PretrainedVectors,
     add_pretrained_vectors,
     extended_by_vectors,
     read_pretrained_vectors,
     with_plain_embedding,
 )
-from pipeline.parser_training.train_parser import (
+from treeviews.pipeline.parser_training.train_parser import (
     FINAL_MARKS,
     ConfigT,
     ParserTraining,
@@ -39,14 +39,14 @@ from pipeline.parser_training.train_parser import (
     check_known,
     check_sizes_given,
 )
-from pipeline.parsers.dependency_adapter import SuparDependencyParser
-from pipeline.parsers.dependency_forward import (
+from treeviews.pipeline.parsers.dependency_adapter import SuparDependencyParser
+from treeviews.pipeline.parsers.dependency_forward import (
     arc_scores,
     encode,
     encode_spellings,
     relation_scores,
 )
-from pipeline.parsers.dependency_model import (
+from treeviews.pipeline.parsers.dependency_model import (
     ROOT_WORD,
     DependencyModel,
     DependencyVocabulary,
@@ -59,12 +59,12 @@ from pipeline.parsers.dependency_model import (
     save_dependency_model,
     token_batch,
 )
-from pipeline.parsers.evaluate_parser import evaluate_dependency_parser
-from pipeline.parsers.fast_layers import shuffled_length_batches
-from pipeline.parsers.sentence_parser import SentenceParser
-from pipeline.trees.flat_trees import DependencyParse
-from pipeline.trees.treebanks import TreebankSentence, read_treebank
-from pipeline.vectors.vector_folder import files_of
+from treeviews.pipeline.parsers.evaluate_parser import evaluate_dependency_parser
+from treeviews.pipeline.parsers.fast_layers import shuffled_length_batches
+from treeviews.pipeline.parsers.sentence_parser import SentenceParser
+from treeviews.pipeline.trees.flat_trees import DependencyParse
+from treeviews.pipeline.trees.treebanks import TreebankSentence, read_treebank
+from treeviews.pipeline.vectors.vector_folder import files_of
 
 logger = logging.getLogger(__name__)
 

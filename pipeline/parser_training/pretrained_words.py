@@ -18,14 +18,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from pipeline.parsers.dependency_model import (
+from treeviews.pipeline.parsers.dependency_model import (
     DependencyModel,
     DependencyVocabulary,
     Dropouts,
     Network,
     build_network,
 )
-from pipeline.vectors.vector_folder import open_folder
+from treeviews.pipeline.vectors.vector_folder import open_folder
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,10 +26,10 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict
 from torch import Tensor
 
-from pipeline.base.atomic_files import write_text_atomically
-from pipeline.base.bundled import parser_folder
-from pipeline.base.settings import Count, Natural, Settings, at_least
-from pipeline.parser_training.chart_loss import (
+from treeviews.pipeline.base.atomic_files import write_text_atomically
+from treeviews.pipeline.base.bundled import parser_folder
+from treeviews.pipeline.base.settings import Count, Natural, Settings, at_least
+from treeviews.pipeline.parser_training.chart_loss import (
     SpanIndex,
     all_spans,
     encode_sentences,
@@ -37,9 +37,9 @@ from pipeline.parser_training.chart_loss import (
     label_scores,
     read_words,
 )
-from pipeline.parsers.chart_decoding import best_spans
-from pipeline.parsers.chart_decoding import labelled_trees as labelled_constituents
-from pipeline.parsers.chart_model import (
+from treeviews.pipeline.parsers.chart_decoding import best_spans
+from treeviews.pipeline.parsers.chart_decoding import labelled_trees as labelled_constituents
+from treeviews.pipeline.parsers.chart_model import (
     START_ROW,
     STOP_ROW,
     ConstituencyModel,
@@ -47,14 +47,14 @@ from pipeline.parsers.chart_model import (
     load_constituency_model,
     word_table,
 )
-from pipeline.parsers.dependency_decoding import best_heads, labelled_trees
-from pipeline.parsers.dependency_forward import arc_scores, relation_scores
-from pipeline.parsers.fast_layers import length_batches
-from pipeline.parsers.sentence_parser import load_parser
-from pipeline.shards.manifests import read_dataset_manifest
-from pipeline.shards.shards import read_row_groups
-from pipeline.trees.flat_trees import TOP_LABEL, ConstituencyParse, DependencyParse
-from pipeline.trees.treebanks import TreebankSentence, read_treebank, to_brackets
+from treeviews.pipeline.parsers.dependency_decoding import best_heads, labelled_trees
+from treeviews.pipeline.parsers.dependency_forward import arc_scores, relation_scores
+from treeviews.pipeline.parsers.fast_layers import length_batches
+from treeviews.pipeline.parsers.sentence_parser import load_parser
+from treeviews.pipeline.shards.manifests import read_dataset_manifest
+from treeviews.pipeline.shards.shards import read_row_groups
+from treeviews.pipeline.trees.flat_trees import TOP_LABEL, ConstituencyParse, DependencyParse
+from treeviews.pipeline.trees.treebanks import TreebankSentence, read_treebank, to_brackets
 
 Teacher = Any
 """A dependency parser whose scores can be read: an adapter with ``network``, ``relations`` and

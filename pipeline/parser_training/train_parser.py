@@ -21,17 +21,17 @@ from numpy.typing import DTypeLike
 from pydantic import ConfigDict
 from torch import Tensor, nn
 
-from pipeline.base.digest import digest_of, sha256_of_file
-from pipeline.base.settings import Count, Natural, Settings, Share
-from pipeline.parser_training.training_state import (
+from treeviews.pipeline.base.digest import digest_of, sha256_of_file
+from treeviews.pipeline.base.settings import Count, Natural, Settings, Share
+from treeviews.pipeline.parser_training.training_state import (
     OptimizerConfig,
     ParameterGroup,
     ParserTrainingFolder,
     TrainingState,
     update_weights,
 )
-from pipeline.parsers.parser_files import PARSER_FILES
-from pipeline.trees.treebanks import BracketedSentence, TreebankSentence
+from treeviews.pipeline.parsers.parser_files import PARSER_FILES
+from treeviews.pipeline.trees.treebanks import BracketedSentence, TreebankSentence
 
 logger = logging.getLogger(__name__)
 

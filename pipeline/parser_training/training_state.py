@@ -18,11 +18,11 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from pipeline.base.atomic_files import write_by_library, write_text_atomically
-from pipeline.base.json_files import sealed, unsealed
-from pipeline.base.settings import Count, Positive, Settings, ShareBelow1
-from pipeline.parsers.devices import products_in, takes_bfloat16
-from pipeline.parsers.parser_files import (
+from treeviews.pipeline.base.atomic_files import write_by_library, write_text_atomically
+from treeviews.pipeline.base.json_files import sealed, unsealed
+from treeviews.pipeline.base.settings import Count, Positive, Settings, ShareBelow1
+from treeviews.pipeline.parsers.devices import products_in, takes_bfloat16
+from treeviews.pipeline.parsers.parser_files import (
     CHECKSUMS_NAME,
     DESCRIPTION_NAME,
     SCORES_NAME,

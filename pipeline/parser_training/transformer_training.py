@@ -15,17 +15,17 @@ from typing import ClassVar
 import numpy as np
 from torch import Tensor
 
-from pipeline.base.settings import Count, Positive, Settings, ShareBelow1
-from pipeline.parser_training.dependency_training import TreebankTraining
-from pipeline.parser_training.train_parser import (
+from treeviews.pipeline.base.settings import Count, Positive, Settings, ShareBelow1
+from treeviews.pipeline.parser_training.dependency_training import TreebankTraining
+from treeviews.pipeline.parser_training.train_parser import (
     ParserTrainingConfig,
     check_known,
     check_sizes_given,
 )
-from pipeline.parser_training.training_state import OptimizerConfig, ParameterGroup
-from pipeline.parsers.dependency_model import DependencyVocabulary, Network
-from pipeline.parsers.parser_files import TRANSFORMER_FOLDER
-from pipeline.parsers.transformer_dependency import (
+from treeviews.pipeline.parser_training.training_state import OptimizerConfig, ParameterGroup
+from treeviews.pipeline.parsers.dependency_model import DependencyVocabulary, Network
+from treeviews.pipeline.parsers.parser_files import TRANSFORMER_FOLDER
+from treeviews.pipeline.parsers.transformer_dependency import (
     TRANSFORMER_ENCODER,
     SubwordReader,
     TransformerDependencyModel,
@@ -36,7 +36,7 @@ from pipeline.parsers.transformer_dependency import (
     transformer_inside,
     with_dropouts,
 )
-from pipeline.trees.treebanks import TreebankSentence
+from treeviews.pipeline.trees.treebanks import TreebankSentence
 
 
 class ScorerSizes(Settings):

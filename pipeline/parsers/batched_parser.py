@@ -19,12 +19,12 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import torch
 
-from pipeline.base.machine import free_memory, own_memory
-from pipeline.base.refusal import Refusal
-from pipeline.parsers.devices import dtype_for, name_of
-from pipeline.parsers.fast_layers import length_batches
-from pipeline.parsers.parser_folder import ParserModel
-from pipeline.parsers.sentence_parser import (
+from treeviews.pipeline.base.machine import free_memory, own_memory
+from treeviews.pipeline.base.refusal import Refusal
+from treeviews.pipeline.parsers.devices import dtype_for, name_of
+from treeviews.pipeline.parsers.fast_layers import length_batches
+from treeviews.pipeline.parsers.parser_folder import ParserModel
+from treeviews.pipeline.parsers.sentence_parser import (
     MAX_TOKENS,
     ParserFailedError,
     Sentence,

@@ -22,10 +22,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from pipeline.base.refusal import Refusal
-from pipeline.parsers.batched_parser import BatchedParser
-from pipeline.parsers.chart_decoding import SpanScorer, trees_of_fenceposts
-from pipeline.parsers.chart_model import (
+from treeviews.pipeline.base.refusal import Refusal
+from treeviews.pipeline.parsers.batched_parser import BatchedParser
+from treeviews.pipeline.parsers.chart_decoding import SpanScorer, trees_of_fenceposts
+from treeviews.pipeline.parsers.chart_model import (
     START_ROW,
     STOP_ROW,
     ConstituencyModel,
@@ -34,7 +34,7 @@ from pipeline.parsers.chart_model import (
     load_constituency_model,
     word_table,
 )
-from pipeline.parsers.fast_layers import (
+from treeviews.pipeline.parsers.fast_layers import (
     BLOCK_ROWS,
     FixedProduct,
     WordCache,
@@ -42,8 +42,8 @@ from pipeline.parsers.fast_layers import (
     unpadded_batches,
     words_at_once,
 )
-from pipeline.parsers.sentence_parser import Sentence
-from pipeline.trees.flat_trees import ConstituencyParse
+from treeviews.pipeline.parsers.sentence_parser import Sentence
+from treeviews.pipeline.trees.flat_trees import ConstituencyParse
 
 if TYPE_CHECKING:
     from benepar.char_lstm import CharacterLSTM

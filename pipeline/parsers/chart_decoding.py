@@ -34,8 +34,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from pipeline.parsers.fast_layers import FixedProduct
-from pipeline.trees.flat_trees import TOP_LABEL, ConstituencyParse
+from treeviews.pipeline.parsers.fast_layers import FixedProduct
+from treeviews.pipeline.trees.flat_trees import TOP_LABEL, ConstituencyParse
 
 if TYPE_CHECKING:
     from benepar.parse_chart import ChartParser

@@ -15,10 +15,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from pipeline.base.settings import Count, Settings, Share
-from pipeline.parsers.parser_files import DESCRIPTION_NAME, PLAIN_CONSTITUENCY
-from pipeline.parsers.parser_folder import built_to_fit, read_parser_folder, write_parser_folder
-from pipeline.trees.flat_trees import CHAIN_MARK
+from treeviews.pipeline.base.settings import Count, Settings, Share
+from treeviews.pipeline.parsers.parser_files import DESCRIPTION_NAME, PLAIN_CONSTITUENCY
+from treeviews.pipeline.parsers.parser_folder import (
+    built_to_fit,
+    read_parser_folder,
+    write_parser_folder,
+)
+from treeviews.pipeline.trees.flat_trees import CHAIN_MARK
 
 if TYPE_CHECKING:
     from benepar.parse_chart import ChartParser

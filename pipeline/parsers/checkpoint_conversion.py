@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from benepar.integrations.nltk_plugin import guess_language
 from torch import Tensor
 
-from pipeline.parsers.chart_model import (
+from treeviews.pipeline.parsers.chart_model import (
     BENEPAR_PARTS,
     BENEPAR_SIZES,
     ChartModelConfig,
@@ -25,7 +25,7 @@ from pipeline.parsers.chart_model import (
     build_chart_parser,
     save_constituency_model,
 )
-from pipeline.parsers.dependency_model import (
+from treeviews.pipeline.parsers.dependency_model import (
     SPECIALS,
     SUPAR_SIZES,
     DependencyModel,
@@ -34,16 +34,16 @@ from pipeline.parsers.dependency_model import (
     build_network,
     save_dependency_model,
 )
-from pipeline.parsers.parser_files import TRANSFORMER_CONSTITUENCY, TRANSFORMER_DEPENDENCY
-from pipeline.parsers.parser_folder import built_to_fit
-from pipeline.parsers.transformer_chart import TransformerChartDescription
-from pipeline.parsers.transformer_dependency import (
+from treeviews.pipeline.parsers.parser_files import TRANSFORMER_CONSTITUENCY, TRANSFORMER_DEPENDENCY
+from treeviews.pipeline.parsers.parser_folder import built_to_fit
+from treeviews.pipeline.parsers.transformer_chart import TransformerChartDescription
+from treeviews.pipeline.parsers.transformer_dependency import (
     NETWORK_ARGUMENTS,
     SubwordRules,
     TransformerDependencyDescription,
     described,
 )
-from pipeline.parsers.transformer_folder import (
+from treeviews.pipeline.parsers.transformer_folder import (
     find_transformer,
     load_strictly,
     write_transformer_parser,

@@ -2,7 +2,7 @@
 
 Command line::
 
-    python -m pipeline.parsers.convert CHECKPOINT FOLDER --sha256 HEX
+    python -m treeviews.pipeline.parsers.convert CHECKPOINT FOLDER --sha256 HEX
 
 CHECKPOINT is a file that supar or benepar saved, a folder or zip that they published, or the name
 of a published one, such as ``biaffine-dep-en`` or ``benepar_en3``. Such files are pickles, which
@@ -20,17 +20,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from pipeline.base.atomic_files import RUN_LOCK
-from pipeline.base.digest import sha256_of_file
-from pipeline.base.foreign_text import told
-from pipeline.base.refusal import shortened
-from pipeline.downloads.download import DownloadError, download
-from pipeline.parsers.parser_files import (
+from treeviews.pipeline.base.atomic_files import RUN_LOCK
+from treeviews.pipeline.base.digest import sha256_of_file
+from treeviews.pipeline.base.foreign_text import told
+from treeviews.pipeline.base.refusal import shortened
+from treeviews.pipeline.downloads.download import DownloadError, download
+from treeviews.pipeline.parsers.parser_files import (
     DESCRIPTION_NAME,
     RELEASED_WEIGHTS,
     STAGES,
 )
-from pipeline.parsers.sentence_parser import load_parser
+from treeviews.pipeline.parsers.sentence_parser import load_parser
 
 _SUPAR = "https://github.com/yzhangcs/parser/releases/download/v1.1.0"
 _BENEPAR = "https://github.com/nikitakit/self-attentive-parser/releases/download/models"
@@ -131,8 +131,8 @@ def _take_over(checkpoint: Path, folder: Path, scratch: Path, stage: str, transf
     Raises:
         ValueError: it is no checkpoint, or not one that can be taken over here.
     """
-    from pipeline.parsers import checkpoint_conversion as conversion
-    from pipeline.parsers.torch_checkpoint_reader import STAGE_OF_LIBRARY, open_checkpoint
+    from treeviews.pipeline.parsers import checkpoint_conversion as conversion
+    from treeviews.pipeline.parsers.torch_checkpoint_reader import STAGE_OF_LIBRARY, open_checkpoint
 
     opened = open_checkpoint(checkpoint, scratch)
     gives = STAGE_OF_LIBRARY[opened.library]
@@ -153,7 +153,7 @@ def _take_over(checkpoint: Path, folder: Path, scratch: Path, stage: str, transf
 def main(arguments: Sequence[str] | None = None) -> int:
     """Converts as the arguments say; returns the exit status, 2 for a user's mistake."""
     parser = argparse.ArgumentParser(
-        prog="python -m pipeline.parsers.convert",
+        prog="python -m treeviews.pipeline.parsers.convert",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -31,15 +31,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pipeline.base.refusal import Refusal
-from pipeline.parsers.batched_parser import BatchedParser, is_machine_error, is_memory_error
-from pipeline.parsers.dependency_decoding import (
+from treeviews.pipeline.base.refusal import Refusal
+from treeviews.pipeline.parsers.batched_parser import (
+    BatchedParser,
+    is_machine_error,
+    is_memory_error,
+)
+from treeviews.pipeline.parsers.dependency_decoding import (
     best_heads,
     labelled_trees,
     single_root_maximum_spanning_tree,
     trees_of_states,
 )
-from pipeline.parsers.dependency_forward import (
+from treeviews.pipeline.parsers.dependency_forward import (
     arc_scores,
     encode,
     for_prediction,
@@ -47,17 +51,17 @@ from pipeline.parsers.dependency_forward import (
     spelling_cache,
     with_encoder_in,
 )
-from pipeline.parsers.dependency_model import (
+from treeviews.pipeline.parsers.dependency_model import (
     DependencyModel,
     DependencyVocabulary,
     Network,
     load_dependency_model,
     token_batch,
 )
-from pipeline.parsers.devices import fast_dtype
-from pipeline.parsers.fast_layers import WordCache, length_batches
-from pipeline.parsers.sentence_parser import Sentence
-from pipeline.trees.flat_trees import DependencyParse
+from treeviews.pipeline.parsers.devices import fast_dtype
+from treeviews.pipeline.parsers.fast_layers import WordCache, length_batches
+from treeviews.pipeline.parsers.sentence_parser import Sentence
+from treeviews.pipeline.trees.flat_trees import DependencyParse
 
 logger = logging.getLogger(__name__)
 

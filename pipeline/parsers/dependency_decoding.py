@@ -16,9 +16,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from pipeline.parsers.dependency_forward import arc_scores, relation_scores
-from pipeline.parsers.dependency_model import Network
-from pipeline.trees.flat_trees import DependencyParse
+from treeviews.pipeline.parsers.dependency_forward import arc_scores, relation_scores
+from treeviews.pipeline.parsers.dependency_model import Network
+from treeviews.pipeline.trees.flat_trees import DependencyParse
 
 Scores = NDArray[np.floating[Any]]
 Heads = NDArray[np.int64]

@@ -21,8 +21,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from pipeline.parsers.dependency_model import DependencyVocabulary, Network, TokenBatch
-from pipeline.parsers.fast_layers import (
+from treeviews.pipeline.parsers.dependency_model import DependencyVocabulary, Network, TokenBatch
+from treeviews.pipeline.parsers.fast_layers import (
     FixedProduct,
     WordCache,
     bidirectional_layer,

@@ -17,10 +17,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from pipeline.base.settings import Count, Settings, ShareBelow1
-from pipeline.parsers.parser_files import DESCRIPTION_NAME, PLAIN_DEPENDENCY
-from pipeline.parsers.parser_folder import built_to_fit, read_parser_folder, write_parser_folder
-from pipeline.trees.treebanks import TreebankSentence
+from treeviews.pipeline.base.settings import Count, Settings, ShareBelow1
+from treeviews.pipeline.parsers.parser_files import DESCRIPTION_NAME, PLAIN_DEPENDENCY
+from treeviews.pipeline.parsers.parser_folder import (
+    built_to_fit,
+    read_parser_folder,
+    write_parser_folder,
+)
+from treeviews.pipeline.trees.treebanks import TreebankSentence
 
 if TYPE_CHECKING:
     from supar.models.dep import BiaffineDependencyModel as BiaffineNetwork

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from pipeline.parsers.sentence_parser import PRECISIONS
+from treeviews.pipeline.parsers.sentence_parser import PRECISIONS
 
 logger = logging.getLogger(__name__)
 

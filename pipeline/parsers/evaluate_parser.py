@@ -1,6 +1,6 @@
 """Scores a parser against gold trees, in memory and from the command line::
 
-    python -m pipeline.parsers.evaluate_parser PARSER FILE [FILE ...]
+    python -m treeviews.pipeline.parsers.evaluate_parser PARSER FILE [FILE ...]
 
 PARSER is a parser's folder or the name of one that ships. A dependency parser is scored on CoNLL-U
 files, a constituency parser on a file of bracketed trees.
@@ -20,21 +20,21 @@ from typing import Any
 
 import torch
 
-from pipeline.base.bundled import parser_folder
-from pipeline.base.foreign_text import told
-from pipeline.base.refusal import Refusal
-from pipeline.parsers.devices import resolve_device
-from pipeline.parsers.parser_files import STAGE_OF_KIND, read_description
-from pipeline.parsers.sentence_parser import SentenceParser, load_parser
-from pipeline.trees.flat_trees import TOP_LABEL, ConstituencyParse, DependencyParse
-from pipeline.trees.tree_scores import (
+from treeviews.pipeline.base.bundled import parser_folder
+from treeviews.pipeline.base.foreign_text import told
+from treeviews.pipeline.base.refusal import Refusal
+from treeviews.pipeline.parsers.devices import resolve_device
+from treeviews.pipeline.parsers.parser_files import STAGE_OF_KIND, read_description
+from treeviews.pipeline.parsers.sentence_parser import SentenceParser, load_parser
+from treeviews.pipeline.trees.flat_trees import TOP_LABEL, ConstituencyParse, DependencyParse
+from treeviews.pipeline.trees.tree_scores import (
     BracketConvention,
     BracketScores,
     DependencyScores,
     score_brackets,
     score_dependencies,
 )
-from pipeline.trees.treebanks import (
+from treeviews.pipeline.trees.treebanks import (
     BracketedSentence,
     TreebankSentence,
     read_bracketed,
@@ -136,7 +136,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m pipeline.parsers.evaluate_parser",
+        prog="python -m treeviews.pipeline.parsers.evaluate_parser",
         description="Scores a parser on a treebank and prints the scores as JSON.",
     )
     parser.add_argument("parser", type=parser_folder, help="folder, or name of a parser that ships")

@@ -25,7 +25,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from pipeline.base.machine import mkl_is_fast
+from treeviews.pipeline.base.machine import mkl_is_fast
 
 BLOCK_ROWS = 256
 """Enough rows at once for oneDNN's full speed, few enough to stay in a core's cache."""

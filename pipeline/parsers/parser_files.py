@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
-from pipeline.base.bundled import BUNDLED_PARSERS, shipped_parsers
-from pipeline.base.digest import sha256_of_file
-from pipeline.base.inside import inside
-from pipeline.base.json_files import check_file, read_json, read_object
-from pipeline.base.mistakes import did_you_mean
-from pipeline.base.refusal import shortened
-from pipeline.base.settings import Settings
+from treeviews.pipeline.base.bundled import BUNDLED_PARSERS, shipped_parsers
+from treeviews.pipeline.base.digest import sha256_of_file
+from treeviews.pipeline.base.inside import inside
+from treeviews.pipeline.base.json_files import check_file, read_json, read_object
+from treeviews.pipeline.base.mistakes import did_you_mean
+from treeviews.pipeline.base.refusal import shortened
+from treeviews.pipeline.base.settings import Settings
 
 WEIGHTS_NAME = "weights.safetensors"
 DESCRIPTION_NAME = "parser.json"

@@ -20,12 +20,12 @@ from safetensors.torch import load_file, save
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from pipeline.base.atomic_files import write_bytes_atomically, write_text_atomically
-from pipeline.base.digest import sha256_of_file
-from pipeline.base.inside import inside
-from pipeline.base.json_files import write_sealed_json
-from pipeline.base.refusal import shortened
-from pipeline.parsers.parser_files import (
+from treeviews.pipeline.base.atomic_files import write_bytes_atomically, write_text_atomically
+from treeviews.pipeline.base.digest import sha256_of_file
+from treeviews.pipeline.base.inside import inside
+from treeviews.pipeline.base.json_files import write_sealed_json
+from treeviews.pipeline.base.refusal import shortened
+from treeviews.pipeline.parsers.parser_files import (
     CHECKSUMS_NAME,
     DESCRIPTION_NAME,
     FORMAT_VERSION,

@@ -13,9 +13,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, get_args
 
-from pipeline.base.bundled import parser_folder
-from pipeline.base.refusal import Refusal, shortened
-from pipeline.parsers.parser_files import (
+from treeviews.pipeline.base.bundled import parser_folder
+from treeviews.pipeline.base.refusal import Refusal, shortened
+from treeviews.pipeline.parsers.parser_files import (
     DESCRIPTION_NAME,
     PLAIN_CONSTITUENCY,
     PLAIN_DEPENDENCY,
@@ -24,10 +24,10 @@ from pipeline.parsers.parser_files import (
     checksum_of_parser_folder,
     read_description,
 )
-from pipeline.trees.flat_trees import Parse
+from treeviews.pipeline.trees.flat_trees import Parse
 
 if TYPE_CHECKING:
-    from pipeline.parsers.batched_parser import BatchedParser
+    from treeviews.pipeline.parsers.batched_parser import BatchedParser
 
 logger = logging.getLogger(__name__)
 
@@ -141,18 +141,18 @@ def load_parser(
 
 def _adapter_of(kind: str) -> type[BatchedParser[Any, Any]]:
     if kind == PLAIN_DEPENDENCY:
-        from pipeline.parsers.dependency_adapter import SuparDependencyParser
+        from treeviews.pipeline.parsers.dependency_adapter import SuparDependencyParser
 
         return SuparDependencyParser
     if kind == TRANSFORMER_DEPENDENCY:
-        from pipeline.parsers.transformer_dependency import TransformerDependencyParser
+        from treeviews.pipeline.parsers.transformer_dependency import TransformerDependencyParser
 
         return TransformerDependencyParser
     if kind == PLAIN_CONSTITUENCY:
-        from pipeline.parsers.chart_adapter import BeneparConstituencyParser
+        from treeviews.pipeline.parsers.chart_adapter import BeneparConstituencyParser
 
         return BeneparConstituencyParser
-    from pipeline.parsers.transformer_chart import TransformerConstituencyParser
+    from treeviews.pipeline.parsers.transformer_chart import TransformerConstituencyParser
 
     return TransformerConstituencyParser
 
@@ -199,7 +199,7 @@ class LazyParser:
 
     @cached_property
     def _parser(self) -> SentenceParser[Parse]:
-        from pipeline.parsers.devices import automatic_batch_tokens, automatic_device
+        from treeviews.pipeline.parsers.devices import automatic_batch_tokens, automatic_device
 
         started = time.perf_counter()
         device = automatic_device(self._device)

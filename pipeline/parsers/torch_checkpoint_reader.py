@@ -28,10 +28,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pipeline.base.inside import inside
-from pipeline.base.json_files import read_json
-from pipeline.base.refusal import shortened
-from pipeline.parsers.parser_files import RELEASED_WEIGHTS
+from treeviews.pipeline.base.inside import inside
+from treeviews.pipeline.base.json_files import read_json
+from treeviews.pipeline.base.refusal import shortened
+from treeviews.pipeline.parsers.parser_files import RELEASED_WEIGHTS
 
 _ZIP_SIGNATURE = b"PK\x03\x04"
 _REMEDY = (

@@ -20,17 +20,17 @@ from benepar.parse_chart import ChartParser
 from benepar.ptb_unescape import guess_space_after
 from torch import Tensor
 
-from pipeline.base.refusal import Refusal
-from pipeline.base.settings import Settings
-from pipeline.parsers.batched_parser import BatchedParser
-from pipeline.parsers.chart_decoding import SpanScorer, trees_of_fenceposts
-from pipeline.parsers.chart_model import BENEPAR_SIZES, from_benepar_label
-from pipeline.parsers.devices import products_in
-from pipeline.parsers.parser_files import TRANSFORMER_CONSTITUENCY
-from pipeline.parsers.parser_folder import check_layers, check_sizes
-from pipeline.parsers.sentence_parser import Sentence
-from pipeline.parsers.transformer_folder import read_transformer_parser, subword_limit
-from pipeline.trees.flat_trees import ConstituencyParse
+from treeviews.pipeline.base.refusal import Refusal
+from treeviews.pipeline.base.settings import Settings
+from treeviews.pipeline.parsers.batched_parser import BatchedParser
+from treeviews.pipeline.parsers.chart_decoding import SpanScorer, trees_of_fenceposts
+from treeviews.pipeline.parsers.chart_model import BENEPAR_SIZES, from_benepar_label
+from treeviews.pipeline.parsers.devices import products_in
+from treeviews.pipeline.parsers.parser_files import TRANSFORMER_CONSTITUENCY
+from treeviews.pipeline.parsers.parser_folder import check_layers, check_sizes
+from treeviews.pipeline.parsers.sentence_parser import Sentence
+from treeviews.pipeline.parsers.transformer_folder import read_transformer_parser, subword_limit
+from treeviews.pipeline.trees.flat_trees import ConstituencyParse
 
 UNTAGGED = "UNK"
 """benepar's tag of every token where a parser gives none."""

@@ -22,22 +22,22 @@ from supar.models.dep import BiaffineDependencyModel as BiaffineNetwork
 from torch import Tensor
 from transformers import AutoConfig, AutoTokenizer, PreTrainedTokenizerBase
 
-from pipeline.base.refusal import Refusal, shortened
-from pipeline.base.settings import Settings
-from pipeline.parsers.batched_parser import BatchedParser
-from pipeline.parsers.dependency_decoding import trees_of_states
-from pipeline.parsers.dependency_model import ROOT_WORD, DependencyVocabulary
-from pipeline.parsers.devices import products_in
-from pipeline.parsers.parser_files import TRANSFORMER_DEPENDENCY
-from pipeline.parsers.parser_folder import check_sizes
-from pipeline.parsers.sentence_parser import Sentence
-from pipeline.parsers.transformer_folder import (
+from treeviews.pipeline.base.refusal import Refusal, shortened
+from treeviews.pipeline.base.settings import Settings
+from treeviews.pipeline.parsers.batched_parser import BatchedParser
+from treeviews.pipeline.parsers.dependency_decoding import trees_of_states
+from treeviews.pipeline.parsers.dependency_model import ROOT_WORD, DependencyVocabulary
+from treeviews.pipeline.parsers.devices import products_in
+from treeviews.pipeline.parsers.parser_files import TRANSFORMER_DEPENDENCY
+from treeviews.pipeline.parsers.parser_folder import check_sizes
+from treeviews.pipeline.parsers.sentence_parser import Sentence
+from treeviews.pipeline.parsers.transformer_folder import (
     check_transformer,
     read_transformer_parser,
     reason_of,
     write_transformer_parser,
 )
-from pipeline.trees.flat_trees import DependencyParse
+from treeviews.pipeline.trees.flat_trees import DependencyParse
 
 TRANSFORMER_ENCODER = "bert"
 """supar's name of any transformer that is the whole encoder."""

@@ -17,11 +17,11 @@ from safetensors import safe_open
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedTokenizerBase
 
-from pipeline.base.inside import inside
-from pipeline.base.json_files import read_json
-from pipeline.base.refusal import shortened
-from pipeline.parsers.parser_files import TRANSFORMER_FOLDER
-from pipeline.parsers.parser_folder import (
+from treeviews.pipeline.base.inside import inside
+from treeviews.pipeline.base.json_files import read_json
+from treeviews.pipeline.base.refusal import shortened
+from treeviews.pipeline.parsers.parser_files import TRANSFORMER_FOLDER
+from treeviews.pipeline.parsers.parser_folder import (
     ParserModel,
     check_layers,
     read_parser_folder,

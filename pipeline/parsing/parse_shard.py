@@ -1,6 +1,6 @@
 """The shard job: parses one sentence shard into the parsed shard of the same number and rows.
 
-``python -m pipeline.parsing.parse_shard JOB.json``, whose file holds a `ParseShardJob`: ``{"stage":
+``python -m treeviews.pipeline.parsing.parse_shard JOB.json``, whose file holds a `ParseShardJob`: ``{"stage":
 "dependencies", "parser": "data/parsers/dependency", "sentences": FOLDER, "output": FOLDER,
 "number": 0}``, and what else is not as it is by default.
 
@@ -26,19 +26,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.base.job import Progress, Rated, in_part, run_job_from_command_line
-from pipeline.base.job_server import THREAD_VARIABLES
-from pipeline.base.refusal import Refusal, excerpt_of
-from pipeline.base.settings import Count, Natural, Settings
-from pipeline.parsers.parser_files import STAGES, TRANSFORMER_KINDS, ParsedStage
-from pipeline.parsers.sentence_parser import (
+from treeviews.pipeline.base.job import Progress, Rated, in_part, run_job_from_command_line
+from treeviews.pipeline.base.job_server import THREAD_VARIABLES
+from treeviews.pipeline.base.refusal import Refusal, excerpt_of
+from treeviews.pipeline.base.settings import Count, Natural, Settings
+from treeviews.pipeline.parsers.parser_files import STAGES, TRANSFORMER_KINDS, ParsedStage
+from treeviews.pipeline.parsers.sentence_parser import (
     MAX_TOKENS,
     ParserFailedError,
     ParserPrecision,
     Sentence,
     SentenceParser,
 )
-from pipeline.shards.manifests import (
+from treeviews.pipeline.shards.manifests import (
     PARSED_FROM,
     ShardManifest,
     check_identity,
@@ -46,9 +46,9 @@ from pipeline.shards.manifests import (
     read_verified_manifest,
     shard_path,
 )
-from pipeline.shards.schema import schema_for
-from pipeline.shards.shards import FlatListColumn, ShardWriter, read_row_groups
-from pipeline.trees.flat_trees import (
+from treeviews.pipeline.shards.schema import schema_for
+from treeviews.pipeline.shards.shards import FlatListColumn, ShardWriter, read_row_groups
+from treeviews.pipeline.trees.flat_trees import (
     BINARIZATION_VERSION,
     DependencyParse,
     Parse,
@@ -57,7 +57,10 @@ from pipeline.trees.flat_trees import (
     validate_heads,
 )
 
-PRELOADED = ("pipeline.parsers.dependency_adapter", "pipeline.parsers.chart_adapter")
+PRELOADED = (
+    "treeviews.pipeline.parsers.dependency_adapter",
+    "treeviews.pipeline.parsers.chart_adapter",
+)
 POOL_ROWS = 5_000
 POOL_TOKENS = 100_000
 """Sentences given to the parser at once, of which it makes batches of like length: as many as have
@@ -332,8 +335,8 @@ def execute(job: ParseShardJob, on_progress: Progress) -> None:
     on_progress(0.0, "loading the parser")
     # torch reads the number of its threads when it is imported, which is in the next lines.
     os.environ.update(dict.fromkeys(THREAD_VARIABLES, str(job.threads)))
-    from pipeline.parsers.devices import automatic_batch_tokens, resolve_device
-    from pipeline.parsers.sentence_parser import load_parser
+    from treeviews.pipeline.parsers.devices import automatic_batch_tokens, resolve_device
+    from treeviews.pipeline.parsers.sentence_parser import load_parser
 
     device = resolve_device(job.device)
     parser = load_parser(

@@ -11,16 +11,21 @@ from pathlib import Path
 from threading import Lock
 from typing import IO, TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args, overload
 
-from pipeline.base.bundled import BUNDLED_PARSERS, parser_folder, shipped_parsers
-from pipeline.base.foreign_text import checked_string, decoded_lines, listed_strings, told
-from pipeline.base.mistakes import did_you_mean
-from pipeline.base.refusal import Refusal, RefusedSentence, named, shortened
-from pipeline.parsers.sentence_parser import MAX_TOKENS, LazyParser, reject_input
-from pipeline.parsing.parsed_sentence import Format, ParsedSentence, Trees, format_sentences
+from treeviews.pipeline.base.bundled import BUNDLED_PARSERS, parser_folder, shipped_parsers
+from treeviews.pipeline.base.foreign_text import checked_string, decoded_lines, listed_strings, told
+from treeviews.pipeline.base.mistakes import did_you_mean
+from treeviews.pipeline.base.refusal import Refusal, RefusedSentence, named, shortened
+from treeviews.pipeline.parsers.sentence_parser import MAX_TOKENS, LazyParser, reject_input
+from treeviews.pipeline.parsing.parsed_sentence import (
+    Format,
+    ParsedSentence,
+    Trees,
+    format_sentences,
+)
 
 if TYPE_CHECKING:
-    from pipeline.text.aligned import AlignedSentence
-    from pipeline.text.tokenization import EnglishTokenizer
+    from treeviews.pipeline.text.aligned import AlignedSentence
+    from treeviews.pipeline.text.tokenization import EnglishTokenizer
 
 OnRefusal = Literal["error", "skip"]
 """A sentence that cannot be parsed ends it all, or stands in its place without trees."""
@@ -91,7 +96,7 @@ class Parser:
         """
         folders = _folders(dependencies, constituents, dependency_parser, constituency_parser)
         if device != "cpu":  # torch need not be asked
-            from pipeline.parsers.devices import resolve_device
+            from treeviews.pipeline.parsers.devices import resolve_device
 
             device = resolve_device(device)
         self.device = device
@@ -182,7 +187,7 @@ class Parser:
         Raises:
             RuntimeError: memory, the device or a parser failed.
         """
-        from pipeline.parsing.parse_shard import row_of
+        from treeviews.pipeline.parsing.parse_shard import row_of
 
         refused: dict[int, Refusal] = {}
         found: dict[str, dict[int, Any]] = {}
@@ -306,13 +311,13 @@ def _pools(sentences: Sequence[AlignedSentence]) -> Iterator[Sequence[AlignedSen
 
 @cache
 def _tokenizer() -> EnglishTokenizer:
-    from pipeline.text.tokenization import EnglishTokenizer
+    from treeviews.pipeline.text.tokenization import EnglishTokenizer
 
     return EnglishTokenizer()
 
 
 def _cut(texts: Sequence[str], *, split: bool, first: int = 0) -> list[AlignedSentence]:
-    from pipeline.text.aligned import split_texts, whole_texts
+    from treeviews.pipeline.text.aligned import split_texts, whole_texts
 
     return (split_texts if split else whole_texts)(texts, _tokenizer(), first=first)
 

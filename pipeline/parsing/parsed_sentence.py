@@ -15,17 +15,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
-from pipeline.base.atomic_files import write_by_library
-from pipeline.base.foreign_text import printable
-from pipeline.base.refusal import Refusal
-from pipeline.trees.flat_trees import BinaryTree, ConstituencyParse, DependencyParse, binarize
-from pipeline.trees.treebanks import to_brackets
+from treeviews.pipeline.base.atomic_files import write_by_library
+from treeviews.pipeline.base.foreign_text import printable
+from treeviews.pipeline.base.refusal import Refusal
+from treeviews.pipeline.trees.flat_trees import (
+    BinaryTree,
+    ConstituencyParse,
+    DependencyParse,
+    binarize,
+)
+from treeviews.pipeline.trees.treebanks import to_brackets
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
     from spacy.vocab import Vocab
 
-    from pipeline.text.aligned import Offsets
+    from treeviews.pipeline.text.aligned import Offsets
 
 Format = Literal["conllu", "brackets", "json"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -98,7 +103,7 @@ class ParsedSentence:
     @property
     def words(self) -> list[str]:
         """Length n; the tokens without soft hyphens and zero-width spaces."""
-        from pipeline.text.tokenization import clean_text
+        from treeviews.pipeline.text.tokenization import clean_text
 
         return [clean_text(token)[0] for token in self.tokens]
 
@@ -176,7 +181,7 @@ class ParsedSentence:
         Raises:
             ValueError: the sentence has no dependencies.
         """
-        from pipeline.text.tokenization import separates
+        from treeviews.pipeline.text.tokenization import separates
 
         tree = self.dependencies("be written in CoNLL-U")
         tags = self.tags or ["_"] * len(self.tokens)
@@ -267,7 +272,7 @@ class ParsedSentence:
 
 def doc_of(sentences: Sequence[ParsedSentence], vocab: Vocab | None = None) -> Doc:
     """Returns sentences as one doc, a space between two; see `ParsedSentence.to_doc`."""
-    from pipeline.parsing.spacy_docs import DocSentence, new_doc  # imports numpy
+    from treeviews.pipeline.parsing.spacy_docs import DocSentence, new_doc  # imports numpy
 
     words: list[str] = []
     spaces: list[bool] = []

@@ -11,13 +11,13 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from pipeline.base.refusal import Refusal, RefusedSentence
-from pipeline.parsers.parser_files import CHECKSUMS_NAME, parser_file_names
-from pipeline.parsing.parse_text import OnRefusal, Parser, ParserSettings
-from pipeline.parsing.parsed_sentence import Trees
-from pipeline.parsing.spacy_docs import DocSentence, annotate, register_extensions
-from pipeline.text.boundaries import sentence_ranges
-from pipeline.text.tokenization import clean_text
+from treeviews.pipeline.base.refusal import Refusal, RefusedSentence
+from treeviews.pipeline.parsers.parser_files import CHECKSUMS_NAME, parser_file_names
+from treeviews.pipeline.parsing.parse_text import OnRefusal, Parser, ParserSettings
+from treeviews.pipeline.parsing.parsed_sentence import Trees
+from treeviews.pipeline.parsing.spacy_docs import DocSentence, annotate, register_extensions
+from treeviews.pipeline.text.boundaries import sentence_ranges
+from treeviews.pipeline.text.tokenization import clean_text
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc

@@ -20,8 +20,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from pipeline.base.refusal import Refusal
-from pipeline.trees.flat_trees import CHAIN_MARK, ConstituencyParse, DependencyParse
+from treeviews.pipeline.base.refusal import Refusal
+from treeviews.pipeline.trees.flat_trees import CHAIN_MARK, ConstituencyParse, DependencyParse
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
-from pipeline.base.atomic_files import TEMPORARY_SUFFIX
-from pipeline.base.digest import remembered_sha256, sha256_of_file
-from pipeline.base.json_files import unsealed, write_sealed_json
-from pipeline.base.settings import Settings
-from pipeline.shards.schema import SCHEMA_VERSION
+from treeviews.pipeline.base.atomic_files import TEMPORARY_SUFFIX
+from treeviews.pipeline.base.digest import remembered_sha256, sha256_of_file
+from treeviews.pipeline.base.json_files import unsealed, write_sealed_json
+from treeviews.pipeline.base.settings import Settings
+from treeviews.pipeline.shards.schema import SCHEMA_VERSION
 
 MANIFEST_NAME = "manifest.json"
 SHARD_GLOB = "[0-9]" * 5 + ".parquet"

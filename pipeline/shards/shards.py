@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from pipeline.base.atomic_files import (
+from treeviews.pipeline.base.atomic_files import (
     TEMPORARY_SUFFIX,
     rename_durably,
     synchronise,
     write_text_atomically,
     writer_name,
 )
-from pipeline.base.digest import sha256_of_file
-from pipeline.base.json_files import write_sealed_json
-from pipeline.shards.arrow import flags, numbers, strings
-from pipeline.shards.manifests import (
+from treeviews.pipeline.base.digest import sha256_of_file
+from treeviews.pipeline.base.json_files import write_sealed_json
+from treeviews.pipeline.shards.arrow import flags, numbers, strings
+from treeviews.pipeline.shards.manifests import (
     ShardManifest,
     check_rows,
     manifest_path,
@@ -35,7 +35,7 @@ from pipeline.shards.manifests import (
     remedy,
     shard_path,
 )
-from pipeline.shards.schema import (
+from treeviews.pipeline.shards.schema import (
     DESCRIBED,
     EMBEDDING,
     SCHEMA_VERSION,

@@ -17,13 +17,13 @@ from urllib.parse import urlencode, urlsplit
 import pyarrow as pa
 from pyarrow import fs
 
-from pipeline.base.atomic_files import (
+from treeviews.pipeline.base.atomic_files import (
     LEFT_SECONDS,
     TEMPORARY_SUFFIX,
     sweep_unfinished,
     write_bytes_atomically,
 )
-from pipeline.base.foreign_text import HIDDEN, without_secrets
+from treeviews.pipeline.base.foreign_text import HIDDEN, without_secrets
 
 ENDPOINT_VARIABLE = "AWS_ENDPOINT_URL"
 S3_REMEDY = (

@@ -6,8 +6,8 @@ import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from pipeline.base.atomic_files import locked
-from pipeline.shards.manifests import (
+from treeviews.pipeline.base.atomic_files import locked
+from treeviews.pipeline.shards.manifests import (
     MANIFEST_NAME,
     MOST_RANGES,
     ShardRange,
@@ -17,8 +17,8 @@ from pipeline.shards.manifests import (
     shard_path,
     shard_ranges,
 )
-from pipeline.storage.location import Storage, named_address, portable_address
-from pipeline.storage.stage import ShardOrigin, StoredStage
+from treeviews.pipeline.storage.location import Storage, named_address, portable_address
+from treeviews.pipeline.storage.stage import ShardOrigin, StoredStage
 
 logger = logging.getLogger(__name__)
 

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.base.atomic_files import json_bytes, write_bytes_atomically
-from pipeline.base.json_files import sealed
-from pipeline.shards.manifests import (
+from treeviews.pipeline.base.atomic_files import json_bytes, write_bytes_atomically
+from treeviews.pipeline.base.json_files import sealed
+from treeviews.pipeline.shards.manifests import (
     MANIFEST_NAME,
     ShardManifest,
     manifest_of,
@@ -26,7 +26,7 @@ from pipeline.shards.manifests import (
     shard_path,
     sum_up,
 )
-from pipeline.storage.location import Storage
+from treeviews.pipeline.storage.location import Storage
 
 
 @dataclass(frozen=True, slots=True)

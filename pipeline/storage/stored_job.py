@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pipeline.base.inside import inside
-from pipeline.base.job import JobFailedError, run_job_process
-from pipeline.base.job_server import start_job_server
-from pipeline.base.machine import check_releases
-from pipeline.shards.manifests import ShardRange, read_shard_manifest
-from pipeline.storage.location import Storage
-from pipeline.storage.scratch import scratch_folder
-from pipeline.storage.stage import ShardOrigin, StoredStage
+from treeviews.pipeline.base.inside import inside
+from treeviews.pipeline.base.job import JobFailedError, run_job_process
+from treeviews.pipeline.base.job_server import start_job_server
+from treeviews.pipeline.base.machine import check_releases
+from treeviews.pipeline.shards.manifests import ShardRange, read_shard_manifest
+from treeviews.pipeline.storage.location import Storage
+from treeviews.pipeline.storage.scratch import scratch_folder
+from treeviews.pipeline.storage.stage import ShardOrigin, StoredStage
 
 SentFiles = Mapping[str, bytes]
 """Files that a machine need not have: relative path -> content."""

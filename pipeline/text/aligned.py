@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pipeline.text.boundaries import sentence_ranges
-from pipeline.text.tokenization import (
+from treeviews.pipeline.text.boundaries import sentence_ranges
+from treeviews.pipeline.text.tokenization import (
     EnglishTokenizer,
     TokenizedText,
     clean_text,

@@ -26,8 +26,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from pipeline.text import boundary_words as w
-from pipeline.text.boundary_words import begins, is_capital, keeps_period
+from treeviews.pipeline.text import boundary_words as w
+from treeviews.pipeline.text.boundary_words import begins, is_capital, keeps_period
 
 BOUNDARY_VERSION = 4
 """Raised whenever the same tokens would be split otherwise; part of every digest."""

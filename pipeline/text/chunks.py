@@ -35,8 +35,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from pipeline.base.json_files import read_object
-from pipeline.shards.arrow import gather_ranges, strings, values_of
+from treeviews.pipeline.base.json_files import read_object
+from treeviews.pipeline.shards.arrow import gather_ranges, strings, values_of
 
 logger = logging.getLogger(__name__)
 

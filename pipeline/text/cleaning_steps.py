@@ -26,10 +26,10 @@ from dataclasses import replace
 from functools import cache
 from typing import Annotated, Any, ClassVar, Literal
 
-from pipeline.base.bundled import how_to_install
-from pipeline.base.refusal import Refusal, excerpt_of
-from pipeline.base.settings import Natural, Settings, Share, at_least
-from pipeline.text.documents import Document, Paragraph
+from treeviews.pipeline.base.bundled import how_to_install
+from treeviews.pipeline.base.refusal import Refusal, excerpt_of
+from treeviews.pipeline.base.settings import Natural, Settings, Share, at_least
+from treeviews.pipeline.text.documents import Document, Paragraph
 
 CLEANER_VERSION = 1
 """Raised whenever the same text would be cleaned otherwise; part of every digest that cleans."""

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol
 
-from pipeline.base.refusal import Refusal, excerpt_of
+from treeviews.pipeline.base.refusal import Refusal, excerpt_of
 
 UNPACKING_ERRORS: tuple[type[Exception], ...] = (OSError, EOFError, zlib.error, lzma.LZMAError)
 """What reading a damaged compressed file may raise."""

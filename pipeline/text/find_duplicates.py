@@ -1,6 +1,6 @@
 """Decides which paragraphs of a corpus go because of others: the second half, after `sign_parts`.
 
-``python -m pipeline.text.find_duplicates JOB.json``, whose file holds a `DuplicatesJob`. The
+``python -m treeviews.pipeline.text.find_duplicates JOB.json``, whose file holds a `DuplicatesJob`. The
 result, a file a part and last a manifest, depends on the signatures alone, of which as many are in
 memory at once as `AT_ONCE` says, and what goes.
 """
@@ -17,13 +17,20 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.base.atomic_files import write_bytes_atomically
-from pipeline.base.job import Progress, run_job_from_command_line
-from pipeline.base.json_files import check_file, read_object, write_sealed_json
-from pipeline.base.refusal import Refusal
-from pipeline.base.settings import Settings
-from pipeline.text.cleaning_steps import CleaningConfig
-from pipeline.text.sign_parts import COMPARED, LINE, REMEDY, claim, read_plan, signature_path
+from treeviews.pipeline.base.atomic_files import write_bytes_atomically
+from treeviews.pipeline.base.job import Progress, run_job_from_command_line
+from treeviews.pipeline.base.json_files import check_file, read_object, write_sealed_json
+from treeviews.pipeline.base.refusal import Refusal
+from treeviews.pipeline.base.settings import Settings
+from treeviews.pipeline.text.cleaning_steps import CleaningConfig
+from treeviews.pipeline.text.sign_parts import (
+    COMPARED,
+    LINE,
+    REMEDY,
+    claim,
+    read_plan,
+    signature_path,
+)
 
 _HASHES = 1 << 64
 AT_ONCE = 1_000_000

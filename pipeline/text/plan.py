@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, NamedTuple
 
-from pipeline.shards.shards import rows_in_shard
-from pipeline.text.documents import START, Document, Place, Source, Stream
-from pipeline.text.text_sources import reopen
+from treeviews.pipeline.shards.shards import rows_in_shard
+from treeviews.pipeline.text.documents import START, Document, Place, Source, Stream
+from treeviews.pipeline.text.text_sources import reopen
 
 PLAN_VERSION = 1
 """Raised when the same text would be cut into other parts; part of every digest."""

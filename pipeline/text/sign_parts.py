@@ -1,6 +1,6 @@
 """Signs the paragraphs of a run of parts: the first half of finding duplicates.
 
-``python -m pipeline.text.sign_parts JOB.json``, whose file holds a `SignJob`. Many such jobs may
+``python -m treeviews.pipeline.text.sign_parts JOB.json``, whose file holds a `SignJob`. Many such jobs may
 work on one folder. A part whose file stands is passed over. Its file is one array, 17 bytes a
 paragraph, sorted so that ranges of hashes are read alone.
 """
@@ -17,19 +17,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pipeline.base.atomic_files import write_bytes_atomically, write_json_atomically
-from pipeline.base.digest import digest_of
-from pipeline.base.job import Progress, run_job_from_command_line
-from pipeline.base.json_files import read_object
-from pipeline.base.settings import Count, Natural, Settings
-from pipeline.text.cleaning_steps import (
+from treeviews.pipeline.base.atomic_files import write_bytes_atomically, write_json_atomically
+from treeviews.pipeline.base.digest import digest_of
+from treeviews.pipeline.base.job import Progress, run_job_from_command_line
+from treeviews.pipeline.base.json_files import read_object
+from treeviews.pipeline.base.settings import Count, Natural, Settings
+from treeviews.pipeline.text.cleaning_steps import (
     CleaningConfig,
     clean_alone,
     describe_cleaning,
     ends_a_sentence,
 )
-from pipeline.text.documents import Document, Paragraph
-from pipeline.text.plan import Plan
+from treeviews.pipeline.text.documents import Document, Paragraph
+from treeviews.pipeline.text.plan import Plan
 
 ORIGIN_NAME = "signed.json"
 REMEDY = "delete the folder of duplicates and run the stage again"

@@ -20,10 +20,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pipeline.base.atomic_files import sweep_unfinished
-from pipeline.base.digest import digest_of
-from pipeline.base.json_files import read_object, write_sealed_json
-from pipeline.shards.manifests import (
+from treeviews.pipeline.base.atomic_files import sweep_unfinished
+from treeviews.pipeline.base.digest import digest_of
+from treeviews.pipeline.base.json_files import read_object, write_sealed_json
+from treeviews.pipeline.shards.manifests import (
     CLEANED,
     MANIFEST_NAME,
     MOST_RANGES,
@@ -40,11 +40,11 @@ from pipeline.shards.manifests import (
     stands_whole,
     write_dataset_manifest,
 )
-from pipeline.text.aligned import AlignedSentence
-from pipeline.text.cleaning_steps import CleaningConfig, check_language, describe_cleaning
-from pipeline.text.documents import START, ChangedTextError, Source
-from pipeline.text.plan import BYTES_PER_ROW, Plan, plan_of
-from pipeline.text.split_parts import (
+from treeviews.pipeline.text.aligned import AlignedSentence
+from treeviews.pipeline.text.cleaning_steps import CleaningConfig, check_language, describe_cleaning
+from treeviews.pipeline.text.documents import START, ChangedTextError, Source
+from treeviews.pipeline.text.plan import BYTES_PER_ROW, Plan, plan_of
+from treeviews.pipeline.text.split_parts import (
     ALL,
     DUPLICATES_FOLDER,
     REMEDY,
@@ -53,7 +53,7 @@ from pipeline.text.split_parts import (
     planned_splitter,
     split_run,
 )
-from pipeline.text.tokenization import SentenceConfig
+from treeviews.pipeline.text.tokenization import SentenceConfig
 
 PLAN_NAME = "plan.json"
 JOB_BYTES = 16_000_000

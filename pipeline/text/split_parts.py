@@ -1,6 +1,6 @@
 """Cuts parts of a source into tokenized sentences, and writes each part as one shard.
 
-``python -m pipeline.text.split_parts JOB.json``, whose file holds a `SplitJob`. A part is cut
+``python -m treeviews.pipeline.text.split_parts JOB.json``, whose file holds a `SplitJob`. A part is cut
 without regard to the others, so the shards are the same in whatever order and by however many
 processes they are made; those that stand are passed over, so that a run that was killed goes on
 where it was. The text is checked before and after it is read: a shard is made of the text that the
@@ -21,26 +21,26 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from pipeline.base.job import Progress, Rated, run_job_from_command_line
-from pipeline.base.json_files import read_object
-from pipeline.base.refusal import Refusal, excerpt_of
-from pipeline.base.settings import Count, Natural, Settings
-from pipeline.shards.manifests import (
+from treeviews.pipeline.base.job import Progress, Rated, run_job_from_command_line
+from treeviews.pipeline.base.json_files import read_object
+from treeviews.pipeline.base.refusal import Refusal, excerpt_of
+from treeviews.pipeline.base.settings import Count, Natural, Settings
+from treeviews.pipeline.shards.manifests import (
     CLEANED,
     ShardManifest,
     ShardRange,
     manifest_path,
     read_shard_manifest,
 )
-from pipeline.shards.schema import SENTENCES
-from pipeline.shards.shards import FIRST_ROWS, MAX_ROWS, write_shard
-from pipeline.text.aligned import AlignedSentence, aligned_sentence, word_offsets
-from pipeline.text.boundaries import BOUNDARY_VERSION, sentence_ranges
-from pipeline.text.cleaning_steps import CleaningConfig, clean_documents
-from pipeline.text.documents import STEP_BYTES, Document, Paragraph
-from pipeline.text.find_duplicates import Duplicates
-from pipeline.text.plan import PLAN_VERSION, Plan
-from pipeline.text.tokenization import (
+from treeviews.pipeline.shards.schema import SENTENCES
+from treeviews.pipeline.shards.shards import FIRST_ROWS, MAX_ROWS, write_shard
+from treeviews.pipeline.text.aligned import AlignedSentence, aligned_sentence, word_offsets
+from treeviews.pipeline.text.boundaries import BOUNDARY_VERSION, sentence_ranges
+from treeviews.pipeline.text.cleaning_steps import CleaningConfig, clean_documents
+from treeviews.pipeline.text.documents import STEP_BYTES, Document, Paragraph
+from treeviews.pipeline.text.find_duplicates import Duplicates
+from treeviews.pipeline.text.plan import PLAN_VERSION, Plan
+from treeviews.pipeline.text.tokenization import (
     CLEANING_VERSION,
     TOKENIZATION_VERSION,
     EnglishTokenizer,

@@ -22,8 +22,8 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.base.refusal import Refusal, excerpt_of
-from pipeline.text.documents import (
+from treeviews.pipeline.base.refusal import Refusal, excerpt_of
+from treeviews.pipeline.text.documents import (
     READ_ERRORS,
     START,
     STEP_BYTES,
@@ -35,8 +35,8 @@ from pipeline.text.documents import (
     read_lines,
     row_document,
 )
-from pipeline.text.text_files import FileStream, is_compressed
-from pipeline.text.text_streams import ROW_FACTOR
+from treeviews.pipeline.text.text_files import FileStream, is_compressed
+from treeviews.pipeline.text.text_streams import ROW_FACTOR
 
 _ERRORS: tuple[type[Exception], ...] = (pa.ArrowException, ValueError, *READ_ERRORS)
 _BATCH_BYTES = 4 << 20

@@ -20,11 +20,11 @@ from typing import Any, BinaryIO, ClassVar, Literal, NamedTuple, TypeVar, cast
 
 import pyarrow as pa
 
-from pipeline.base.digest import remembered_sha256
-from pipeline.base.foreign_text import printable, told
-from pipeline.base.refusal import Refusal
-from pipeline.base.settings import Count, Settings
-from pipeline.text.documents import ChangedTextError, ParagraphMode
+from treeviews.pipeline.base.digest import remembered_sha256
+from treeviews.pipeline.base.foreign_text import printable, told
+from treeviews.pipeline.base.refusal import Refusal
+from treeviews.pipeline.base.settings import Count, Settings
+from treeviews.pipeline.text.documents import ChangedTextError, ParagraphMode
 
 P = TypeVar("P", bound=PurePath)
 

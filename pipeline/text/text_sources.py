@@ -17,9 +17,9 @@ from itertools import accumulate, count
 from pathlib import Path
 from typing import Any, cast
 
-from pipeline.base.bundled import DATA
-from pipeline.base.foreign_text import told
-from pipeline.text.documents import (
+from treeviews.pipeline.base.bundled import DATA
+from treeviews.pipeline.base.foreign_text import told
+from treeviews.pipeline.text.documents import (
     START,
     ChangedTextError,
     Document,
@@ -29,8 +29,8 @@ from pipeline.text.documents import (
     Stream,
     places_apart,
 )
-from pipeline.text.table_streams import CsvStream, TableStream
-from pipeline.text.text_files import (
+from treeviews.pipeline.text.table_streams import CsvStream, TableStream
+from treeviews.pipeline.text.text_files import (
     FilesConfig,
     FileStream,
     FileVersion,
@@ -38,7 +38,7 @@ from pipeline.text.text_files import (
     TextFile,
     list_files,
 )
-from pipeline.text.text_streams import TextStream
+from treeviews.pipeline.text.text_streams import TextStream
 
 DEFAULT_TEXT = DATA / "text" / "python-docs.jsonl.gz"
 """The documentation of CPython 3.11: first a line of what it was made from, then one a document."""

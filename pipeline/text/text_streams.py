@@ -20,9 +20,9 @@ from itertools import chain, pairwise
 from pathlib import PurePosixPath
 from typing import Any, cast
 
-from pipeline.base.foreign_text import printable
-from pipeline.base.refusal import Refusal, excerpt_of
-from pipeline.text.documents import (
+from treeviews.pipeline.base.foreign_text import printable
+from treeviews.pipeline.base.refusal import Refusal, excerpt_of
+from treeviews.pipeline.text.documents import (
     READ_ERRORS,
     START,
     STEP_BYTES,
@@ -39,7 +39,13 @@ from pipeline.text.documents import (
     read_lines,
     row_document,
 )
-from pipeline.text.text_files import BUFFER_BYTES, SUFFIXES, FileStream, LeftOut, is_compressed
+from treeviews.pipeline.text.text_files import (
+    BUFFER_BYTES,
+    SUFFIXES,
+    FileStream,
+    LeftOut,
+    is_compressed,
+)
 
 LONGEST_PIECES = 1 << 30
 """Bytes of one document. A longer one goes on under another name (``a.txt#1``), so that the

@@ -19,11 +19,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from pipeline.base.bundled import BUNDLED_FORMS
-from pipeline.base.refusal import Refusal
-from pipeline.base.settings import Count, Range, Settings
-from pipeline.shards.arrow import flags, gather_ranges, strings, values_of
-from pipeline.text.chunks import ChunkCutter, Cut, KnownForms, Rules, read_forms
+from treeviews.pipeline.base.bundled import BUNDLED_FORMS
+from treeviews.pipeline.base.refusal import Refusal
+from treeviews.pipeline.base.settings import Count, Range, Settings
+from treeviews.pipeline.shards.arrow import flags, gather_ranges, strings, values_of
+from treeviews.pipeline.text.chunks import ChunkCutter, Cut, KnownForms, Rules, read_forms
 
 NUMBER_OR_ALL = Range("be 0 for all sentences, or a number of them", lambda value: value >= 0)
 MOST_TOKENS = Range("be at most 32000, as heads are 16 bit", lambda value: value <= 32_000)

@@ -23,8 +23,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from pipeline.trees.flat_trees import CHAIN_MARK, ConstituencyParse, DependencyParse
-from pipeline.trees.treebanks import TreebankSentence
+from treeviews.pipeline.trees.flat_trees import CHAIN_MARK, ConstituencyParse, DependencyParse
+from treeviews.pipeline.trees.treebanks import TreebankSentence
 
 PUNCTUATION_TAGS = frozenset({",", ":", "``", "''", ".", "-NONE-"})
 """``DELETE_LABEL`` of COLLINS.prm, less TOP."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from pipeline.trees.flat_trees import (
+from treeviews.pipeline.trees.flat_trees import (
     CHAIN_MARK,
     TOP_LABEL,
     ConstituencyParse,

@@ -1,6 +1,6 @@
 """The shard job: counts the words of one sentence shard.
 
-``python -m pipeline.vectors.count_shard JOB.json``, whose file holds a `CountJob`. One row group
+``python -m treeviews.pipeline.vectors.count_shard JOB.json``, whose file holds a `CountJob`. One row group
 is in memory at a time, and the counts of the shard's distinct words.
 """
 
@@ -14,13 +14,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.base.job import Progress, run_job_from_command_line
-from pipeline.base.json_files import check_file, read_object, write_sealed_json
-from pipeline.base.settings import Count, Natural, Settings
-from pipeline.shards.arrow import values_of
-from pipeline.shards.manifests import read_verified_manifest
-from pipeline.shards.shards import read_row_groups
-from pipeline.vectors.word_lists import WordList, write_word_list
+from treeviews.pipeline.base.job import Progress, run_job_from_command_line
+from treeviews.pipeline.base.json_files import check_file, read_object, write_sealed_json
+from treeviews.pipeline.base.settings import Count, Natural, Settings
+from treeviews.pipeline.shards.arrow import values_of
+from treeviews.pipeline.shards.manifests import read_verified_manifest
+from treeviews.pipeline.shards.shards import read_row_groups
+from treeviews.pipeline.vectors.word_lists import WordList, write_word_list
 
 COUNTING_VERSION = 1
 """Raised when the same sentences would give other counts."""

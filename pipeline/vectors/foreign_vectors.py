@@ -26,9 +26,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pipeline.base.refusal import shortened
-from pipeline.shards.arrow import strings
-from pipeline.vectors.vector_folder import REMEDY
+from treeviews.pipeline.base.refusal import shortened
+from treeviews.pipeline.shards.arrow import strings
+from treeviews.pipeline.vectors.vector_folder import REMEDY
 
 Format = Literal["text", "word2vec"]
 MAX_WIDTH = 100_000
@@ -97,8 +97,8 @@ def open_unpacked(path: Path, member: str = "") -> Iterator[io.BufferedReader]:
         with path.open("rb") as stream:
             yield stream
         return
-    from pipeline.text.documents import UNPACKING_ERRORS  # not on a bare GPU machine
-    from pipeline.text.text_files import decompressed
+    from treeviews.pipeline.text.documents import UNPACKING_ERRORS  # not on a bare GPU machine
+    from treeviews.pipeline.text.text_files import decompressed
 
     # Of a zip RuntimeError: encrypted, or packed in a way that Python does not know.
     broken: tuple[type[Exception], ...] = (*UNPACKING_ERRORS, zipfile.BadZipFile, RuntimeError)

@@ -17,12 +17,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.base.atomic_files import TEMPORARY_SUFFIX, write_text_atomically, writer_name
-from pipeline.base.digest import sha256_of_file
-from pipeline.base.foreign_text import told
-from pipeline.base.settings import Natural, Settings
-from pipeline.shards.arrow import numbers
-from pipeline.vectors.foreign_vectors import (
+from treeviews.pipeline.base.atomic_files import (
+    TEMPORARY_SUFFIX,
+    write_text_atomically,
+    writer_name,
+)
+from treeviews.pipeline.base.digest import sha256_of_file
+from treeviews.pipeline.base.foreign_text import told
+from treeviews.pipeline.base.settings import Natural, Settings
+from treeviews.pipeline.shards.arrow import numbers
+from treeviews.pipeline.vectors.foreign_vectors import (
     BinaryReader,
     Block,
     RefusedRow,
@@ -30,14 +34,14 @@ from pipeline.vectors.foreign_vectors import (
     format_of,
     open_unpacked,
 )
-from pipeline.vectors.vector_folder import (
+from treeviews.pipeline.vectors.vector_folder import (
     VECTORS_FILE,
     TableWriter,
     is_vector_folder,
     seal_folder,
     write_table,
 )
-from pipeline.vectors.word_lists import NOWHERE, WordIndex, WordList, read_word_list
+from treeviews.pipeline.vectors.word_lists import NOWHERE, WordIndex, WordList, read_word_list
 
 QUARANTINE_FILE = "quarantine.jsonl"
 """The lines of the file that were left out, a JSON object each."""

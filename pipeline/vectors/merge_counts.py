@@ -1,4 +1,4 @@
-"""Merges the counts of shards: ``python -m pipeline.vectors.merge_counts JOB.json``.
+"""Merges the counts of shards: ``python -m treeviews.pipeline.vectors.merge_counts JOB.json``.
 
 All distinct words are in memory, some 100 bytes each. The result is the same whatever the number of
 shards counted side by side.
@@ -15,12 +15,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.base.job import Progress, run_job_from_command_line
-from pipeline.base.json_files import write_sealed_json
-from pipeline.base.settings import Count, Natural, Settings
-from pipeline.shards.arrow import numbers
-from pipeline.vectors.count_shard import REMEDY, checked_counts, summed
-from pipeline.vectors.word_lists import (
+from treeviews.pipeline.base.job import Progress, run_job_from_command_line
+from treeviews.pipeline.base.json_files import write_sealed_json
+from treeviews.pipeline.base.settings import Count, Natural, Settings
+from treeviews.pipeline.shards.arrow import numbers
+from treeviews.pipeline.vectors.count_shard import REMEDY, checked_counts, summed
+from treeviews.pipeline.vectors.word_lists import (
     NOWHERE,
     WordIndex,
     WordList,

@@ -17,9 +17,9 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from pipeline.base.bundled import how_to_install
-from pipeline.base.settings import Count, Natural, Positive, Settings, at_least
-from pipeline.vectors.vector_folder import write_vectors
+from treeviews.pipeline.base.bundled import how_to_install
+from treeviews.pipeline.base.settings import Count, Natural, Positive, Settings, at_least
+from treeviews.pipeline.vectors.vector_folder import write_vectors
 
 
 class SkipGramConfig(Settings):

@@ -28,10 +28,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pipeline.base.atomic_files import write_by_library
-from pipeline.base.json_files import check_file, read_object, write_sealed_json
-from pipeline.shards.arrow import strings
-from pipeline.vectors.word_lists import WordList, read_word_list, write_word_list
+from treeviews.pipeline.base.atomic_files import write_by_library
+from treeviews.pipeline.base.json_files import check_file, read_object, write_sealed_json
+from treeviews.pipeline.shards.arrow import strings
+from treeviews.pipeline.vectors.word_lists import WordList, read_word_list, write_word_list
 
 TableKept = Literal["float16", "float32"]
 Kept = Literal["float16", "float32", "bytes"]

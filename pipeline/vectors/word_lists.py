@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from pipeline.base.atomic_files import write_by_library
-from pipeline.base.json_files import read_strings
-from pipeline.shards.arrow import numbers, strings, values_of
+from treeviews.pipeline.base.atomic_files import write_by_library
+from treeviews.pipeline.base.json_files import read_strings
+from treeviews.pipeline.shards.arrow import numbers, strings, values_of
 
 LIST_VERSION = 1
 NOWHERE = -1

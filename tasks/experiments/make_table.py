@@ -10,10 +10,10 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from models.config.training_presets import preset
-from models.evaluation.task_result import read_results
-from models.report.experiment import Row, Scale, Training
-from models.report.measured_table import (
+from treeviews.models.config.training_presets import preset
+from treeviews.models.evaluation.task_result import read_results
+from treeviews.models.report.experiment import Row, Scale, Training
+from treeviews.models.report.measured_table import (
     Measured,
     ScoredRow,
     Summary,
@@ -21,16 +21,16 @@ from models.report.measured_table import (
     assembled,
     num_words,
 )
-from models.report.result_table import headline, read_table, table_files, write_table
-from models.report.table_columns import published_beside
-from pipeline.base.atomic_files import write_bytes_atomically
-from pipeline.base.digest import digest_of
-from pipeline.base.json_files import read_json
-from tasks.artefact import Artefact
-from tasks.experiments.table_stages import TableStages
-from tasks.senteval import EvaluateEncoder
-from tasks.training import TrainEncoders
-from tasks.word_vectors import OF_THE_CORPUS
+from treeviews.models.report.result_table import headline, read_table, table_files, write_table
+from treeviews.models.report.table_columns import published_beside
+from treeviews.pipeline.base.atomic_files import write_bytes_atomically
+from treeviews.pipeline.base.digest import digest_of
+from treeviews.pipeline.base.json_files import read_json
+from treeviews.tasks.artefact import Artefact
+from treeviews.tasks.experiments.table_stages import TableStages
+from treeviews.tasks.senteval import EvaluateEncoder
+from treeviews.tasks.training import TrainEncoders
+from treeviews.tasks.word_vectors import OF_THE_CORPUS
 
 TABLE_VERSION = 5
 """Raised when the same results would give another table."""

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 import luigi
 
-from models.evaluation.task_data import why_absent
-from models.evaluation.task_registry import task_named
-from models.report.experiment import (
+from treeviews.models.evaluation.task_data import why_absent
+from treeviews.models.evaluation.task_registry import task_named
+from treeviews.models.report.experiment import (
     WORDS,
     Experiment,
     Joined,
@@ -23,12 +23,12 @@ from models.report.experiment import (
     changes_of,
     check_trainings,
 )
-from models.report.table_columns import chosen_columns
-from tasks.artefact import Artefact
-from tasks.checks import Check
-from tasks.evaluation_data import DownloadSentEval
-from tasks.expansion import ExpandVocabulary
-from tasks.parameters import (
+from treeviews.models.report.table_columns import chosen_columns
+from treeviews.tasks.artefact import Artefact
+from treeviews.tasks.checks import Check
+from treeviews.tasks.evaluation_data import DownloadSentEval
+from treeviews.tasks.expansion import ExpandVocabulary
+from treeviews.tasks.parameters import (
     CorpusParameters,
     ExpansionParameters,
     HeldOutParameters,
@@ -36,9 +36,9 @@ from tasks.parameters import (
     SentEvalParameters,
     TrainingParameters,
 )
-from tasks.sentences import SplitSentences
-from tasks.senteval import EvaluateEncoder
-from tasks.training import TrainEncoders
+from treeviews.tasks.sentences import SplitSentences
+from treeviews.tasks.senteval import EvaluateEncoder
+from treeviews.tasks.training import TrainEncoders
 
 NO_SECOND_TEXT = "no second text was given (--second-corpus)"
 _BLOCK = "held_out_block_sentences"

@@ -8,14 +8,14 @@ from typing import Any
 
 import luigi
 
-from models.report.experiment import Experiment, paper_tables
-from models.report.result_table import read_table, tables_files
-from models.report.sweep import DEFAULT_TASKS, Grid, sweep
-from pipeline.base.atomic_files import write_bytes_atomically, write_json_atomically
-from tasks.artefact import Artefact
-from tasks.experiments.make_table import MakeTable
-from tasks.experiments.table_stages import ExperimentParameters
-from tasks.parameters import SentEvalParameters, TrainingParameters
+from treeviews.models.report.experiment import Experiment, paper_tables
+from treeviews.models.report.result_table import read_table, tables_files
+from treeviews.models.report.sweep import DEFAULT_TASKS, Grid, sweep
+from treeviews.pipeline.base.atomic_files import write_bytes_atomically, write_json_atomically
+from treeviews.tasks.artefact import Artefact
+from treeviews.tasks.experiments.make_table import MakeTable
+from treeviews.tasks.experiments.table_stages import ExperimentParameters
+from treeviews.tasks.parameters import SentEvalParameters, TrainingParameters
 
 PAGE_VERSION = 5
 """Raised when the same tables would give another page."""

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from benchmarks.corpus import DEFAULT_CORPORA, corpus_folders
-from pipeline.base.bundled import BUNDLED_PARSERS
-from pipeline.parsers.parser_files import checksum_of_parser_folder
-from pipeline.shards.manifests import write_dataset_manifest
-from pipeline.shards.shards import read_shard, write_shard
-from pipeline.text.tokenization import SentenceConfig
 from tests.support.parsed_corpora import stories, write_corpus
+from treeviews.pipeline.base.bundled import BUNDLED_PARSERS
+from treeviews.pipeline.parsers.parser_files import checksum_of_parser_folder
+from treeviews.pipeline.shards.manifests import write_dataset_manifest
+from treeviews.pipeline.shards.shards import read_shard, write_shard
+from treeviews.pipeline.text.tokenization import SentenceConfig
 
 SENTENCES = {
     "corpus": {"source": "python-docs", "python": "CPython 3.11.7"},

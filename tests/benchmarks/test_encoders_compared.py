@@ -15,9 +15,9 @@ from benchmarks.comparison import Comparison, Contestant, compare
 from benchmarks.contestants import REFERENCES, Entry, Runner, Sentences, Task
 from benchmarks.references import PackedGRU
 from benchmarks.step_process import StepProcess
-from models.corpus.sentence_block import SentenceBlock
-from models.encoders.kernels.gemm import gemm_kept
 from tests.support.tree_oracles import random_sentence
+from treeviews.models.corpus.sentence_block import SentenceBlock
+from treeviews.models.encoders.kernels.gemm import gemm_kept
 
 
 @pytest.fixture(autouse=True)

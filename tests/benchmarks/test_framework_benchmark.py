@@ -23,14 +23,14 @@ from benchmarks.references.plain_frameworks import (
     PlainStep,
 )
 from benchmarks.stopwatch import Spent
-from models.config.training_presets import preset
-from models.corpus.sentence_block import SentenceBlock
-from models.encoders.kernels.gemm import GemmBackend
-from models.model.ranks import ALONE
-from models.model.sentence_model import SentenceModel, build_model
-from models.training.learner import Learner
-from models.words.word_vectors import WordVectors
 from tests.support.parsed_corpora import stories, write_corpus
+from treeviews.models.config.training_presets import preset
+from treeviews.models.corpus.sentence_block import SentenceBlock
+from treeviews.models.encoders.kernels.gemm import GemmBackend
+from treeviews.models.model.ranks import ALONE
+from treeviews.models.model.sentence_model import SentenceModel, build_model
+from treeviews.models.training.learner import Learner
+from treeviews.models.words.word_vectors import WordVectors
 
 pytestmark = pytest.mark.usefixtures("machine_as_before")
 

@@ -12,16 +12,6 @@ import pytest
 
 from benchmarks import parser_scores
 from benchmarks.parser_scores import GENRE, Compared, compare, count, genres
-from pipeline.base.bundled import parser_folder
-from pipeline.base.refusal import Refusal
-from pipeline.parsers.chart_model import save_constituency_model
-from pipeline.parsers.evaluate_parser import (
-    evaluate_constituency_parser,
-    evaluate_dependency_parser,
-)
-from pipeline.parsers.sentence_parser import load_parser
-from pipeline.trees.flat_trees import DependencyParse
-from pipeline.trees.treebanks import TreebankSentence
 from tests.support.constituency_trees import (
     tiny_model,
     toy_treebank,
@@ -29,6 +19,16 @@ from tests.support.constituency_trees import (
     write_documents,
 )
 from tests.support.dependency_examples import treebank, write_conllu
+from treeviews.pipeline.base.bundled import parser_folder
+from treeviews.pipeline.base.refusal import Refusal
+from treeviews.pipeline.parsers.chart_model import save_constituency_model
+from treeviews.pipeline.parsers.evaluate_parser import (
+    evaluate_constituency_parser,
+    evaluate_dependency_parser,
+)
+from treeviews.pipeline.parsers.sentence_parser import load_parser
+from treeviews.pipeline.trees.flat_trees import DependencyParse
+from treeviews.pipeline.trees.treebanks import TreebankSentence
 
 pytestmark = pytest.mark.usefixtures("machine_as_before")
 

@@ -18,18 +18,18 @@ from benchmarks.parsing_input import ParsingInput, treebank_input
 from benchmarks.parsing_rate import Measured
 from benchmarks.parsing_tables import Results
 from benchmarks.stopwatch import Spent
-from pipeline.parsers.chart_model import save_constituency_model
-from pipeline.parsers.dependency_model import (
+from tests.support.constituency_trees import tiny_model, toy_treebank
+from tests.support.dependency_examples import treebank, write_conllu
+from treeviews.pipeline.parsers.chart_model import save_constituency_model
+from treeviews.pipeline.parsers.dependency_model import (
     DependencyModel,
     DependencyVocabulary,
     NetworkSizes,
     build_network,
     save_dependency_model,
 )
-from pipeline.trees.flat_trees import DependencyParse
-from pipeline.trees.treebanks import TreebankSentence
-from tests.support.constituency_trees import tiny_model, toy_treebank
-from tests.support.dependency_examples import treebank, write_conllu
+from treeviews.pipeline.trees.flat_trees import DependencyParse
+from treeviews.pipeline.trees.treebanks import TreebankSentence
 
 FIGURES = {
     *("dep_exact_vs_supar", "dep_fast_vs_supar", "dep_identical", "dep_fast_las_loss"),

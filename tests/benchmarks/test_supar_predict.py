@@ -1,7 +1,7 @@
 from benchmarks.references.supar_predict import predict, supar_parser
-from pipeline.base.bundled import BUNDLED_PARSERS
-from pipeline.parsers.dependency_model import load_dependency_model
-from pipeline.parsers.sentence_parser import load_parser
+from treeviews.pipeline.base.bundled import BUNDLED_PARSERS
+from treeviews.pipeline.parsers.dependency_model import load_dependency_model
+from treeviews.pipeline.parsers.sentence_parser import load_parser
 
 SENTENCES = [
     ["The", "old", "gardener", "watered", "the", "red", "roses", "."],

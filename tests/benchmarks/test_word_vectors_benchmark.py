@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.word_vectors import main, write_glove
-from models.words.word_vectors import load_word_vectors
+from treeviews.models.words.word_vectors import load_word_vectors
 
 
 def test_its_text_is_glove_text_of_the_size_asked_for(tmp_path: Path) -> None:

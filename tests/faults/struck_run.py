@@ -16,7 +16,7 @@ from pathlib import Path
 import luigi
 from luigi.cmdline import luigi_run
 
-import tasks  # noqa: F401  (teaches Luigi)
+import treeviews.tasks  # noqa: F401  (teaches Luigi)
 
 
 def kill(way: str) -> None:

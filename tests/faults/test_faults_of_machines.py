@@ -21,21 +21,21 @@ from typing import Any
 import pytest
 import torch
 
-from models.evaluation.build_probing import read_summary
-from models.evaluation.task_data import read_note, read_sentences
-from models.evaluation.task_result import read_result
-from models.model.model_folder import load_model
-from models.model.ranks import ALONE
-from models.training.checkpoints import Checkpoint, write_checkpoint
-from models.training.folder import CHECKPOINTS_FOLDER, open_checkpoint
-from models.words.word_vectors import load_word_vectors
-from pipeline.base.bundled import BUNDLED_PARSERS
-from pipeline.parsers.sentence_parser import load_parser
-from pipeline.shards.manifests import read_dataset_manifest
-from pipeline.shards.shards import read_shard
 from tests.faults.tiny_run import arguments, differences, finish, left_running, start
 from tests.support.repository import REPOSITORY
 from tests.support.stories import write_stories
+from treeviews.models.evaluation.build_probing import read_summary
+from treeviews.models.evaluation.task_data import read_note, read_sentences
+from treeviews.models.evaluation.task_result import read_result
+from treeviews.models.model.model_folder import load_model
+from treeviews.models.model.ranks import ALONE
+from treeviews.models.training.checkpoints import Checkpoint, write_checkpoint
+from treeviews.models.training.folder import CHECKPOINTS_FOLDER, open_checkpoint
+from treeviews.models.words.word_vectors import load_word_vectors
+from treeviews.pipeline.base.bundled import BUNDLED_PARSERS
+from treeviews.pipeline.parsers.sentence_parser import load_parser
+from treeviews.pipeline.shards.manifests import read_dataset_manifest
+from treeviews.pipeline.shards.shards import read_shard
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 

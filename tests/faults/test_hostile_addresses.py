@@ -12,8 +12,8 @@ from socketserver import StreamRequestHandler, ThreadingTCPServer
 
 import pytest
 
-from pipeline.base.foreign_text import printable
-from pipeline.downloads.download import DownloadConfig, download
+from treeviews.pipeline.base.foreign_text import printable
+from treeviews.pipeline.downloads.download import DownloadConfig, download
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(60)]
 

@@ -12,19 +12,19 @@ from typing import Any
 import pytest
 import torch
 
-from models.model.ranks import ALONE
-from models.training.checkpoints import Checkpoint, write_checkpoint
-from models.training.folder import CHECKPOINTS_FOLDER, open_checkpoint
-from models.words.word_vectors import load_word_vectors
-from pipeline.base.digest import sha256_of_file
-from pipeline.base.json_files import FILES, SEAL
-from pipeline.parsers.dependency_model import save_dependency_model
-from pipeline.parsers.parser_files import CHECKSUMS_NAME
-from pipeline.parsers.sentence_parser import load_parser
-from pipeline.shards.manifests import read_dataset_manifest
-from pipeline.vectors.vector_folder import write_vectors
 from tests.support.random_dependency_parsers import random_model
 from tests.support.shard_files import sentence_rows, write_stage
+from treeviews.models.model.ranks import ALONE
+from treeviews.models.training.checkpoints import Checkpoint, write_checkpoint
+from treeviews.models.training.folder import CHECKPOINTS_FOLDER, open_checkpoint
+from treeviews.models.words.word_vectors import load_word_vectors
+from treeviews.pipeline.base.digest import sha256_of_file
+from treeviews.pipeline.base.json_files import FILES, SEAL
+from treeviews.pipeline.parsers.dependency_model import save_dependency_model
+from treeviews.pipeline.parsers.parser_files import CHECKSUMS_NAME
+from treeviews.pipeline.parsers.sentence_parser import load_parser
+from treeviews.pipeline.shards.manifests import read_dataset_manifest
+from treeviews.pipeline.vectors.vector_folder import write_vectors
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(60)]
 

@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 import zstandard
 
-from pipeline.base.bundled import BUNDLED_PARSERS
-from pipeline.parsers.sentence_parser import load_parser
-from pipeline.parsing.parse_shard import PARSER_FAULTS, ParseJob, parse_shard
-from pipeline.shards.manifests import quarantine_path, read_dataset_manifest
-from pipeline.shards.shards import read_shard
-from pipeline.text.text_sources import TextFiles
-from pipeline.text.tokenization import SentenceConfig
 from tests.support.splitting import split_sentences
+from treeviews.pipeline.base.bundled import BUNDLED_PARSERS
+from treeviews.pipeline.parsers.sentence_parser import load_parser
+from treeviews.pipeline.parsing.parse_shard import PARSER_FAULTS, ParseJob, parse_shard
+from treeviews.pipeline.shards.manifests import quarantine_path, read_dataset_manifest
+from treeviews.pipeline.shards.shards import read_shard
+from treeviews.pipeline.text.text_sources import TextFiles
+from treeviews.pipeline.text.tokenization import SentenceConfig
 
 pytestmark = pytest.mark.slow
 

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from pipeline.base.digest import sha256_of_file
 from tests.support.repository import REPOSITORY
+from treeviews.pipeline.base.digest import sha256_of_file
 
 TRAINING = {"hidden_size": 8, "epochs": 3, "batch_size": 20, "held_out_batches": 3}
 PROBING = {"min_train": 20, "min_dev": 6, "min_test": 12, "min_class_train": 3}

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import models
-from models.encoding.encoder import Encoder
-from pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_VECTORS
 from tests.support.command import subcommand
+from treeviews import models
+from treeviews.models.encoding.encoder import Encoder
+from treeviews.pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_VECTORS
 
 encode = subcommand("encode")
 

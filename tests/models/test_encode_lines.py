@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-import models
-from models import encode_lines
-from models.encode_lines import encode_file
+from treeviews import models
+from treeviews.models import encode_lines
+from treeviews.models.encode_lines import encode_file
 
 SENTENCES = ["The cat sat.", "It rained\x0cand rained.", "Äpfel fallen.", "  ", "Why?"] * 3
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from models.evaluation.task_result import EncoderIdentity, write_result
-from models.listing import Listed, difference, listed, main_score
 from tests.support.evaluation_examples import answers, result, task
 from treeviews.command import main
+from treeviews.models.evaluation.task_result import EncoderIdentity, write_result
+from treeviews.models.listing import Listed, difference, listed, main_score
 
 
 def write(path: Path, **value: Any) -> None:

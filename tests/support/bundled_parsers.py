@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from pipeline.parsing.parse_text import Parser
+from treeviews.pipeline.parsing.parse_text import Parser
 
 
 @cache

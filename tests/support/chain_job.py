@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pipeline.base.job import Progress, run_from_command_line
-from pipeline.base.refusal import Refusal
-from pipeline.parsers.parser_files import checksum_of_parser_folder
-from pipeline.parsing.parse_shard import ParseJob, parse_shard
-from pipeline.trees.flat_trees import DependencyParse
 from tests.support.waiting import wait_until
+from treeviews.pipeline.base.job import Progress, run_from_command_line
+from treeviews.pipeline.base.refusal import Refusal
+from treeviews.pipeline.parsers.parser_files import checksum_of_parser_folder
+from treeviews.pipeline.parsing.parse_shard import ParseJob, parse_shard
+from treeviews.pipeline.trees.flat_trees import DependencyParse
 
 MODULE = "tests.support.chain_job"
 

@@ -8,15 +8,15 @@ from typing import Any
 
 import torch
 
-from pipeline.parser_training.constituency_training import build_vocabularies
-from pipeline.parsers.chart_model import (
+from tests.support.inverse_trees import from_brackets
+from treeviews.pipeline.parser_training.constituency_training import build_vocabularies
+from treeviews.pipeline.parsers.chart_model import (
     ChartModelConfig,
     ConstituencyModel,
     WordTable,
     new_constituency_model,
 )
-from pipeline.trees.treebanks import BracketedSentence, to_brackets
-from tests.support.inverse_trees import from_brackets
+from treeviews.pipeline.trees.treebanks import BracketedSentence, to_brackets
 
 TINY = ChartModelConfig(
     d_model=32, num_layers=1, num_heads=2, d_kv=16, d_ff=32, d_char=16, d_label_hidden=32,

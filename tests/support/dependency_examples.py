@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pipeline.trees.treebanks import TreebankSentence
+from treeviews.pipeline.trees.treebanks import TreebankSentence
 
 _SENTENCES = [
     "The/2/det dog/3/nsubj chased/0/root a/5/det cat/3/obj ./3/punct",

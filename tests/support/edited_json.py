@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pipeline.base.json_files import SEAL, sealed
+from treeviews.pipeline.base.json_files import SEAL, sealed
 
 
 def edit(path: Path, change: Callable[[dict[str, Any]], object]) -> None:

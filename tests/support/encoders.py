@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from models.encoding.encoder import Encoder, EncoderSettings, TakenViews, ViewsOfModels
-from models.encoding.sentence_reader import Parsers
-from models.encoding.torch_model import TorchModel
-from models.encoding.view_models import ViewModel, WordsModel
-from models.model.sentence_model import SentenceModel
-from models.words.word_vectors import WordVectors
+from treeviews.models.encoding.encoder import Encoder, EncoderSettings, TakenViews, ViewsOfModels
+from treeviews.models.encoding.sentence_reader import Parsers
+from treeviews.models.encoding.torch_model import TorchModel
+from treeviews.models.encoding.view_models import ViewModel, WordsModel
+from treeviews.models.model.sentence_model import SentenceModel
+from treeviews.models.words.word_vectors import WordVectors
 
 
 def encoder_by(model: ViewModel, settings: EncoderSettings | None = None) -> Encoder:

@@ -5,10 +5,16 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from models.evaluation.evaluation_task import EvaluationTask, Protocol
-from models.evaluation.resampling import Resampling
-from models.evaluation.scores import Outcome, Predictions
-from models.evaluation.task_result import DataRecord, EncoderIdentity, Setup, TaskResult, scored
+from treeviews.models.evaluation.evaluation_task import EvaluationTask, Protocol
+from treeviews.models.evaluation.resampling import Resampling
+from treeviews.models.evaluation.scores import Outcome, Predictions
+from treeviews.models.evaluation.task_result import (
+    DataRecord,
+    EncoderIdentity,
+    Setup,
+    TaskResult,
+    scored,
+)
 
 ENCODER = EncoderIdentity("bag of words", "0123abcd")
 

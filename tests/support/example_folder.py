@@ -19,19 +19,6 @@ from typing import Any
 
 import zstandard
 
-from models import embed_shard
-from models.config.training_presets import preset
-from models.embed_shard import EmbedShardJob
-from models.model.model_description import ParserRecord
-from models.model.model_folder import save_model
-from models.words.word_vectors import load_word_vectors
-from pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_PARSERS, BUNDLED_VECTORS
-from pipeline.downloads.published_vectors import fetch_vectors, vectors_named
-from pipeline.parsers.parser_files import checksum_of_parser_folder
-from pipeline.shards.manifests import write_dataset_manifest
-from pipeline.vectors.count_shard import count_shard
-from pipeline.vectors.merge_counts import VocabularyConfig, merge_counts
-from tasks import DownloadVectors
 from tests.support.document_examples import all_examples
 from tests.support.download_server import serving
 from tests.support.parsed_corpora import stories, write_corpus
@@ -40,6 +27,19 @@ from tests.support.saved_models import random_model
 from tests.support.senteval_files import write_files
 from tests.support.stories import story, write_stories
 from tests.support.tiny_senteval import sentence, write_tiny_senteval
+from treeviews.models import embed_shard
+from treeviews.models.config.training_presets import preset
+from treeviews.models.embed_shard import EmbedShardJob
+from treeviews.models.model.model_description import ParserRecord
+from treeviews.models.model.model_folder import save_model
+from treeviews.models.words.word_vectors import load_word_vectors
+from treeviews.pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_PARSERS, BUNDLED_VECTORS
+from treeviews.pipeline.downloads.published_vectors import fetch_vectors, vectors_named
+from treeviews.pipeline.parsers.parser_files import checksum_of_parser_folder
+from treeviews.pipeline.shards.manifests import write_dataset_manifest
+from treeviews.pipeline.vectors.count_shard import count_shard
+from treeviews.pipeline.vectors.merge_counts import VocabularyConfig, merge_counts
+from treeviews.tasks import DownloadVectors
 
 DIGEST = "0123456789"
 CONLLU = "\n".join(

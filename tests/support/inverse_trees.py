@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pipeline.trees.flat_trees import GROUP_MARK, BinaryTree, ConstituencyParse
-from pipeline.trees.treebanks import flatten, scan_brackets
+from treeviews.pipeline.trees.flat_trees import GROUP_MARK, BinaryTree, ConstituencyParse
+from treeviews.pipeline.trees.treebanks import flatten, scan_brackets
 
 
 def from_brackets(text: str) -> tuple[list[str], ConstituencyParse]:

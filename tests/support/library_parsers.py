@@ -10,10 +10,10 @@ from benepar.nkutil import HParams
 from benepar.parse_chart import ChartParser
 from supar import BiaffineDependencyParser
 
-from pipeline.parsers.checkpoint_conversion import _plain_model, _read
-from pipeline.parsers.dependency_model import DependencyModel
 from tests.support.dependency_examples import treebank, write_conllu
 from tests.support.tiny_transformers import random_weights
+from treeviews.pipeline.parsers.checkpoint_conversion import _plain_model, _read
+from treeviews.pipeline.parsers.dependency_model import DependencyModel
 
 
 def from_supar(parser: Any) -> DependencyModel:

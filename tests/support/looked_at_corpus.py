@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pipeline.shards.manifests import read_shard_manifest, write_dataset_manifest
-from pipeline.trees.flat_trees import binarize
-from pipeline.trees.treebanks import flatten, scan_brackets
 from tests.support.shard_files import Rows, write_rows, write_stage
+from treeviews.pipeline.shards.manifests import read_shard_manifest, write_dataset_manifest
+from treeviews.pipeline.trees.flat_trees import binarize
+from treeviews.pipeline.trees.treebanks import flatten, scan_brackets
 
 BRACKETS = (
     "(S (NP (DT The) (JJ old) (NN owl)) (VP (VBD saw) (NP (DT a) (NN mouse))) (. .))",

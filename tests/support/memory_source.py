@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 
-from pipeline.base.refusal import Refusal
-from pipeline.text.documents import START, Document, Paragraph, Place
+from treeviews.pipeline.base.refusal import Refusal
+from treeviews.pipeline.text.documents import START, Document, Paragraph, Place
 
 
 class Memory:

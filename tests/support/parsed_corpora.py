@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 from safetensors.numpy import save_file
 
-from models.corpus.parsed_corpus import CorpusFolders
-from pipeline.shards.manifests import PARSED_FROM, ShardManifest, write_dataset_manifest
-from pipeline.shards.schema import schema_for
-from pipeline.shards.shards import write_shard
+from treeviews.models.corpus.parsed_corpus import CorpusFolders
+from treeviews.pipeline.shards.manifests import PARSED_FROM, ShardManifest, write_dataset_manifest
+from treeviews.pipeline.shards.schema import schema_for
+from treeviews.pipeline.shards.shards import write_shard
 
 T = TypeVar("T")
 Document = Sequence[Sequence[str]]

@@ -12,20 +12,20 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from models.evaluation.build_probing import (
+from tests.support.parsed_corpora import left_branching
+from treeviews.models.evaluation.build_probing import (
     SENTEVAL_FOLDER,
     ParsedFolders,
     build_probing,
     read_summary,
 )
-from models.evaluation.probing_sentences import ParsedSentence, ProbingConfig
-from models.evaluation.probing_tasks import TASKS
-from models.evaluation.task_data import SENTENCES_NAME, load_task
-from models.evaluation.task_registry import task_named
-from pipeline.shards.manifests import read_dataset_manifest, write_dataset_manifest
-from pipeline.shards.schema import schema_for
-from pipeline.shards.shards import read_shard, write_shard
-from tests.support.parsed_corpora import left_branching
+from treeviews.models.evaluation.probing_sentences import ParsedSentence, ProbingConfig
+from treeviews.models.evaluation.probing_tasks import TASKS
+from treeviews.models.evaluation.task_data import SENTENCES_NAME, load_task
+from treeviews.models.evaluation.task_registry import task_named
+from treeviews.pipeline.shards.manifests import read_dataset_manifest, write_dataset_manifest
+from treeviews.pipeline.shards.schema import schema_for
+from treeviews.pipeline.shards.shards import read_shard, write_shard
 
 STAGES = ("sentences", "dependencies", "constituents")
 CONFIG = ProbingConfig(

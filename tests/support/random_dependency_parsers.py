@@ -6,13 +6,13 @@ from typing import Any
 
 import torch
 
-from pipeline.parsers.dependency_model import (
+from tests.support.dependency_examples import treebank
+from treeviews.pipeline.parsers.dependency_model import (
     DependencyModel,
     DependencyVocabulary,
     NetworkSizes,
     build_network,
 )
-from tests.support.dependency_examples import treebank
 
 SIZES = NetworkSizes(
     word_embedding=6,

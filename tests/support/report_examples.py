@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from models.evaluation import probing_tasks as declarations
-from models.evaluation.build_probing import FORMAT_VERSION
-from models.evaluation.scores import Outcome, Predictions
-from models.evaluation.task_registry import task_named
-from models.evaluation.task_result import (
+from treeviews.models.evaluation import probing_tasks as declarations
+from treeviews.models.evaluation.build_probing import FORMAT_VERSION
+from treeviews.models.evaluation.scores import Outcome, Predictions
+from treeviews.models.evaluation.task_registry import task_named
+from treeviews.models.evaluation.task_result import (
     DataRecord,
     EncoderIdentity,
     Setup,
@@ -23,8 +23,8 @@ from models.evaluation.task_result import (
     scored,
     write_result,
 )
-from models.report.probing_table import ProbingRow, RowDeclaration
-from models.report.run_report import ReportInputs, StageRecord
+from treeviews.models.report.probing_table import ProbingRow, RowDeclaration
+from treeviews.models.report.run_report import ReportInputs, StageRecord
 
 HELD_OUT = {"accuracy": 0.06, "chance": 0.0025, "loss": 4.2, "num_anchors": 900}
 SUMMARY = {

@@ -10,15 +10,20 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from models.config.training_config import TrainingConfig
-from models.config.training_presets import preset
-from models.config.views import needed_stages
-from models.corpus.parsed_corpus import ParsedCorpus
-from models.model.model_folder import save_model
-from models.model.sentence_model import SentenceModel, SentenceViews, batch_of, build_model
-from models.words.word_vectors import WordVectors, load_word_vectors
-from pipeline.base.bundled import BUNDLED_PARSERS
-from pipeline.parsers.parser_files import checksum_of_parser_folder
+from treeviews.models.config.training_config import TrainingConfig
+from treeviews.models.config.training_presets import preset
+from treeviews.models.config.views import needed_stages
+from treeviews.models.corpus.parsed_corpus import ParsedCorpus
+from treeviews.models.model.model_folder import save_model
+from treeviews.models.model.sentence_model import (
+    SentenceModel,
+    SentenceViews,
+    batch_of,
+    build_model,
+)
+from treeviews.models.words.word_vectors import WordVectors, load_word_vectors
+from treeviews.pipeline.base.bundled import BUNDLED_PARSERS
+from treeviews.pipeline.parsers.parser_files import checksum_of_parser_folder
 
 
 def random_model(config: TrainingConfig, vectors: WordVectors, seed: int) -> SentenceModel:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from models.evaluation.task_result import AbsentResult, EncoderIdentity, Result
-from models.report.experiment import (
+from tests.support.evaluation_examples import answers, result, similarities, task
+from treeviews.models.evaluation.task_result import AbsentResult, EncoderIdentity, Result
+from treeviews.models.report.experiment import (
     WORDS,
     Experiment,
     PaperScale,
@@ -15,15 +16,14 @@ from models.report.experiment import (
     Trained,
     Training,
 )
-from models.report.measured_table import (
+from treeviews.models.report.measured_table import (
     Measured,
     ScoredRow,
     TrainingRecord,
     assembled,
 )
-from models.report.result_table import ResultTable
-from models.report.table_columns import Published, columns
-from tests.support.evaluation_examples import answers, result, similarities, task
+from treeviews.models.report.result_table import ResultTable
+from treeviews.models.report.table_columns import Published, columns
 
 SUMMARY: dict[str, Any] = {
     "views": ["SEQ"],

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tasks.parsing import ParseDependencies
 from tests.support.chain_job import MODULE
 from tests.support.shard_files import sentence_rows, write_stage
+from treeviews.tasks.parsing import ParseDependencies
 
 
 def write_sentences(folder: Path, num_shards: int, *, rows: int = 3) -> Path:

@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline.shards.manifests import ShardManifest, write_dataset_manifest
-from pipeline.shards.schema import schema_for
-from pipeline.shards.shards import write_shard
+from treeviews.pipeline.shards.manifests import ShardManifest, write_dataset_manifest
+from treeviews.pipeline.shards.schema import schema_for
+from treeviews.pipeline.shards.shards import write_shard
 
 Rows = Sequence[Mapping[str, Any]]
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import luigi
 
-import tasks  # noqa: F401 - teaches Luigi
-from pipeline.base.job import Rated
-from tasks.artefact import ReportingTask
+import treeviews.tasks  # noqa: F401 - teaches Luigi
+from treeviews.pipeline.base.job import Rated
+from treeviews.tasks.artefact import ReportingTask
 
 
 class _Small(ReportingTask):

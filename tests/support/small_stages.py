@@ -8,7 +8,7 @@ from typing import Any
 
 import luigi
 
-from tasks.artefact import Artefact
+from treeviews.tasks.artefact import Artefact
 
 
 class Grain(Artefact):

@@ -8,8 +8,8 @@ import tarfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from pipeline.text.documents import Document, Paragraph, documents_of
-from pipeline.text.text_sources import FilesConfig, TextFiles
+from treeviews.pipeline.text.documents import Document, Paragraph, documents_of
+from treeviews.pipeline.text.text_sources import FilesConfig, TextFiles
 
 Read = list[tuple[str, list[str]]]
 

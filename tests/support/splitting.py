@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pipeline.shards.manifests import DatasetManifest, read_dataset_manifest
-from pipeline.text.documents import Source
-from pipeline.text.split_corpus import CorpusSplit
-from pipeline.text.tokenization import SentenceConfig
+from treeviews.pipeline.shards.manifests import DatasetManifest, read_dataset_manifest
+from treeviews.pipeline.text.documents import Source
+from treeviews.pipeline.text.split_corpus import CorpusSplit
+from treeviews.pipeline.text.tokenization import SentenceConfig
 
 
 def split_sentences(source: Source, config: SentenceConfig, folder: Path) -> DatasetManifest:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import luigi
 
-import tasks  # noqa: F401 - teaches Luigi
-from tasks.artefact import ReportingTask
+import treeviews.tasks  # noqa: F401 - teaches Luigi
+from treeviews.tasks.artefact import ReportingTask
 
 
 class Supplied(luigi.ExternalTask):

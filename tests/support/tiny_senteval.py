@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from models.encoding.encoder import Encoder
-from models.encoding.own_encoder import OwnFunction
 from tests.support.parsed_corpora import NOUNS, PLACES, VERBS
 from tests.support.senteval_files import write_files
+from treeviews.models.encoding.encoder import Encoder
+from treeviews.models.encoding.own_encoder import OwnFunction
 
 TASKS = ("MR", "TREC", "SST2", "SICK-R", "SICK-E", "SICK14", "STS13")
 """The tasks that `write_tiny_senteval` gives files to."""

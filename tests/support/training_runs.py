@@ -10,13 +10,13 @@ from typing import Any
 import torch
 from safetensors.torch import load_file
 
-from models.config.training_config import TrainingConfig
-from models.config.training_presets import preset
-from models.corpus.parsed_corpus import CorpusFolders
-from models.training.job import RunSettings, TrainingJob
-from models.training.logs import read_metrics
-from models.training.train_views import train
 from tests.support.parsed_corpora import stories, write_corpus, write_vectors
+from treeviews.models.config.training_config import TrainingConfig
+from treeviews.models.config.training_presets import preset
+from treeviews.models.corpus.parsed_corpus import CorpusFolders
+from treeviews.models.training.job import RunSettings, TrainingJob
+from treeviews.models.training.logs import read_metrics
+from treeviews.models.training.train_views import train
 
 TIMES = ("sentences_per_second", "data_wait_percent", "peak_memory_gib", "seconds")
 CONFIG = preset("laptop", hidden_size=8, epochs=3, batch_size=32)

@@ -8,9 +8,9 @@ from random import Random
 import torch
 from torch import Tensor
 
-from models.encoders import GRU, ChildSumTreeLSTM, LinearAverage, NaryTreeLSTM
-from models.encoders.gru import GRUCell
-from models.encoders.sentence_batch import SentenceBatch
+from treeviews.models.encoders import GRU, ChildSumTreeLSTM, LinearAverage, NaryTreeLSTM
+from treeviews.models.encoders.gru import GRUCell
+from treeviews.models.encoders.sentence_batch import SentenceBatch
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from pipeline.trees.flat_trees import ConstituencyParse
 from tests.support.inverse_trees import from_brackets
+from treeviews.pipeline.trees.flat_trees import ConstituencyParse
 
 
 def trees() -> st.SearchStrategy[tuple[list[str], ConstituencyParse]]:

@@ -8,13 +8,20 @@ from typing import Any
 
 import pytest
 
-from tasks import EmbedCorpus, ParseDependencies, RunAll, SplitSentences, TrainEncoders, checks
-from tasks.checks import mistakes_in
-from tasks.experiments.tables import PaperTables, Sweep
 from tests.support.luigi_builds import build
 from tests.support.small_stages import Grain
 from tests.support.stories import write_stories
 from treeviews.command import main
+from treeviews.tasks import (
+    EmbedCorpus,
+    ParseDependencies,
+    RunAll,
+    SplitSentences,
+    TrainEncoders,
+    checks,
+)
+from treeviews.tasks.checks import mistakes_in
+from treeviews.tasks.experiments.tables import PaperTables, Sweep
 
 
 @pytest.fixture

@@ -1,17 +1,17 @@
 from __future__ import annotations
 
-from pipeline.text.cleaning_steps import profile
-from pipeline.text.find_duplicates import Duplicates
-from pipeline.text.split_parts import DUPLICATES_FOLDER
-from tasks import SplitSentences
 from tests.support.luigi_builds import build
+from treeviews.pipeline.text.cleaning_steps import profile
+from treeviews.pipeline.text.find_duplicates import Duplicates
+from treeviews.pipeline.text.split_parts import DUPLICATES_FOLDER
+from treeviews.tasks import SplitSentences
 
 SENTENCE = "The ferry crossed the bay twice a day and nobody remembered a year without it."
 GULLS = "Gulls followed the boat out, and cried above the wake that it left in the grey water."
 
 
 def test_duplicates_are_found_by_jobs_and_once(tmp_path, monkeypatch):
-    monkeypatch.setattr("pipeline.text.plan.rows_in_shard", lambda number: 1)
+    monkeypatch.setattr("treeviews.pipeline.text.plan.rows_in_shard", lambda number: 1)
     (tmp_path / "text").mkdir()
     (tmp_path / "text" / "a.txt").write_text(f"{SENTENCE}\n\n{GULLS}")
     (tmp_path / "text" / "b.txt").write_text(f"{GULLS} Boys threw bread.\n\n{SENTENCE}")

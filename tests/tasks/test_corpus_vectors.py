@@ -10,13 +10,13 @@ from typing import Any
 import luigi
 import pytest
 
-from models.config.held_out import HoldOut
-from models.train_word_vectors import WordVectorJob, execute, write_training_tokens
-from models.words.word_vectors import load_word_vectors
-from tasks.report import WriteReport
-from tasks.training import TrainEncoders
-from tasks.word_vectors import OF_THE_CORPUS, TrainWordVectors
 from tests.support.parsed_corpora import stories, write_corpus, write_vectors
+from treeviews.models.config.held_out import HoldOut
+from treeviews.models.train_word_vectors import WordVectorJob, execute, write_training_tokens
+from treeviews.models.words.word_vectors import load_word_vectors
+from treeviews.tasks.report import WriteReport
+from treeviews.tasks.training import TrainEncoders
+from treeviews.tasks.word_vectors import OF_THE_CORPUS, TrainWordVectors
 
 HALF = HoldOut(fraction=0.5)
 SMALL = {"size": 6, "epochs": 2, "min_count": 1}

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.base.job import Rated
-from tasks import run
 from tests.support.repository import REPOSITORY
 from tests.support.shown_stages import MadeAlone, MadeOfParts
 from tests.support.terminal import Seen, seen_on_terminal
+from treeviews.pipeline.base.job import Rated
+from treeviews.tasks import run
 
 MODULE = ("--module", "tests.support.shown_stages", "--local-scheduler")
 STAMP = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d "

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.shards.shards import read_shard
-from tasks import DownloadCorpus, SplitSentences
 from tests.support.download_server import serving
 from tests.support.luigi_builds import build
+from treeviews.pipeline.shards.shards import read_shard
+from treeviews.tasks import DownloadCorpus, SplitSentences
 
 TEXT = b"The river rose. Nobody slept.\n\n" + b"The bridge held until morning.\n\n" * 3
 SHA256 = hashlib.sha256(TEXT).hexdigest()

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from models.words.word_vectors import load_word_vectors
-from pipeline.downloads.published_vectors import expected_sha256, vectors_named
-from tasks import DownloadVectors
-from tasks.checks import mistakes_in
 from tests.support.download_server import serving
 from tests.support.luigi_builds import build
 from treeviews.command.app import main
+from treeviews.models.words.word_vectors import load_word_vectors
+from treeviews.pipeline.downloads.published_vectors import expected_sha256, vectors_named
+from treeviews.tasks import DownloadVectors
+from treeviews.tasks.checks import mistakes_in
 
 ARCHIVE = b"PK an archive" * 1_000
 SHA256 = hashlib.sha256(ARCHIVE).hexdigest()

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 import treeviews
-from pipeline.base.bundled import shipped_parsers
-from pipeline.inspect.check import faults_of
-from pipeline.inspect.dataset import select
-from pipeline.shards.manifests import read_dataset_manifest, shard_path
-from pipeline.text import plan
-from tasks.embedding import EmbedCorpus
 from tests.support import embedding_functions
 from tests.support.luigi_builds import build
 from tests.support.ray_tests import on_ray
+from treeviews.pipeline.base.bundled import shipped_parsers
+from treeviews.pipeline.inspect.check import faults_of
+from treeviews.pipeline.inspect.dataset import select
+from treeviews.pipeline.shards.manifests import read_dataset_manifest, shard_path
+from treeviews.pipeline.text import plan
+from treeviews.tasks.embedding import EmbedCorpus
 
 TEXT = "The rain stopped. The children ran out.\n\nA dog barked at them. They laughed.\n"
 FUNCTION = f"{embedding_functions.__name__}:letters"

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.base.job import JobKilledError
 from tests.support.repository import REPOSITORY
 from treeviews.command import main
+from treeviews.pipeline.base.job import JobKilledError
 
 
 def luigi_command(*arguments: str, here: Path) -> subprocess.CompletedProcess[str]:
@@ -67,7 +67,7 @@ def test_what_failed_at_work_exits_by_whose_fault_it_is(
     def fail(*arguments: object, **named: object) -> None:
         raise error
 
-    monkeypatch.setattr("tasks.sentences.CorpusSplit", fail)
+    monkeypatch.setattr("treeviews.tasks.sentences.CorpusSplit", fail)
     assert main(SPLIT) == code
     *shown, sentence, where = capsys.readouterr().err.splitlines()
     assert len(shown) == 1  # that the stage failed
@@ -85,7 +85,7 @@ def test_a_command_that_fails_again_is_not_named_without_a_condition(
         raise ValueError("too small a text; give more")
 
     monkeypatch.setattr("sys.argv", ["treeviews", "run"])
-    monkeypatch.setattr("tasks.sentences.CorpusSplit", fail)
+    monkeypatch.setattr("treeviews.tasks.sentences.CorpusSplit", fail)
     assert main(SPLIT) == 2
     last = capsys.readouterr().err.splitlines()[-1]
     assert last == "when that is mended, go on with: treeviews run"
@@ -97,7 +97,7 @@ def test_several_failures_are_told_by_the_first(
     def fail(task: object, *arguments: object, **named: object) -> None:
         raise ValueError(f"{type(task).__name__} cannot be")
 
-    monkeypatch.setattr("tasks.parsing.ParseStage.fill", fail)
+    monkeypatch.setattr("treeviews.tasks.parsing.ParseStage.fill", fail)
     shared = [*SPLIT[2:], "--views", "DEP,CONST", "--held-out-fraction", "0"]
     assert main(["run", "TrainEncoders", *shared]) == 2
     first, others, where = capsys.readouterr().err.splitlines()[-3:]

@@ -9,14 +9,14 @@ import luigi
 import numpy as np
 import pytest
 
-import models
-from models.evaluation.task_result import read_results
-from models.words.word_vectors import load_word_vectors
-from tasks import EvaluateAll, ExpandVocabulary
-from tasks.evaluated_encoder import EvaluatedEncoder
-from tasks.senteval import EvaluateTask
 from tests.support.parsed_corpora import stories, write_vectors
 from tests.support.tiny_senteval import write_tiny_senteval
+from treeviews import models
+from treeviews.models.evaluation.task_result import read_results
+from treeviews.models.words.word_vectors import load_word_vectors
+from treeviews.tasks import EvaluateAll, ExpandVocabulary
+from treeviews.tasks.evaluated_encoder import EvaluatedEncoder
+from treeviews.tasks.senteval import EvaluateTask
 
 CHANGES = {"hidden_size": 4, "epochs": 1, "batch_size": 8, "trained_words": 18}
 

@@ -12,14 +12,16 @@ from typing import Any
 import luigi
 import pytest
 
-import models.train
-from models import evaluate_tasks
-from models.evaluation.evaluation_settings import EvaluationSettings
-from models.evaluation.representation import representation_named
-from models.report.experiment import NotHere
-from models.report.result_table import ResultTable, read_table
-from pipeline.base.job import Progress
-from tasks import (
+from tests.support.parsed_corpora import write_vectors
+from tests.support.stories import write_stories
+from tests.support.tiny_senteval import write_tiny_senteval
+from treeviews.models import evaluate_tasks
+from treeviews.models.evaluation.evaluation_settings import EvaluationSettings
+from treeviews.models.evaluation.representation import representation_named
+from treeviews.models.report.experiment import NotHere
+from treeviews.models.report.result_table import ResultTable, read_table
+from treeviews.pipeline.base.job import Progress
+from treeviews.tasks import (
     PaperTables,
     Sweep,
     TableOfCorpusChoice,
@@ -32,11 +34,8 @@ from tasks import (
     TrainEncoders,
     TrainWordVectors,
 )
-from tasks.experiments.make_table import MakeTable
-from tasks.experiments.tables import TABLES
-from tests.support.parsed_corpora import write_vectors
-from tests.support.stories import write_stories
-from tests.support.tiny_senteval import write_tiny_senteval
+from treeviews.tasks.experiments.make_table import MakeTable
+from treeviews.tasks.experiments.tables import TABLES
 
 SMALL = {"epochs": 1, "batch_size": 32, "shared_negatives": 16, "held_out_batches": 2}
 
@@ -240,15 +239,18 @@ def evaluate_job(job: Mapping[str, Any], progress: Progress) -> None:
 @pytest.fixture
 def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Does the jobs of a run without a process for each."""
-    jobs = {"models.train": models.train.execute, "models.evaluate_tasks": evaluate_job}
+    jobs = {
+        "treeviews.models.train": models.train.execute,
+        "treeviews.models.evaluate_tasks": evaluate_job,
+    }
 
     def run_here(
         task: luigi.Task, module: str, job: Mapping[str, Any], path: Path, *, threads: int
     ) -> None:
         jobs[module](json.loads(json.dumps(job)), task.report_progress)
 
-    monkeypatch.setattr("tasks.senteval.run_job", run_here)
-    monkeypatch.setattr("tasks.training.run_job", run_here)
+    monkeypatch.setattr("treeviews.tasks.senteval.run_job", run_here)
+    monkeypatch.setattr("treeviews.tasks.training.run_job", run_here)
 
 
 @pytest.fixture

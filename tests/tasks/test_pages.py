@@ -11,7 +11,7 @@ from luigi.scheduler import Scheduler
 from luigi.task_register import load_task
 from luigi.worker import Worker
 
-from tasks import RunAll
+from treeviews.tasks import RunAll
 
 
 def on_page(task: luigi.Task, scheduler: Scheduler) -> dict[str, Any]:

@@ -8,14 +8,14 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.base.digest import sha256_of_file
-from pipeline.parsing import parse_shard as parsing
-from pipeline.shards.manifests import read_dataset_manifest, shard_path
-from tasks.parsing import ParseConstituents, ParseDependencies, ParseStage
-from tasks.sentences import SplitSentences
 from tests.support.edited_json import edit
 from tests.support.luigi_builds import build
 from tests.support.sentence_shards import chain_stage
+from treeviews.pipeline.base.digest import sha256_of_file
+from treeviews.pipeline.parsing import parse_shard as parsing
+from treeviews.pipeline.shards.manifests import read_dataset_manifest, shard_path
+from treeviews.tasks.parsing import ParseConstituents, ParseDependencies, ParseStage
+from treeviews.tasks.sentences import SplitSentences
 
 
 @pytest.mark.parametrize(

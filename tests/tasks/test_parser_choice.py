@@ -6,16 +6,16 @@ from pathlib import Path
 import luigi
 import pytest
 
-from pipeline.base.bundled import BUNDLED_PARSERS
-from pipeline.base.digest import sha256_of_file
-from pipeline.parsers.parser_files import (
+from tests.support.library_parsers import supar_parser
+from tests.support.sentence_shards import parser_description
+from treeviews.pipeline.base.bundled import BUNDLED_PARSERS
+from treeviews.pipeline.base.digest import sha256_of_file
+from treeviews.pipeline.parsers.parser_files import (
     PLAIN_CONSTITUENCY,
     checksum_of_parser_folder,
 )
-from pipeline.shards.shards import read_shard
-from tasks import ConvertParser, ParseDependencies, TrainEncoders
-from tests.support.library_parsers import supar_parser
-from tests.support.sentence_shards import parser_description
+from treeviews.pipeline.shards.shards import read_shard
+from treeviews.tasks import ConvertParser, ParseDependencies, TrainEncoders
 
 
 @pytest.fixture

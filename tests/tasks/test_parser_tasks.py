@@ -7,19 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.shards.manifests import read_dataset_manifest
-from pipeline.shards.shards import read_shard
-from tasks import (
+from tests.support.constituency_trees import toy_treebank, write_bracketed
+from tests.support.dependency_examples import treebank, write_conllu
+from tests.support.luigi_builds import build
+from tests.support.tiny_transformers import tiny_bert
+from treeviews.pipeline.shards.manifests import read_dataset_manifest
+from treeviews.pipeline.shards.shards import read_shard
+from treeviews.tasks import (
     ParseConstituents,
     ParseDependencies,
     TrainConstituencyParser,
     TrainDependencyParser,
 )
-from tasks.artefact import Artefact
-from tests.support.constituency_trees import toy_treebank, write_bracketed
-from tests.support.dependency_examples import treebank, write_conllu
-from tests.support.luigi_builds import build
-from tests.support.tiny_transformers import tiny_bert
+from treeviews.tasks.artefact import Artefact
 
 pytestmark = pytest.mark.slow
 

@@ -12,13 +12,17 @@ from typing import Any
 
 import pytest
 
-from pipeline.parsing.parse_shard import ParseJob, parse_shard
-from pipeline.shards.manifests import read_dataset_manifest, read_shard_manifest, shard_path
 from tests.support.chain_job import ChainParser
 from tests.support.luigi_builds import build
 from tests.support.ray_tests import MARKS
 from tests.support.sentence_shards import ChainStage, chain_stage
 from tests.support.waiting import wait_until
+from treeviews.pipeline.parsing.parse_shard import ParseJob, parse_shard
+from treeviews.pipeline.shards.manifests import (
+    read_dataset_manifest,
+    read_shard_manifest,
+    shard_path,
+)
 
 ray = pytest.importorskip("ray")
 
@@ -66,7 +70,10 @@ def descendants(process_id: int) -> list[int]:
 def is_server(process_id: int) -> bool:
     """Whether a process serves jobs, or is a job that was forked from one that does."""
     try:
-        return b"pipeline.base.job_server" in Path(f"/proc/{process_id}/cmdline").read_bytes()
+        return (
+            b"treeviews.pipeline.base.job_server"
+            in Path(f"/proc/{process_id}/cmdline").read_bytes()
+        )
     except OSError:  # has just ended
         return False
 

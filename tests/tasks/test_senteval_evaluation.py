@@ -12,20 +12,25 @@ from typing import Any
 import luigi
 import pytest
 
-from models.evaluate_tasks import execute, open_evaluation
-from models.evaluation.evaluation_settings import EvaluationSettings
-from models.evaluation.task_result import AbsentResult, TaskResult, read_result, read_results
-from pipeline.base.bundled import BUNDLED_MODELS
-from pipeline.downloads.senteval_data import SENTEVAL_SETS as DECLARED
-from pipeline.downloads.senteval_data import DataManifest, DatasetEntry, write_manifest
-from tasks import EvaluateAll, EvaluateTask, RunAll
-from tasks.senteval import EvaluateEncoder, SentEvalStage
 from tests.support.command import subcommand
 from tests.support.edited_json import edit
 from tests.support.parsed_corpora import write_vectors
 from tests.support.repository import REPOSITORY
 from tests.support.saved_models import write_model, write_multi_view_model
 from tests.support.tiny_senteval import write_tiny_senteval
+from treeviews.models.evaluate_tasks import execute, open_evaluation
+from treeviews.models.evaluation.evaluation_settings import EvaluationSettings
+from treeviews.models.evaluation.task_result import (
+    AbsentResult,
+    TaskResult,
+    read_result,
+    read_results,
+)
+from treeviews.pipeline.base.bundled import BUNDLED_MODELS
+from treeviews.pipeline.downloads.senteval_data import SENTEVAL_SETS as DECLARED
+from treeviews.pipeline.downloads.senteval_data import DataManifest, DatasetEntry, write_manifest
+from treeviews.tasks import EvaluateAll, EvaluateTask, RunAll
+from treeviews.tasks.senteval import EvaluateEncoder, SentEvalStage
 
 OWN = """
 import numpy as np
@@ -61,12 +66,12 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     done: list[dict[str, Any]] = []
 
     def run(task: luigi.Task, module: str, job: Mapping[str, Any], path: Path, **_: int) -> None:
-        assert module == "models.evaluate_tasks"
+        assert module == "treeviews.models.evaluate_tasks"
         path.write_text(json.dumps(job), encoding="utf-8")
         done.append(json.loads(path.read_text(encoding="utf-8")))
         execute(EvaluationSettings.from_dict(done[-1]), task.report_progress)
 
-    monkeypatch.setattr("tasks.senteval.run_job", run)
+    monkeypatch.setattr("treeviews.tasks.senteval.run_job", run)
     return done
 
 
@@ -259,7 +264,7 @@ def test_a_job_that_fails_leaves_no_result(
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("killed")
 
-    monkeypatch.setattr("tasks.senteval.run_job", fail)
+    monkeypatch.setattr("treeviews.tasks.senteval.run_job", fail)
     assert not build(EvaluateTask(**setting, encoder="bag_of_words", task="TREC"))
     assert not list(setting["work_folder"].rglob("TREC.json"))
 

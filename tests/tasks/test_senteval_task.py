@@ -9,11 +9,11 @@ from pathlib import Path
 import luigi
 import pytest
 
-from pipeline.downloads.senteval_data import read_manifest
-from tasks import DownloadSentEval
 from tests.support.download_server import DownloadServer, serving
 from tests.support.evaluation_archives import tarred
 from tests.support.luigi_builds import build
+from treeviews.pipeline.downloads.senteval_data import read_manifest
+from treeviews.tasks import DownloadSentEval
 
 TENSE = b"tr\tPAST\tIt rained .\n"
 ARCHIVE = tarred({"CR/custrev.pos": b"good \n", "CR/custrev.neg": b"bad \n"}, mode="w")
@@ -52,7 +52,7 @@ def test_an_absent_set_fails_the_task_which_keeps_the_others(server, tmp_path):
 
 def begin_another_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """Does what a new process of Luigi does: it begins now and knows no tasks."""
-    monkeypatch.setattr("tasks.evaluation_data.RUN_BEGAN_AT", time.time())
+    monkeypatch.setattr("treeviews.tasks.evaluation_data.RUN_BEGAN_AT", time.time())
     luigi.task_register.Register.clear_instance_cache()
 
 

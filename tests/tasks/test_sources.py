@@ -15,11 +15,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.shards.manifests import read_dataset_manifest
-from pipeline.shards.shards import read_shard
-from tasks import SplitSentences
 from tests.support.download_server import serving
 from tests.support.luigi_builds import build
+from treeviews.pipeline.shards.manifests import read_dataset_manifest
+from treeviews.pipeline.shards.shards import read_shard
+from treeviews.tasks import SplitSentences
 
 PARAGRAPHS = ["The river rose. Nobody slept.", "The bridge held."]
 SENTENCES = ["The river rose .", "Nobody slept .", "The bridge held ."]

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from pipeline.shards.manifests import (
+from tests.support.luigi_builds import build
+from tests.support.ray_tests import on_ray
+from treeviews.pipeline.shards.manifests import (
     read_dataset_manifest,
     shard_numbers,
     shard_path,
 )
-from pipeline.text import plan, split_corpus
-from pipeline.text.documents import Source
-from tasks import artefact
-from tasks.sentences import SplitSentences
-from tests.support.luigi_builds import build
-from tests.support.ray_tests import on_ray
+from treeviews.pipeline.text import plan, split_corpus
+from treeviews.pipeline.text.documents import Source
+from treeviews.tasks import artefact
+from treeviews.tasks.sentences import SplitSentences
 
 NAMES = ("Ada", "Ben", "Cem", "Dov", "Eva", "Fay", "Gus", "Hal")
 

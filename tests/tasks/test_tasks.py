@@ -9,8 +9,9 @@ import luigi
 import pytest
 from luigi.task_register import load_task
 
-from pipeline.base.bundled import BUNDLED_MODELS
-from tasks import (
+from tests.support.sentence_shards import parser_description
+from treeviews.pipeline.base.bundled import BUNDLED_MODELS
+from treeviews.tasks import (
     BuildProbing,
     EvaluateTask,
     ParseDependencies,
@@ -21,8 +22,7 @@ from tasks import (
     TrainWordVectors,
     WriteReport,
 )
-from tasks.artefact import Artefact
-from tests.support.sentence_shards import parser_description
+from treeviews.tasks.artefact import Artefact
 
 DERIVED: dict[str, object] = {"derived": True, "task": "Tense"}
 
@@ -120,7 +120,8 @@ def test_the_job_of_a_training_holds_its_machine_settings(
 ) -> None:
     jobs: list[dict[str, Any]] = []
     monkeypatch.setattr(
-        "tasks.training.run_job", lambda task, module, job, path, *, threads: jobs.append(job)
+        "treeviews.tasks.training.run_job",
+        lambda task, module, job, path, *, threads: jobs.append(job),
     )
     given = {
         "device": "cuda",

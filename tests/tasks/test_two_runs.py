@@ -10,12 +10,12 @@ from typing import Any
 import luigi
 import pytest
 
-from pipeline.base.atomic_files import RUN_LOCK, locked
-from pipeline.shards.manifests import manifest_path
-from tasks.artefact import Artefact
 from tests.support.luigi_builds import build
 from tests.support.sentence_shards import ChainStage, chain_stage
 from tests.support.waiting import wait_until
+from treeviews.pipeline.base.atomic_files import RUN_LOCK, locked
+from treeviews.pipeline.shards.manifests import manifest_path
+from treeviews.tasks.artefact import Artefact
 
 
 class Written(Artefact):

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.vectors.count_shard import counts_path
-from pipeline.vectors.word_lists import read_word_list
-from tasks import CountVocabulary
 from tests.support.luigi_builds import build
+from treeviews.pipeline.vectors.count_shard import counts_path
+from treeviews.pipeline.vectors.word_lists import read_word_list
+from treeviews.tasks import CountVocabulary
 
 
 @pytest.fixture

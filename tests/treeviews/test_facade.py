@@ -13,11 +13,11 @@ import pytest
 import torch
 
 import treeviews
-from models.encoding import load_encoder
-from models.evaluation.task_result import AbsentResult
 from tests.support.parsed_corpora import stories, write_corpus
 from tests.support.repository import REPOSITORY
 from tests.support.tiny_senteval import write_tiny_senteval
+from treeviews.models.encoding import load_encoder
+from treeviews.models.evaluation.task_result import AbsentResult
 
 SENTENCES = ["A cat sleeps on the mat.", "A dog barks.", "The cat sat down.", "Rain falls."]
 

@@ -39,5 +39,5 @@ def test_another_package_of_such_a_name_is_an_error(tmp_path: Path, code: str) -
 
 def test_a_plain_folder_of_that_name_is_nothing(tmp_path: Path) -> None:
     (tmp_path / "models").mkdir()
-    done = run_script(tmp_path, "import models.encoders, treeviews")
+    done = run_script(tmp_path, "import treeviews.models.encoders, treeviews")
     assert done.returncode == 0, done.stderr

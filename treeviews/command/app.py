@@ -9,17 +9,6 @@ from typing import Any
 
 import typer
 
-from pipeline.base.foreign_text import told
-from pipeline.base.mistakes import (
-    DONE,
-    FAILED,
-    MISTAKE,
-    code_of,
-    did_you_mean,
-    error_lines,
-    keep_traceback,
-    sentence_of,
-)
 from treeviews.command import (
     compare,
     data,
@@ -36,6 +25,17 @@ from treeviews.command import (
     work_folder,
 )
 from treeviews.command.output import write_no_more
+from treeviews.pipeline.base.foreign_text import told
+from treeviews.pipeline.base.mistakes import (
+    DONE,
+    FAILED,
+    MISTAKE,
+    code_of,
+    did_you_mean,
+    error_lines,
+    keep_traceback,
+    sentence_of,
+)
 
 PROGRAM = "treeviews"
 _INTERRUPTED = 130

@@ -33,10 +33,10 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Compare two encoders: compare results/one results/other."""
-    from models.evaluation.comparison import ComparisonConfig, compare_folders
-    from models.evaluation.resampling import Resampling
-    from models.report.evaluation_table import comparison_table
-    from pipeline.base.settings import to_json
+    from treeviews.models.evaluation.comparison import ComparisonConfig, compare_folders
+    from treeviews.models.evaluation.resampling import Resampling
+    from treeviews.models.report.evaluation_table import comparison_table
+    from treeviews.pipeline.base.settings import to_json
 
     asked = {"num_resamples": resamples, "confidence": confidence, "seed": seed}
     resampling = Resampling.from_dict({name: v for name, v in asked.items() if v is not None})

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pipeline.base.mistakes import DONE
+from treeviews.pipeline.base.mistakes import DONE
 
 
 def add_to(app: typer.Typer) -> None:
@@ -44,7 +44,7 @@ def senteval(
     ] = Path("data/work"),
 ) -> int:
     """Download SentEval's data; the last line printed is the folder for evaluate --data."""
-    from tasks.command_line import run_stage
+    from treeviews.tasks.command_line import run_stage
 
     arguments = ["--datasets", ",".join(sets or ["all"]), "--work-folder", str(work_folder)]
     arguments += ["--mirror", mirror] if mirror else []
@@ -72,10 +72,10 @@ def vectors(
     ] = Path("data/work"),
 ) -> int:
     """Download published word vectors; the last line printed is the folder of the archive."""
-    from pipeline.downloads.published_vectors import PUBLISHED_VECTORS, vectors_named
+    from treeviews.pipeline.downloads.published_vectors import PUBLISHED_VECTORS, vectors_named
 
     if name is None:
-        from models.report.sections import markdown_table
+        from treeviews.models.report.sections import markdown_table
 
         rows = [
             (one.name, one.about, one.licence, "yes" if one.sha256 else "no", one.url)
@@ -88,7 +88,7 @@ def vectors(
         )
         return DONE
     vectors_named(name)
-    from tasks.command_line import run_stage
+    from treeviews.tasks.command_line import run_stage
 
     arguments = ["--name", name, "--work-folder", str(work_folder)]
     arguments += ["--sha256", sha256] if sha256 else []

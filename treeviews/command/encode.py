@@ -60,9 +60,9 @@ def encode(
     if output is not None:
         check_output(output)
 
-    from models.encode_lines import encode_file, encode_lines
-    from models.encoding.encoder import EncoderSettings, check_pooling
-    from models.encoding.load_encoder import load_encoder
+    from treeviews.models.encode_lines import encode_file, encode_lines
+    from treeviews.models.encoding.encoder import EncoderSettings, check_pooling
+    from treeviews.models.encoding.load_encoder import load_encoder
 
     settings = given(
         device=device,

@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 
 import typer
 
-from pipeline.base.foreign_text import printable
 from treeviews.command.encoder_options import (
     BatchSize,
     ConstituencyParser,
@@ -20,6 +19,7 @@ from treeviews.command.encoder_options import (
 )
 from treeviews.command.json_option import json_object
 from treeviews.command.output import AsJson, print_json, say
+from treeviews.pipeline.base.foreign_text import printable
 
 DEFAULT_PRESET = "laptop"
 """Whose architecture an untrained encoder has."""
@@ -137,17 +137,17 @@ def evaluate(
     )
     of_preset = json_object(changes, "--changes", '{"hidden_size": 600}')
 
-    from models.config.training_presets import preset as preset_named
-    from models.evaluate_tasks import execute
-    from models.evaluation.evaluation_settings import (
+    from treeviews.models.config.training_presets import preset as preset_named
+    from treeviews.models.evaluate_tasks import execute
+    from treeviews.models.evaluation.evaluation_settings import (
         EvaluationSettings,
         ProtocolConfig,
         results_folder,
     )
-    from models.evaluation.representation import representation_named
-    from models.evaluation.task_data import tasks_of_data
-    from pipeline.base.machine import available_cores
-    from pipeline.downloads.senteval_data import check_data_folder
+    from treeviews.models.evaluation.representation import representation_named
+    from treeviews.models.evaluation.task_data import tasks_of_data
+    from treeviews.pipeline.base.machine import available_cores
+    from treeviews.pipeline.downloads.senteval_data import check_data_folder
 
     check_data_folder(data)
     fields |= {"classifier": classifier, "num_folds": folds, "grid_scale": grid_scale}
@@ -187,7 +187,7 @@ def evaluate(
 
 
 def _list_tasks(as_json: bool) -> None:
-    from models.evaluation.task_registry import TASKS
+    from treeviews.models.evaluation.task_registry import TASKS
 
     if as_json:
         print_json([asdict(task) for task in TASKS])
@@ -198,8 +198,8 @@ def _list_tasks(as_json: bool) -> None:
 
 def _print_results(folder: Path, tasks: tuple[str, ...] | None, as_json: bool) -> None:
     """Prints what stands in a folder of these tasks, or of all."""
-    from models.evaluate_tasks import scores_in
-    from models.report.evaluation_table import evaluation_table
+    from treeviews.models.evaluate_tasks import scores_in
+    from treeviews.models.report.evaluation_table import evaluation_table
 
     if as_json:
         print_json({"folder": str(folder), "tasks": scores_in(folder, tasks)})

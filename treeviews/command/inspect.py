@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from pipeline.base.foreign_text import printable
-from pipeline.base.mistakes import DONE, FAILED
 from treeviews.command.output import AsJson, check_output, print_json, say
+from treeviews.pipeline.base.foreign_text import printable
+from treeviews.pipeline.base.mistakes import DONE, FAILED
 
 if TYPE_CHECKING:
-    from pipeline.inspect.dataset import Selection
+    from treeviews.pipeline.inspect.dataset import Selection
 
 MOST_DRAWN = 1_000
 """Sentences on one page; more are slow to open."""
@@ -44,7 +44,7 @@ Stages = Annotated[
 
 def _selected(path: str, stages: Iterable[str] | None = None, *, tell: bool = False) -> Selection:
     """Returns the stages at a path; tells what they lack on standard error where that is wanted."""
-    from pipeline.inspect.dataset import select
+    from treeviews.pipeline.inspect.dataset import select
 
     if "://" in path:
         raise typer.BadParameter(
@@ -66,8 +66,8 @@ def _print_lines(lines: Iterable[str], *, keep_lines: bool = True) -> None:
 
 def overview(path: CorpusPath, rows: NumRows = 10, as_json: AsJson = False) -> None:
     """Show counts, what was refused and how fast it went, then the first sentences."""
-    from pipeline.inspect.aligned_rows import first_rows
-    from pipeline.inspect.show import overview_lines, sentence_line, stage_facts
+    from treeviews.pipeline.inspect.aligned_rows import first_rows
+    from treeviews.pipeline.inspect.show import overview_lines, sentence_line, stage_facts
 
     selection = _selected(path)
     if as_json:
@@ -85,8 +85,8 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show one sentence with its trees drawn."""
-    from pipeline.inspect.aligned_rows import row_of
-    from pipeline.inspect.show import show_lines
+    from treeviews.pipeline.inspect.aligned_rows import row_of
+    from treeviews.pipeline.inspect.show import show_lines
 
     selection = _selected(path, stage, tell=True)
     selection.check_one_of_each()
@@ -103,7 +103,7 @@ def query(
     as_csv: Annotated[bool, typer.Option("--csv", help="Print all rows as CSV.")] = False,
 ) -> None:
     """Ask all stages as one table, corpus, by SQL: a row a sentence, all columns side by side."""
-    from pipeline.inspect.aligned_rows import ask, table_lines
+    from treeviews.pipeline.inspect.aligned_rows import ask, table_lines
 
     answer = ask(_selected(path, stage, tell=True), sql)
     if as_csv:
@@ -140,8 +140,8 @@ def html(
     as_json: AsJson = False,
 ) -> None:
     """Draw sentences on one page: the first ones, those named by --at, or those of --where."""
-    from pipeline.inspect.aligned_rows import first_rows, row_of
-    from pipeline.inspect.show import DRAWN, write_page
+    from treeviews.pipeline.inspect.aligned_rows import first_rows, row_of
+    from treeviews.pipeline.inspect.show import DRAWN, write_page
 
     check_output(out)
     selection = _selected(path, stage, tell=True)
@@ -172,7 +172,7 @@ def _place(text: str) -> tuple[int, int]:
 
 
 def _places_where(selection: Selection, where: str, most: int) -> Iterator[tuple[int, int]]:
-    from pipeline.inspect.aligned_rows import ask
+    from treeviews.pipeline.inspect.aligned_rows import ask
 
     yield from ask(selection, f"SELECT shard, row FROM corpus WHERE ({where}\n) LIMIT {most}").rows
 
@@ -189,7 +189,7 @@ def diff(
 
     A corpus with two parses of a kind can be given twice.
     """
-    from pipeline.inspect.diff import agreement_lines, compare, pairs_of_parses
+    from treeviews.pipeline.inspect.diff import agreement_lines, compare, pairs_of_parses
 
     pairs = pairs_of_parses(_selected(first), _selected(second))
     found = [compare(parses, most=rows) for parses in pairs]
@@ -202,7 +202,7 @@ def diff(
 
 def schema(path: CorpusPath, as_json: AsJson = False) -> None:
     """Show the columns of each stage: type, meaning, values."""
-    from pipeline.inspect.show import schema_lines, schema_of
+    from treeviews.pipeline.inspect.show import schema_lines, schema_of
 
     selection = _selected(path)
     print_json([*schema_of(selection)]) if as_json else _print_lines(schema_lines(selection))
@@ -214,7 +214,7 @@ def check(
     as_json: AsJson = False,
 ) -> int:
     """Say whether files, rows and trees are right; exits 1 if not."""
-    from pipeline.inspect.check import faults_of, notes_of
+    from treeviews.pipeline.inspect.check import faults_of, notes_of
 
     selection = _selected(path)
     faults, notes = [*faults_of(selection)], [*notes_of(selection)]
@@ -251,8 +251,8 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write sentences and trees as CoNLL-U, brackets, JSON lines or spaCy's DocBin."""
-    from pipeline.inspect.export import export as written
-    from pipeline.inspect.export import export_format
+    from treeviews.pipeline.inspect.export import export as written
+    from treeviews.pipeline.inspect.export import export_format
 
     form = form or export_format(out)
     if form != "spacy" or out.suffix == ".spacy":

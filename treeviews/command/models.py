@@ -31,8 +31,8 @@ def add_to(app: typer.Typer) -> None:
 
 def show(model: ModelArgument, as_json: AsJson = False) -> None:
     """Show what a model is: its card, views and configuration."""
-    from models.listing import model_card, model_facts, model_folder
-    from pipeline.base.foreign_text import printable
+    from treeviews.models.listing import model_card, model_facts, model_folder
+    from treeviews.pipeline.base.foreign_text import printable
 
     folder = model_folder(model)
     facts, card = model_facts(folder), model_card(folder)
@@ -71,10 +71,10 @@ def expand(
     applied to all others. What it is worth on words that it has not seen is printed and stands in
     the new model's card.
     """
-    from models.exchange.export import new_folder
-    from models.listing import model_folder
-    from models.model.expanded_model import expand_model, shown_facts
-    from models.words.expansion import ExpansionConfig
+    from treeviews.models.exchange.export import new_folder
+    from treeviews.models.listing import model_folder
+    from treeviews.models.model.expanded_model import expand_model, shown_facts
+    from treeviews.models.words.expansion import ExpansionConfig
 
     config = ExpansionConfig(ridge=ridge, intercept=intercept, max_words=max_words)
     folder = model_folder(model)
@@ -125,8 +125,8 @@ def export(
     results: _ResultsOption = None,
 ) -> None:
     """Make a model a folder to pass on, and print it: models export MODEL --out FOLDER."""
-    from models.exchange.export import export_model
-    from models.exchange.export_card import ExportOptions
+    from treeviews.models.exchange.export import export_model
+    from treeviews.models.exchange.export_card import ExportOptions
 
     options = ExportOptions(
         format=format_,
@@ -155,8 +155,8 @@ def push(
     endpoint: _EndpointOption = None,
 ) -> None:
     """Put a model on a hub, self-contained: models push MODEL USER/NAME."""
-    from models.exchange.export import push_model
-    from models.exchange.export_card import ExportOptions
+    from treeviews.models.exchange.export import push_model
+    from treeviews.models.exchange.export_card import ExportOptions
 
     options = ExportOptions(
         vectors=vectors, licence=licence, text_licence=text_licence, results=results
@@ -171,6 +171,6 @@ def fetch(
     endpoint: _EndpointOption = None,
 ) -> None:
     """Fetch a model of a hub, verified, and print its folder: models fetch USER/NAME."""
-    from models.model.hub import fetch_model
+    from treeviews.models.model.hub import fetch_model
 
     print(fetch_model(repo, endpoint=endpoint))

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from pipeline.base.foreign_text import told
 from treeviews.command.encoder_options import Device
 from treeviews.command.output import check_output, count_teller, say, standard_output_named
+from treeviews.pipeline.base.foreign_text import told
 
 if TYPE_CHECKING:
-    from pipeline.parsing.parsed_sentence import ParsedSentence
+    from treeviews.pipeline.parsing.parsed_sentence import ParsedSentence
 
 
 def add_to(app: typer.Typer) -> None:
@@ -64,9 +64,9 @@ def parse(
     if output is not None:
         check_output(output)
 
-    from pipeline.base.atomic_files import write_by_library
-    from pipeline.parsing.parse_text import Parser, parse_lines
-    from pipeline.parsing.parsed_sentence import format_of
+    from treeviews.pipeline.base.atomic_files import write_by_library
+    from treeviews.pipeline.parsing.parse_text import Parser, parse_lines
+    from treeviews.pipeline.parsing.parsed_sentence import format_of
 
     form = form or (format_of(output) if output else "conllu")
     parser = Parser(

@@ -19,7 +19,7 @@ def presets(
     as_json: AsJson = False,
 ) -> None:
     """List the trainings known by name, with their views and what they train."""
-    from models.report.presets_table import presets_facts, presets_table
+    from treeviews.models.report.presets_table import presets_facts, presets_table
 
     if as_json:
         print_json(presets_facts(word_size))

@@ -29,7 +29,7 @@ def run(context: typer.Context) -> int:
     stage, arguments = stage_and_arguments(context)
     if {"-h", "--help"} & set(arguments):
         return _print_help(stage if stage in context.args else None)
-    from tasks.command_line import run_stage
+    from treeviews.tasks.command_line import run_stage
 
     return run_stage(stage, arguments)
 
@@ -43,8 +43,8 @@ def stage_and_arguments(context: typer.Context) -> tuple[str, list[str]]:
 
 def _print_help(stage: str | None) -> int:
     """Prints the stages, or the parameters of one."""
-    from tasks.command_line import check_stage
-    from tasks.stage_help import parameters_help, stages_help
+    from treeviews.tasks.command_line import check_stage
+    from treeviews.tasks.stage_help import parameters_help, stages_help
 
     if stage is None:
         print(stages_help())

@@ -18,8 +18,8 @@ def status(context: typer.Context, as_json: AsJson = False) -> None:
     """Show what of a run is there: status [STAGE] with the parameters of `treeviews run`."""
     from dataclasses import asdict
 
-    from tasks.command_line import asked
-    from tasks.status import status_lines, status_of
+    from treeviews.tasks.command_line import asked
+    from treeviews.tasks.status import status_lines, status_of
 
     stage, arguments = stage_and_arguments(context)
     with asked([stage, *arguments]) as root:

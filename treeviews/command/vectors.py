@@ -56,8 +56,8 @@ def import_(
     as_json: AsJson = False,
 ) -> None:
     """Make a folder of a file of word vectors, for --vectors."""
-    from pipeline.downloads.published_vectors import file_to_import
-    from pipeline.vectors.import_vectors import ImportConfig, import_vectors
+    from treeviews.pipeline.downloads.published_vectors import file_to_import
+    from treeviews.pipeline.vectors.import_vectors import ImportConfig, import_vectors
 
     config = ImportConfig(
         member=member,
@@ -88,8 +88,8 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show what a folder holds: its size, its first words, the vectors of some."""
-    from models.words.word_vectors import load_word_vectors
-    from pipeline.shards.arrow import strings
+    from treeviews.models.words.word_vectors import load_word_vectors
+    from treeviews.pipeline.shards.arrow import strings
 
     vectors = load_word_vectors(folder)
     known = vectors.num_words - 1
@@ -125,7 +125,7 @@ def show(
 
 def check(folder: Folder) -> None:
     """Hold every byte of a folder against its sha256."""
-    from pipeline.vectors.vector_folder import open_folder
+    from treeviews.pipeline.vectors.vector_folder import open_folder
 
     table = open_folder(folder, whole=True)
     print(f"{folder}: {len(table.words):,} words, all as they were written")

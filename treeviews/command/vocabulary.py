@@ -43,7 +43,7 @@ def show(
     if as_json:
         print_json({**report, "first": [{"word": word, "count": num} for word, num in first]})
         return
-    from models.report.sections import markdown_table
+    from treeviews.models.report.sections import markdown_table
 
     if listed.counts is None:
         print(markdown_table(("word",), [(word,) for word, _ in first]))
@@ -71,8 +71,8 @@ def coverage(
     as_json: AsJson = False,
 ) -> None:
     """Show how much of a vocabulary given word vectors cover."""
-    from models.words.word_vectors import load_word_vectors
-    from pipeline.vectors.merge_counts import coverage_by
+    from treeviews.models.words.word_vectors import load_word_vectors
+    from treeviews.pipeline.vectors.merge_counts import coverage_by
 
     listed, _ = _read(path)
     found = coverage_by(load_word_vectors(vectors).index.words, listed)
@@ -95,9 +95,9 @@ def _read(path: Path) -> tuple[Any, dict[str, Any]]:
     Raises:
         FileNotFoundError, ValueError: it is no vocabulary; says what to do.
     """
-    from pipeline.base.json_files import check_file, read_object
-    from pipeline.vectors.merge_counts import REPORT_FILE, VOCABULARY_FILE
-    from pipeline.vectors.word_lists import read_word_list
+    from treeviews.pipeline.base.json_files import check_file, read_object
+    from treeviews.pipeline.vectors.merge_counts import REPORT_FILE, VOCABULARY_FILE
+    from treeviews.pipeline.vectors.word_lists import read_word_list
 
     if not path.is_dir():
         return read_word_list(path, remedy=_REMEDY), {}

@@ -27,8 +27,8 @@ def list_folder(work_folder: _WorkFolder = _DEFAULT, as_json: AsJson = False) ->
     """List corpora, models, results, reports and tables, and what ships."""
     from dataclasses import asdict
 
-    from models.listing import listed, shipped, size_in_words
-    from models.report.sections import markdown_table
+    from treeviews.models.listing import listed, shipped, size_in_words
+    from treeviews.models.report.sections import markdown_table
 
     is_there = work_folder.is_dir() or work_folder != _DEFAULT
     found = [*shipped(), *(listed(work_folder) if is_there else [])]
@@ -58,8 +58,8 @@ def diff(
     as_json: AsJson = False,
 ) -> None:
     """Show two folders side by side: settings that differ, and main scores."""
-    from models.listing import difference
-    from models.report.sections import markdown_table
+    from treeviews.models.listing import difference
+    from treeviews.models.report.sections import markdown_table
 
     found = difference(first, second, work_folder)
     if as_json:

@@ -73,7 +73,7 @@ def cells_for(tensor: Tensor) -> Cells:
     if tensor.is_cuda and tensor.dtype in LEAST_CAPABILITY and has_triton():
         capability = torch.cuda.get_device_capability(tensor.device)
         if capability >= LEAST_CAPABILITY[tensor.dtype]:
-            from models.encoders.kernels.fused import FusedCells
+            from treeviews.models.encoders.kernels.fused import FusedCells
 
             return FusedCells()
     return Cells()

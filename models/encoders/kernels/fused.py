@@ -28,8 +28,8 @@ import torch
 import triton
 from torch import Tensor
 
-from models.encoders.kernels.cells import Cells, PairGradients, Pairs, PairStates
-from models.encoders.kernels.fused_kernels import (
+from treeviews.models.encoders.kernels.cells import Cells, PairGradients, Pairs, PairStates
+from treeviews.models.encoders.kernels.fused_kernels import (
     add_rows_kernel,
     forget_backward_kernel,
     forget_forward_kernel,

@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor
 
-from pipeline.base.machine import mkl_is_fast
+from treeviews.pipeline.base.machine import mkl_is_fast
 
 GemmBackend = Literal["default", "onednn"]
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from models.encoders.kernels.cells import Cells
-from models.encoders.level_loops.buffers import Lease, add_product, write_product
-from models.encoders.order import DependencySchedule
-from models.encoders.order.node_groups import Edges, NodeGroup
+from treeviews.models.encoders.kernels.cells import Cells
+from treeviews.models.encoders.level_loops.buffers import Lease, add_product, write_product
+from treeviews.models.encoders.order import DependencySchedule
+from treeviews.models.encoders.order.node_groups import Edges, NodeGroup
 
 
 class AddedSums:

@@ -14,11 +14,15 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from models.encoders.kernels.cells import Cells, cells_for
-from models.encoders.level_loops.buffers import BufferPool, Lease, add_product, single_use
-from models.encoders.level_loops.child_aggregation import AddedSums, AttendedSums, ChildSums
-from models.encoders.order import DependencySchedule
-from models.encoders.order.node_groups import NodeGroup, node_groups
+from treeviews.models.encoders.kernels.cells import Cells, cells_for
+from treeviews.models.encoders.level_loops.buffers import BufferPool, Lease, add_product, single_use
+from treeviews.models.encoders.level_loops.child_aggregation import (
+    AddedSums,
+    AttendedSums,
+    ChildSums,
+)
+from treeviews.models.encoders.order import DependencySchedule
+from treeviews.models.encoders.order.node_groups import NodeGroup, node_groups
 
 
 @dataclass(frozen=True, slots=True)

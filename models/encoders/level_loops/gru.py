@@ -18,9 +18,9 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from models.encoders.kernels.cells import Cells, cells_for
-from models.encoders.level_loops.buffers import BufferPool, Lease, add_product, single_use
-from models.encoders.order import Reading, SequenceSchedule
+from treeviews.models.encoders.kernels.cells import Cells, cells_for
+from treeviews.models.encoders.level_loops.buffers import BufferPool, Lease, add_product, single_use
+from treeviews.models.encoders.order import Reading, SequenceSchedule
 
 
 @dataclass(frozen=True, slots=True)

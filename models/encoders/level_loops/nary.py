@@ -17,10 +17,21 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from models.encoders.kernels.cells import Cells, PairGradients, Pairs, PairStates, cells_for
-from models.encoders.level_loops.buffers import BufferPool, Lease, single_use, write_product
-from models.encoders.order import BinarySchedule
-from models.encoders.order.binary import Side
+from treeviews.models.encoders.kernels.cells import (
+    Cells,
+    PairGradients,
+    Pairs,
+    PairStates,
+    cells_for,
+)
+from treeviews.models.encoders.level_loops.buffers import (
+    BufferPool,
+    Lease,
+    single_use,
+    write_product,
+)
+from treeviews.models.encoders.order import BinarySchedule
+from treeviews.models.encoders.order.binary import Side
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ built in numpy without Python a node, that say which distinct rows there are and
 is whose child.
 """
 
-from models.encoders.order.binary import BinarySchedule
-from models.encoders.order.dependency import DependencySchedule
-from models.encoders.order.sequence import Reading, SequenceSchedule
+from treeviews.models.encoders.order.binary import BinarySchedule
+from treeviews.models.encoders.order.dependency import DependencySchedule
+from treeviews.models.encoders.order.sequence import Reading, SequenceSchedule
 
 __all__ = ["BinarySchedule", "DependencySchedule", "Reading", "SequenceSchedule"]

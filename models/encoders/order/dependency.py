@@ -26,8 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from models.corpus.sentence_block import hashes
-from models.encoders.order.arrays import (
+from treeviews.models.corpus.sentence_block import hashes
+from treeviews.models.encoders.order.arrays import (
     BoolArray,
     IndexArray,
     distinct,

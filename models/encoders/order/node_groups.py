@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from torch import Tensor
 
-from models.encoders.order.dependency import DependencySchedule
+from treeviews.models.encoders.order.dependency import DependencySchedule
 
 
 @dataclass(frozen=True, slots=True)

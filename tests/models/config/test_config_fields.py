@@ -12,32 +12,32 @@ import numpy as np
 import pytest
 import torch
 
-from models.config.held_out import HoldOut
-from models.config.training_config import ReadIf, ShapesEncoder, TrainingConfig
-from models.config.training_presets import preset
-from models.config.views import VIEWS
-from models.encoding.view_models import describe_architecture
-from models.evaluation.evaluation_settings import ProtocolConfig
-from models.evaluation.probing_sentences import ProbingConfig
-from models.evaluation.representation import Representation
-from models.model.sentence_model import build_model
-from models.training.job import RunSettings
-from models.training.launching import LaunchSettings
-from models.words.expansion import ExpansionConfig
-from models.words.word_vectors import WordVectors
-from pipeline.base.settings import Count, Range, Settings, at_least, marks_of
-from pipeline.parsing.parse_shard import ParseShardJob
-from pipeline.text.tokenization import SentenceConfig
-from pipeline.vectors.skip_gram import SkipGramConfig
-from tasks.parameters import (
+from tests.models.training.test_training_options import a_block
+from treeviews.models.config.held_out import HoldOut
+from treeviews.models.config.training_config import ReadIf, ShapesEncoder, TrainingConfig
+from treeviews.models.config.training_presets import preset
+from treeviews.models.config.views import VIEWS
+from treeviews.models.encoding.view_models import describe_architecture
+from treeviews.models.evaluation.evaluation_settings import ProtocolConfig
+from treeviews.models.evaluation.probing_sentences import ProbingConfig
+from treeviews.models.evaluation.representation import Representation
+from treeviews.models.model.sentence_model import build_model
+from treeviews.models.training.job import RunSettings
+from treeviews.models.training.launching import LaunchSettings
+from treeviews.models.words.expansion import ExpansionConfig
+from treeviews.models.words.word_vectors import WordVectors
+from treeviews.pipeline.base.settings import Count, Range, Settings, at_least, marks_of
+from treeviews.pipeline.parsing.parse_shard import ParseShardJob
+from treeviews.pipeline.text.tokenization import SentenceConfig
+from treeviews.pipeline.vectors.skip_gram import SkipGramConfig
+from treeviews.tasks.parameters import (
     CorpusParameters,
     HeldOutParameters,
     ParserParameters,
     SentEvalParameters,
     TrainingParameters,
 )
-from tasks.word_vectors import TrainWordVectors
-from tests.models.training.test_training_options import a_block
+from treeviews.tasks.word_vectors import TrainWordVectors
 
 LSTM = {"seq_cell": "lstm"}
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.config.held_out import HoldOut
-from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
-from models.evaluation.probing_sentences import ProbingConfig, read_held_out
-from models.words.word_vectors import WordVectors
 from tests.support.probing_examples import corpus_rows, write_rows
+from treeviews.models.config.held_out import HoldOut
+from treeviews.models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
+from treeviews.models.evaluation.probing_sentences import ProbingConfig, read_held_out
+from treeviews.models.words.word_vectors import WordVectors
 
 BLOCKS = HoldOut(fraction=0.4, unit="block", block_sentences=5)
 

@@ -11,12 +11,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from models.config.held_out import HoldOut
-from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
-from models.corpus.sentence_block import SentenceBlock
-from models.training.batches import TrainingBatches
-from models.words.word_vectors import WordVectors, load_word_vectors
-from pipeline.shards.manifests import write_dataset_manifest
 from tests.support.parsed_corpora import (
     chain_heads,
     left_branching,
@@ -24,6 +18,12 @@ from tests.support.parsed_corpora import (
     write_corpus,
     write_vectors,
 )
+from treeviews.models.config.held_out import HoldOut
+from treeviews.models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
+from treeviews.models.corpus.sentence_block import SentenceBlock
+from treeviews.models.training.batches import TrainingBatches
+from treeviews.models.words.word_vectors import WordVectors, load_word_vectors
+from treeviews.pipeline.shards.manifests import write_dataset_manifest
 
 TREES = ("DEP", "CONST")
 

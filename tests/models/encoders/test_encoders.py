@@ -13,11 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from models.config.training_config import Init
-from models.config.views import VIEWS
-from models.encoders import BagOfWords, build_encoder
-from models.encoders.base import UNIFORM_BOUND
-from models.encoders.sentence_batch import SentenceBatch
 from tests.support.tree_oracles import (
     Sentence,
     batch_of,
@@ -27,6 +22,11 @@ from tests.support.tree_oracles import (
     nary_state,
     random_sentence,
 )
+from treeviews.models.config.training_config import Init
+from treeviews.models.config.views import VIEWS
+from treeviews.models.encoders import BagOfWords, build_encoder
+from treeviews.models.encoders.base import UNIFORM_BOUND
+from treeviews.models.encoders.sentence_batch import SentenceBatch
 
 E, H, V = 5, 4, 9
 TOLERANCE = 1e-12

@@ -19,8 +19,6 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from models.encoders import build_encoder
-from models.encoders.kernels.cells import Cells, PairGradients, Pairs, PairStates, cells_for
 from tests.support.repository import REPOSITORY
 from tests.support.tree_oracles import (
     Sentence,
@@ -29,6 +27,14 @@ from tests.support.tree_oracles import (
     gru_state,
     nary_state,
     random_sentence,
+)
+from treeviews.models.encoders import build_encoder
+from treeviews.models.encoders.kernels.cells import (
+    Cells,
+    PairGradients,
+    Pairs,
+    PairStates,
+    cells_for,
 )
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -42,7 +48,9 @@ def fused() -> Cells:
     with pytest.MonkeyPatch.context() as patch:
         if DEVICE == "cpu":
             patch.setenv("TRITON_INTERPRET", "1")
-        cells: Cells = importlib.import_module("models.encoders.kernels.fused").FusedCells()
+        cells: Cells = importlib.import_module(
+            "treeviews.models.encoders.kernels.fused"
+        ).FusedCells()
     return cells
 
 
@@ -230,10 +238,10 @@ E, V = 3, 9
 @pytest.fixture
 def with_fused_cells(fused: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("child_sum", "nary", "gru"):
-        module = importlib.import_module(f"models.encoders.level_loops.{name}")
+        module = importlib.import_module(f"treeviews.models.encoders.level_loops.{name}")
         monkeypatch.setattr(module, "cells_for", lambda tensor: fused)
     # Whoever still asks for those in plain PyTorch fails.
-    monkeypatch.setattr("models.encoders.kernels.cells.Cells", None)
+    monkeypatch.setattr("treeviews.models.encoders.kernels.cells.Cells", None)
 
 
 @pytest.mark.usefixtures("with_fused_cells")
@@ -281,7 +289,7 @@ def test_bfloat16_gradients_of_a_frequent_word_stay_close(
 
     expected = gradients(encoder(batch, vectors[batch.word_ids]).sum(), inputs)
     for name in ("child_sum", "nary", "gru"):
-        module = importlib.import_module(f"models.encoders.level_loops.{name}")
+        module = importlib.import_module(f"treeviews.models.encoders.level_loops.{name}")
         monkeypatch.setattr(module, "cells_for", lambda tensor: fused)
     low = encoder(batch, vectors[batch.word_ids].bfloat16())
     found = gradients(low.float().sum(), inputs)
@@ -318,8 +326,8 @@ def test_tensors_in_main_memory_get_plain_pytorch() -> None:
 
 def test_encoders_need_no_triton() -> None:
     code = (
-        "import sys; sys.modules['triton'] = None; import torch, models.encoders; "
-        "from models.encoders.kernels.cells import cells_for; "
+        "import sys; sys.modules['triton'] = None; import torch, treeviews.models.encoders; "
+        "from treeviews.models.encoders.kernels.cells import cells_for; "
         "print(type(cells_for(torch.zeros(1))).__name__)"
     )
     result = subprocess.run(

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from models.encoders.kernels import gemm
-from models.encoders.kernels.gemm import (
+from treeviews.models.encoders.kernels import gemm
+from treeviews.models.encoders.kernels.gemm import (
     GemmBackend,
     available_backends,
     choose_gemm,

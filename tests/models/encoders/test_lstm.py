@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from models.config.training_config import Init
-from models.encoders import LSTM, ChildSumTreeLSTM, build_encoder
 from tests.support.tree_oracles import Sentence, batch_of
+from treeviews.models.config.training_config import Init
+from treeviews.models.encoders import LSTM, ChildSumTreeLSTM, build_encoder
 
 E, H, V = 5, 4, 9
 LENGTHS = (3, 1, 5, 2, 1)

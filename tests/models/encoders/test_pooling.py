@@ -10,19 +10,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.config.training_config import DepCell, Precision, TrainingConfig
-from models.config.views import Pooling
-from models.encoders import (
-    GRU,
-    BagOfWords,
-    ChildSumTreeLSTM,
-    LinearAverage,
-    NaryTreeLSTM,
-)
-from models.encoders.base import SentenceStates
-from models.encoders.sentence_batch import SentenceBatch
-from models.model.multi_view import MultiViewEncoder
-from models.words.embedding import WordEmbedding
 from tests.support.tree_oracles import (
     Sentence,
     batch_of,
@@ -31,6 +18,19 @@ from tests.support.tree_oracles import (
     random_sentence,
     read,
 )
+from treeviews.models.config.training_config import DepCell, Precision, TrainingConfig
+from treeviews.models.config.views import Pooling
+from treeviews.models.encoders import (
+    GRU,
+    BagOfWords,
+    ChildSumTreeLSTM,
+    LinearAverage,
+    NaryTreeLSTM,
+)
+from treeviews.models.encoders.base import SentenceStates
+from treeviews.models.encoders.sentence_batch import SentenceBatch
+from treeviews.models.model.multi_view import MultiViewEncoder
+from treeviews.models.words.embedding import WordEmbedding
 
 Oracle = Callable[[Any, Sentence, Tensor], Tensor]
 """The state of a tree's root, node by node."""

@@ -13,9 +13,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.encoders.order import BinarySchedule, DependencySchedule
-from models.encoders.sentence_batch import SentenceBatch
 from tests.support.tree_oracles import Sentence, batch_of, random_sentence
+from treeviews.models.encoders.order import BinarySchedule, DependencySchedule
+from treeviews.models.encoders.sentence_batch import SentenceBatch
 
 LENGTHS = st.lists(st.integers(1, 15), min_size=1, max_size=6)
 

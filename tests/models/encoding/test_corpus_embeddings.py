@@ -11,28 +11,28 @@ from typing import Any
 import numpy as np
 import pytest
 
-import models
-from models import embed_shard as job_module
-from models.embed_shard import EmbedShardJob
-from models.encoding.search import FloatArray, open_embeddings
-from pipeline.base.job import JobKilledError, run_job_process
-from pipeline.inspect.check import faults_of
-from pipeline.inspect.dataset import select
-from pipeline.parsing.parse_shard import ParseJob, parse_shard
-from pipeline.shards.arrow import vectors_of
-from pipeline.shards.manifests import (
-    quarantine_path,
-    read_shard_manifest,
-    shard_path,
-    write_dataset_manifest,
-)
-from pipeline.shards.shards import read_shard
 from tests.support import embedding_functions
 from tests.support.chain_job import ChainParser
 from tests.support.parsed_corpora import stories, write_vectors
 from tests.support.saved_models import write_model
 from tests.support.sentence_shards import write_chain_parser
 from tests.support.shard_files import sentence_rows, write_rows, write_stage
+from treeviews import models
+from treeviews.models import embed_shard as job_module
+from treeviews.models.embed_shard import EmbedShardJob
+from treeviews.models.encoding.search import FloatArray, open_embeddings
+from treeviews.pipeline.base.job import JobKilledError, run_job_process
+from treeviews.pipeline.inspect.check import faults_of
+from treeviews.pipeline.inspect.dataset import select
+from treeviews.pipeline.parsing.parse_shard import ParseJob, parse_shard
+from treeviews.pipeline.shards.arrow import vectors_of
+from treeviews.pipeline.shards.manifests import (
+    quarantine_path,
+    read_shard_manifest,
+    shard_path,
+    write_dataset_manifest,
+)
+from treeviews.pipeline.shards.shards import read_shard
 
 FUNCTIONS = embedding_functions.__name__
 SENTENCES = [list(words) for story in stories(5).values() for words in story]
@@ -127,7 +127,7 @@ def test_trees_of_the_corpus_give_the_vectors_of_the_same_sentences_parsed_anew(
 ) -> None:
     found = corpus.embed(corpus.folder / "trees", tmp_path)
 
-    monkeypatch.setattr("models.encoding.torch_model.LazyParser", Chains)
+    monkeypatch.setattr("treeviews.models.encoding.torch_model.LazyParser", Chains)
     encoder = models.load(corpus.folder / "trees", on_refusal="zero", **corpus.settings)
     for number, vectors in enumerate(found):
         np.testing.assert_array_equal(vectors, encoder.encode(texts(number)))
@@ -267,7 +267,7 @@ def test_a_range_that_was_killed_goes_on_where_it_was(
 
     def run() -> None:
         run_job_process(
-            "models.embed_shard", job, tmp_path / "job.json", lambda *_: None, threads=1
+            "treeviews.models.embed_shard", job, tmp_path / "job.json", lambda *_: None, threads=1
         )
 
     with pytest.raises(JobKilledError):

@@ -11,13 +11,17 @@ import pyarrow as pa
 import pytest
 
 import treeviews
-from models.encoding.search import FloatArray, open_embeddings
-from pipeline.shards.arrow import flags, numbers
-from pipeline.shards.manifests import read_shard_manifest, shard_path, write_dataset_manifest
-from pipeline.shards.schema import EMBEDDINGS, Vectors, schema_for
-from pipeline.shards.shards import ShardWriter
 from tests.support.command import subcommand
 from tests.support.shard_files import sentence_rows, write_stage
+from treeviews.models.encoding.search import FloatArray, open_embeddings
+from treeviews.pipeline.shards.arrow import flags, numbers
+from treeviews.pipeline.shards.manifests import (
+    read_shard_manifest,
+    shard_path,
+    write_dataset_manifest,
+)
+from treeviews.pipeline.shards.schema import EMBEDDINGS, Vectors, schema_for
+from treeviews.pipeline.shards.shards import ShardWriter
 
 inspect = subcommand("inspect")
 

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-import models
-from models.config.views import Pooling
-from models.corpus.sentence_block import SentenceBlock
-from models.encoding.encoder import Encoder, EncoderSettings, TakenViews, ViewsOfModels
-from models.encoding.search import FloatArray
-from models.encoding.sentence_reader import SentenceReader
-from models.encoding.view_models import ViewModel
-from models.words.word_vectors import WordVectors
+from treeviews import models
+from treeviews.models.config.views import Pooling
+from treeviews.models.corpus.sentence_block import SentenceBlock
+from treeviews.models.encoding.encoder import Encoder, EncoderSettings, TakenViews, ViewsOfModels
+from treeviews.models.encoding.search import FloatArray
+from treeviews.models.encoding.sentence_reader import SentenceReader
+from treeviews.models.encoding.view_models import ViewModel
+from treeviews.models.words.word_vectors import WordVectors
 
 SENTENCES = ["The cat sees the dog.", "It rains.", "Birds sing, don't they?", "Why?"]
 NAMES = ["english", "bag_of_words", "sif", "english@BOW+english-trees@DEP", "own_lengths:encode"]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from models.encoding.encoder_names import EncoderName, ModelViews, parse_encoder_name
-from pipeline.base.bundled import BUNDLED_MODELS
+from treeviews.models.encoding.encoder_names import EncoderName, ModelViews, parse_encoder_name
+from treeviews.pipeline.base.bundled import BUNDLED_MODELS
 
 
 def joined_models(spec: str) -> list[ModelViews]:

@@ -11,18 +11,18 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from models.config.training_presets import preset
-from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus
-from models.encoding.encoder import EncoderSettings
-from models.evaluate_tasks import keep_parses_of_data
-from models.evaluation.build_probing import SENTEVAL_FOLDER, build_probing
-from models.evaluation.task_data import DerivedSentences, derived_sentences
-from models.evaluation.task_registry import PROBING
-from models.model.sentence_model import SentenceModel
-from models.words.word_vectors import WordVectors, load_word_vectors
 from tests.support.encoders import torch_encoder, words_encoder
 from tests.support.probing_examples import CONFIG, corpus_rows, tokens_of, write_rows
 from tests.support.saved_models import encoded_one_by_one, random_model
+from treeviews.models.config.training_presets import preset
+from treeviews.models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus
+from treeviews.models.encoding.encoder import EncoderSettings
+from treeviews.models.evaluate_tasks import keep_parses_of_data
+from treeviews.models.evaluation.build_probing import SENTEVAL_FOLDER, build_probing
+from treeviews.models.evaluation.task_data import DerivedSentences, derived_sentences
+from treeviews.models.evaluation.task_registry import PROBING
+from treeviews.models.model.sentence_model import SentenceModel
+from treeviews.models.words.word_vectors import WordVectors, load_word_vectors
 
 CHECKSUMS = {"dependencies": "d" * 64, "constituents": "c" * 64}
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.base.bundled import BUNDLED_PARSERS
-from pipeline.parsers.sentence_parser import LazyParser
+from treeviews.pipeline.base.bundled import BUNDLED_PARSERS
+from treeviews.pipeline.parsers.sentence_parser import LazyParser
 
 SENTENCES = ["The cat sees the dog.", "It rains."]
 TOKENS = [sentence.split() for sentence in SENTENCES]

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 import torch
 
-from models.config.training_presets import preset
-from models.encoding.encoder import EncoderSettings
-from models.encoding.load_encoder import load_encoder, own_encoder, words_beside
-from models.encoding.own_encoder import OwnEncoderError, kept_checksum
-from pipeline.base.bundled import shipped_parsers
-from pipeline.base.digest import sha256_of_file
 from tests.support.parsed_corpora import write_vectors
 from tests.support.saved_models import write_model, write_multi_view_model
+from treeviews.models.config.training_presets import preset
+from treeviews.models.encoding.encoder import EncoderSettings
+from treeviews.models.encoding.load_encoder import load_encoder, own_encoder, words_beside
+from treeviews.models.encoding.own_encoder import OwnEncoderError, kept_checksum
+from treeviews.pipeline.base.bundled import shipped_parsers
+from treeviews.pipeline.base.digest import sha256_of_file
 
 SENTENCES = ["the cat sees the dog", "the mouse", "nobody knows"]
 OWN = """
@@ -50,7 +50,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "failing_own.py").write_text("encode = 1 / 0")
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "net.py").write_text(OWN)
-    (tmp_path / "encoder_with_net.py").write_text("from models.net import lengths")
+    (tmp_path / "encoder_with_net.py").write_text("from treeviews.models.net import lengths")
     monkeypatch.setattr(sys, "path", [place for place in sys.path if place not in ("", ".")])
     monkeypatch.chdir(tmp_path)
     for name in ("own_encoders", "failing_own", "encoder_with_net"):

@@ -9,19 +9,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.config.training_presets import preset
-from models.config.views import needed_stages
-from models.encoding import encoder as encoder_module
-from models.encoding.encoder import Encoder, EncoderSettings
-from models.encoding.parse_cache import PieceTables
-from models.encoding.sentence_reader import SentenceReader
-from models.words.word_vectors import WordVectors, load_word_vectors
-from pipeline.base.refusal import Refusal
-from pipeline.parsers.sentence_parser import Sentence
-from pipeline.trees.flat_trees import ConstituencyParse, DependencyParse, Parse
 from tests.support.encoders import torch_encoder
 from tests.support.parsed_corpora import write_vectors
 from tests.support.saved_models import random_model
+from treeviews.models.config.training_presets import preset
+from treeviews.models.config.views import needed_stages
+from treeviews.models.encoding import encoder as encoder_module
+from treeviews.models.encoding.encoder import Encoder, EncoderSettings
+from treeviews.models.encoding.parse_cache import PieceTables
+from treeviews.models.encoding.sentence_reader import SentenceReader
+from treeviews.models.words.word_vectors import WordVectors, load_word_vectors
+from treeviews.pipeline.base.refusal import Refusal
+from treeviews.pipeline.parsers.sentence_parser import Sentence
+from treeviews.pipeline.trees.flat_trees import ConstituencyParse, DependencyParse, Parse
 
 SENTENCES = ["the cat sees the dog", "", "the mouse", "crash here", "dog", "no tree of it", "a b c"]
 REFUSED = {"dependencies": "crash", "constituents": "no"}
@@ -156,12 +156,12 @@ def test_other_sentences_and_other_parsers_are_parsed(
 @pytest.mark.parametrize(
     ("version", "is_parsed_again"),
     [
-        ("models.encoding.sentence_reader.TOKENIZATION_VERSION", True),
-        ("models.encoding.sentence_reader.CLEANING_VERSION", True),
-        ("models.encoding.sentence_reader.MAX_TOKENS", True),
-        ("models.encoding.sentence_reader.ENCODING_VERSION", False),
-        ("pipeline.parsing.parse_shard.PARSING_VERSION", True),
-        ("pipeline.parsing.parse_shard.BINARIZATION_VERSION", False),
+        ("treeviews.models.encoding.sentence_reader.TOKENIZATION_VERSION", True),
+        ("treeviews.models.encoding.sentence_reader.CLEANING_VERSION", True),
+        ("treeviews.models.encoding.sentence_reader.MAX_TOKENS", True),
+        ("treeviews.models.encoding.sentence_reader.ENCODING_VERSION", False),
+        ("treeviews.pipeline.parsing.parse_shard.PARSING_VERSION", True),
+        ("treeviews.pipeline.parsing.parse_shard.BINARIZATION_VERSION", False),
     ],
 )
 def test_another_version_is_parsed_and_embedded_again(

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from models.encoding import search as search_module
-from models.encoding.search import Hits, Score, search, similarity, similarity_pairwise
+from treeviews.models.encoding import search as search_module
+from treeviews.models.encoding.search import Hits, Score, search, similarity, similarity_pairwise
 
 A = np.array([[3, 4], [0, 2], [0, 0]], dtype=np.float32)
 B = np.array([[1, 0], [6, 8]], dtype=np.float32)

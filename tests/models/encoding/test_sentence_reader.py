@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.corpus.sentence_block import MAX_TOKENS
-from models.encoding.encoder import EncoderSettings
-from models.encoding.sentence_reader import SentenceReader
-from models.words.word_vectors import WordVectors
-from pipeline.text.tokenization import EnglishTokenizer, clean_text
 from tests.support.encoders import words_encoder
+from treeviews.models.corpus.sentence_block import MAX_TOKENS
+from treeviews.models.encoding.encoder import EncoderSettings
+from treeviews.models.encoding.sentence_reader import SentenceReader
+from treeviews.models.words.word_vectors import WordVectors
+from treeviews.pipeline.text.tokenization import EnglishTokenizer, clean_text
 
 WORDS = ("the", "The", "cat", "smile", ":", ")", ":)", "do", "n't", ",", ".", "straße", "i̇", "σας")
 TEXTS = (

@@ -13,34 +13,34 @@ import pyarrow as pa
 import pytest
 import torch
 
-import models
-from models.config.training_config import TrainingConfig
-from models.config.training_presets import preset
-from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
-from models.encoding.encoder import Encoder, EncoderSettings
-from models.model.model_description import (
+from tests.support.command import subcommand
+from tests.support.edited_json import edit
+from tests.support.encoders import words_encoder
+from tests.support.parsed_corpora import write_vectors
+from tests.support.saved_models import encoded_one_by_one, random_model
+from treeviews import models
+from treeviews.models.config.training_config import TrainingConfig
+from treeviews.models.config.training_presets import preset
+from treeviews.models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
+from treeviews.models.encoding.encoder import Encoder, EncoderSettings
+from treeviews.models.model.model_description import (
     ModelDescription,
     ParserRecord,
     VectorsRecord,
     find_parser,
     recorded_parsers,
 )
-from models.model.model_folder import load_model
-from models.training.job import RunSettings, TrainingJob
-from models.training.learner import held_out_accuracy
-from models.training.train_views import train
-from pipeline.base.bundled import BUNDLED_PARSERS, shipped_parsers
-from pipeline.parsers.parser_files import checksum_of_parser_folder
-from pipeline.parsers.sentence_parser import load_parser
-from pipeline.parsing.parse_shard import ParseJob, parse_shard
-from pipeline.shards.manifests import write_dataset_manifest
-from pipeline.shards.schema import schema_for
-from pipeline.shards.shards import write_shard
-from tests.support.command import subcommand
-from tests.support.edited_json import edit
-from tests.support.encoders import words_encoder
-from tests.support.parsed_corpora import write_vectors
-from tests.support.saved_models import encoded_one_by_one, random_model
+from treeviews.models.model.model_folder import load_model
+from treeviews.models.training.job import RunSettings, TrainingJob
+from treeviews.models.training.learner import held_out_accuracy
+from treeviews.models.training.train_views import train
+from treeviews.pipeline.base.bundled import BUNDLED_PARSERS, shipped_parsers
+from treeviews.pipeline.parsers.parser_files import checksum_of_parser_folder
+from treeviews.pipeline.parsers.sentence_parser import load_parser
+from treeviews.pipeline.parsing.parse_shard import ParseJob, parse_shard
+from treeviews.pipeline.shards.manifests import write_dataset_manifest
+from treeviews.pipeline.shards.schema import schema_for
+from treeviews.pipeline.shards.shards import write_shard
 
 main = subcommand("encode")
 
@@ -78,7 +78,7 @@ class Run:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    from pipeline.text.tokenization import EnglishTokenizer
+    from treeviews.pipeline.text.tokenization import EnglishTokenizer
 
     folder = tmp_path_factory.mktemp("run")
     tokens = [text.words for text in EnglishTokenizer().tokenize(SENTENCES)]
@@ -165,8 +165,8 @@ def test_all_empty_and_long_sentences_are_named_before_any_is_parsed(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     strict = models.load(run.model)
-    monkeypatch.setattr("pipeline.parsers.sentence_parser.LazyParser.parse", None)
-    monkeypatch.setattr("pipeline.base.refusal.MAX_NAMED", 2)
+    monkeypatch.setattr("treeviews.pipeline.parsers.sentence_parser.LazyParser.parse", None)
+    monkeypatch.setattr("treeviews.pipeline.base.refusal.MAX_NAMED", 2)
     long_words = "supercalifragilistic " * 30
     sentences = ["The cat.", "", long_words, "cat " * 511, "Fish", "\t"]
 
@@ -205,7 +205,7 @@ def test_what_was_moved_is_found_by_its_argument_or_among_what_ships(
     with pytest.raises(ValueError, match=r"/nowhere: no such word vectors; .*; give vectors=PATH"):
         models.load(moved)
     assert models.load(moved, vectors=run.folder / "vectors").digest == digest
-    shipped = "models.model.model_description.SHIPPED_VECTORS"
+    shipped = "treeviews.models.model.model_description.SHIPPED_VECTORS"
     monkeypatch.setattr(shipped, (run.folder / "vectors",))
     assert models.load(moved).digest == digest
 

@@ -11,21 +11,21 @@ import numpy as np
 import pytest
 import torch
 
-import models
-from models.config.training_presets import SIF_WORDS
-from models.config.views import Pooling
-from models.corpus.sentence_block import SentenceBlock, pooled_words
-from models.encoding.encoder import Encoder, EncoderSettings
-from models.encoding.torch_model import TorchModel, load_torch_model, random_torch_model
-from models.encoding.view_models import MeanModel
-from models.model.model_folder import load_model, save_model
-from models.model.sentence_model import RemovedComponents
-from models.words.word_vectors import load_word_vectors
-from pipeline.base.bundled import BUNDLED_MODELS
 from tests.support.encoders import encoder_by
 from tests.support.parsed_corpora import write_vectors
 from tests.support.repository import REPOSITORY
 from tests.support.saved_models import write_model
+from treeviews import models
+from treeviews.models.config.training_presets import SIF_WORDS
+from treeviews.models.config.views import Pooling
+from treeviews.models.corpus.sentence_block import SentenceBlock, pooled_words
+from treeviews.models.encoding.encoder import Encoder, EncoderSettings
+from treeviews.models.encoding.torch_model import TorchModel, load_torch_model, random_torch_model
+from treeviews.models.encoding.view_models import MeanModel
+from treeviews.models.model.model_folder import load_model, save_model
+from treeviews.models.model.sentence_model import RemovedComponents
+from treeviews.models.words.word_vectors import load_word_vectors
+from treeviews.pipeline.base.bundled import BUNDLED_MODELS
 
 TEXTS = ["The cat sees the dog.", "a", "The dog the dog, the dog!", "cat " * 90, "unheard wörds"]
 POOLINGS: tuple[Pooling, ...] = ("last", "mean", "max", "min")

@@ -10,15 +10,15 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from models.evaluation.adam_classifiers import (
+from tests.support.graded_pairs import graded_pairs
+from treeviews.models.evaluation.adam_classifiers import (
     AdamConfig,
     AdamModels,
     fit_adam,
     fit_adam_relatedness,
     grade_targets,
 )
-from models.evaluation.evaluation_settings import BatchLoss
-from tests.support.graded_pairs import graded_pairs
+from treeviews.models.evaluation.evaluation_settings import BatchLoss
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from models.evaluation.averages import mean_interval
-from models.evaluation.resampling import Interval, Resampling, clusters_of
-from models.evaluation.scores import score_intervals
 from tests.support.evaluation_examples import answers, task
+from treeviews.models.evaluation.averages import mean_interval
+from treeviews.models.evaluation.resampling import Interval, Resampling, clusters_of
+from treeviews.models.evaluation.scores import score_intervals
 
 
 def interval(

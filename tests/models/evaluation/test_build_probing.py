@@ -11,24 +11,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from models.config.held_out import HoldOut
-from models.evaluation.build_probing import (
-    PROTOCOL,
-    SENTEVAL_FOLDER,
-    build_probing,
-    read_summary,
-    senteval_path,
-    write_senteval_files,
-)
-from models.evaluation.evaluation_settings import ProtocolConfig
-from models.evaluation.probing_labels import Candidate
-from models.evaluation.probing_sentences import SCARCE_SHARES, SPLITS, ProbingConfig
-from models.evaluation.probing_tasks import TASKS
-from models.evaluation.resampling import Resampling
-from models.evaluation.senteval_format import SPLITS as PROBING_SPLITS
-from models.evaluation.task_data import NOTE_NAME, AbsentDataError
-from models.evaluation.task_registry import DERIVED
-from models.evaluation.task_result import TaskResult, read_results
 from tests.support.command import subcommand
 from tests.support.probing_examples import (
     CONFIG,
@@ -40,6 +22,24 @@ from tests.support.probing_examples import (
     write_rows,
 )
 from tests.support.senteval_files import load, rows
+from treeviews.models.config.held_out import HoldOut
+from treeviews.models.evaluation.build_probing import (
+    PROTOCOL,
+    SENTEVAL_FOLDER,
+    build_probing,
+    read_summary,
+    senteval_path,
+    write_senteval_files,
+)
+from treeviews.models.evaluation.evaluation_settings import ProtocolConfig
+from treeviews.models.evaluation.probing_labels import Candidate
+from treeviews.models.evaluation.probing_sentences import SCARCE_SHARES, SPLITS, ProbingConfig
+from treeviews.models.evaluation.probing_tasks import TASKS
+from treeviews.models.evaluation.resampling import Resampling
+from treeviews.models.evaluation.senteval_format import SPLITS as PROBING_SPLITS
+from treeviews.models.evaluation.task_data import NOTE_NAME, AbsentDataError
+from treeviews.models.evaluation.task_registry import DERIVED
+from treeviews.models.evaluation.task_result import TaskResult, read_results
 
 main = subcommand("evaluate")
 

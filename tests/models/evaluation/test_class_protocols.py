@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from models.evaluation.adam_classifiers import fit_adam
-from models.evaluation.class_protocols import learn_classes, stratified_folds
-from models.evaluation.evaluation_settings import (
+from treeviews.models.evaluation.adam_classifiers import fit_adam
+from treeviews.models.evaluation.class_protocols import learn_classes, stratified_folds
+from treeviews.models.evaluation.evaluation_settings import (
     COMPATIBILITY_GRID,
     FOLDS_GRID,
     NESTED_GRID,
@@ -23,7 +23,7 @@ from models.evaluation.evaluation_settings import (
     Classifier,
     ProtocolConfig,
 )
-from models.evaluation.scores import Outcome
+from treeviews.models.evaluation.scores import Outcome
 
 linear_model = pytest.importorskip(
     "sklearn.linear_model", reason="compared with scikit-learn: the extra bench"

@@ -10,16 +10,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.evaluation.comparison import (
+from tests.support.command import subcommand
+from tests.support.evaluation_examples import answers, predictions, result, similarities, task
+from treeviews.models.evaluation.comparison import (
     ComparisonConfig,
     bootstrap_p_value,
     compare,
     holm,
     permutation_p_values,
 )
-from models.evaluation.resampling import Resampling
-from models.evaluation.scores import Predictions, score_intervals, scorer
-from models.evaluation.task_result import (
+from treeviews.models.evaluation.resampling import Resampling
+from treeviews.models.evaluation.scores import Predictions, score_intervals, scorer
+from treeviews.models.evaluation.task_result import (
     AbsentResult,
     EncoderIdentity,
     Result,
@@ -27,8 +29,6 @@ from models.evaluation.task_result import (
     result_path,
     write_result,
 )
-from tests.support.command import subcommand
-from tests.support.evaluation_examples import answers, predictions, result, similarities, task
 
 main = subcommand("compare")
 

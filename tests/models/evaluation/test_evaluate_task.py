@@ -10,30 +10,30 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models import evaluate_tasks
-from models.config.views import Pooling
-from models.encoding.search import FloatArray
-from models.evaluate_tasks import execute
-from models.evaluation.evaluate_task import (
+from tests.support.tiny_senteval import CountingEncoder, write_tiny_senteval
+from treeviews.models import evaluate_tasks
+from treeviews.models.config.views import Pooling
+from treeviews.models.encoding.search import FloatArray
+from treeviews.models.evaluate_tasks import execute
+from treeviews.models.evaluation.evaluate_task import (
     EmbeddingCache,
     Evaluation,
     evaluate_task,
 )
-from models.evaluation.evaluation_settings import (
+from treeviews.models.evaluation.evaluation_settings import (
     PROTOCOL_VERSION,
     EvaluationSettings,
 )
-from models.evaluation.resampling import Resampling
-from models.evaluation.task_registry import task_named
-from models.evaluation.task_result import (
+from treeviews.models.evaluation.resampling import Resampling
+from treeviews.models.evaluation.task_registry import task_named
+from treeviews.models.evaluation.task_result import (
     AbsentResult,
     EncoderIdentity,
     TaskResult,
     read_result,
     read_results,
 )
-from pipeline.base.refusal import RefusedSentence
-from tests.support.tiny_senteval import CountingEncoder, write_tiny_senteval
+from treeviews.pipeline.base.refusal import RefusedSentence
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -252,7 +252,7 @@ def test_results_of_an_earlier_version_are_made_again(
 ) -> None:
     job = job_of(data, tmp_path, tasks=["STS13", "SICK14"])
     run(job)
-    monkeypatch.setattr("models.evaluation.evaluate_task.PROTOCOL_VERSION", 99)
+    monkeypatch.setattr("treeviews.models.evaluation.evaluate_task.PROTOCOL_VERSION", 99)
     with pytest.raises(ValueError, match=r"SICK14\.json: .*version.*; evaluate SICK14 again, too"):
         run(job | {"tasks": ["STS13"]})
     run(job)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from models.evaluation.evaluation_settings import (
+from treeviews.models.evaluation.evaluation_settings import (
     COMPATIBILITY_GRID,
     FOLDS_GRID,
     NESTED_GRID,
@@ -14,9 +14,9 @@ from models.evaluation.evaluation_settings import (
     EvaluationSettings,
     ProtocolConfig,
 )
-from models.evaluation.probing_sentences import ProbingConfig
-from models.evaluation.representation import Representation, representation_named
-from pipeline.base.settings import Settings
+from treeviews.models.evaluation.probing_sentences import ProbingConfig
+from treeviews.models.evaluation.representation import Representation, representation_named
+from treeviews.pipeline.base.settings import Settings
 
 JOB = {"encoder": "english", "tasks": ["MR"], "data": "data", "out": "results"}
 

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.evaluation.class_protocols import mean_and_scale
-from models.evaluation.logistic_regression import (
+from treeviews.models.evaluation.class_protocols import mean_and_scale
+from treeviews.models.evaluation.logistic_regression import (
     fit_logistic_regression,
 )
 

@@ -7,9 +7,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.evaluation.adam_classifiers import fit_adam_relatedness
-from models.evaluation.evaluation_settings import ProtocolConfig
-from models.evaluation.pair_protocols import (
+from tests.support.graded_pairs import graded_pairs
+from treeviews.models.evaluation.adam_classifiers import fit_adam_relatedness
+from treeviews.models.evaluation.evaluation_settings import ProtocolConfig
+from treeviews.models.evaluation.pair_protocols import (
     REGULARISERS,
     FloatArray,
     cosine_similarity,
@@ -17,9 +18,8 @@ from models.evaluation.pair_protocols import (
     distributions,
     learn_relatedness,
 )
-from models.evaluation.resampling import pearson
-from models.evaluation.scores import ZERO_VECTORS, Outcome
-from tests.support.graded_pairs import graded_pairs
+from treeviews.models.evaluation.resampling import pearson
+from treeviews.models.evaluation.scores import ZERO_VECTORS, Outcome
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from models.evaluation.probing_labels import (
+from tests.support.probing_examples import CONFIG, sentence
+from treeviews.models.evaluation.probing_labels import (
     Marked,
     object_number,
     subject_number,
@@ -15,15 +16,23 @@ from models.evaluation.probing_labels import (
     top_constituents,
     tree_depth,
 )
-from models.evaluation.probing_sentences import SCARCE_SHARES, ParsedSentence, ProbingConfig
-from models.evaluation.probing_splits import assign_units, by_document, class_quotas, split_shares
-from models.evaluation.probing_tasks import (
+from treeviews.models.evaluation.probing_sentences import (
+    SCARCE_SHARES,
+    ParsedSentence,
+    ProbingConfig,
+)
+from treeviews.models.evaluation.probing_splits import (
+    assign_units,
+    by_document,
+    class_quotas,
+    split_shares,
+)
+from treeviews.models.evaluation.probing_tasks import (
     TooFewError,
     by_coherence,
     passages,
     with_intruders,
 )
-from tests.support.probing_examples import CONFIG, sentence
 
 
 @pytest.mark.parametrize(

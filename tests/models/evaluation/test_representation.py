@@ -6,15 +6,21 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from models.evaluation.evaluate_task import Featuriser
-from models.evaluation.evaluation_task import EvaluationTask, Features, Items, Protocol, TaskData
-from models.evaluation.linear_maps import (
+from treeviews.models.evaluation.evaluate_task import Featuriser
+from treeviews.models.evaluation.evaluation_task import (
+    EvaluationTask,
+    Features,
+    Items,
+    Protocol,
+    TaskData,
+)
+from treeviews.models.evaluation.linear_maps import (
     principal_components,
     projected_in_place,
     random_projection,
     remove_components,
 )
-from models.evaluation.representation import (
+from treeviews.models.evaluation.representation import (
     REPRESENTATIONS,
     Representation,
     representation_named,

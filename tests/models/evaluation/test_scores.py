@@ -7,16 +7,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.evaluation.evaluation_task import EvaluationTask
-from models.evaluation.resampling import Resampling, average_ranks, bootstrap_weights, pearson
-from models.evaluation.scores import (
+from tests.support.evaluation_examples import predictions, task
+from treeviews.models.evaluation.evaluation_task import EvaluationTask
+from treeviews.models.evaluation.resampling import (
+    Resampling,
+    average_ranks,
+    bootstrap_weights,
+    pearson,
+)
+from treeviews.models.evaluation.scores import (
     Predictions,
     resampled_scores,
     score,
     score_intervals,
     stream_of,
 )
-from tests.support.evaluation_examples import predictions, task
 
 stats = pytest.importorskip("scipy.stats", reason="compared with scipy: the extra bench")
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.evaluation.task_data import AbsentDataError, missing_files
-from models.evaluation.task_registry import (
+from tests.support.senteval_files import load, rows, write_files
+from treeviews.models.evaluation.task_data import AbsentDataError, missing_files
+from treeviews.models.evaluation.task_registry import (
     DATASETS,
     DISCOURSE,
     PROBING,
@@ -17,7 +18,6 @@ from models.evaluation.task_registry import (
     task_named,
     tasks_named,
 )
-from tests.support.senteval_files import load, rows, write_files
 
 PROTOCOLS = {
     "nested_folds": "MR CR SUBJ MPQA",

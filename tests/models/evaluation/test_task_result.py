@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.evaluation.evaluation_task import Items, TaskData
-from models.evaluation.scores import Predictions
-from models.evaluation.task_result import (
+from tests.support.edited_json import edit
+from tests.support.evaluation_examples import ENCODER, answers, result, similarities, task
+from treeviews.models.evaluation.evaluation_task import Items, TaskData
+from treeviews.models.evaluation.scores import Predictions
+from treeviews.models.evaluation.task_result import (
     AbsentResult,
     DataRecord,
     EncoderIdentity,
@@ -23,8 +25,6 @@ from models.evaluation.task_result import (
     result_path,
     write_result,
 )
-from tests.support.edited_json import edit
-from tests.support.evaluation_examples import ENCODER, answers, result, similarities, task
 
 
 def data(*, labels: tuple[int, ...] = (0, 1), sentences: tuple[str, ...] = ("a", "b")) -> TaskData:

@@ -10,16 +10,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import models
-from models.config.training_presets import preset
-from models.exchange.export import export_model
-from models.exchange.export_card import ExportOptions
-from models.words.word_vectors import load_word_vectors
-from pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_VECTORS
 from tests.support.command import subcommand
 from tests.support.edited_json import edit
 from tests.support.tiny_senteval import write_tiny_senteval
 from tests.support.training_runs import make_data, run
+from treeviews import models
+from treeviews.models.config.training_presets import preset
+from treeviews.models.exchange.export import export_model
+from treeviews.models.exchange.export_card import ExportOptions
+from treeviews.models.words.word_vectors import load_word_vectors
+from treeviews.pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_VECTORS
 
 main = subcommand("models", "export")
 SENTENCES = ["the cat sees the dog", "the goat likes the mouse outside", "a bird"]

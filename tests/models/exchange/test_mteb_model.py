@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.exchange.mteb_model import mteb_model
+from treeviews.models.exchange.mteb_model import mteb_model
 
 
 class Lengths:

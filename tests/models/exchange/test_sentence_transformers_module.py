@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import models
-from models.exchange.export import export_model
-from models.exchange.export_card import ExportOptions
+from treeviews import models
+from treeviews.models.exchange.export import export_model
+from treeviews.models.exchange.export_card import ExportOptions
 
 SENTENCES = ["A man is playing a guitar.", "", "The bank didn't raise its rates."]
 

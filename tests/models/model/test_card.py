@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from models.config.training_presets import preset
-from models.model.card import CardFacts, model_card
+from treeviews.models.config.training_presets import preset
+from treeviews.models.model.card import CardFacts, model_card
 
 
 @pytest.mark.parametrize(("cell", "name"), [("gru", "GRU"), ("lstm", "LSTM")])

@@ -9,28 +9,28 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import models
-from models.config.training_presets import preset
-from models.encoding import encoder as encoder_module
-from models.encoding.encoder import Encoder, EncoderSettings, TakenViews, ViewsOfModels
-from models.encoding.encoder_names import parse_encoder_name
-from models.encoding.torch_model import TorchModel
-from models.exchange.export import export_model, push_model
-from models.exchange.export_card import ExportOptions
-from models.listing import model_facts
-from models.model.ensemble import ENSEMBLE_FILE, write_ensemble
-from models.model.hub import check_model_folder, fetch_model
-from models.words.word_vectors import load_word_vectors
-from pipeline.base.bundled import BUNDLED_MODELS
-from pipeline.base.refusal import Refusal
-from pipeline.parsers.sentence_parser import Sentence
-from pipeline.trees.flat_trees import DependencyParse, Parse
 from tests.support.command import subcommand
 from tests.support.edited_json import edit
 from tests.support.encoders import encoder_by
 from tests.support.hub_server import HubServer, hub
 from tests.support.parsed_corpora import write_vectors
 from tests.support.saved_models import random_model, write_model
+from treeviews import models
+from treeviews.models.config.training_presets import preset
+from treeviews.models.encoding import encoder as encoder_module
+from treeviews.models.encoding.encoder import Encoder, EncoderSettings, TakenViews, ViewsOfModels
+from treeviews.models.encoding.encoder_names import parse_encoder_name
+from treeviews.models.encoding.torch_model import TorchModel
+from treeviews.models.exchange.export import export_model, push_model
+from treeviews.models.exchange.export_card import ExportOptions
+from treeviews.models.listing import model_facts
+from treeviews.models.model.ensemble import ENSEMBLE_FILE, write_ensemble
+from treeviews.models.model.hub import check_model_folder, fetch_model
+from treeviews.models.words.word_vectors import load_word_vectors
+from treeviews.pipeline.base.bundled import BUNDLED_MODELS
+from treeviews.pipeline.base.refusal import Refusal
+from treeviews.pipeline.parsers.sentence_parser import Sentence
+from treeviews.pipeline.trees.flat_trees import DependencyParse, Parse
 
 SENTENCES = ["the cat sees the dog", "the mouse", "nobody knows", "horse"]
 WHOLE = ExportOptions(self_contained=True)

@@ -11,19 +11,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-import models
-from models.config.training_config import TrainingConfig
-from models.config.training_presets import preset
-from models.exchange.export import export_model
-from models.exchange.export_card import ExportOptions
-from models.model.expanded_model import expand_model, expanded_config, trained_words
-from models.model.model_folder import load_model
-from models.words.expansion import ExpansionConfig
-from models.words.word_vectors import load_word_vectors
 from tests.support.command import subcommand
 from tests.support.parsed_corpora import write_vectors
 from tests.support.saved_models import write_model
 from tests.support.training_runs import Data, make_data, run
+from treeviews import models
+from treeviews.models.config.training_config import TrainingConfig
+from treeviews.models.config.training_presets import preset
+from treeviews.models.exchange.export import export_model
+from treeviews.models.exchange.export_card import ExportOptions
+from treeviews.models.model.expanded_model import expand_model, expanded_config, trained_words
+from treeviews.models.model.model_folder import load_model
+from treeviews.models.words.expansion import ExpansionConfig
+from treeviews.models.words.word_vectors import load_word_vectors
 
 main = subcommand("models", "expand")
 

@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import models
-from models.exchange.export import push_model
-from models.exchange.export_card import ExportOptions
-from models.model.hub import fetch_model
 from tests.support.command import subcommand
 from tests.support.hub_server import HubServer, hub
 from tests.support.parsed_corpora import write_vectors
 from tests.support.saved_models import write_model
+from treeviews import models
+from treeviews.models.exchange.export import push_model
+from treeviews.models.exchange.export_card import ExportOptions
+from treeviews.models.model.hub import fetch_model
 
 SENTENCES = ["the cat sees the dog"]
 

@@ -14,14 +14,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.config.training_config import TrainingConfig
-from models.corpus.sentence_block import SentenceBlock
-from models.model.ranks import ALONE, Ranks, gather_rows, joined_ranks
-from models.model.sentence_model import SentenceModel, build_model
-from models.training.learner import Learner
-from models.training.loop import TrainingDivergedError, TrainingLoop
-from models.words.word_vectors import WordVectors
 from tests.support.parsed_corpora import chain_heads, left_branching
+from treeviews.models.config.training_config import TrainingConfig
+from treeviews.models.corpus.sentence_block import SentenceBlock
+from treeviews.models.model.ranks import ALONE, Ranks, gather_rows, joined_ranks
+from treeviews.models.model.sentence_model import SentenceModel, build_model
+from treeviews.models.training.learner import Learner
+from treeviews.models.training.loop import TrainingDivergedError, TrainingLoop
+from treeviews.models.words.word_vectors import WordVectors
 
 SIZE = 3
 CLIP = 1e-3

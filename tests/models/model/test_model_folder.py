@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from models.model.model_folder import load_model
 from tests.support.edited_json import edit
 from tests.support.parsed_corpora import write_vectors
 from tests.support.saved_models import write_model
+from treeviews.models.model.model_folder import load_model
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "model.json"])

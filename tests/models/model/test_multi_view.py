@@ -8,11 +8,11 @@ from random import Random
 import pytest
 import torch
 
-from models.config.training_config import TrainingConfig
-from models.config.views import VIEWS
-from models.model.multi_view import MultiViewEncoder
-from models.words.embedding import WordEmbedding, drawn_vectors
 from tests.support.tree_oracles import batch_of, random_sentence
+from treeviews.models.config.training_config import TrainingConfig
+from treeviews.models.config.views import VIEWS
+from treeviews.models.model.multi_view import MultiViewEncoder
+from treeviews.models.words.embedding import WordEmbedding, drawn_vectors
 
 V, E, H = 9, 5, 4
 

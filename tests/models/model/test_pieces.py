@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 import torch
 
-from models.config.training_presets import PRESETS, preset
-from models.config.views import VIEWS
-from models.corpus.sentence_block import SentenceBlock
-from models.model.ranks import ALONE
-from models.model.sentence_model import SentenceModel, build_model
-from models.training.learner import Learner
-from models.words.word_vectors import WordVectors
 from tests.support.parsed_corpora import chain_heads, left_branching
+from treeviews.models.config.training_presets import PRESETS, preset
+from treeviews.models.config.views import VIEWS
+from treeviews.models.corpus.sentence_block import SentenceBlock
+from treeviews.models.model.ranks import ALONE
+from treeviews.models.model.sentence_model import SentenceModel, build_model
+from treeviews.models.training.learner import Learner
+from treeviews.models.words.word_vectors import WordVectors
 
 LENGTHS = (2, 1, 1, 4, 2, 5, 3, 1)
 """The second and third piece of one sentence use no weights of a tree's inner nodes."""

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import torch
 
-from models.config.training_config import TrainingConfig
-from models.config.views import Pooling
-from models.model.sentence_model import SentenceModel, SentenceViews, build_model
-from models.words.word_vectors import WordVectors
 from tests.support.tree_oracles import SentenceBatch
+from treeviews.models.config.training_config import TrainingConfig
+from treeviews.models.config.views import Pooling
+from treeviews.models.model.sentence_model import SentenceModel, SentenceViews, build_model
+from treeviews.models.words.word_vectors import WordVectors
 
 SIZE, WIDTH = 4, 6
 ALL: tuple[Pooling, ...] = ("last", "max", "mean", "min")

@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.config.training_config import TrainingConfig
-from models.objectives.decoders import BijectiveDecoder, CouplingLayer
+from treeviews.models.config.training_config import TrainingConfig
+from treeviews.models.objectives.decoders import BijectiveDecoder, CouplingLayer
 
 
 def make_layer(size: int, *, keeps_first: bool = True, **fields: Any) -> CouplingLayer:

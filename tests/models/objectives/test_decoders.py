@@ -9,8 +9,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models.config.training_config import TrainingConfig
-from models.objectives.decoders import (
+from treeviews.models.config.training_config import TrainingConfig
+from treeviews.models.objectives.decoders import (
     Decoder,
     LinearDecoder,
     build_decoder,

@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.config.training_presets import preset
-from models.objectives.base import ObjectiveResult, SentenceContext
-from models.objectives.discriminative import DiscriminativeObjective
+from treeviews.models.config.training_presets import preset
+from treeviews.models.objectives.base import ObjectiveResult, SentenceContext
+from treeviews.models.objectives.discriminative import DiscriminativeObjective
 
 # Two documents; the first has a gap after its third sentence; the last sentence stands alone.
 DOCUMENT = torch.tensor([4, 4, 4, 4, 4, 9, 9, 7])

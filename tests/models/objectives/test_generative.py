@@ -10,10 +10,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from models.config.training_presets import preset
-from models.objectives import generative
-from models.objectives.base import ObjectiveResult, SentenceContext
-from models.objectives.generative import GenerativeObjective, distinct, pair_scores
 from tests.support.next_word_examples import (
     COUNTS,
     NUM_WORDS,
@@ -24,6 +20,10 @@ from tests.support.next_word_examples import (
     sentence_vectors,
     word_table,
 )
+from treeviews.models.config.training_presets import preset
+from treeviews.models.objectives import generative
+from treeviews.models.objectives.base import ObjectiveResult, SentenceContext
+from treeviews.models.objectives.generative import GenerativeObjective, distinct, pair_scores
 
 
 def make_objective(**fields: Any) -> GenerativeObjective:

@@ -6,11 +6,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.config.training_presets import preset
-from models.objectives.base import ObjectiveResult
-from models.objectives.build import JointObjective
-from models.objectives.discriminative import DiscriminativeObjective
-from models.objectives.generative import GenerativeObjective
 from tests.support.next_word_examples import (
     COUNTS,
     NUM_WORDS,
@@ -22,6 +17,11 @@ from tests.support.next_word_examples import (
     sentence_vectors,
     word_table,
 )
+from treeviews.models.config.training_presets import preset
+from treeviews.models.objectives.base import ObjectiveResult
+from treeviews.models.objectives.build import JointObjective
+from treeviews.models.objectives.discriminative import DiscriminativeObjective
+from treeviews.models.objectives.generative import GenerativeObjective
 
 
 def make_objective(generative_weight: float = 1.0) -> JointObjective:

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.objectives.generative import NoiseDistribution
+from treeviews.models.objectives.generative import NoiseDistribution
 
 COUNTS = [50.0, 400.0, 0.0, 100.0, 25.0, 3.0, 0.0]
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.objectives.discriminative import top_component, without_top_component
+from treeviews.models.objectives.discriminative import top_component, without_top_component
 
 
 def vectors_of(num_vectors: int, width: int, seed: int = 0) -> Tensor:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.evaluation.averages import (
+from tests.support.evaluation_examples import answers, result, similarities, task
+from treeviews.models.evaluation.averages import (
     AVERAGES,
     AverageDeclaration,
     average_difference,
@@ -18,9 +19,9 @@ from models.evaluation.averages import (
     average_value,
     published_averages,
 )
-from models.evaluation.representation import representation_named
-from models.evaluation.resampling import Resampling
-from models.evaluation.task_result import (
+from treeviews.models.evaluation.representation import representation_named
+from treeviews.models.evaluation.resampling import Resampling
+from treeviews.models.evaluation.task_result import (
     AbsentResult,
     EncoderIdentity,
     Result,
@@ -29,8 +30,7 @@ from models.evaluation.task_result import (
     result_path,
     write_result,
 )
-from models.report.evaluation_table import evaluation_table
-from tests.support.evaluation_examples import answers, result, similarities, task
+from treeviews.models.report.evaluation_table import evaluation_table
 
 MEAN_OF_SIX = AVERAGES[2]
 ACCURACIES = ("MR", "CR", "SUBJ", "MPQA", "TREC")

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from models.evaluation.representation import representation_named
-from models.report.experiment import (
+from treeviews.models.evaluation.representation import representation_named
+from treeviews.models.report.experiment import (
     WORDS,
     Experiment,
     NotHere,
@@ -21,7 +21,7 @@ from models.report.experiment import (
     models_of_others,
     paper_tables,
 )
-from models.report.table_columns import published_beside, published_rows
+from treeviews.models.report.table_columns import published_beside, published_rows
 
 TABLES = paper_tables()
 named = pytest.mark.parametrize("experiment", TABLES.values(), ids=TABLES)

@@ -8,13 +8,6 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
-from models.evaluation.evaluate_task import FEATURES
-from models.evaluation.evaluation_task import SENTENCES_OF, Features
-from models.evaluation.task_result import TaskResult
-from models.report.experiment import Note, NotHere, Row, Trained, Training
-from models.report.measured_table import measured_cell
-from models.report.result_table import Cell, ResultTable
-from models.report.table_columns import MEAN_SIMILARITY, MEANS, Published, column_named
 from tests.support.evaluation_examples import answers, result, similarities, task
 from tests.support.scored_tables import (
     GENERATIVE,
@@ -26,6 +19,13 @@ from tests.support.scored_tables import (
     small_table,
     without,
 )
+from treeviews.models.evaluation.evaluate_task import FEATURES
+from treeviews.models.evaluation.evaluation_task import SENTENCES_OF, Features
+from treeviews.models.evaluation.task_result import TaskResult
+from treeviews.models.report.experiment import Note, NotHere, Row, Trained, Training
+from treeviews.models.report.measured_table import measured_cell
+from treeviews.models.report.result_table import Cell, ResultTable
+from treeviews.models.report.table_columns import MEAN_SIMILARITY, MEANS, Published, column_named
 
 
 def cell(table: ResultTable, column: str, *, row: int = 0, line: int = 0) -> Cell:

@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from models.encoding.encoder_names import READY
-from models.evaluation.task_result import DataRecord
-from models.report.probing_section import listed, statement
-from models.report.probing_table import (
+from tests.support.report_examples import changed, report_inputs, row, usual_rows, with_rows
+from treeviews.models.encoding.encoder_names import READY
+from treeviews.models.evaluation.task_result import DataRecord
+from treeviews.models.report.probing_section import listed, statement
+from treeviews.models.report.probing_table import (
     AVERAGE,
     ProbingTable,
     RowDeclaration,
     declare_rows,
     read_rows,
 )
-from pipeline.base.bundled import BUNDLED_MODELS
-from tests.support.report_examples import changed, report_inputs, row, usual_rows, with_rows
+from treeviews.pipeline.base.bundled import BUNDLED_MODELS
 
 
 def test_rows_are_those_that_must_stand_beside_a_trained_pair() -> None:

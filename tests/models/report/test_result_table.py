@@ -10,8 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from models.report.experiment import NotHere, Row
-from models.report.result_table import (
+from tests.support.scored_tables import (
+    MEAN,
+    OURS,
+    experiment,
+    scored,
+    scores,
+    small_table,
+    without,
+)
+from treeviews.models.report.experiment import NotHere, Row
+from treeviews.models.report.result_table import (
     ABSENT,
     CSV_HEADER,
     Cell,
@@ -26,16 +35,7 @@ from models.report.result_table import (
     tables_files,
     write_table,
 )
-from models.report.table_columns import Published
-from tests.support.scored_tables import (
-    MEAN,
-    OURS,
-    experiment,
-    scored,
-    scores,
-    small_table,
-    without,
-)
+from treeviews.models.report.table_columns import Published
 
 
 @pytest.fixture(scope="module")

@@ -10,19 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.evaluation.scores import Outcome
-from models.evaluation.task_registry import task_named
-from models.evaluation.task_result import (
-    AbsentResult,
-    DataRecord,
-    EncoderIdentity,
-    Setup,
-    result_path,
-    scored,
-    write_result,
-)
-from models.report.evaluation_table import PublishedColumn
-from models.report.run_report import ReportInputs, StageRecord, installed_versions, write_report
 from tests.support.evaluation_examples import answers
 from tests.support.parsed_pages import parsed
 from tests.support.report_examples import (
@@ -33,6 +20,24 @@ from tests.support.report_examples import (
     row,
     usual_rows,
     with_rows,
+)
+from treeviews.models.evaluation.scores import Outcome
+from treeviews.models.evaluation.task_registry import task_named
+from treeviews.models.evaluation.task_result import (
+    AbsentResult,
+    DataRecord,
+    EncoderIdentity,
+    Setup,
+    result_path,
+    scored,
+    write_result,
+)
+from treeviews.models.report.evaluation_table import PublishedColumn
+from treeviews.models.report.run_report import (
+    ReportInputs,
+    StageRecord,
+    installed_versions,
+    write_report,
 )
 
 HOSTILE = "<script>alert(1)</script></svg>\n# H\n```\n|x|\x1b[2J\u202e & <b>bold</b> -->"

@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from models.report.sections import (
+from tests.support.parsed_pages import parsed
+from treeviews.models.report.sections import (
     Cell,
     CodeBlock,
     Drawing,
@@ -23,7 +24,6 @@ from models.report.sections import (
     markdown_table,
     style_sheet,
 )
-from tests.support.parsed_pages import parsed
 
 HOSTILE = "<script>alert(1)</script></svg></style> \x1b[2J \u202e & \"q\" 'r' <b> {{ 1 }} {% x %}"
 SHOWN = HOSTILE.replace("\x1b", "\\x1b").replace("\u202e", "\\u202e")

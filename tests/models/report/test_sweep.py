@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from models.report.experiment import Trained, Untrained
-from models.report.sweep import Grid, sweep
+from treeviews.models.report.experiment import Trained, Untrained
+from treeviews.models.report.sweep import Grid, sweep
 
 GRID = {"hidden_size": [100, 300], "learning_rate": [0.0005, 0.002]}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from models.report.table_columns import (
+from treeviews.models.report.table_columns import (
     MEAN_BINARY,
     Published,
     PublishedRow,

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from models.report.sections import Drawing, Figure
-from models.report.training_section import (
+from tests.support.parsed_pages import parsed
+from tests.support.report_examples import SUMMARY
+from treeviews.models.report.sections import Drawing, Figure
+from treeviews.models.report.training_section import (
     draw,
     effect_of_training,
     smoothed,
     training_section,
     without_neighbour,
 )
-from tests.support.parsed_pages import parsed
-from tests.support.report_examples import SUMMARY
 
 
 def summary(untrained: float, trained: float, **fields: Any) -> dict[str, Any]:

@@ -9,14 +9,6 @@ import numpy as np
 import pytest
 import torch
 
-from models.config.training_config import TrainingConfig
-from models.config.training_presets import PRESETS, preset
-from models.corpus.parsed_corpus import ParsedCorpus, Selection
-from models.model.model_folder import load_model, num_parameters
-from models.model.sentence_model import SentenceModel, SentenceViews
-from models.training.learner import held_out_accuracy
-from models.training.logs import read_metrics
-from models.words.word_vectors import WordVectors
 from tests.support.training_runs import (
     SETTINGS,
     Data,
@@ -25,6 +17,14 @@ from tests.support.training_runs import (
     run,
     timeless,
 )
+from treeviews.models.config.training_config import TrainingConfig
+from treeviews.models.config.training_presets import PRESETS, preset
+from treeviews.models.corpus.parsed_corpus import ParsedCorpus, Selection
+from treeviews.models.model.model_folder import load_model, num_parameters
+from treeviews.models.model.sentence_model import SentenceModel, SentenceViews
+from treeviews.models.training.learner import held_out_accuracy
+from treeviews.models.training.logs import read_metrics
+from treeviews.models.words.word_vectors import WordVectors
 
 SMALL: dict[str, Any] = {
     "hidden_size": 8,

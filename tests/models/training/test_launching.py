@@ -15,16 +15,16 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from models.config.training_config import TrainingConfig
-from models.config.training_presets import preset
-from models.training.job import RunSettings, TrainingJob
-from models.training.launching import Place, device_of, set_threads
-from models.training.logs import read_metrics
-from models.training.train_views import train
-from pipeline.base.job_server import THREAD_VARIABLES
 from tests.support.parsed_corpora import stories, write_corpus, write_vectors
 from tests.support.repository import REPOSITORY
 from tests.support.waiting import wait_until
+from treeviews.models.config.training_config import TrainingConfig
+from treeviews.models.config.training_presets import preset
+from treeviews.models.training.job import RunSettings, TrainingJob
+from treeviews.models.training.launching import Place, device_of, set_threads
+from treeviews.models.training.logs import read_metrics
+from treeviews.models.training.train_views import train
+from treeviews.pipeline.base.job_server import THREAD_VARIABLES
 
 CONFIG = preset("laptop", hidden_size=8, epochs=6, batch_size=32)
 SECONDS = 300
@@ -33,7 +33,7 @@ SECONDS = 300
 RUN_JOB = """
 import json, sys
 from pathlib import Path
-from tasks.artefact import run_job
+from treeviews.tasks.artefact import run_job
 
 class Task:
     def report_progress(self, fraction, status):
@@ -106,7 +106,7 @@ def start(*arguments: str) -> subprocess.Popen[str]:
 @pytest.fixture(scope="module")
 def undisturbed(training: Training) -> subprocess.CompletedProcess[str]:
     """What a training of two processes said; its results stand in the folder ``two``."""
-    process = start("-m", "models.train", str(training.job("two")))
+    process = start("-m", "treeviews.models.train", str(training.job("two")))
     output, errors = process.communicate(timeout=SECONDS)
     return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
 
@@ -152,7 +152,7 @@ def test_a_killed_rank_changes_nothing(
 ) -> None:
     name = f"killed-{rank}"
     job = training.job(name, max_restarts=1, checkpoint_every_steps=4)
-    process = start("-m", "models.train", str(job))
+    process = start("-m", "treeviews.models.train", str(job))
     wait_until(lambda: training.steps(name) >= 10, seconds=SECONDS)
 
     os.kill(children_of(process.pid)[rank], signal.SIGKILL)
@@ -170,7 +170,7 @@ def test_a_killed_rank_changes_nothing(
 @pytest.mark.slow
 def test_a_rank_that_keeps_dying_is_named(training: Training) -> None:
     config = preset("laptop", hidden_size=8, epochs=5000)
-    process = start("-m", "models.train", str(training.job("dying", config)))
+    process = start("-m", "treeviews.models.train", str(training.job("dying", config)))
     wait_until(lambda: training.steps("dying") >= 2, seconds=SECONDS)
 
     os.kill(children_of(process.pid)[0], signal.SIGKILL)
@@ -190,7 +190,7 @@ def test_a_mistake_is_named_by_the_ranks_once_and_not_again_by_their_parent(
     value["config"]["views"] = ["SEQ", "AMR"]
     job.write_text(json.dumps(value), encoding="utf-8")
 
-    process = start("-m", "models.train", str(job))
+    process = start("-m", "treeviews.models.train", str(job))
     _, errors = process.communicate(timeout=SECONDS)
 
     assert process.returncode == 2
@@ -215,7 +215,9 @@ def test_a_divergence_names_a_checkpoint_and_is_not_trained_again(training: Trai
         warmup_fraction=0.0,
         normalise="none",
     )
-    process = start("-m", "models.train", str(training.job("diverged", config, max_restarts=2)))
+    process = start(
+        "-m", "treeviews.models.train", str(training.job("diverged", config, max_restarts=2))
+    )
     _, errors = process.communicate(timeout=SECONDS)
 
     said = re.findall(r"TrainingDivergedError: .* checkpoint is (\S+)\. .*rank-(\d)", errors)

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from models.model.model_folder import load_model
-from models.words.word_vectors import load_word_vectors
-from pipeline.vectors.vector_folder import write_vectors
 from tests.support.training_runs import CONFIG, Data, assert_same_training, make_data, run
+from treeviews.models.model.model_folder import load_model
+from treeviews.models.words.word_vectors import load_word_vectors
+from treeviews.pipeline.vectors.vector_folder import write_vectors
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ from functools import partial
 
 import pytest
 
-from models.training.batches import prefetched
 from tests.support.waiting import has_length, wait_until
+from treeviews.models.training.batches import prefetched
 
 
 def is_working() -> bool:

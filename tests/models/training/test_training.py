@@ -14,10 +14,6 @@ from typing import Any
 import pytest
 import torch
 
-from models.encoders.kernels.gemm import available_backends, gemm_kept, use_gemm
-from models.training.checkpoints import latest_checkpoint
-from models.training.learner import HeldOutAccuracy
-from models.training.loop import TrainingDivergedError
 from tests.support.parsed_corpora import stories, write_corpus, write_vectors
 from tests.support.training_runs import (
     CONFIG,
@@ -28,6 +24,10 @@ from tests.support.training_runs import (
     run,
     timeless,
 )
+from treeviews.models.encoders.kernels.gemm import available_backends, gemm_kept, use_gemm
+from treeviews.models.training.checkpoints import latest_checkpoint
+from treeviews.models.training.learner import HeldOutAccuracy
+from treeviews.models.training.loop import TrainingDivergedError
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +117,7 @@ def job_file(data: Data, folder: Path, name: str, **settings: Any) -> Path:
 
 def start(job: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "models.train", str(job)],
+        [sys.executable, "-m", "treeviews.models.train", str(job)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -176,8 +176,8 @@ def test_a_folder_of_another_training_is_refused(data: Data, tmp_path: Path) -> 
 def test_held_out_documents_are_never_trained_on(
     data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from models.corpus.sentence_block import SentenceBlock
-    from models.model.sentence_model import SentenceModel
+    from treeviews.models.corpus.sentence_block import SentenceBlock
+    from treeviews.models.model.sentence_model import SentenceModel
 
     trained: set[int] = set()
     training_batch = SentenceModel.training_batch
@@ -218,7 +218,7 @@ def test_a_single_document_trains_where_blocks_are_held_out(tmp_path: Path) -> N
 def test_a_loss_that_is_no_number_stops_and_names_the_last_good_checkpoint(
     data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from models.model.sentence_model import SentenceModel
+    from treeviews.models.model.sentence_model import SentenceModel
 
     calls = 0
     forward = SentenceModel.forward
@@ -255,7 +255,9 @@ def test_a_held_out_loss_that_is_no_number_stops(
     data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measured = HeldOutAccuracy(0.0, 0.1, float("inf"), num_anchors=8, num_sentences=8)
-    monkeypatch.setattr("models.training.loop.held_out_accuracy", lambda *a, **k: measured)
+    monkeypatch.setattr(
+        "treeviews.models.training.loop.held_out_accuracy", lambda *a, **k: measured
+    )
 
     message = "held-out loss after step 0 is inf; the last good checkpoint is none, as yet"
     with pytest.raises(TrainingDivergedError, match=message):

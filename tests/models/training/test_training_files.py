@@ -11,22 +11,6 @@ from typing import Any
 import pytest
 import torch
 
-from models.corpus.parsed_corpus import ParsedCorpus, Selection
-from models.model.model_folder import load_model
-from models.model.ranks import ALONE
-from models.training import checkpoints
-from models.training.checkpoints import (
-    BrokenCheckpointError,
-    Checkpoint,
-    checkpoint_folders,
-    last_whole_checkpoint,
-    latest_checkpoint,
-    remove_unfinished,
-    write_checkpoint,
-)
-from models.training.folder import open_checkpoint
-from models.training.learner import held_out_accuracy
-from models.training.logs import MetricsLog, finished_summary, read_metrics
 from tests.support.training_runs import (
     CONFIG,
     SETTINGS,
@@ -37,6 +21,22 @@ from tests.support.training_runs import (
     run,
     timeless,
 )
+from treeviews.models.corpus.parsed_corpus import ParsedCorpus, Selection
+from treeviews.models.model.model_folder import load_model
+from treeviews.models.model.ranks import ALONE
+from treeviews.models.training import checkpoints
+from treeviews.models.training.checkpoints import (
+    BrokenCheckpointError,
+    Checkpoint,
+    checkpoint_folders,
+    last_whole_checkpoint,
+    latest_checkpoint,
+    remove_unfinished,
+    write_checkpoint,
+)
+from treeviews.models.training.folder import open_checkpoint
+from treeviews.models.training.learner import held_out_accuracy
+from treeviews.models.training.logs import MetricsLog, finished_summary, read_metrics
 
 
 @pytest.fixture(scope="module")
@@ -292,7 +292,7 @@ def test_a_training_killed_while_it_ends_ends_alike(
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         module = "shutil." if killed_in == "copytree" else ""
-        patch.setattr(f"models.training.train_views.{module}{killed_in}", killed)
+        patch.setattr(f"treeviews.models.training.train_views.{module}{killed_in}", killed)
         run(data, tmp_path / "killed", config)
     assert (tmp_path / "killed" / "checkpoints").is_dir()
     run(data, tmp_path / "killed", config)
@@ -385,8 +385,8 @@ def test_the_matrix_product_of_the_first_run_is_that_of_the_next(
 ) -> None:
     choices = iter(["default", "onednn"])
     used: list[str] = []
-    monkeypatch.setattr("models.training.machine.choose_gemm", lambda: next(choices))
-    monkeypatch.setattr("models.training.machine.use_gemm", used.append)
+    monkeypatch.setattr("treeviews.models.training.machine.choose_gemm", lambda: next(choices))
+    monkeypatch.setattr("treeviews.models.training.machine.use_gemm", used.append)
     settings = SETTINGS.changed(gemm="auto")
 
     with pytest.raises(KeyboardInterrupt):

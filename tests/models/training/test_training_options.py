@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 import torch
 
-from models.config.training_config import Precision, TrainingConfig
-from models.config.training_presets import preset
-from models.corpus.sentence_block import SentenceBlock
-from models.model.model_folder import load_model
-from models.model.sentence_model import SentenceModel, build_model
-from models.training.machine import set_gpu_precision
-from models.words.word_vectors import WordVectors, load_word_vectors
 from tests.support.parsed_corpora import chain_heads, left_branching
 from tests.support.training_runs import CONFIG, SETTINGS, Data, make_data, run, weights
+from treeviews.models.config.training_config import Precision, TrainingConfig
+from treeviews.models.config.training_presets import preset
+from treeviews.models.corpus.sentence_block import SentenceBlock
+from treeviews.models.model.model_folder import load_model
+from treeviews.models.model.sentence_model import SentenceModel, build_model
+from treeviews.models.training.machine import set_gpu_precision
+from treeviews.models.words.word_vectors import WordVectors, load_word_vectors
 
 SMALL: dict[str, Any] = {"hidden_size": 8, "batch_size": 32, "vector_rms": 0.35}
 

@@ -9,12 +9,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from models.config.training_config import TrainingConfig
-from models.config.training_presets import PRESETS, preset
-from models.corpus.sentence_block import SentenceBlock
-from models.training.batches import TrainingBatches, cut
-from models.training.learner import learning_rate_at
 from tests.support.waiting import has_length, wait_until
+from treeviews.models.config.training_config import TrainingConfig
+from treeviews.models.config.training_presets import PRESETS, preset
+from treeviews.models.corpus.sentence_block import SentenceBlock
+from treeviews.models.training.batches import TrainingBatches, cut
+from treeviews.models.training.learner import learning_rate_at
 
 
 class OneWordSentences:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.words import expansion
-from models.words.expansion import ExpansionConfig, TrainedWords, fit_expansion
-from models.words.word_vectors import WordVectors
+from treeviews.models.words import expansion
+from treeviews.models.words.expansion import ExpansionConfig, TrainedWords, fit_expansion
+from treeviews.models.words.word_vectors import WordVectors
 
 RANDOM = np.random.default_rng(5)
 SIZE, WIDTH = 6, 4

@@ -12,9 +12,9 @@ import pytest
 import torch
 from safetensors.numpy import save_file
 
-from models.config.training_config import TrainingConfig
-from models.words.embedding import WordEmbedding, word_embedding
-from models.words.word_vectors import (
+from treeviews.models.config.training_config import TrainingConfig
+from treeviews.models.words.embedding import WordEmbedding, word_embedding
+from treeviews.models.words.word_vectors import (
     WordVectors,
     load_word_vectors,
     read_word_size,

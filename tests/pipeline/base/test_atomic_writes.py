@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.base.atomic_files import write_bytes_atomically
+from treeviews.pipeline.base.atomic_files import write_bytes_atomically
 
 
 def test_a_full_disk_is_named_with_the_file_and_nothing_is_left(

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.base.bundled import BUNDLED_PARSERS, parser_folder
-from tasks.senteval import EvaluateTask
 from tests.support.repository import REPOSITORY
+from treeviews.pipeline.base.bundled import BUNDLED_PARSERS, parser_folder
+from treeviews.tasks.senteval import EvaluateTask
 
 STAGES = ("dependencies", "constituents")
 
@@ -59,7 +59,7 @@ def test_tasks_have_the_same_digest_in_another_folder(
     names = ("trained", "random-0")
     here = [EvaluateTask(encoder=name).digest for name in names]
     code = (
-        "from tasks.senteval import EvaluateTask\n"
+        "from treeviews.tasks.senteval import EvaluateTask\n"
         f"print([EvaluateTask(encoder=name).digest for name in {names}])"
     )
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.base.job import JobFailedError, JobMistakeError
-from pipeline.base.mistakes import code_of, did_you_mean, keep_traceback, sentence_of
+from treeviews.pipeline.base.job import JobFailedError, JobMistakeError
+from treeviews.pipeline.base.mistakes import code_of, did_you_mean, keep_traceback, sentence_of
 
 
 def error_of_opening(path: Path) -> OSError:

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from pipeline.base.foreign_text import (
+from treeviews.pipeline.base.foreign_text import (
     escaped_markdown,
     guard_logs,
     printable,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.base.inside import inside
+from treeviews.pipeline.base.inside import inside
 
 
 @pytest.mark.parametrize("name", ["a", "a/b.json", "./a", "a//b", "link/a"])

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.base.job import (
+from tests.support.repository import REPOSITORY
+from treeviews.pipeline.base.job import (
     JobFailedError,
     JobMistakeError,
     end_in_words,
     run_from_command_line,
     run_job_process,
 )
-from tests.support.repository import REPOSITORY
 
 
 def write_job(folder: Path, **job: object) -> str:
@@ -104,7 +104,9 @@ def test_an_end_by_sigkill_speaks_of_memory() -> None:
     assert "--workers" in words
 
 
-@pytest.mark.parametrize("module", ["models.train", "pipeline.parsing.parse_shard"])
+@pytest.mark.parametrize(
+    "module", ["treeviews.models.train", "treeviews.pipeline.parsing.parse_shard"]
+)
 def test_what_a_job_is_to_find_imported_is_there_to_be_imported(module: str) -> None:
     names = importlib.import_module(module).PRELOADED
     assert names and all(map(find_spec, names))
@@ -122,7 +124,7 @@ def test_whoever_started_a_job_gets_its_own_sentence_and_its_traceback(
 ) -> None:
     (tmp_path / "failing_job.py").write_text(
         "import sys\n"
-        "from pipeline.base.job import run_from_command_line\n"
+        "from treeviews.pipeline.base.job import run_from_command_line\n"
         "def execute(job, progress):\n"
         "    print('a line of a library', file=sys.stderr)\n"
         f"    {content}\n"

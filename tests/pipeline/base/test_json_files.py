@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.base.json_files import (
+from treeviews.pipeline.base.json_files import (
     FILES,
     check_file,
     read_json,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.base.watched import watched
+from treeviews.pipeline.base.watched import watched
 
 ALLOCATING = """
 import resource

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from pipeline.base.atomic_files import write_by_library
+from treeviews.pipeline.base.atomic_files import write_by_library
 
 
 @pytest.mark.parametrize("umask", [0o022, 0o077])

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.base import atomic_files
-from pipeline.base.atomic_files import held_locks, locked
 from tests.support.repository import REPOSITORY
+from treeviews.pipeline.base import atomic_files
+from treeviews.pipeline.base.atomic_files import held_locks, locked
 
 HOLDER = """
 import sys, time
 from pathlib import Path
-from pipeline.base.atomic_files import locked
+from treeviews.pipeline.base.atomic_files import locked
 
 with locked(Path(sys.argv[1]), lambda: None):
     print("held", flush=True)

@@ -7,12 +7,12 @@ import sys
 
 import numpy as np
 
-from pipeline.base.machine import own_memory, peak_bytes
+from treeviews.pipeline.base.machine import own_memory, peak_bytes
 
 LARGE = 400 << 20
 SLACK = 1 << 20
 """The kernel counts what is resident thread by thread, and adds it up now and then."""
-ASK = "from pipeline.base.machine import peak_bytes; print(peak_bytes())"
+ASK = "from treeviews.pipeline.base.machine import peak_bytes; print(peak_bytes())"
 
 
 def test_a_peak_stays_when_the_memory_is_given_back() -> None:

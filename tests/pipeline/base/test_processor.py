@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.base import machine
-from pipeline.base.machine import mkl_is_fast, processor
+from treeviews.pipeline.base import machine
+from treeviews.pipeline.base.machine import mkl_is_fast, processor
 
 
 @pytest.mark.parametrize(

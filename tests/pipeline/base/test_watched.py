@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.base.watched import watched
 from tests.support.repository import REPOSITORY
 from tests.support.waiting import wait_until
+from treeviews.pipeline.base.watched import watched
 
 PARENT = """
 import sys
 from pathlib import Path
-from pipeline.base.job import run_job_process
+from treeviews.pipeline.base.job import run_job_process
 
 print("begun", flush=True)
 run_job_process(sys.argv[1], {}, Path(sys.argv[2]), lambda *_: None, threads=1)
@@ -34,7 +34,7 @@ ctypes.PyDLL(None).sleep(60)  # as a library that is read from a slow disk: no o
 STARTING = """
 import os, subprocess, sys
 from pathlib import Path
-from pipeline.base.watched import watched
+from treeviews.pipeline.base.watched import watched
 
 subprocess.run([sys.executable, *watched("loading")])
 """
@@ -76,7 +76,7 @@ def test_a_job_finds_our_packages_whatever_the_working_folder_has(
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text("raise RuntimeError", encoding="utf-8")
     (tmp_path / "probe.py").write_text(
-        "import sys, models, pipeline.base.job\nprint(models.__file__, sys.path[-1], sys.argv[1:])",
+        "import sys, models, treeviews.pipeline.base.job\nprint(models.__file__, sys.path[-1], sys.argv[1:])",
         encoding="utf-8",
     )
     environment = os.environ | {"PYTHONPATH": f"{first.format(folder=tmp_path)}{REPOSITORY}"}

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 import requests
 
-from pipeline.downloads.download import (
+from tests.support.download_server import DownloadServer, serving
+from treeviews.pipeline.downloads.download import (
     DownloadConfig,
     DownloadError,
     UnreachableError,
     download,
     file_name_of,
 )
-from tests.support.download_server import DownloadServer, serving
 
 CONTENT = b"".join(b"line %d of the file\n" % number for number in range(20_000))
 OTHER = b"".join(b"line %d of another\n" % number for number in range(20_000))

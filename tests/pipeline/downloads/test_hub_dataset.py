@@ -11,8 +11,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.downloads import hub_dataset
-from pipeline.downloads.hub_dataset import DATASET_FILE, TEXT_FOLDER, FetchJob, HubDataset, execute
+from treeviews.pipeline.downloads import hub_dataset
+from treeviews.pipeline.downloads.hub_dataset import (
+    DATASET_FILE,
+    TEXT_FOLDER,
+    FetchJob,
+    HubDataset,
+    execute,
+)
 
 pytest.importorskip("datasets", reason="the extra corpora is not installed")
 

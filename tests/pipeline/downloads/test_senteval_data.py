@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from models.evaluation.task_registry import DATASETS as LAYOUT
-from models.evaluation.task_registry import DISCOURSE
-from pipeline.downloads.collect_senteval import collect_datasets
-from pipeline.downloads.download import DownloadConfig
-from pipeline.downloads.senteval_data import (
+from tests.support.download_server import DownloadServer, serving
+from tests.support.evaluation_archives import tarred
+from treeviews.models.evaluation.task_registry import DATASETS as LAYOUT
+from treeviews.models.evaluation.task_registry import DISCOURSE
+from treeviews.pipeline.downloads.collect_senteval import collect_datasets
+from treeviews.pipeline.downloads.download import DownloadConfig
+from treeviews.pipeline.downloads.senteval_data import (
     SENTEVAL_SETS,
     DataFile,
     DataManifest,
@@ -22,8 +24,6 @@ from pipeline.downloads.senteval_data import (
     examine_folder,
     read_manifest,
 )
-from tests.support.download_server import DownloadServer, serving
-from tests.support.evaluation_archives import tarred
 
 POSITIVE, NEGATIVE, QUESTIONS = b"good .\nfine .\n", b"bad .\n", b"HUM:ind Who ?\n" * 100
 FILES = {
@@ -173,7 +173,7 @@ def test_addresses_are_tried_in_order_and_a_silent_server_patiently_only_once(
     server: DownloadServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pauses: list[float] = []
-    monkeypatch.setattr("pipeline.downloads.download.time.sleep", pauses.append)
+    monkeypatch.setattr("treeviews.pipeline.downloads.download.time.sleep", pauses.append)
     sets = [single(name, None) for name in ("one", "two")]
     there = f"{server.address}/questions"
     sets.append(single("three", sha256(QUESTIONS), f"{server.address}/gone", there))

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from pipeline.shards.manifests import shard_path, write_dataset_manifest
 from tests.support.command import subcommand
 from tests.support.edited_json import edit, replace
 from tests.support.looked_at_corpus import (
@@ -22,6 +21,7 @@ from tests.support.looked_at_corpus import (
     write_parse,
 )
 from tests.support.shard_files import write_rows, write_stage
+from treeviews.pipeline.shards.manifests import shard_path, write_dataset_manifest
 
 check = subcommand("inspect", "check")
 

@@ -9,10 +9,6 @@ from typing import Any
 
 import pytest
 
-from pipeline.inspect.aligned_rows import constituency_of
-from pipeline.trees.flat_trees import DependencyParse
-from pipeline.trees.tree_scores import score_brackets, score_dependencies
-from pipeline.trees.treebanks import TreebankSentence
 from tests.support.command import subcommand
 from tests.support.looked_at_corpus import (
     BRACKETS,
@@ -23,6 +19,10 @@ from tests.support.looked_at_corpus import (
     write_parse,
 )
 from tests.support.shard_files import write_rows
+from treeviews.pipeline.inspect.aligned_rows import constituency_of
+from treeviews.pipeline.trees.flat_trees import DependencyParse
+from treeviews.pipeline.trees.tree_scores import score_brackets, score_dependencies
+from treeviews.pipeline.trees.treebanks import TreebankSentence
 
 main = subcommand("inspect")
 OTHER_BRACKETS = (

@@ -8,14 +8,6 @@ from typing import Any
 
 import pytest
 
-from pipeline.inspect import export as doc_bins
-from pipeline.inspect.dataset import select
-from pipeline.inspect.export import export, export_format
-from pipeline.shards.shards import read_shard
-from pipeline.text.split_corpus import SourceText
-from pipeline.text.text_sources import TextFiles
-from pipeline.text.tokenization import SentenceConfig
-from pipeline.trees.treebanks import read_bracketed, read_conllu
 from tests.support.command import subcommand
 from tests.support.looked_at_corpus import (
     ARCS,
@@ -26,6 +18,14 @@ from tests.support.looked_at_corpus import (
 )
 from tests.support.shard_files import sentence_rows, write_rows, write_stage
 from tests.support.splitting import split_sentences
+from treeviews.pipeline.inspect import export as doc_bins
+from treeviews.pipeline.inspect.dataset import select
+from treeviews.pipeline.inspect.export import export, export_format
+from treeviews.pipeline.shards.shards import read_shard
+from treeviews.pipeline.text.split_corpus import SourceText
+from treeviews.pipeline.text.text_sources import TextFiles
+from treeviews.pipeline.text.tokenization import SentenceConfig
+from treeviews.pipeline.trees.treebanks import read_bracketed, read_conllu
 
 main = subcommand("inspect")
 
@@ -213,7 +213,7 @@ def docs_of(path: Path) -> list:
     from spacy.lang.en import English
     from spacy.tokens import DocBin
 
-    from pipeline.parsing.spacy_docs import register_extensions
+    from treeviews.pipeline.parsing.spacy_docs import register_extensions
 
     register_extensions()
     return list(DocBin().from_disk(path).get_docs(English().vocab))

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from pipeline.inspect.aligned_rows import constituency_of
-from pipeline.inspect.show import arcs, phrases
-from pipeline.trees.flat_trees import ConstituencyParse
 from tests.support.command import subcommand
 from tests.support.looked_at_corpus import BRACKETS, constituent_row, write_looked_at
 from tests.support.shard_files import sentence_rows, write_stage
+from treeviews.pipeline.inspect.aligned_rows import constituency_of
+from treeviews.pipeline.inspect.show import arcs, phrases
+from treeviews.pipeline.trees.flat_trees import ConstituencyParse
 
 main = subcommand("inspect")
 

@@ -11,13 +11,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from pipeline.inspect.aligned_rows import ask
-from pipeline.inspect.dataset import select
-from pipeline.shards.schema import Vectors
-from pipeline.shards.shards import ShardWriter
 from tests.support.command import subcommand
 from tests.support.looked_at_corpus import write_looked_at
 from tests.support.shard_files import sentence_rows, stage_table, write_rows
+from treeviews.pipeline.inspect.aligned_rows import ask
+from treeviews.pipeline.inspect.dataset import select
+from treeviews.pipeline.shards.schema import Vectors
+from treeviews.pipeline.shards.shards import ShardWriter
 
 pytest.importorskip("duckdb")
 query = subcommand("inspect", "query")

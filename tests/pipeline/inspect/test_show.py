@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.shards.manifests import shard_path
-from pipeline.shards.schema import DESCRIBED, SCHEMA_VERSION
 from tests.support.command import subcommand
 from tests.support.looked_at_corpus import write_looked_at, write_parse
 from tests.support.shard_files import write_rows, write_stage
+from treeviews.pipeline.shards.manifests import shard_path
+from treeviews.pipeline.shards.schema import DESCRIBED, SCHEMA_VERSION
 
 main = subcommand("inspect")
 

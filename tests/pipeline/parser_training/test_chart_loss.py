@@ -5,11 +5,11 @@ import nltk
 import pytest
 import torch
 
-from pipeline.parser_training.chart_loss import chart_losses, read_words
-from pipeline.parser_training.constituency_training import ExampleSet
-from pipeline.parsers.chart_model import word_table
-from pipeline.trees.treebanks import BracketedSentence, to_brackets
 from tests.support.constituency_trees import benepar_word_vectors, tiny_model, toy_treebank
+from treeviews.pipeline.parser_training.chart_loss import chart_losses, read_words
+from treeviews.pipeline.parser_training.constituency_training import ExampleSet
+from treeviews.pipeline.parsers.chart_model import word_table
+from treeviews.pipeline.trees.treebanks import BracketedSentence, to_brackets
 
 
 def _benepar_example(sentence: BracketedSentence) -> Any:

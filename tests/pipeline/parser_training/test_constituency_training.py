@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.parser_training.__main__ import main
-from pipeline.parser_training.constituency_training import (
+from tests.support.constituency_trees import TINY, toy_treebank, write_bracketed, write_documents
+from treeviews.pipeline.parser_training.__main__ import main
+from treeviews.pipeline.parser_training.constituency_training import (
     DEFAULT_OPTIMIZER,
     ConstituencyTraining,
     ConstituencyTrainingConfig,
@@ -20,12 +21,11 @@ from pipeline.parser_training.constituency_training import (
     build_vocabularies,
     constituents_without_final_mark,
 )
-from pipeline.parser_training.train_parser import alter, train_parser
-from pipeline.parsers.chart_model import ChartModelConfig
-from pipeline.parsers.evaluate_parser import main as evaluate_main
-from pipeline.parsers.sentence_parser import load_parser
-from pipeline.trees.treebanks import BracketedSentence, read_bracketed, to_brackets
-from tests.support.constituency_trees import TINY, toy_treebank, write_bracketed, write_documents
+from treeviews.pipeline.parser_training.train_parser import alter, train_parser
+from treeviews.pipeline.parsers.chart_model import ChartModelConfig
+from treeviews.pipeline.parsers.evaluate_parser import main as evaluate_main
+from treeviews.pipeline.parsers.sentence_parser import load_parser
+from treeviews.pipeline.trees.treebanks import BracketedSentence, read_bracketed, to_brackets
 
 LABELS = {"S", "NP", "VP", "FRAG", "INTJ", "S+VP", "S+S+VP", "FRAG+INTJ", "S+NP"}
 

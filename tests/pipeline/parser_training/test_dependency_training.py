@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 
-from pipeline.parser_training.__main__ import main
-from pipeline.parser_training.dependency_training import (
+from tests.support.dependency_examples import treebank, write_conllu
+from treeviews.pipeline.parser_training.__main__ import main
+from treeviews.pipeline.parser_training.dependency_training import (
     DependencyTraining,
     DependencyTrainingConfig,
     dependencies_without_final_mark,
 )
-from pipeline.parser_training.train_parser import train_parser
-from pipeline.parser_training.training_state import OptimizerConfig
-from pipeline.parsers.dependency_model import Dropouts, NetworkSizes
-from pipeline.parsers.sentence_parser import load_parser
-from pipeline.trees.flat_trees import DependencyParse
-from pipeline.trees.treebanks import TreebankSentence
-from tests.support.dependency_examples import treebank, write_conllu
+from treeviews.pipeline.parser_training.train_parser import train_parser
+from treeviews.pipeline.parser_training.training_state import OptimizerConfig
+from treeviews.pipeline.parsers.dependency_model import Dropouts, NetworkSizes
+from treeviews.pipeline.parsers.sentence_parser import load_parser
+from treeviews.pipeline.trees.flat_trees import DependencyParse
+from treeviews.pipeline.trees.treebanks import TreebankSentence
 
 SIZES = NetworkSizes(
     word_embedding=24,

@@ -6,12 +6,13 @@ import pytest
 import torch
 from safetensors.numpy import save_file
 
-from pipeline.parser_training.__main__ import main
-from pipeline.parser_training.dependency_training import (
+from tests.support.dependency_examples import treebank, write_conllu
+from treeviews.pipeline.parser_training.__main__ import main
+from treeviews.pipeline.parser_training.dependency_training import (
     DependencyTraining,
     DependencyTrainingConfig,
 )
-from pipeline.parser_training.pretrained_words import (
+from treeviews.pipeline.parser_training.pretrained_words import (
     PretrainedVectors,
     VectorWordEmbedding,
     add_pretrained_vectors,
@@ -19,15 +20,14 @@ from pipeline.parser_training.pretrained_words import (
     read_pretrained_vectors,
     with_plain_embedding,
 )
-from pipeline.parsers.dependency_model import (
+from treeviews.pipeline.parsers.dependency_model import (
     DependencyModel,
     DependencyVocabulary,
     Dropouts,
     NetworkSizes,
     build_network,
 )
-from pipeline.parsers.sentence_parser import load_parser
-from tests.support.dependency_examples import treebank, write_conllu
+from treeviews.pipeline.parsers.sentence_parser import load_parser
 
 SIZES = NetworkSizes(
     word_embedding=3,

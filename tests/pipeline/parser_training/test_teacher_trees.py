@@ -9,33 +9,38 @@ from pathlib import Path
 import pytest
 import torch
 
-from pipeline.parser_training.__main__ import main
-from pipeline.parser_training.teacher_trees import (
-    guided_trees,
-    heads_outside,
-    joint_trees,
-    sample_sentences,
-)
-from pipeline.parsers.chart_adapter import BeneparConstituencyParser
-from pipeline.parsers.chart_model import from_benepar_label, save_constituency_model
-from pipeline.parsers.dependency_adapter import SuparDependencyParser
-from pipeline.parsers.dependency_model import (
-    DependencyModel,
-    DependencyVocabulary,
-    build_network,
-    save_dependency_model,
-)
-from pipeline.parsers.transformer_dependency import (
-    TransformerDependencyParser,
-    new_transformer_dependency_model,
-)
-from pipeline.trees.flat_trees import TOP_LABEL, validate_heads
-from pipeline.trees.treebanks import TreebankSentence, read_bracketed, read_conllu, read_treebank
 from tests.support.constituency_trees import tiny_model, toy_treebank, write_documents
 from tests.support.dependency_examples import treebank, write_conllu
 from tests.support.random_dependency_parsers import SIZES, random_model
 from tests.support.shard_files import sentence_rows, write_stage
 from tests.support.tiny_transformers import random_weights, tiny_bert
+from treeviews.pipeline.parser_training.__main__ import main
+from treeviews.pipeline.parser_training.teacher_trees import (
+    guided_trees,
+    heads_outside,
+    joint_trees,
+    sample_sentences,
+)
+from treeviews.pipeline.parsers.chart_adapter import BeneparConstituencyParser
+from treeviews.pipeline.parsers.chart_model import from_benepar_label, save_constituency_model
+from treeviews.pipeline.parsers.dependency_adapter import SuparDependencyParser
+from treeviews.pipeline.parsers.dependency_model import (
+    DependencyModel,
+    DependencyVocabulary,
+    build_network,
+    save_dependency_model,
+)
+from treeviews.pipeline.parsers.transformer_dependency import (
+    TransformerDependencyParser,
+    new_transformer_dependency_model,
+)
+from treeviews.pipeline.trees.flat_trees import TOP_LABEL, validate_heads
+from treeviews.pipeline.trees.treebanks import (
+    TreebankSentence,
+    read_bracketed,
+    read_conllu,
+    read_treebank,
+)
 
 THREADS = f"--threads={torch.get_num_threads()}"
 

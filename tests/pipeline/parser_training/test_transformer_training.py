@@ -10,20 +10,20 @@ import pytest
 import torch
 from transformers import AutoModel, GPT2Config, GPT2Model
 
-from pipeline.parser_training.__main__ import main
-from pipeline.parser_training.train_parser import train_parser
-from pipeline.parser_training.training_state import OptimizerConfig
-from pipeline.parser_training.transformer_training import (
+from tests.support.dependency_examples import treebank, write_conllu
+from tests.support.tiny_transformers import TINY_TRANSFORMERS, tiny_bert, tiny_t5
+from treeviews.pipeline.parser_training.__main__ import main
+from treeviews.pipeline.parser_training.train_parser import train_parser
+from treeviews.pipeline.parser_training.training_state import OptimizerConfig
+from treeviews.pipeline.parser_training.transformer_training import (
     ScorerDropouts,
     ScorerSizes,
     TransformerTraining,
     TransformerTrainingConfig,
 )
-from pipeline.parsers.evaluate_parser import evaluate_dependency_parser
-from pipeline.parsers.evaluate_parser import main as evaluate_main
-from pipeline.parsers.sentence_parser import load_parser
-from tests.support.dependency_examples import treebank, write_conllu
-from tests.support.tiny_transformers import TINY_TRANSFORMERS, tiny_bert, tiny_t5
+from treeviews.pipeline.parsers.evaluate_parser import evaluate_dependency_parser
+from treeviews.pipeline.parsers.evaluate_parser import main as evaluate_main
+from treeviews.pipeline.parsers.sentence_parser import load_parser
 
 THREADS = ["--threads", str(torch.get_num_threads())]
 

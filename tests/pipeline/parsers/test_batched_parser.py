@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 import torch
 
-from pipeline.base.refusal import Refusal
-from pipeline.parsers.batched_parser import (
+from treeviews.pipeline.base.refusal import Refusal
+from treeviews.pipeline.parsers.batched_parser import (
     PLAIN,
     Failures,
     parse_or_reject,
 )
-from pipeline.parsers.sentence_parser import ParserFailedError, reject_input
+from treeviews.pipeline.parsers.sentence_parser import ParserFailedError, reject_input
 
 Words = Sequence[str]
 

@@ -11,13 +11,15 @@ import nltk
 import pytest
 import torch
 
-from pipeline.base.bundled import BUNDLED_PARSERS
-from pipeline.base.refusal import Refusal
-from pipeline.parser_training.chart_loss import chart_losses
-from pipeline.parser_training.constituency_training import ExampleSet
-from pipeline.parsers import devices as device
-from pipeline.parsers.chart_adapter import BeneparConstituencyParser
-from pipeline.parsers.chart_model import (
+from tests.support.constituency_trees import tiny_model, toy_treebank
+from tests.support.inverse_trees import from_brackets
+from treeviews.pipeline.base.bundled import BUNDLED_PARSERS
+from treeviews.pipeline.base.refusal import Refusal
+from treeviews.pipeline.parser_training.chart_loss import chart_losses
+from treeviews.pipeline.parser_training.constituency_training import ExampleSet
+from treeviews.pipeline.parsers import devices as device
+from treeviews.pipeline.parsers.chart_adapter import BeneparConstituencyParser
+from treeviews.pipeline.parsers.chart_model import (
     BareChartNetwork,
     ChartModelConfig,
     ChartVocabularies,
@@ -25,11 +27,9 @@ from pipeline.parsers.chart_model import (
     build_chart_parser,
     save_constituency_model,
 )
-from pipeline.parsers.sentence_parser import load_parser
-from pipeline.trees.flat_trees import ConstituencyParse, validate_constituents
-from pipeline.trees.treebanks import to_brackets
-from tests.support.constituency_trees import tiny_model, toy_treebank
-from tests.support.inverse_trees import from_brackets
+from treeviews.pipeline.parsers.sentence_parser import load_parser
+from treeviews.pipeline.trees.flat_trees import ConstituencyParse, validate_constituents
+from treeviews.pipeline.trees.treebanks import to_brackets
 
 SENTENCES = [
     ["she", "saw", "the", "small", "dog", "."],

@@ -10,22 +10,22 @@ import torch
 from benepar.parse_chart import ChartParser
 from numpy.typing import NDArray
 
-from pipeline.parser_training.chart_loss import encode_sentences
-from pipeline.parsers import chart_decoding as decoding
-from pipeline.parsers.chart_adapter import (
+from tests.support.constituency_trees import benepar_word_vectors
+from treeviews.pipeline.parser_training.chart_loss import encode_sentences
+from treeviews.pipeline.parsers import chart_decoding as decoding
+from treeviews.pipeline.parsers.chart_adapter import (
     PackedTransformer,
     WordVectors,
     equal_runs,
 )
-from pipeline.parsers.chart_decoding import SpanScorer, best_spans
-from pipeline.parsers.chart_model import (
+from treeviews.pipeline.parsers.chart_decoding import SpanScorer, best_spans
+from treeviews.pipeline.parsers.chart_model import (
     RESERVED_CHARACTERS,
     ChartModelConfig,
     ChartVocabularies,
     build_chart_parser,
     word_table,
 )
-from tests.support.constituency_trees import benepar_word_vectors
 
 CONFIG = ChartModelConfig(
     d_model=24, num_layers=2, num_heads=3, d_kv=8, d_ff=20, d_char=6, d_label_hidden=14,

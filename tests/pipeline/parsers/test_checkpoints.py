@@ -17,20 +17,6 @@ import dill
 import pytest
 import torch
 
-from pipeline.base.digest import sha256_of_file
-from pipeline.downloads.download import DownloadError
-from pipeline.parsers import convert as convert_module
-from pipeline.parsers.chart_adapter import BeneparConstituencyParser
-from pipeline.parsers.convert import convert_checkpoint, main
-from pipeline.parsers.dependency_adapter import SuparDependencyParser
-from pipeline.parsers.parser_files import CHECKSUMS_NAME, PARSER_FILES
-from pipeline.parsers.sentence_parser import load_parser
-from pipeline.parsers.torch_checkpoint_reader import (
-    Inert,
-    OpenedCheckpoint,
-    open_checkpoint,
-    read_torch_file,
-)
 from tests.support.constituency_trees import tiny_model, toy_treebank
 from tests.support.dependency_examples import treebank
 from tests.support.hostile_checkpoints import (
@@ -43,6 +29,20 @@ from tests.support.hostile_checkpoints import (
 )
 from tests.support.library_parsers import benepar_file, from_supar, supar_parser
 from tests.support.tiny_transformers import tiny_bert, tiny_electra
+from treeviews.pipeline.base.digest import sha256_of_file
+from treeviews.pipeline.downloads.download import DownloadError
+from treeviews.pipeline.parsers import convert as convert_module
+from treeviews.pipeline.parsers.chart_adapter import BeneparConstituencyParser
+from treeviews.pipeline.parsers.convert import convert_checkpoint, main
+from treeviews.pipeline.parsers.dependency_adapter import SuparDependencyParser
+from treeviews.pipeline.parsers.parser_files import CHECKSUMS_NAME, PARSER_FILES
+from treeviews.pipeline.parsers.sentence_parser import load_parser
+from treeviews.pipeline.parsers.torch_checkpoint_reader import (
+    Inert,
+    OpenedCheckpoint,
+    open_checkpoint,
+    read_torch_file,
+)
 
 
 @pytest.fixture

@@ -11,11 +11,15 @@ from typing import Any
 import pytest
 import torch
 
-from pipeline.base.bundled import BUNDLED_PARSERS
-from pipeline.base.refusal import Refusal
-from pipeline.parsers.dependency_adapter import SuparDependencyParser
-from pipeline.parsers.dependency_forward import encode_spellings, spelling_cache
-from pipeline.parsers.dependency_model import (
+from tests.support.dependency_examples import treebank
+from tests.support.library_parsers import from_supar, supar_parser
+from tests.support.random_dependency_parsers import SIZES, random_model
+from tests.support.repository import REPOSITORY
+from treeviews.pipeline.base.bundled import BUNDLED_PARSERS
+from treeviews.pipeline.base.refusal import Refusal
+from treeviews.pipeline.parsers.dependency_adapter import SuparDependencyParser
+from treeviews.pipeline.parsers.dependency_forward import encode_spellings, spelling_cache
+from treeviews.pipeline.parsers.dependency_model import (
     SPECIALS,
     BareDependencyNetwork,
     DependencyModel,
@@ -24,12 +28,8 @@ from pipeline.parsers.dependency_model import (
     build_network,
     save_dependency_model,
 )
-from pipeline.parsers.sentence_parser import load_parser
-from pipeline.trees.flat_trees import DependencyParse, validate_heads
-from tests.support.dependency_examples import treebank
-from tests.support.library_parsers import from_supar, supar_parser
-from tests.support.random_dependency_parsers import SIZES, random_model
-from tests.support.repository import REPOSITORY
+from treeviews.pipeline.parsers.sentence_parser import load_parser
+from treeviews.pipeline.trees.flat_trees import DependencyParse, validate_heads
 
 BUNDLED = BUNDLED_PARSERS["dependencies"]
 

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from pipeline.parsers.dependency_decoding import (
+from treeviews.pipeline.parsers.dependency_decoding import (
     are_single_rooted_trees,
     single_root_maximum_spanning_tree,
 )
-from pipeline.trees.flat_trees import validate_heads
+from treeviews.pipeline.trees.flat_trees import validate_heads
 
 Scores = NDArray[np.float64]
 

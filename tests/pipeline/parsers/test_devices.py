@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from pipeline.parsers.devices import (
+from treeviews.pipeline.parsers.devices import (
     automatic_batch_tokens,
     automatic_device,
     fast_dtype,

@@ -13,9 +13,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from pipeline.base.bundled import BUNDLED_PARSERS
-from pipeline.parsers import dependency_adapter, devices
-from pipeline.parsers.dependency_adapter import (
+from treeviews.pipeline.base.bundled import BUNDLED_PARSERS
+from treeviews.pipeline.parsers import dependency_adapter, devices
+from treeviews.pipeline.parsers.dependency_adapter import (
     LEAST_SENTENCES,
     MULTIPLE,
     NEAR,
@@ -25,9 +25,9 @@ from pipeline.parsers.dependency_adapter import (
     certain_trees,
     sample_of,
 )
-from pipeline.parsers.dependency_decoding import best_heads
-from pipeline.parsers.sentence_parser import Sentence, load_parser
-from pipeline.trees.flat_trees import DependencyParse
+from treeviews.pipeline.parsers.dependency_decoding import best_heads
+from treeviews.pipeline.parsers.sentence_parser import Sentence, load_parser
+from treeviews.pipeline.trees.flat_trees import DependencyParse
 
 BUNDLED = BUNDLED_PARSERS["dependencies"]
 

@@ -6,8 +6,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from pipeline.parsers import fast_layers
-from pipeline.parsers.fast_layers import BLOCK_ROWS, FixedProduct, WordCache, words_at_once
+from treeviews.pipeline.parsers import fast_layers
+from treeviews.pipeline.parsers.fast_layers import (
+    BLOCK_ROWS,
+    FixedProduct,
+    WordCache,
+    words_at_once,
+)
 
 WEIGHT = torch.randn(48, 40, generator=torch.Generator().manual_seed(1))
 

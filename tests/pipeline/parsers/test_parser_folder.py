@@ -10,7 +10,8 @@ import pytest
 import torch
 from torch import nn
 
-from pipeline.parsers.parser_files import (
+from tests.support.repository import REPOSITORY
+from treeviews.pipeline.parsers.parser_files import (
     CHECKSUMS_NAME,
     DESCRIPTION_NAME,
     WEIGHTS_NAME,
@@ -18,8 +19,11 @@ from pipeline.parsers.parser_files import (
     read_description,
     read_scores,
 )
-from pipeline.parsers.parser_folder import built_to_fit, read_parser_folder, write_parser_folder
-from tests.support.repository import REPOSITORY
+from treeviews.pipeline.parsers.parser_folder import (
+    built_to_fit,
+    read_parser_folder,
+    write_parser_folder,
+)
 
 TENSORS = {"weight": torch.tensor([[0.5, -1.25]]), "counts": torch.tensor([3, 4])}
 

@@ -11,20 +11,20 @@ import torch
 from safetensors.torch import load_file
 from transformers import AutoModel
 
-from pipeline.base.refusal import Refusal
-from pipeline.parsers.checkpoint_conversion import (
-    convert_benepar_checkpoint,
-    convert_supar_checkpoint,
-)
-from pipeline.parsers.sentence_parser import load_parser
-from pipeline.parsers.torch_checkpoint_reader import read_torch_file
-from pipeline.parsers.transformer_folder import find_transformer, save_transformer
-from pipeline.trees.flat_trees import ConstituencyParse, DependencyParse
-from pipeline.trees.treebanks import to_brackets
 from tests.support.constituency_trees import toy_treebank
 from tests.support.dependency_examples import treebank
 from tests.support.library_parsers import benepar_file, supar_parser
 from tests.support.tiny_transformers import TINY_TRANSFORMERS, tiny_bert
+from treeviews.pipeline.base.refusal import Refusal
+from treeviews.pipeline.parsers.checkpoint_conversion import (
+    convert_benepar_checkpoint,
+    convert_supar_checkpoint,
+)
+from treeviews.pipeline.parsers.sentence_parser import load_parser
+from treeviews.pipeline.parsers.torch_checkpoint_reader import read_torch_file
+from treeviews.pipeline.parsers.transformer_folder import find_transformer, save_transformer
+from treeviews.pipeline.trees.flat_trees import ConstituencyParse, DependencyParse
+from treeviews.pipeline.trees.treebanks import to_brackets
 
 SENTENCES = [
     ["The", "dog", "chased", "an", "enormous", "neighbour", "'s", "cat", "."],

@@ -11,17 +11,21 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.base.bundled import BUNDLED_PARSERS
-from pipeline.base.job import run_from_command_line
-from pipeline.base.machine import MAXRSS_BYTES
-from pipeline.base.refusal import Refusal
-from pipeline.parsers.parser_files import (
+from tests.support.memory_source import Memory
+from tests.support.repository import REPOSITORY
+from tests.support.shard_files import sentence_rows, write_rows, write_stage
+from tests.support.splitting import split_sentences
+from treeviews.pipeline.base.bundled import BUNDLED_PARSERS
+from treeviews.pipeline.base.job import run_from_command_line
+from treeviews.pipeline.base.machine import MAXRSS_BYTES
+from treeviews.pipeline.base.refusal import Refusal
+from treeviews.pipeline.parsers.parser_files import (
     PLAIN_DEPENDENCY,
     TRANSFORMER_DEPENDENCY,
 )
-from pipeline.parsers.sentence_parser import MAX_TOKENS, ParserFailedError
-from pipeline.parsing import parse_shard as parsing
-from pipeline.parsing.parse_shard import (
+from treeviews.pipeline.parsers.sentence_parser import MAX_TOKENS, ParserFailedError
+from treeviews.pipeline.parsing import parse_shard as parsing
+from treeviews.pipeline.parsing.parse_shard import (
     MEMORY_BOUND_MIB,
     ParseJob,
     ParseShardJob,
@@ -29,15 +33,11 @@ from pipeline.parsing.parse_shard import (
     execute,
     parse_shard,
 )
-from pipeline.shards import shards
-from pipeline.shards.manifests import quarantine_path, read_shard_manifest, shard_path
-from pipeline.shards.shards import read_shard
-from pipeline.text.tokenization import SentenceConfig
-from pipeline.trees.flat_trees import ConstituencyParse, DependencyParse
-from tests.support.memory_source import Memory
-from tests.support.repository import REPOSITORY
-from tests.support.shard_files import sentence_rows, write_rows, write_stage
-from tests.support.splitting import split_sentences
+from treeviews.pipeline.shards import shards
+from treeviews.pipeline.shards.manifests import quarantine_path, read_shard_manifest, shard_path
+from treeviews.pipeline.shards.shards import read_shard
+from treeviews.pipeline.text.tokenization import SentenceConfig
+from treeviews.pipeline.trees.flat_trees import ConstituencyParse, DependencyParse
 
 
 def chain(words: Sequence[str]) -> DependencyParse | Refusal:
@@ -312,7 +312,12 @@ def peak_mib(stage: str, folder: Path, sentences: Sequence[Sequence[str]]) -> fl
         "number": 0,
     }
     (folder / "job.json").write_text(json.dumps(job))
-    command = [sys.executable, "-m", "pipeline.parsing.parse_shard", str(folder / "job.json")]
+    command = [
+        sys.executable,
+        "-m",
+        "treeviews.pipeline.parsing.parse_shard",
+        str(folder / "job.json"),
+    ]
     process = subprocess.Popen(command, cwd=REPOSITORY)
     _, status, usage = os.wait4(process.pid, 0)
     assert status == 0

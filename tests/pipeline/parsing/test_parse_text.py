@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 
 import treeviews
-from pipeline.base.refusal import Refusal
-from pipeline.parsing import parse_text
-from pipeline.parsing.parse_shard import ParseJob, parse_shard
-from pipeline.parsing.parse_text import Parser, parse
-from pipeline.parsing.parsed_sentence import Span
-from pipeline.shards.shards import read_shard
-from pipeline.text.text_sources import TextFiles
-from pipeline.text.tokenization import SentenceConfig
 from tests.support.bundled_parsers import bundled_parser
 from tests.support.splitting import split_sentences
+from treeviews.pipeline.base.refusal import Refusal
+from treeviews.pipeline.parsing import parse_text
+from treeviews.pipeline.parsing.parse_shard import ParseJob, parse_shard
+from treeviews.pipeline.parsing.parse_text import Parser, parse
+from treeviews.pipeline.parsing.parsed_sentence import Span
+from treeviews.pipeline.shards.shards import read_shard
+from treeviews.pipeline.text.text_sources import TextFiles
+from treeviews.pipeline.text.tokenization import SentenceConfig
 
 TOO_LONG = "word " * 600
 TEXTS = [
@@ -203,7 +203,7 @@ def test_one_string_is_one_text() -> None:
 
 def test_parsers_stay_loaded_between_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     first = parse(["It rains."])
-    monkeypatch.setattr("pipeline.parsers.sentence_parser.load_parser", None)
+    monkeypatch.setattr("treeviews.pipeline.parsers.sentence_parser.load_parser", None)
 
     assert parse(["It rains."]) == first
 

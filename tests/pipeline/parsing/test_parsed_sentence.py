@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.base.refusal import Refusal
-from pipeline.parsing.parse_text import parse_lines
-from pipeline.parsing.parsed_sentence import ParsedSentence, Trees, write_parses
-from pipeline.text.aligned import whole_texts
-from pipeline.text.tokenization import EnglishTokenizer
-from pipeline.trees.flat_trees import ConstituencyParse, DependencyParse
-from pipeline.trees.treebanks import read_bracketed, read_conllu
 from tests.support.bundled_parsers import bundled_parser
+from treeviews.pipeline.base.refusal import Refusal
+from treeviews.pipeline.parsing.parse_text import parse_lines
+from treeviews.pipeline.parsing.parsed_sentence import ParsedSentence, Trees, write_parses
+from treeviews.pipeline.text.aligned import whole_texts
+from treeviews.pipeline.text.tokenization import EnglishTokenizer
+from treeviews.pipeline.trees.flat_trees import ConstituencyParse, DependencyParse
+from treeviews.pipeline.trees.treebanks import read_bracketed, read_conllu
 
 TOKENIZER = EnglishTokenizer()
 ODD = " \t\n\r|\\_#\u00ad\u200b\u00a0\u2028.!()[]{}\"'/*-ab1é🙂"

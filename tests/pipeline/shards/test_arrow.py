@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.shards.arrow import flags, numbers, strings, values_of
 from tests.support.repository import REPOSITORY
+from treeviews.pipeline.shards.arrow import flags, numbers, strings, values_of
 
 texts = st.lists(st.text(st.characters(codec="utf-8")))
 

@@ -14,11 +14,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.base import atomic_files, digest
-from pipeline.base.atomic_files import sweep_unfinished
-from pipeline.base.digest import digest_of, sha256_of_file
-from pipeline.shards import shards
-from pipeline.shards.manifests import (
+from tests.support.edited_json import replace
+from treeviews.pipeline.base import atomic_files, digest
+from treeviews.pipeline.base.atomic_files import sweep_unfinished
+from treeviews.pipeline.base.digest import digest_of, sha256_of_file
+from treeviews.pipeline.shards import shards
+from treeviews.pipeline.shards.manifests import (
     complete_shards,
     manifest_path,
     quarantine_path,
@@ -28,8 +29,14 @@ from pipeline.shards.manifests import (
     stands_whole,
     write_dataset_manifest,
 )
-from pipeline.shards.schema import SCHEMA_VERSION, SENTENCES, STAGE_KEY, VERSION_KEY, schema_for
-from pipeline.shards.shards import (
+from treeviews.pipeline.shards.schema import (
+    SCHEMA_VERSION,
+    SENTENCES,
+    STAGE_KEY,
+    VERSION_KEY,
+    schema_for,
+)
+from treeviews.pipeline.shards.shards import (
     FlatListColumn,
     ShardWriter,
     read_row_groups,
@@ -37,7 +44,6 @@ from pipeline.shards.shards import (
     rows_in_shard,
     write_shard,
 )
-from tests.support.edited_json import replace
 
 ROWS = [
     {"document_id": "a", "sentence_index": 0, "tokens": ["Rain", "fell", "."]},
@@ -125,8 +131,8 @@ KILLED_WRITER = """
 import os, signal, sys
 from pathlib import Path
 import pyarrow as pa
-from pipeline.shards.schema import SENTENCES
-from pipeline.shards.shards import (ShardWriter)
+from treeviews.pipeline.shards.schema import SENTENCES
+from treeviews.pipeline.shards.shards import (ShardWriter)
 
 writer = ShardWriter(Path(sys.argv[1]), "sentences", 0)
 writer.write(pa.table({"document_id": ["a"], "sentence_index": [0], "tokens": [["x"]]}))

@@ -13,19 +13,6 @@ from pathlib import Path
 import pytest
 import torch
 
-import tasks
-from pipeline.parsers.parser_files import (
-    PLAIN_DEPENDENCY,
-    checksum_of_parser_folder,
-    parser_file_names,
-)
-from pipeline.parsers.parser_folder import write_parser_folder
-from pipeline.parsing.parse_shard import ParseShardJob, describe_parsing, execute
-from pipeline.shards.manifests import read_dataset_manifest, shard_path
-from pipeline.storage.location import Storage
-from pipeline.storage.scratch import SCRATCH_PREFIX, scratch_folder
-from pipeline.storage.stage import ShardOrigin, StoredStage
-from pipeline.storage.stored_job import StoredJob, make_stored_shards
 from tests.support.chain_job import MODULE
 from tests.support.luigi_builds import build
 from tests.support.object_store import object_store
@@ -35,6 +22,19 @@ from tests.support.sentence_shards import (
     write_chain_parser,
     write_sentences,
 )
+from treeviews import tasks
+from treeviews.pipeline.parsers.parser_files import (
+    PLAIN_DEPENDENCY,
+    checksum_of_parser_folder,
+    parser_file_names,
+)
+from treeviews.pipeline.parsers.parser_folder import write_parser_folder
+from treeviews.pipeline.parsing.parse_shard import ParseShardJob, describe_parsing, execute
+from treeviews.pipeline.shards.manifests import read_dataset_manifest, shard_path
+from treeviews.pipeline.storage.location import Storage
+from treeviews.pipeline.storage.scratch import SCRATCH_PREFIX, scratch_folder
+from treeviews.pipeline.storage.stage import ShardOrigin, StoredStage
+from treeviews.pipeline.storage.stored_job import StoredJob, make_stored_shards
 
 
 @pytest.fixture(autouse=True)
@@ -221,7 +221,7 @@ def test_without_ray_the_error_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    monkeypatch.delitem(sys.modules, "tasks.ray_engine", raising=False)
+    monkeypatch.delitem(sys.modules, "treeviews.tasks.ray_engine", raising=False)
     monkeypatch.delattr(tasks, "ray_engine", raising=False)
     stage = chain_stage(tmp_path, num_shards=1, engine="ray")
 

@@ -8,20 +8,20 @@ from typing import Any
 
 import pytest
 
-from pipeline.shards.manifests import read_shard_manifest, shard_path
-from pipeline.storage import stored_job
-from pipeline.storage.location import Storage
-from pipeline.storage.shared_shards import fetch_sentences
-from pipeline.storage.stage import StoredStage
-from pipeline.storage.stored_job import StoredJob, make_stored_shards
-from pipeline.text import plan
-from pipeline.text.cleaning_steps import CleaningConfig
-from pipeline.text.find_duplicates import DuplicatesJob, find_duplicates
-from pipeline.text.sign_parts import SignJob, sign_parts
-from pipeline.text.split_corpus import DUPLICATES_FOLDER, PLAN_NAME, CorpusSplit
-from pipeline.text.split_parts import describe_splitter
-from pipeline.text.text_sources import TextFiles
-from pipeline.text.tokenization import SentenceConfig
+from treeviews.pipeline.shards.manifests import read_shard_manifest, shard_path
+from treeviews.pipeline.storage import stored_job
+from treeviews.pipeline.storage.location import Storage
+from treeviews.pipeline.storage.shared_shards import fetch_sentences
+from treeviews.pipeline.storage.stage import StoredStage
+from treeviews.pipeline.storage.stored_job import StoredJob, make_stored_shards
+from treeviews.pipeline.text import plan
+from treeviews.pipeline.text.cleaning_steps import CleaningConfig
+from treeviews.pipeline.text.find_duplicates import DuplicatesJob, find_duplicates
+from treeviews.pipeline.text.sign_parts import SignJob, sign_parts
+from treeviews.pipeline.text.split_corpus import DUPLICATES_FOLDER, PLAN_NAME, CorpusSplit
+from treeviews.pipeline.text.split_parts import describe_splitter
+from treeviews.pipeline.text.text_sources import TextFiles
+from treeviews.pipeline.text.tokenization import SentenceConfig
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def job(tmp_path: Path) -> StoredJob:
         storage=str(tmp_path / "shared"),
         output="sentences",
         number=0,
-        module="pipeline.text.split_parts",
+        module="treeviews.pipeline.text.split_parts",
         values={"plan": "/work/plan.json", "output": "/work/sentences"},
         folders={"/work/plan.json": f"files/{PLAN_NAME}", "/work/sentences": "output"},
         describe=describe,

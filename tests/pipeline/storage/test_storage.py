@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.shards.manifests import (
+from tests.support.command import subcommand
+from tests.support.edited_json import replace
+from tests.support.object_store import object_store
+from tests.support.sentence_shards import write_sentences
+from treeviews.pipeline.shards.manifests import (
     MANIFEST_NAME,
     read_dataset_manifest,
     read_shard_manifest,
     shard_path,
     write_dataset_manifest,
 )
-from pipeline.storage.location import Storage, named_address, portable_address
-from pipeline.storage.stage import ShardOrigin, StoredStage
-from tests.support.command import subcommand
-from tests.support.edited_json import replace
-from tests.support.object_store import object_store
-from tests.support.sentence_shards import write_sentences
+from treeviews.pipeline.storage.location import Storage, named_address, portable_address
+from treeviews.pipeline.storage.stage import ShardOrigin, StoredStage
 
 inspect = subcommand("inspect")
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.text.aligned import split_texts, whole_texts
-from pipeline.text.boundaries import sentence_ranges
-from pipeline.text.tokenization import EnglishTokenizer, clean_text
+from treeviews.pipeline.text.aligned import split_texts, whole_texts
+from treeviews.pipeline.text.boundaries import sentence_ranges
+from treeviews.pipeline.text.tokenization import EnglishTokenizer, clean_text
 
 ODD = " \n\t\r\u00ad\u200b\u00a0\u2028\u3000\ufffd\ufeff\x00\x1c\x85\ud800.!?\"'()[]-_`bB1é🙂\u0301"
 TOKENIZER = EnglishTokenizer()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.text import boundaries
-from pipeline.text.boundaries import sentence_ranges
-from pipeline.text.tokenization import EnglishTokenizer
 from tests.support.growth import times_the_cost
+from treeviews.pipeline.text import boundaries
+from treeviews.pipeline.text.boundaries import sentence_ranges
+from treeviews.pipeline.text.tokenization import EnglishTokenizer
 
 LINES = r"""
 # common cases

@@ -6,20 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.text import find_duplicates as finding
-from pipeline.text import plan as planning
-from pipeline.text.cleaning_steps import CleaningConfig
-from pipeline.text.documents import Paragraph
-from pipeline.text.find_duplicates import (
+from treeviews.pipeline.text import find_duplicates as finding
+from treeviews.pipeline.text import plan as planning
+from treeviews.pipeline.text.cleaning_steps import CleaningConfig
+from treeviews.pipeline.text.documents import Paragraph
+from treeviews.pipeline.text.find_duplicates import (
     MANIFEST_NAME,
     Duplicates,
     DuplicatesJob,
     drops_path,
     find_duplicates,
 )
-from pipeline.text.plan import plan_of
-from pipeline.text.sign_parts import SignJob, bare_words, sign_parts, signature_path
-from pipeline.text.text_sources import FilesConfig, TextFiles
+from treeviews.pipeline.text.plan import plan_of
+from treeviews.pipeline.text.sign_parts import SignJob, bare_words, sign_parts, signature_path
+from treeviews.pipeline.text.text_sources import FilesConfig, TextFiles
 
 EXACT = CleaningConfig(duplicates="exact", repeated_in=3)
 WORDS = (

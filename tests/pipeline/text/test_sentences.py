@@ -6,19 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.base.refusal import Refusal
-from pipeline.shards.manifests import read_dataset_manifest
-from pipeline.shards.shards import read_shard
-from pipeline.text import documents, plan, split_corpus, split_parts, text_streams
-from pipeline.text.cleaning_steps import CleaningConfig
-from pipeline.text.documents import ChangedTextError
-from pipeline.text.split_corpus import CorpusSplit
-from pipeline.text.split_parts import SplitJob, execute
-from pipeline.text.text_files import FilesConfig
-from pipeline.text.text_sources import TextFiles
-from pipeline.text.tokenization import SentenceConfig
 from tests.support.memory_source import Memory
 from tests.support.splitting import split_sentences
+from treeviews.pipeline.base.refusal import Refusal
+from treeviews.pipeline.shards.manifests import read_dataset_manifest
+from treeviews.pipeline.shards.shards import read_shard
+from treeviews.pipeline.text import documents, plan, split_corpus, split_parts, text_streams
+from treeviews.pipeline.text.cleaning_steps import CleaningConfig
+from treeviews.pipeline.text.documents import ChangedTextError
+from treeviews.pipeline.text.split_corpus import CorpusSplit
+from treeviews.pipeline.text.split_parts import SplitJob, execute
+from treeviews.pipeline.text.text_files import FilesConfig
+from treeviews.pipeline.text.text_sources import TextFiles
+from treeviews.pipeline.text.tokenization import SentenceConfig
 
 ANIMALS = ("cat", "dog", "owl", "fox", "hen")
 
@@ -288,7 +288,8 @@ def test_resuming_tokenizes_nothing_that_was_written(tmp_path, small_shards, mon
     split_sentences(many_documents(), SentenceConfig(), tmp_path)
     (tmp_path / "manifest.json").unlink()
     monkeypatch.setattr(
-        "pipeline.text.split_parts.clean_text", lambda text: pytest.fail("tokenized again")
+        "treeviews.pipeline.text.split_parts.clean_text",
+        lambda text: pytest.fail("tokenized again"),
     )
     assert split_sentences(many_documents(), SentenceConfig(), tmp_path).rows == 80
 
@@ -333,7 +334,7 @@ def test_of_a_text_that_changes_while_it_is_split_nothing_is_made(tmp_path, monk
             path.write_text(LINES.replace("4999", "5000"))
         return text, 0
 
-    monkeypatch.setattr("pipeline.text.split_parts.clean_text", change)
+    monkeypatch.setattr("treeviews.pipeline.text.split_parts.clean_text", change)
     with pytest.raises(ChangedTextError, match=r"a\.txt: changed since the run began"):
         split_sentences(TextFiles([path]), SentenceConfig(limit=limit), out)
     assert not list(out.glob("*.parquet"))

@@ -12,16 +12,16 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from pipeline.shards.manifests import read_dataset_manifest
-from pipeline.shards.shards import read_shard
-from pipeline.text import documents, plan, split_corpus, text_streams
-from pipeline.text.cleaning_steps import CleaningConfig
-from pipeline.text.split_corpus import PLAN_NAME, CorpusSplit, SourceText
-from pipeline.text.text_files import FilesConfig
-from pipeline.text.text_sources import PythonDocs, TextFiles
-from pipeline.text.tokenization import SentenceConfig
 from tests.support.source_files import csv_of, tar_of
 from tests.support.splitting import split_sentences
+from treeviews.pipeline.shards.manifests import read_dataset_manifest
+from treeviews.pipeline.shards.shards import read_shard
+from treeviews.pipeline.text import documents, plan, split_corpus, text_streams
+from treeviews.pipeline.text.cleaning_steps import CleaningConfig
+from treeviews.pipeline.text.split_corpus import PLAN_NAME, CorpusSplit, SourceText
+from treeviews.pipeline.text.text_files import FilesConfig
+from treeviews.pipeline.text.text_sources import PythonDocs, TextFiles
+from treeviews.pipeline.text.tokenization import SentenceConfig
 
 TEXT = "".join(
     f"Owl {number} said “it's naïve”,\nand wrapped  its li\u00adne. We can't\tgo… It slept 😀!\n"

@@ -5,9 +5,14 @@ from collections import Counter
 
 import pytest
 
-from pipeline.base.refusal import Refusal
-from pipeline.text.cleaning_steps import CleaningConfig, clean_documents, describe_cleaning, profile
-from pipeline.text.documents import Document, Paragraph
+from treeviews.pipeline.base.refusal import Refusal
+from treeviews.pipeline.text.cleaning_steps import (
+    CleaningConfig,
+    clean_documents,
+    describe_cleaning,
+    profile,
+)
+from treeviews.pipeline.text.documents import Document, Paragraph
 
 PROSE = [
     "The ferry crossed the bay twice a day, and nobody there remembered a year without it.",

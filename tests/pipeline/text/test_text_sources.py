@@ -19,11 +19,6 @@ import pyarrow.parquet as pq
 import pytest
 import zstandard
 
-from pipeline.text import documents, table_streams, text_streams
-from pipeline.text.documents import START, ChangedTextError, documents_of
-from pipeline.text.plan import Plan, plan_of
-from pipeline.text.text_files import FilesConfig
-from pipeline.text.text_sources import PythonDocs, TextFiles, reopen
 from tests.support.source_files import (
     Read,
     csv_of,
@@ -34,6 +29,11 @@ from tests.support.source_files import (
     told,
     written,
 )
+from treeviews.pipeline.text import documents, table_streams, text_streams
+from treeviews.pipeline.text.documents import START, ChangedTextError, documents_of
+from treeviews.pipeline.text.plan import Plan, plan_of
+from treeviews.pipeline.text.text_files import FilesConfig
+from treeviews.pipeline.text.text_sources import PythonDocs, TextFiles, reopen
 
 TEXTS = [
     f"Story {number} begins.\n\nIt has “{number * 'word '}” in it,\nand ends.\n"
@@ -136,7 +136,7 @@ def test_pieces_give_what_the_whole_gives(name: str, paragraphs: str, tmp_path: 
 def test_a_plan_that_ends_early_has_the_first_parts_of_the_whole(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.text.plan._target", lambda number: 100 + 20 * number)
+    monkeypatch.setattr("treeviews.pipeline.text.plan._target", lambda number: 100 + 20 * number)
     for number in range(3):
         written(tmp_path, f"{number}-{name}", FORMATS[name])
     source = TextFiles([tmp_path])

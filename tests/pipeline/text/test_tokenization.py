@@ -15,13 +15,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.base.bundled import BUNDLED_FORMS
-from pipeline.text import tokenization
-from pipeline.text.boundaries import sentence_ranges
-from pipeline.text.chunks import ChunkCutter, KnownForms, read_forms
-from pipeline.text.documents import Paragraph, documents_of
-from pipeline.text.text_sources import PythonDocs
-from pipeline.text.tokenization import (
+from tests.support.growth import times_the_cost
+from tests.support.repository import REPOSITORY
+from treeviews.pipeline.base.bundled import BUNDLED_FORMS
+from treeviews.pipeline.text import tokenization
+from treeviews.pipeline.text.boundaries import sentence_ranges
+from treeviews.pipeline.text.chunks import ChunkCutter, KnownForms, read_forms
+from treeviews.pipeline.text.documents import Paragraph, documents_of
+from treeviews.pipeline.text.text_sources import PythonDocs
+from treeviews.pipeline.text.tokenization import (
     MAX_CHUNK_CHARACTERS,
     EnglishTokenizer,
     clean_text,
@@ -29,8 +31,6 @@ from pipeline.text.tokenization import (
     rules_version,
     shipped_forms,
 )
-from tests.support.growth import times_the_cost
-from tests.support.repository import REPOSITORY
 
 TOKENIZER = EnglishTokenizer()
 
@@ -292,7 +292,7 @@ def loaded_by(code: str) -> str:
 
 @pytest.mark.slow
 def test_ordinary_text_loads_no_spacy() -> None:
-    begin = "from pipeline.text.tokenization import EnglishTokenizer as T\n"
+    begin = "from treeviews.pipeline.text.tokenization import EnglishTokenizer as T\n"
     assert loaded_by(f"{begin}T().tokenize({ORDINARY!r})") == "False\n"
     assert loaded_by(f"{begin}T().tokenize(['An odd_ch{{unk}}~of/marks'])") == "True\n"
 

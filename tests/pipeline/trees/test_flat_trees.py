@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.trees.flat_trees import (
+from tests.support.inverse_trees import from_brackets, unbinarize
+from tests.support.tree_strategies import trees
+from treeviews.pipeline.trees.flat_trees import (
     ConstituencyParse,
     binarize,
     validate_constituents,
     validate_heads,
 )
-from pipeline.trees.treebanks import to_brackets
-from tests.support.inverse_trees import from_brackets, unbinarize
-from tests.support.tree_strategies import trees
+from treeviews.pipeline.trees.treebanks import to_brackets
 
 TEXT = "(S (NP (DT the) (NN dog)) (VP (VBD slept)) (. .))"
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.trees.flat_trees import DependencyParse
-from pipeline.trees.tree_scores import (
+from tests.support.inverse_trees import from_brackets
+from treeviews.pipeline.trees.flat_trees import DependencyParse
+from treeviews.pipeline.trees.tree_scores import (
     BracketConvention,
     is_punctuation,
     score_brackets,
     score_dependencies,
 )
-from pipeline.trees.treebanks import TreebankSentence
-from tests.support.inverse_trees import from_brackets
+from treeviews.pipeline.trees.treebanks import TreebankSentence
 
 GOLD = from_brackets(
     "(S (NP (DT The) (NN dog)) (VP (VBD saw) (NP (DT a) (NN cat)) (PRT (RP up))) (. .))"

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.trees.treebanks import (
+from tests.support.constituency_trees import toy_treebank, write_bracketed, write_documents
+from tests.support.dependency_examples import treebank, write_conllu
+from tests.support.inverse_trees import from_brackets
+from treeviews.pipeline.trees.treebanks import (
     escape_word,
     read_bracketed,
     read_conllu,
@@ -15,9 +18,6 @@ from pipeline.trees.treebanks import (
     scan_brackets,
     unescape_word,
 )
-from tests.support.constituency_trees import toy_treebank, write_bracketed, write_documents
-from tests.support.dependency_examples import treebank, write_conllu
-from tests.support.inverse_trees import from_brackets
 
 ROW = "{}\t{}\t_\t_\t_\t_\t{}\t{}\t_\t_\n"
 

@@ -19,12 +19,12 @@ import pyarrow as pa
 import pytest
 import zstandard
 
-from models.words.word_vectors import load_word_vectors
-from pipeline.vectors import vector_folder
-from pipeline.vectors.foreign_vectors import TextReader
-from pipeline.vectors.import_vectors import ImportConfig, import_vectors
-from pipeline.vectors.vector_folder import open_folder
-from pipeline.vectors.word_lists import WordList, write_word_list
+from treeviews.models.words.word_vectors import load_word_vectors
+from treeviews.pipeline.vectors import vector_folder
+from treeviews.pipeline.vectors.foreign_vectors import TextReader
+from treeviews.pipeline.vectors.import_vectors import ImportConfig, import_vectors
+from treeviews.pipeline.vectors.vector_folder import open_folder
+from treeviews.pipeline.vectors.word_lists import WordList, write_word_list
 
 FLOAT32 = ImportConfig(kept_as="float32")
 WORDS = ["the", "cat", "naïve", "New_York", "\u3042\u3044"]

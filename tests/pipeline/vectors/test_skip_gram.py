@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from models.words.word_vectors import load_word_vectors
-from pipeline.vectors.skip_gram import SkipGramConfig, train_on_tokens
 from tests.support.repository import REPOSITORY
+from treeviews.models.words.word_vectors import load_word_vectors
+from treeviews.pipeline.vectors.skip_gram import SkipGramConfig, train_on_tokens
 
 
 def test_tokens_give_scaled_vectors_of_their_words_each_time_the_same(tmp_path: Path) -> None:

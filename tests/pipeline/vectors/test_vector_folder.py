@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from models.words.word_vectors import load_word_vectors
-from pipeline.shards.arrow import strings
-from pipeline.vectors import vector_folder, word_lists
-from pipeline.vectors.vector_folder import open_folder, read_width, write_vectors
-from pipeline.vectors.word_lists import (
+from treeviews.models.words.word_vectors import load_word_vectors
+from treeviews.pipeline.shards.arrow import strings
+from treeviews.pipeline.vectors import vector_folder, word_lists
+from treeviews.pipeline.vectors.vector_folder import open_folder, read_width, write_vectors
+from treeviews.pipeline.vectors.word_lists import (
     NOWHERE,
     WordIndex,
     WordList,

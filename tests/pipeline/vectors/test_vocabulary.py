@@ -10,13 +10,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pipeline.shards.arrow import strings
-from pipeline.shards.manifests import read_dataset_manifest
-from pipeline.vectors import merge_counts as merging
-from pipeline.vectors.count_shard import count_shard, counts_path
-from pipeline.vectors.merge_counts import VocabularyConfig, coverage_by, merge_counts
-from pipeline.vectors.word_lists import WordList, read_word_list
 from tests.support.parsed_corpora import stories, write_corpus
+from treeviews.pipeline.shards.arrow import strings
+from treeviews.pipeline.shards.manifests import read_dataset_manifest
+from treeviews.pipeline.vectors import merge_counts as merging
+from treeviews.pipeline.vectors.count_shard import count_shard, counts_path
+from treeviews.pipeline.vectors.merge_counts import VocabularyConfig, coverage_by, merge_counts
+from treeviews.pipeline.vectors.word_lists import WordList, read_word_list
 
 DOCUMENTS = {**stories(6), "odd": [["The", "the", "THE", "naïve", "É"], ["the", "a b"]]}
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-import tasks
-from pipeline.base.bundled import BUNDLED_MODELS
 from tests.support.repository import REPOSITORY
 from tests.support.shard_files import write_rows
+from treeviews import tasks
 from treeviews.command import main
+from treeviews.pipeline.base.bundled import BUNDLED_MODELS
 
 SUBCOMMANDS = ("run", "encode", "evaluate", "compare", "inspect", "models", "data")
 MOST_CPU_SECONDS = 0.5

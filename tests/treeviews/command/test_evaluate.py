@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from models.evaluation.evaluation_settings import ProtocolConfig, results_folder
-from models.evaluation.representation import Representation, representation_named
-from models.evaluation.task_registry import TASKS
 from tests.support.command import subcommand
 from tests.support.parsed_corpora import write_vectors
 from tests.support.saved_models import write_model
 from tests.support.tiny_senteval import write_tiny_senteval
+from treeviews.models.evaluation.evaluation_settings import ProtocolConfig, results_folder
+from treeviews.models.evaluation.representation import Representation, representation_named
+from treeviews.models.evaluation.task_registry import TASKS
 
 main = subcommand("evaluate")
 compare = subcommand("compare")
@@ -256,6 +256,6 @@ def test_views_that_are_not_there_are_found_before_anything_is_encoded(
     vectors = write_vectors(Path("vectors"), size=4)
     write_model(Path("m"), vectors, views=("SEQ", "SEQ"))
     write_model(Path("n"), vectors, views=("SEQ", "BOW"), critic="bilinear")
-    monkeypatch.setattr("models.encoding.sentence_reader.SentenceReader.read", None)
+    monkeypatch.setattr("treeviews.models.encoding.sentence_reader.SentenceReader.read", None)
     assert main(command(data, "--tasks", "MR", *options, encoder=encoder)) == 2
     assert message in capsys.readouterr().err

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_PARSERS
 from tests.support.repository import REPOSITORY
 from tests.support.tiny_senteval import write_tiny_senteval
 from treeviews.command import main
+from treeviews.pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_PARSERS
 
 MOST_LINES = 3
 STAGE_LINE = r"[\d-]+ [\d:]+ \d+ of \d+ stages: "
@@ -184,7 +184,7 @@ def test_a_common_mistake_is_answered_by_its_remedy(
     if "terminal" in name:
         monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     if "extra" in name:
-        monkeypatch.setattr("tasks.word_vectors.gensim_version", lambda: None)
+        monkeypatch.setattr("treeviews.tasks.word_vectors.gensim_version", lambda: None)
         monkeypatch.setitem(sys.modules, "gensim", None)
     asked = MISTAKES[name]
 
@@ -252,7 +252,7 @@ def test_an_error_that_nobody_foresaw_is_told_by_its_kind_and_exits_1(
     def fail(*arguments: object, **named: object) -> None:
         raise RuntimeError("the wheel came off")
 
-    monkeypatch.setattr("models.report.sections.markdown_table", fail)
+    monkeypatch.setattr("treeviews.models.report.sections.markdown_table", fail)
     assert main(["list"]) == 1
     sentence, where = capsys.readouterr().err.splitlines()
     assert sentence == "error: RuntimeError: the wheel came off"
@@ -304,7 +304,7 @@ def test_who_interrupts_is_told_so_and_no_more(
     def interrupt(*arguments: object, **named: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("models.report.sections.markdown_table", interrupt)
+    monkeypatch.setattr("treeviews.models.report.sections.markdown_table", interrupt)
     assert main(["list"]) == 1
     assert capsys.readouterr().err == "error: interrupted\n"
 

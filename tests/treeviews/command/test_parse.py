@@ -10,8 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from pipeline.trees.treebanks import read_bracketed, read_conllu
 from tests.support.command import subcommand
+from treeviews.pipeline.trees.treebanks import read_bracketed, read_conllu
 
 main = subcommand("parse")
 RAIN = "(S (NP (PRP It)) (VP (VBZ rains)) (. .))"

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from models.config.training_presets import PRESETS
 from tests.support.command import subcommand
+from treeviews.models.config.training_presets import PRESETS
 
 main = subcommand("presets")
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.vectors.count_shard import count_shard
-from pipeline.vectors.merge_counts import VocabularyConfig, merge_counts
 from tests.support.parsed_corpora import stories, write_corpus
 from treeviews.command.app import main
+from treeviews.pipeline.vectors.count_shard import count_shard
+from treeviews.pipeline.vectors.merge_counts import VocabularyConfig, merge_counts
 
 TEXT = "the 0.5 -1\ncat 2 3\ncat 4 5\nbroken 1\n"
 
