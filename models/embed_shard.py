@@ -1,10 +1,10 @@
 """The job that embeds a range of a corpus' shards by one encoder, which it loads once.
 
-``python -m treeviews.models.embed_shard JOB.json``, whose file holds an `EmbedShardJob`: ``{"encoder":
-"english", "sentences": FOLDER, "output": FOLDER, "number": 0}``, and what else is not as it is by
-default. A shard is whole or absent, and one row group of it is in memory at a time. Shards that
-stand are held against what they would be made of and by and stay, so that a range that was killed
-goes on where it was.
+``python -m treeviews.models.embed_shard JOB.json``, whose file holds an `EmbedShardJob`:
+``{"encoder": "english", "sentences": FOLDER, "output": FOLDER, "number": 0}``, and what else is not
+as it is by default. A shard is whole or absent, and one row group of it is in memory at a time.
+Shards that stand are held against what they would be made of and by and stay, so that a range that
+was killed goes on where it was.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""The trainer's command line: ``python -m treeviews.models.train JOB.json``, in a process of its own.
+"""The trainer's command line: ``python -m treeviews.models.train JOB.json``.
 
 JOB.json holds a `TrainingJob`.
 
 With more than one process the command becomes torchrun's agent, which starts it once a rank.
-Several machines train together by calling torchrun on each, ``torchrun --nnodes=… -m treeviews.models.train
-JOB.json``, with ``out`` in a folder that all of them see; ``launch`` then gives the threads alone.
+Several machines train together by calling torchrun on each, ``torchrun --nnodes=… -m
+treeviews.models.train JOB.json``, with ``out`` in a folder that all of them see; ``launch`` then
+gives the threads alone.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 """Every stage as a resumable Luigi task: ``luigi --module tasks RunAll --local-scheduler``."""
 
+import sys
+
 from treeviews.pipeline.base.foreign_text import guard_logs
 from treeviews.tasks import command_line, run
 from treeviews.tasks.datasets import FetchDataset
@@ -72,6 +74,9 @@ __all__ = [
     "WriteReport",
 ]
 
-guard_logs()
-run.follow_processes()
-command_line.set_up()
+if __name__ == "tasks":  # as a checkout has it: one module under both names
+    sys.modules[__name__] = sys.modules["treeviews.tasks"]
+else:
+    guard_logs()
+    run.follow_processes()
+    command_line.set_up()

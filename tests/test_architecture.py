@@ -67,16 +67,22 @@ def modules(floor: str) -> list[Path]:
 
 @cache
 def imports(path: Path, *, top_level_only: bool = False) -> set[str]:
-    """Names of the top packages that a file imports; relative imports count as its own floor."""
+    """Names of the top packages, and of floors, that a file imports."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     nodes = tree.body if top_level_only else list(ast.walk(tree))
     found: set[str] = set()
     for node in nodes:
         if isinstance(node, ast.Import):
-            found |= {alias.name.split(".")[0] for alias in node.names}
+            found |= {top_or_floor(alias.name) for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found.add(node.module.split(".")[0])
+            found |= {top_or_floor(f"{node.module}.{alias.name}") for alias in node.names}
     return found
+
+
+def top_or_floor(name: str) -> str:
+    """Returns the floor that a module is of, or else its top package."""
+    top, *further = name.split(".")
+    return further[0] if top == "treeviews" and further and further[0] in FLOORS else top
 
 
 @pytest.mark.parametrize("floor", FLOORS)
@@ -145,7 +151,8 @@ def imported_modules(path: Path, floor: str) -> set[str]:
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             found |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return {name.removeprefix(f"{floor}.") for name in found if name.startswith(f"{floor}.")}
+    own = f"treeviews.{floor}."
+    return {name.removeprefix(own) for name in found if name.startswith(own)}
 
 
 @pytest.mark.parametrize("floor", ["pipeline", "models"])

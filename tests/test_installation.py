@@ -12,7 +12,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from tests.support.repository import REPOSITORY
-from treeviews.pipeline.base.bundled import PACKAGES_OF_EXTRAS, data_folder, how_to_install
+from treeviews.pipeline.base.bundled import PACKAGES_OF_EXTRAS, how_to_install
 
 FOR_OTHER_JOBS = {
     "triton",
@@ -97,12 +97,3 @@ def test_nothing_advises_to_install_us_from_the_index() -> None:
         for match in advice.finditer(path.read_text(encoding="utf-8"))
     ]
     assert found == []
-
-
-def test_data_of_a_wheel_lie_within_the_package(tmp_path: Path) -> None:
-    """Where somebody else's folder `data` stands beside the package."""
-    (tmp_path / "data").mkdir()
-    assert data_folder(tmp_path) == tmp_path / "data"
-
-    (tmp_path / "treeviews" / "data").mkdir(parents=True)
-    assert data_folder(tmp_path) == tmp_path / "treeviews" / "data"

@@ -13,19 +13,18 @@ when it is first called: importing this module loads no torch.
 from __future__ import annotations
 
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from treeviews.own_floors import check_floors
+if not (Path(__file__).parent / "pipeline").is_dir():  # a checkout has them beside this package
+    __path__.append(str(Path(__file__).resolve().parents[1]))
 
-check_floors()
-
-from treeviews.models import load  # noqa: E402 - only now is it surely ours
-from treeviews.pipeline.parsing.parse_text import Parser, parse  # noqa: E402
-from treeviews.pipeline.parsing.parsed_sentence import write_parses  # noqa: E402
+from treeviews.models import load
+from treeviews.pipeline.parsing.parse_text import Parser, parse
+from treeviews.pipeline.parsing.parsed_sentence import write_parses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from pathlib import Path
     from typing import Unpack
 
     import numpy as np
@@ -239,8 +238,6 @@ def read_shards(folder: str | Path, columns: Sequence[str] | None = None) -> Ite
         FileNotFoundError: no shards there, or a stage lacks one.
         ValueError: no such column, or a shard is damaged.
     """
-    from pathlib import Path as Place
-
     from treeviews.pipeline.inspect.aligned_rows import read_tables
 
-    return read_tables(Place(folder), columns)
+    return read_tables(Path(folder), columns)

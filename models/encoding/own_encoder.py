@@ -20,7 +20,6 @@ from treeviews.models.config.views import Pooling
 from treeviews.models.encoding.encoder_names import OPAQUE_VIEW, key_of
 from treeviews.models.encoding.search import FloatArray
 from treeviews.pipeline.base.digest import digest_of, sha256_of_file
-from treeviews.pipeline.base.watched import OwnPackages
 
 Function = Callable[[list[str]], Any]
 Progress = Callable[[float], None]
@@ -178,7 +177,7 @@ def import_function(spec: str) -> Function:
             raise
         raise ValueError(
             f"{spec}: {module_name} cannot be imported ({cause}); "
-            f"{_remedy(module_name, cause.name or '')}"
+            "run from the folder that holds it, or put that into PYTHONPATH"
         ) from cause
     for part in attribute.split("."):
         if not hasattr(found, part):
@@ -196,14 +195,6 @@ def import_function(spec: str) -> Function:
         )
     typed: Function = function
     return typed
-
-
-def _remedy(*modules: str) -> str:
-    """Returns what to do about a module that is not found, or one that it imports."""
-    for top in (module.partition(".")[0] for module in modules):
-        if top in OwnPackages.names:
-            return f"{top} is Treeviews' own package: give yours another name"
-    return "run from the folder that holds it, or put that into PYTHONPATH"
 
 
 def _takes_nothing(found: Any) -> bool:

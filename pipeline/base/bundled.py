@@ -4,17 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-PACKAGES = Path(__file__).resolve().parents[2]
-"""The folder that holds our packages: the repository, or ``site-packages`` of a wheel."""
-
-
-def data_folder(packages: Path) -> Path:
-    """Returns the folder of what ships: within the package in a wheel, ``data/`` in a clone."""
-    in_wheel = packages / "treeviews" / "data"
-    return in_wheel if in_wheel.is_dir() else packages / "data"
-
-
-DATA = data_folder(PACKAGES)
+DATA = Path(__file__).resolve().parents[2] / "data"
+"""Folder of what ships: in a clone and in an installed package it is beside ``pipeline/``."""
 BUNDLED_PARSERS = {
     "dependencies": DATA / "parsers" / "dependency",
     "constituents": DATA / "parsers" / "constituency",

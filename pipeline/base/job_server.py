@@ -49,8 +49,8 @@ _OF_A_RUN = "TREEVIEWS_RUN", "TREEVIEWS_JOB"
 _MOST_FDS = 64
 _LENGTH = struct.Struct("=Q")
 """Before a request, how many bytes it has."""
-_OWN_PACKAGES = ("pipeline.", "models.")
-"""Modules in these are imported before their jobs are forked. What such a module imports only while
+_OWN_PACKAGE = "treeviews."
+"""Modules in it are imported before their jobs are forked. What such a module imports only while
 its job works, it names as ``PRELOADED`` where that is to be there before, too."""
 
 
@@ -269,7 +269,7 @@ class _Server:
     def _import_for(self, job: _Job) -> None:
         """Imports a job's module here, so that the next such job finds it; errors are the job's."""
         module = job.request["module"]
-        if not module.startswith(_OWN_PACKAGES) or module in sys.modules:
+        if not module.startswith(_OWN_PACKAGE) or module in sys.modules:
             return
         own = os.dup(1), os.dup(2)
         for number in (1, 2):

@@ -30,11 +30,6 @@ _MISTAKES = (
     ModuleNotFoundError,
 )
 
-_PACKAGES = tuple(
-    Path(__file__).resolve().parents[2] / name
-    for name in ("pipeline", "models", "tasks", "treeviews")
-)
-
 _FULL = "no space left on the device; free some or write elsewhere"
 
 _CLOSE = 8
@@ -121,8 +116,8 @@ def _is_foreseen(error: BaseException) -> bool:
         return False
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return True
-    raised_in = [Path(frame.filename) for frame in traceback.extract_tb(error.__traceback__)[-1:]]
-    return any(path.is_relative_to(package) for path in raised_in for package in _PACKAGES)
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return bool(frames) and frames[-1].f_globals.get("__name__", "").startswith("treeviews.")
 
 
 def error_lines(sentence: str, where: Path | None = None) -> list[str]:

@@ -1,12 +1,11 @@
-"""How our processes start: they end with the one that started them, and find our packages.
+"""How our processes start: they end with the one that started them.
 
     python -P …/pipeline/base/watched.py PARENT_ID MODULE ARGUMENTS…
 
 runs a module as ``python -m MODULE ARGUMENTS…`` does, but watches the parent before a line of the
-module is read: to import its libraries takes seconds, from a cold disk much longer. And `models`,
-`pipeline` and the like are those beside this file, also where the working folder or PYTHONPATH has
-packages of these names. So it is started by its path, and imports the standard library alone. The
-memory that such a process frees it keeps, see `keep_memory`.
+module is read: to import its libraries takes seconds, from a cold disk much longer. So it is
+started by its path, and imports the standard library alone. The memory that such a process frees it
+keeps, see `keep_memory`.
 """
 
 from __future__ import annotations
@@ -17,11 +16,8 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Sequence
 from contextlib import suppress
-from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
-from types import ModuleType
 
 ORPHANED_EXIT_CODE = 75
 PARENT_POLL_SECONDS = 0.5
@@ -34,26 +30,6 @@ _TRIM_THRESHOLD, _TOP_PAD, _MMAP_MAX = -1, -2, -4
 _LARGEST_INT = (1 << 31) - 1
 _PAD_BYTES = 256 << 20
 """Address space that is asked for at a time; it takes memory as it is written to."""
-
-
-class OwnPackages:
-    """Finds our packages beside this one; one of the finders in ``sys.meta_path``."""
-
-    names = ("pipeline", "models", "tasks", "treeviews")
-    folder = str(Path(__file__).resolve().parents[2])
-
-    @classmethod
-    def find_spec(
-        cls, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        """Returns where one of our packages is, or None for any other module."""
-        return PathFinder.find_spec(name, [cls.folder]) if name in cls.names else None
-
-    @classmethod
-    def come_first(cls) -> None:
-        """From now on, this process imports our packages, whatever sys.path has first."""
-        if cls not in sys.meta_path:
-            sys.meta_path.insert(0, cls)
 
 
 def watched(module: str, *arguments: str) -> list[str]:
@@ -113,7 +89,6 @@ def main() -> None:
     # Ctrl-C is for the parent to tell: what it started ends without a word.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     end_with_parent(int(parent_id))
-    OwnPackages.come_first()
     keep_memory()
     with suppress(FileNotFoundError):  # the folder is gone
         sys.path.append(os.getcwd())  # noqa: PTH109

@@ -1,4 +1,4 @@
-"""The command line of the training of parsers: ``python -m treeviews.pipeline.parser_training KIND OUT …``.
+"""Trains parsers: ``python -m treeviews.pipeline.parser_training KIND OUT …``.
 
 ``dependency``, ``dependency-transformer`` and ``constituency`` train a parser into the folder OUT;
 ``joint-trees`` and ``guided-trees`` write a file of further trees to train one on. The options of a

@@ -1,8 +1,8 @@
 """The shard job: parses one sentence shard into the parsed shard of the same number and rows.
 
-``python -m treeviews.pipeline.parsing.parse_shard JOB.json``, whose file holds a `ParseShardJob`: ``{"stage":
-"dependencies", "parser": "data/parsers/dependency", "sentences": FOLDER, "output": FOLDER,
-"number": 0}``, and what else is not as it is by default.
+``python -m treeviews.pipeline.parsing.parse_shard JOB.json``, whose file holds a `ParseShardJob`:
+``{"stage": "dependencies", "parser": "data/parsers/dependency", "sentences": FOLDER, "output":
+FOLDER, "number": 0}``, and what else is not as it is by default.
 
 A shard is whole or absent, is always parsed from its first row in the same pools, and so has the
 same bytes whatever was killed before. One row group of it is in memory at a time: it is read,

@@ -1,6 +1,7 @@
 """Decides which paragraphs of a corpus go because of others: the second half, after `sign_parts`.
 
-``python -m treeviews.pipeline.text.find_duplicates JOB.json``, whose file holds a `DuplicatesJob`. The
+``python -m treeviews.pipeline.text.find_duplicates JOB.json``, whose file holds a `DuplicatesJob`.
+The
 result, a file a part and last a manifest, depends on the signatures alone, of which as many are in
 memory at once as `AT_ONCE` says, and what goes.
 """

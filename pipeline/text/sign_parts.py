@@ -1,6 +1,7 @@
 """Signs the paragraphs of a run of parts: the first half of finding duplicates.
 
-``python -m treeviews.pipeline.text.sign_parts JOB.json``, whose file holds a `SignJob`. Many such jobs may
+``python -m treeviews.pipeline.text.sign_parts JOB.json``, whose file holds a `SignJob`.
+Many such jobs may
 work on one folder. A part whose file stands is passed over. Its file is one array, 17 bytes a
 paragraph, sorted so that ranges of hashes are read alone.
 """

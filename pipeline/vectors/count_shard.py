@@ -1,6 +1,7 @@
 """The shard job: counts the words of one sentence shard.
 
-``python -m treeviews.pipeline.vectors.count_shard JOB.json``, whose file holds a `CountJob`. One row group
+``python -m treeviews.pipeline.vectors.count_shard JOB.json``, whose file holds a `CountJob`.
+One row group
 is in memory at a time, and the counts of the shard's distinct words.
 """
 

@@ -15,7 +15,7 @@ import pytest
 from tests.support.parsed_corpora import write_vectors
 from tests.support.stories import write_stories
 from tests.support.tiny_senteval import write_tiny_senteval
-from treeviews.models import evaluate_tasks
+from treeviews.models import evaluate_tasks, train
 from treeviews.models.evaluation.evaluation_settings import EvaluationSettings
 from treeviews.models.evaluation.representation import representation_named
 from treeviews.models.report.experiment import NotHere
@@ -240,7 +240,7 @@ def evaluate_job(job: Mapping[str, Any], progress: Progress) -> None:
 def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Does the jobs of a run without a process for each."""
     jobs = {
-        "treeviews.models.train": models.train.execute,
+        "treeviews.models.train": train.execute,
         "treeviews.models.evaluate_tasks": evaluate_job,
     }
 

@@ -12,7 +12,6 @@ import pytest
 
 from tests.support.repository import REPOSITORY
 from tests.support.waiting import wait_until
-from treeviews.pipeline.base.watched import watched
 
 PARENT = """
 import sys
@@ -65,26 +64,3 @@ def is_alive(process_id: int) -> bool:
     except (FileNotFoundError, ProcessLookupError):
         return False
     return status.rsplit(")", 1)[1].split()[0] != "Z"
-
-
-@pytest.mark.parametrize("first", ["", "{folder}:"])
-def test_a_job_finds_our_packages_whatever_the_working_folder_has(
-    tmp_path: Path, first: str
-) -> None:
-    """Nor does a package in PYTHONPATH come first; the working folder is looked into at the end."""
-    for name in ("models", "pipeline"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "__init__.py").write_text("raise RuntimeError", encoding="utf-8")
-    (tmp_path / "probe.py").write_text(
-        "import sys, models, treeviews.pipeline.base.job\nprint(models.__file__, sys.path[-1], sys.argv[1:])",
-        encoding="utf-8",
-    )
-    environment = os.environ | {"PYTHONPATH": f"{first.format(folder=tmp_path)}{REPOSITORY}"}
-
-    said = subprocess.run(
-        [sys.executable, *watched("probe", "job.json")],
-        cwd=tmp_path, env=environment, capture_output=True, text=True, check=True,
-    ).stdout  # fmt: skip
-
-    assert said.split(maxsplit=1)[0] == str(REPOSITORY / "models" / "__init__.py")
-    assert said.endswith(f"{tmp_path} ['job.json']\n")
