@@ -70,9 +70,7 @@ def test_what_the_documents_import_exists() -> None:
     missing = []
     for document in documents():
         text = document.read_text(encoding="utf-8")
-        for module, name in re.findall(
-            r"^from ((?:models|pipeline)[\w.]*) import (\w+)", text, re.M
-        ):
+        for module, name in re.findall(r"^from (treeviews[\w.]*) import (\w+)", text, re.M):
             if not hasattr(importlib.import_module(module), name):
                 missing.append(f"{document.relative_to(REPOSITORY)}: {module}.{name}")
     assert missing == []
@@ -84,7 +82,7 @@ def test_every_command_of_the_documents_exists() -> None:
     results = {path for path in documents() if path.parent == REPOSITORY / "docs" / "results"}
     for document in set(documents()) - {REPOSITORY / "CHANGELOG.md"} - results:
         for name in re.findall(r"python -m ([a-z][\w.]*)", document.read_text(encoding="utf-8")):
-            folder = REPOSITORY / name.replace(".", "/")
+            folder = REPOSITORY / name.removeprefix("treeviews.").replace(".", "/")
             file, main = folder.with_suffix(".py"), folder / "__main__.py"
             runs = main.exists() or (
                 file.exists() and '__name__ == "__main__"' in file.read_text(encoding="utf-8")

@@ -101,6 +101,29 @@ def test_nothing_is_taken_from_the_repository(installation: Installation, where:
     assert shown == "data/parsers/constituency"
 
 
+@pytest.mark.parametrize(
+    "order", ["import models, tasks, treeviews", "import treeviews, tasks, models"]
+)
+def test_a_program_may_have_modules_of_our_folders_names(
+    installation: Installation, tmp_path: Path, order: str
+) -> None:
+    (tmp_path / "tasks").mkdir()
+    (tmp_path / "tasks" / "__init__.py").write_text("mine = 2\n")
+    (tmp_path / "models.py").write_text("mine = 1\ndef encode(s): return [[1.0] for _ in s]\n")
+    (tmp_path / "program.py").write_text(
+        f"{order}\n"
+        "shape = treeviews.encode(['It rains.'], 'english-trees').shape\n"
+        "print(models.mine, tasks.mine, *shape, *treeviews.encode('It', 'models:encode'))"
+    )
+
+    said = installation.run(tmp_path, "python", "program.py").stdout
+    luigi = ("python", "-m", "luigi", "--module", "treeviews.tasks", "--local-scheduler")
+    installation.run(tmp_path, *luigi, "SplitSentences", "--work-folder", "work")
+
+    assert said == "1 2 1 900 1.0\n"
+    assert len([*(tmp_path / "work" / "corpora").iterdir()]) == 1
+
+
 def test_the_whole_pipeline_runs(installation: Installation, text: Path, tmp_path: Path) -> None:
     """Raw text to the report, and not a line of what was imported comes from elsewhere."""
     done = installation.run(
