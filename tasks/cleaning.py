@@ -12,7 +12,7 @@ from treeviews.pipeline.text.cleaning_steps import PROFILES, CleaningConfig, pro
 from treeviews.pipeline.text.find_duplicates import MANIFEST_NAME
 from treeviews.pipeline.text.sign_parts import signature_path
 from treeviews.tasks.artefact import Jobs, ReportingTask, run_job
-from treeviews.tasks.engine_parameters import ChoiceParameter
+from treeviews.tasks.parameter_kinds import ChoiceParameter
 
 Runs = Iterable[tuple[int, int]]
 """The first of the parts of each run, and how many they are."""

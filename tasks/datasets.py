@@ -10,6 +10,7 @@ import luigi
 from treeviews.pipeline.downloads.hub_dataset import DATASET_FILE, FetchJob, HubDataset
 from treeviews.tasks.artefact import Artefact, run_job
 from treeviews.tasks.checks import Check, check_installed
+from treeviews.tasks.parameter_kinds import settings_of, takes
 
 TEXT_FIELD = luigi.OptionalParameter(
     default=None,
@@ -18,19 +19,9 @@ TEXT_FIELD = luigi.OptionalParameter(
 )
 
 
+@takes(HubDataset)
 class DatasetParameters:
     """With source=hf: which data set of the hub the text comes from."""
-
-    dataset = luigi.Parameter(
-        default="", description="Its name, owner/name, or a folder that holds it."
-    )
-    dataset_config = luigi.Parameter(default="", description="Its configuration, of several.")
-    dataset_split = luigi.Parameter(default="train", description="Its split.")
-    dataset_revision = luigi.Parameter(
-        default="",
-        description="The commit of a data set of the hub, 40 digits, so that the text stays the "
-        "same.",
-    )
 
 
 class FetchDataset(DatasetParameters, Artefact):
@@ -45,13 +36,7 @@ class FetchDataset(DatasetParameters, Artefact):
     @property
     def wanted(self) -> HubDataset:
         """Which column of which data set."""
-        return HubDataset(
-            name=self.dataset,
-            config=self.dataset_config,
-            split=self.dataset_split,
-            text_field=self.text_field or "text",
-            revision=self.dataset_revision,
-        )
+        return settings_of(self, HubDataset, text_field=self.text_field or "text")
 
     def checks(self) -> list[Check]:
         """Refuses to fetch without the library."""

@@ -21,7 +21,7 @@ from treeviews.pipeline.storage.location import named_address, portable_address
 from treeviews.pipeline.storage.shared_shards import SharedShards
 from treeviews.pipeline.storage.stored_job import SentFiles, StoredJob, make_stored_shards
 from treeviews.tasks.artefact import Artefact, Jobs, ShardStage
-from treeviews.tasks.engine_parameters import ray_engine
+from treeviews.tasks.parameter_kinds import ray_engine
 from treeviews.tasks.parameters import CorpusParameters
 from treeviews.tasks.sentences import SplitSentences
 

@@ -28,8 +28,8 @@ from treeviews.pipeline.storage.stored_job import StoredJob
 from treeviews.tasks.artefact import Artefact
 from treeviews.tasks.checks import Check, check_device
 from treeviews.tasks.derived_shards import DerivedStage
-from treeviews.tasks.engine_parameters import ChoiceParameter
 from treeviews.tasks.evaluated_encoder import EncoderParameters, EvaluatedEncoder
+from treeviews.tasks.parameter_kinds import ChoiceParameter
 from treeviews.tasks.parsing import ParseStage
 from treeviews.tasks.training import PARSE_STAGES, TrainEncoders
 

@@ -2,46 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import luigi
 
+from treeviews.models.config.held_out import HoldOut
 from treeviews.models.config.views import VIEWS
 from treeviews.models.evaluation.evaluation_settings import ProtocolConfig
 from treeviews.models.evaluation.representation import representation_named
+from treeviews.models.training.job import RunSettings
+from treeviews.models.training.launching import LaunchSettings
 from treeviews.pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS, shown
 from treeviews.pipeline.base.foreign_text import without_secrets
 from treeviews.pipeline.downloads.download import MAX_BYTES
-from treeviews.pipeline.parsers.sentence_parser import PRECISIONS
+from treeviews.pipeline.parsing.parse_shard import ParseShardJob
 from treeviews.pipeline.text.text_files import SUFFIXES
 from treeviews.pipeline.text.text_sources import SOURCES
+from treeviews.pipeline.text.tokenization import SentenceConfig
 from treeviews.tasks.cleaning import CleaningParameters
 from treeviews.tasks.datasets import TEXT_FIELD, DatasetParameters
-from treeviews.tasks.engine_parameters import (
+from treeviews.tasks.parameter_kinds import (
     AddressParameter,
     ChoiceParameter,
-    EngineParameters,
     ParserParameter,
     Sha256Parameter,
+    settings_of,
+    takes,
 )
-
-
-def joined(changes: Mapping[str, Any], own: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Returns a configuration's changed fields together with those that are parameters.
-
-    Raises:
-        ValueError: a change of a field that has a parameter of its own.
-    """
-    doubled = sorted(set(changes) & set(own))
-    if doubled:
-        raise ValueError(f"{name} sets {', '.join(doubled)}: use the parameters of these names")
-    return {**changes, **own}
-
 
 GIGABYTE = 1_000_000_000
 
 
+class EngineParameters:
+    """Where shards are made, and where other machines find them."""
+
+    engine = ChoiceParameter(
+        default="local",
+        choices=["local", "ray"],
+        significant=False,
+        description="What runs the shard jobs: local, as many as Luigi has workers; ray: a Ray "
+        "cluster, which needs ray.",
+    )
+    storage = AddressParameter(
+        default="",
+        significant=False,
+        description="Folder or URL (s3://bucket/prefix) with the sentence and parsed shards that "
+        "machines share; what is there is not made again. By default the work folder, which "
+        "machines of a Ray cluster must then all reach under its path.",
+    )
+    ray_address = luigi.Parameter(
+        default="auto",
+        significant=False,
+        description="With engine=ray: host:port of the cluster's head; auto: the cluster that this "
+        "machine is part of; local: one of this machine alone, for the time of a stage.",
+    )
+    gpus_per_job = luigi.FloatParameter(
+        default=0.0,
+        significant=False,
+        description="With engine=ray: part of a GPU that a shard job takes; 0.25: four share one.",
+    )
+
+
+@takes(SentenceConfig)
 class CorpusParameters(DatasetParameters, CleaningParameters, EngineParameters):
     """Where the text comes from and how it is cut into sentences."""
 
@@ -82,17 +104,16 @@ class CorpusParameters(DatasetParameters, CleaningParameters, EngineParameters):
     )
     text_field = TEXT_FIELD
     encoding = luigi.Parameter(default="utf-8", description="Encoding of your text.")
-    limit = luigi.IntParameter(default=0, description="Stop after so many sentences; 0 takes all.")
-    min_tokens = luigi.IntParameter(default=1, description="Shorter sentences are quarantined.")
-    max_tokens = luigi.IntParameter(default=100, description="Longer sentences are quarantined.")
 
     def corpus_in_words(self) -> str:
         """Returns what text a run is about, as a person would say it."""
         where = self.paths or without_secrets(self.url) or self.dataset
-        limit = f", at most {self.limit} sentences" if self.limit else ""
-        return f"{self.source}{f' ({where})' if where else ''}{limit}"
+        limit = settings_of(self, SentenceConfig).limit
+        most = f", at most {limit} sentences" if limit else ""
+        return f"{self.source}{f' ({where})' if where else ''}{most}"
 
 
+@takes(ParseShardJob)
 class ParserParameters(EngineParameters):
     """Which parsers to use, and where they run."""
 
@@ -128,35 +149,12 @@ class ParserParameters(EngineParameters):
         description="Folder or hub's name with the configuration and tokenizer of the transformer "
         "inside.",
     )
-    parser_precision = ChoiceParameter(
-        default="exact",
-        choices=PRECISIONS,
-        description="Arithmetic of the parsers: exact gives the libraries' own trees; fast is "
-        "reduced to what the device is fast at, and changes a few answers.",
-    )
-    parser_batch_tokens = luigi.IntParameter(
-        default=0,
-        significant=False,
-        description="Tokens that a parser is given at once; 0: as many as suit it and the device, "
-        "on a GPU by its free memory.",
-    )
 
 
+@takes(HoldOut)
 class HeldOutParameters:
     """Which documents are kept from training, for context accuracy and probing."""
 
-    held_out_fraction = luigi.FloatParameter(
-        default=0.3, description="Share of the documents kept for evaluation."
-    )
-    held_out_seed = luigi.IntParameter(
-        default=0, description="Seed of the choice of held-out documents."
-    )
-    held_out_unit = ChoiceParameter(
-        default="document",
-        choices=["document", "block"],
-        description="What is held out: whole documents, or blocks of 50 sentences, for texts of "
-        "few documents.",
-    )
     probing_seed = luigi.IntParameter(default=0, description="Seed of the probing tasks' samples.")
     probing_changes = luigi.DictParameter(
         default={},
@@ -175,6 +173,7 @@ class VectorTrainingParameters:
     )
 
 
+@takes(LaunchSettings, RunSettings)
 class TrainingParameters(VectorTrainingParameters):
     """What is trained: a preset of `models.config.training_presets`, and what differs from it."""
 
@@ -213,30 +212,6 @@ class TrainingParameters(VectorTrainingParameters):
         description="CPU threads of the training, all its processes together; 0: half of the "
         "cores, as other tasks run beside it.",
     )
-    processes = luigi.IntParameter(
-        default=1,
-        significant=False,
-        description="Processes that train together, each on its part of every batch; on cuda each "
-        "takes a device of its own.",
-    )
-    gemm = ChoiceParameter(
-        default="auto",
-        choices=["auto", "default", "onednn"],
-        significant=False,
-        description="Which matrix product the training uses on a CPU; auto: oneDNN's on AMD's "
-        "processors with AVX-512 where it is as exact, PyTorch's default elsewhere.",
-    )
-    sentences_at_once = luigi.OptionalIntParameter(
-        default=None,
-        significant=False,
-        description="A batch is encoded in pieces of so many sentences, and each piece twice: a "
-        "large batch then takes the memory of a piece. By default all at once.",
-    )
-    checkpoint_every_seconds = luigi.FloatParameter(
-        default=60.0,
-        significant=False,
-        description="Seconds between checkpoints: at most so much work is lost to a kill.",
-    )
 
 
 class ExpansionParameters:
@@ -272,6 +247,7 @@ class EvaluationDataParameters:
     )
 
 
+@takes(ProtocolConfig)
 class SentEvalParameters(EvaluationDataParameters):
     """On which data encoders are scored, and how."""
 
@@ -283,17 +259,6 @@ class SentEvalParameters(EvaluationDataParameters):
         default={},
         description="Fields of the representation to change, as JSON: '{\"join_words\": true}'. "
         "models/evaluation/representation.py describes them all.",
-    )
-    classifier = ChoiceParameter(
-        default="logistic_regression",
-        choices=["logistic_regression", "compatibility"],
-        description="compatibility is SentEval's own classifier, trained by Adam.",
-    )
-    folds = luigi.IntParameter(default=10, description="Outer and inner folds.")
-    grid_scale = luigi.FloatParameter(
-        default=1.0,
-        description="Factor on every C of SentEval's grids of the logistic regression; these suit "
-        "raw features, 4 suits views of length 1, as the representation multi-view has.",
     )
     protocol_changes = luigi.DictParameter(
         default={},
@@ -320,10 +285,4 @@ class SentEvalParameters(EvaluationDataParameters):
 
     def resolved_protocol(self) -> dict[str, Any]:
         """Returns every field of the protocol."""
-        fields = {
-            "classifier": self.classifier,
-            "num_folds": self.folds,
-            "grid_scale": self.grid_scale,
-        }
-        changes = joined(dict(self.protocol_changes), fields, "protocol_changes")
-        return ProtocolConfig.from_dict(changes).to_dict()
+        return settings_of(self, ProtocolConfig, self.protocol_changes).to_dict()

@@ -31,7 +31,7 @@ from treeviews.pipeline.parsers.parser_files import (
 )
 from treeviews.pipeline.parsing.parse_shard import TRANSFORMER_LIBRARIES, library_versions
 from treeviews.tasks.artefact import Artefact, checksum, run_job
-from treeviews.tasks.engine_parameters import ChoiceParameter, Sha256Parameter
+from treeviews.tasks.parameter_kinds import ChoiceParameter, Sha256Parameter
 
 TRAINING_VERSION = 2
 """Raised when the same treebanks and options would give another parser, as by a new default."""

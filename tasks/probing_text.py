@@ -19,7 +19,8 @@ from treeviews.models.evaluation.probing_sentences import (
 )
 from treeviews.models.model.model_description import exact_parsers_of_corpus
 from treeviews.tasks.artefact import Artefact
-from treeviews.tasks.parameters import CorpusParameters, HeldOutParameters, ParserParameters, joined
+from treeviews.tasks.parameter_kinds import joined
+from treeviews.tasks.parameters import CorpusParameters, HeldOutParameters, ParserParameters
 from treeviews.tasks.parsing import ParseConstituents, ParseDependencies
 from treeviews.tasks.sentences import SplitSentences
 
@@ -50,7 +51,7 @@ class BuildProbing(CorpusParameters, HeldOutParameters, ParserParameters, Artefa
             "held_out_seed": self.held_out_seed,
             "held_out_unit": self.held_out_unit,
         }
-        return ProbingConfig.from_dict(joined(dict(self.probing_changes), own, "probing_changes"))
+        return ProbingConfig.from_dict(joined(self.probing_changes, own, ProbingConfig.called))
 
     def content(self) -> dict[str, Any]:
         """Returns the configuration and the digests of sentences and parses."""

@@ -49,7 +49,12 @@ from treeviews.tasks.artefact import Jobs, ReportingTask, ShardStage
 from treeviews.tasks.checks import Check, check_installed
 from treeviews.tasks.cleaning import find_duplicates
 from treeviews.tasks.datasets import FetchDataset
-from treeviews.tasks.engine_parameters import AddressParameter, Sha256Parameter, ray_engine
+from treeviews.tasks.parameter_kinds import (
+    AddressParameter,
+    Sha256Parameter,
+    ray_engine,
+    settings_of,
+)
 from treeviews.tasks.parameters import GIGABYTE, CorpusParameters
 
 logger = logging.getLogger("luigi-interface")
@@ -210,9 +215,7 @@ class SplitSentences(CorpusParameters, ShardStage):
     @property
     def config(self) -> SentenceConfig:
         """How sentences are cut and which are refused."""
-        return SentenceConfig(
-            limit=self.limit, min_tokens=self.min_tokens, max_tokens=self.max_tokens
-        )
+        return settings_of(self, SentenceConfig)
 
     def content(self) -> dict[str, Any]:
         """Returns what the text is and how it is cut; a download is known by its sha256.

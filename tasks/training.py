@@ -20,12 +20,12 @@ from treeviews.pipeline.base.machine import available_cores
 from treeviews.pipeline.parsing.parse_shard import library_versions
 from treeviews.tasks.artefact import Artefact, run_job
 from treeviews.tasks.checks import Check, check_device
+from treeviews.tasks.parameter_kinds import joined, settings_of
 from treeviews.tasks.parameters import (
     CorpusParameters,
     HeldOutParameters,
     ParserParameters,
     TrainingParameters,
-    joined,
 )
 from treeviews.tasks.parsing import ParseConstituents, ParseDependencies, ParseStage
 from treeviews.tasks.sentences import SplitSentences
@@ -71,7 +71,7 @@ class TrainEncoders(
             "held_out_unit": self.held_out_unit,
             "seed": self.seed,
         }
-        return preset(self.preset, **joined(dict(self.changes), own, "changes"))
+        return preset(self.preset, **joined(self.changes, own, TrainingConfig.called))
 
     @cached_property
     def word_vectors(self) -> UsedVectors:
@@ -173,11 +173,8 @@ class TrainEncoders(
         """
         if self.threads < 0:
             raise ValueError(f"threads must be 0 or more, not {self.threads}")
-        return LaunchSettings(
-            threads=self.threads or max(1, available_cores() // 2),
-            processes=self.processes,
-            max_restarts=MAX_RESTARTS,
-        )
+        threads = self.threads or max(1, available_cores() // 2)
+        return settings_of(self, LaunchSettings, threads=threads, max_restarts=MAX_RESTARTS)
 
     def settings(self) -> RunSettings:
         """Returns the other machine settings of the job.
@@ -185,12 +182,7 @@ class TrainEncoders(
         Raises:
             ValueError: a number that cannot be.
         """
-        return RunSettings(
-            device=self.device,
-            gemm=self.gemm,
-            sentences_at_once=self.sentences_at_once,
-            checkpoint_every_seconds=self.checkpoint_every_seconds,
-        )
+        return settings_of(self, RunSettings, device=self.device)
 
     def fill(self) -> None:
         """Runs the training, which resumes at its last checkpoint."""

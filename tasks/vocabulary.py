@@ -7,18 +7,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import luigi
-
 from treeviews.pipeline.base.atomic_files import RUN_LOCK, sweep_unfinished
 from treeviews.pipeline.base.digest import digest_of
 from treeviews.pipeline.shards.manifests import ShardManifest, read_dataset_manifest, shard_ranges
 from treeviews.pipeline.vectors.count_shard import COUNTING_VERSION, CountJob, is_counted
 from treeviews.pipeline.vectors.merge_counts import REPORT_FILE, MergeJob, VocabularyConfig
 from treeviews.tasks.artefact import Artefact, Jobs, run_job
+from treeviews.tasks.parameter_kinds import settings_of, takes
 from treeviews.tasks.parameters import CorpusParameters
 from treeviews.tasks.sentences import SplitSentences
 
 
+@takes(VocabularyConfig)
 class CountVocabulary(CorpusParameters, Artefact):
     """Counts the words of a corpus, shard by shard side by side, and keeps the most frequent.
 
@@ -29,21 +29,10 @@ class CountVocabulary(CorpusParameters, Artefact):
 
     marker = REPORT_FILE
 
-    lower_case = luigi.BoolParameter(description="Whether words lose their case.")
-    max_words = luigi.IntParameter(
-        default=VocabularyConfig().max_words,
-        description="The most frequent words are kept; 0: all, in memory that grows with them.",
-    )
-    min_count = luigi.IntParameter(
-        default=VocabularyConfig().min_count, description="Rarer words are not kept."
-    )
-
     @property
     def config(self) -> VocabularyConfig:
         """Which words are kept."""
-        return VocabularyConfig(
-            lower_case=self.lower_case, max_words=self.max_words, min_count=self.min_count
-        )
+        return settings_of(self, VocabularyConfig)
 
     def requires(self) -> SplitSentences:
         """Returns the sentences."""

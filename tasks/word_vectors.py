@@ -27,7 +27,7 @@ from treeviews.pipeline.vectors.skip_gram import (
 from treeviews.pipeline.vectors.vector_folder import FACTS_FILE, files_of, is_vector_folder
 from treeviews.tasks.artefact import Artefact, checksum, run_job
 from treeviews.tasks.checks import Check
-from treeviews.tasks.engine_parameters import AddressParameter, ChoiceParameter, Sha256Parameter
+from treeviews.tasks.parameter_kinds import AddressParameter, ChoiceParameter, Sha256Parameter
 from treeviews.tasks.parameters import (
     CorpusParameters,
     HeldOutParameters,

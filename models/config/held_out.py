@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treeviews.pipeline.base.settings import Count, Settings, Share
+from treeviews.pipeline.base.settings import Count, Option, Settings, Share
 
 HeldOutUnit = Literal["document", "block"]
 
@@ -26,12 +26,14 @@ class HoldOut(Settings):
 
     called: ClassVar[str] = "held-out setting"
 
-    fraction: Share = 0.3
-    """Expected share of the units held out, 0 to 1."""
-    seed: int = 0
-    unit: HeldOutUnit = "document"
-    """Whole documents; or blocks of successive sentences, for a corpus of few documents. Texts of
-    one author then stand on both sides, so documents are the stricter choice."""
+    fraction: Annotated[Share, Option("held_out_fraction")] = 0.3
+    """Share of the documents kept for evaluation, 0 to 1."""
+    seed: Annotated[int, Option("held_out_seed")] = 0
+    """Seed of the choice of held-out documents."""
+    unit: Annotated[HeldOutUnit, Option("held_out_unit")] = "document"
+    """What is held out: whole documents; or blocks of 50 successive sentences, for texts of few
+    documents. Texts of one author then stand on both sides, so documents are the stricter choice.
+    """
     block_sentences: Count = 50
     """Length of a block. No context pair crosses from training to held-out sentences, as neither
     side has the other's; but neighbours at a block's edges speak of the same things."""

@@ -11,7 +11,7 @@ from treeviews.models.encoding.encoder_names import parse_encoder_name
 from treeviews.models.evaluation.evaluation_task import Protocol
 from treeviews.models.evaluation.representation import Representation
 from treeviews.pipeline.base.digest import digest_of
-from treeviews.pipeline.base.settings import POSITIVE, Count, Positive, Settings, at_least
+from treeviews.pipeline.base.settings import POSITIVE, Count, Option, Positive, Settings, at_least
 
 PROTOCOL_VERSION = 2
 """Raised when the same representations and configuration would give other predictions."""
@@ -48,8 +48,9 @@ class ProtocolConfig(Settings):
 
     called: ClassVar[str] = "protocol setting"
 
-    classifier: Classifier = "logistic_regression"
-    num_folds: Annotated[int, at_least(2)] = 10
+    classifier: Annotated[Classifier, Option()] = "logistic_regression"
+    """compatibility is SentEval's own classifier, trained by Adam."""
+    num_folds: Annotated[int, at_least(2), Option("folds")] = 10
     """Outer and inner folds (SentEval's README: kfold 10; its quick setting is 5)."""
     seed: int = 1111
     """Of the folds and of the compatibility classifier."""
@@ -59,9 +60,10 @@ class ProtocolConfig(Settings):
     tolerance: Positive = 1e-6
     """Share of its objective by which a logistic regression may lie above the minimum."""
     max_steps: Count = 500
-    grid_scale: Positive = 1.0
-    """Factor on every C of SentEval's grids. These suit raw features; of views of length 1 the
-    largest C of them is small, and searches end at the grid's edge."""
+    grid_scale: Annotated[Positive, Option()] = 1.0
+    """Factor on every C of SentEval's grids of the logistic regression. These suit raw features; 4
+    suits views of length 1, as the representation multi-view has, where searches else end at the
+    grid's edge."""
     standardise: bool | None = None
     """Whether features are brought to mean 0 and deviation 1 on the items that a logistic
     regression of classes trains on; None leaves it to the data: published ones are taken raw.

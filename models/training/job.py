@@ -14,7 +14,7 @@ from treeviews.models.training.launching import LaunchSettings
 from treeviews.models.words.word_vectors import WordVectors
 from treeviews.pipeline.base.bundled import SHIPPED_VECTORS, shipped_parsers
 from treeviews.pipeline.base.digest import digest_of
-from treeviews.pipeline.base.settings import Count, Natural, Settings, at_least
+from treeviews.pipeline.base.settings import Count, Natural, Option, Settings, at_least
 from treeviews.pipeline.shards.manifests import read_dataset_manifest
 
 GemmChoice = Literal["auto", "default", "onednn"]
@@ -31,16 +31,19 @@ class RunSettings(Settings):
     called: ClassVar[str] = "run setting"
 
     device: str = "cpu"
-    gemm: GemmChoice = "auto"
-    """With "auto" a resumed training goes on with the product it began with; another one that is
-    asked for is taken, and noted in the metrics, since the last bits of the weights differ."""
-    sentences_at_once: Annotated[int | None, at_least(1)] = None
+    gemm: Annotated[GemmChoice, Option(is_significant=False)] = "auto"
+    """Which matrix product a training uses on a CPU; auto: oneDNN's on AMD's processors with
+    AVX-512 where it is as exact, PyTorch's default elsewhere. With auto a resumed training goes on
+    with the product it began with; another one that is asked for is taken, and noted in the
+    metrics, since the last bits of the weights differ."""
+    sentences_at_once: Annotated[int | None, at_least(1), Option(is_significant=False)] = None
     """A batch is encoded in pieces of so many sentences, each of them twice, while the objective
     sees all of it: the encoders' memory is that of a piece. The last bits of the weights differ.
-    None: a batch is one piece."""
+    By default all at once."""
     prefetch: Natural = 2
     """Batches prepared ahead by a thread; 0 prepares each when it is needed."""
-    checkpoint_every_seconds: Annotated[float, at_least(0)] = 60.0
+    checkpoint_every_seconds: Annotated[float, at_least(0), Option(is_significant=False)] = 60.0
+    """Seconds between checkpoints: at most so much work is lost to a kill."""
     checkpoint_every_steps: Annotated[int | None, at_least(1)] = None
     """Checkpoints also at every multiple of so many steps."""
     keep_checkpoints: Count = 2

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from treeviews.pipeline.base.job import end_in_words
 from treeviews.pipeline.base.job_server import THREAD_VARIABLES
 from treeviews.pipeline.base.machine import available_cores
-from treeviews.pipeline.base.settings import Count, Natural, Settings, at_least
+from treeviews.pipeline.base.settings import Count, Natural, Option, Settings, at_least
 from treeviews.pipeline.base.watched import watched
 
 if TYPE_CHECKING:
@@ -33,8 +33,9 @@ class LaunchSettings(Settings):
 
     threads: Annotated[int | None, at_least(1)] = None
     """CPU threads of all processes of a machine together; by default one a core."""
-    processes: Count = 1
-    """How many train together; on cuda each takes a device of its own."""
+    processes: Annotated[Count, Option(is_significant=False)] = 1
+    """Processes that train together, each on its part of every batch; on cuda each takes a device
+    of its own."""
     max_restarts: Natural = 0
     """How often all start again from the last checkpoint when one of several is killed."""
 

@@ -7,13 +7,18 @@
 
 A field's annotation is all there is to say of it: its type, one of several names (`Literal`), a
 `Range` of numbers, and whatever a floor above marks it with (`marks_of`). It is checked whenever
-the model is made, in code or from JSON, and a mistake is one sentence.
+the model is made, in code or from JSON, and a mistake is one sentence. The lines below a field say
+what it is for; stages and commands make their parameters and options of both.
 """
 
 from __future__ import annotations
 
+import ast
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, ClassVar, Self, TypeVar, Union, get_args, get_origin
@@ -66,6 +71,16 @@ class Range:
 def at_least(least: int) -> Range:
     """Returns the range of ``least`` and all above."""
     return Range(f"be at least {least}", lambda value: value >= least)
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """Marks a field that stages and commands ask for by an option of its own."""
+
+    name: str = ""
+    """What the option is called, where not as the field."""
+    is_significant: bool = True
+    """Whether results are kept apart by it; a machine's speed is no reason."""
 
 
 POSITIVE = Range("be positive", lambda value: value > 0)
@@ -218,6 +233,42 @@ def marks_of(cls: type[Settings], kind: type[M]) -> dict[str, list[M]]:
         for name, field in cls.model_fields.items()
     }
     return {name: of_field for name, of_field in marks.items() if of_field}
+
+
+def options_of(cls: type[Settings]) -> dict[str, tuple[str, Option]]:
+    """Returns the options of settings: what each is called -> its field and mark."""
+    return {
+        mark.name or field: (field, mark)
+        for field, marks in marks_of(cls, Option).items()
+        for mark in marks
+    }
+
+
+def descriptions_of(cls: type[Settings]) -> dict[str, str]:
+    """Returns what the lines below each field say of it, as text for a command's help."""
+    owners = cls.__mro__[cls.__mro__.index(Settings) - 1 :: -1]
+    return {
+        field: text
+        for owner in owners
+        for field, text in _descriptions_in(owner.__module__).get(owner.__name__, {}).items()
+    }
+
+
+@cache
+def _descriptions_in(module: str) -> dict[str, dict[str, str]]:
+    """Returns class -> field -> description, of a module's classes."""
+    tree = ast.parse(Path(str(sys.modules[module].__file__)).read_text(encoding="utf-8"))
+    return {
+        owner.name: {
+            ast.unparse(field.target): " ".join(str(words.value.value).split()).replace("`", "")
+            for field, words in pairwise(owner.body)
+            if isinstance(field, ast.AnnAssign)
+            and isinstance(words, ast.Expr)
+            and isinstance(words.value, ast.Constant)
+        }
+        for owner in tree.body
+        if isinstance(owner, ast.ClassDef)
+    }
 
 
 def _from_json(value: Any, annotation: Any) -> Any:

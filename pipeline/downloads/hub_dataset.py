@@ -15,7 +15,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from treeviews.pipeline.base.atomic_files import (
     sweep_unfinished,
@@ -27,7 +27,7 @@ from treeviews.pipeline.base.digest import remembered_sha256
 from treeviews.pipeline.base.foreign_text import told
 from treeviews.pipeline.base.job import Progress, run_job_from_command_line
 from treeviews.pipeline.base.json_files import read_json
-from treeviews.pipeline.base.settings import Count, Settings
+from treeviews.pipeline.base.settings import Count, Option, Settings
 
 DATASET_FILE = "dataset.json"
 """Says what was fetched; written last."""
@@ -45,14 +45,15 @@ class HubDataset(Settings):
 
     called: ClassVar[str] = "data set setting"
 
-    name: str
-    """On the hub, such as ``owner/name``, or a folder of this machine."""
-    config: str = ""
-    """Of those that have several."""
-    split: str = "train"
+    name: Annotated[str, Option("dataset")] = ""
+    """Its name on the hub, owner/name, or a folder that holds it."""
+    config: Annotated[str, Option("dataset_config")] = ""
+    """Its configuration, of several."""
+    split: Annotated[str, Option("dataset_split")] = "train"
+    """Its split."""
     text_field: str = "text"
-    revision: str = ""
-    """The commit, of a data set of the hub."""
+    revision: Annotated[str, Option("dataset_revision")] = ""
+    """The commit of a data set of the hub, 40 digits, so that the text stays the same."""
 
     def _check_together(self) -> None:
         if not self.name:

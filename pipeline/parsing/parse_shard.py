@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -29,7 +29,7 @@ import pyarrow.compute as pc
 from treeviews.pipeline.base.job import Progress, Rated, in_part, run_job_from_command_line
 from treeviews.pipeline.base.job_server import THREAD_VARIABLES
 from treeviews.pipeline.base.refusal import Refusal, excerpt_of
-from treeviews.pipeline.base.settings import Count, Natural, Settings
+from treeviews.pipeline.base.settings import Count, Natural, Option, Settings
 from treeviews.pipeline.parsers.parser_files import STAGES, TRANSFORMER_KINDS, ParsedStage
 from treeviews.pipeline.parsers.sentence_parser import (
     MAX_TOKENS,
@@ -314,10 +314,12 @@ class ParseShardJob(ParseJob):
     threads: Count = 1
     """CPU threads of torch, which reads them from the environment when imported. One, because two
     parsers with two threads each on two cores run many times slower than with one."""
-    precision: ParserPrecision = "exact"
-    """``fast``: arithmetic that may change a few answers."""
-    batch_tokens: Natural = 0
-    """Bound of a batch's size; 0: as many as suit parser and device."""
+    precision: Annotated[ParserPrecision, Option("parser_precision")] = "exact"
+    """Arithmetic of the parsers: exact gives the libraries' own trees; fast is reduced to what the
+    device is fast at, and changes a few answers."""
+    batch_tokens: Annotated[Natural, Option("parser_batch_tokens", is_significant=False)] = 0
+    """Tokens that a parser is given at once; 0: as many as suit it and the device, on a GPU by its
+    free memory."""
     parser_checksum: str | None = None
     """Where given, a parser's folder of another checksum is refused."""
     count: Count = 1

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from treeviews.pipeline.base.bundled import BUNDLED_FORMS
 from treeviews.pipeline.base.refusal import Refusal
-from treeviews.pipeline.base.settings import Count, Range, Settings
+from treeviews.pipeline.base.settings import Count, Option, Range, Settings
 from treeviews.pipeline.shards.arrow import flags, gather_ranges, strings, values_of
 from treeviews.pipeline.text.chunks import ChunkCutter, Cut, KnownForms, Rules, read_forms
 
@@ -34,10 +34,12 @@ class SentenceConfig(Settings):
 
     called: ClassVar[str] = "sentence setting"
 
-    limit: Annotated[int, NUMBER_OR_ALL] = 0
+    limit: Annotated[int, NUMBER_OR_ALL, Option()] = 0
     """Stop after so many kept sentences; 0 takes all."""
-    min_tokens: Count = 1
-    max_tokens: Annotated[int, MOST_TOKENS] = 100
+    min_tokens: Annotated[Count, Option()] = 1
+    """Shorter sentences are quarantined."""
+    max_tokens: Annotated[int, MOST_TOKENS, Option()] = 100
+    """Longer sentences are quarantined."""
     max_token_characters: Count = 200
 
     def _check_together(self) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from treeviews.pipeline.base.job import Progress, run_job_from_command_line
 from treeviews.pipeline.base.json_files import write_sealed_json
-from treeviews.pipeline.base.settings import Count, Natural, Settings
+from treeviews.pipeline.base.settings import Count, Natural, Option, Settings
 from treeviews.pipeline.shards.arrow import numbers
 from treeviews.pipeline.vectors.count_shard import REMEDY, checked_counts, summed
 from treeviews.pipeline.vectors.word_lists import (
@@ -43,10 +43,13 @@ class VocabularyConfig(Settings):
 
     called: ClassVar[str] = "vocabulary setting"
 
-    lower_case: bool = False
-    max_words: Natural = 2_000_000
-    """The most frequent ones, of equal ones the first in byte order; 0: all."""
-    min_count: Count = 1
+    lower_case: Annotated[bool, Option()] = False
+    """Whether words lose their case."""
+    max_words: Annotated[Natural, Option()] = 2_000_000
+    """The most frequent words are kept, of equal ones the first in byte order; 0: all, in memory
+    that grows with them."""
+    min_count: Annotated[Count, Option()] = 1
+    """Rarer words are not kept."""
 
 
 class MergeJob(Settings):

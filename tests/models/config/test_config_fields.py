@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, get_args, get_type_hints
 
-import luigi
 import numpy as np
 import pytest
 import torch
@@ -27,17 +26,7 @@ from treeviews.models.training.launching import LaunchSettings
 from treeviews.models.words.expansion import ExpansionConfig
 from treeviews.models.words.word_vectors import WordVectors
 from treeviews.pipeline.base.settings import Count, Range, Settings, at_least, marks_of
-from treeviews.pipeline.parsing.parse_shard import ParseShardJob
-from treeviews.pipeline.text.tokenization import SentenceConfig
 from treeviews.pipeline.vectors.skip_gram import SkipGramConfig
-from treeviews.tasks.parameters import (
-    CorpusParameters,
-    HeldOutParameters,
-    ParserParameters,
-    SentEvalParameters,
-    TrainingParameters,
-)
-from treeviews.tasks.word_vectors import TrainWordVectors
 
 LSTM = {"seq_cell": "lstm"}
 
@@ -241,65 +230,3 @@ def test_a_field_that_only_some_trainings_read_is_read_by_one() -> None:
     for name in marks_of(TrainingConfig, ReadIf):
         assert any(not config.idle([name]) for config in presets), name
     assert all(config.idle(["epochs", "seed"]) == [] for config in presets)
-
-
-MIRRORS: tuple[tuple[type, type[Settings], dict[str, str]], ...] = (
-    (
-        CorpusParameters,
-        SentenceConfig,  # type: ignore[assignment]
-        {"limit": "limit", "min_tokens": "min_tokens", "max_tokens": "max_tokens"},
-    ),
-    (
-        HeldOutParameters,
-        TrainingConfig,
-        {f"held_out_{name}": f"held_out_{name}" for name in ("fraction", "seed", "unit")},
-    ),
-    (
-        HeldOutParameters,
-        ProbingConfig,
-        {f"held_out_{name}": f"held_out_{name}" for name in ("fraction", "seed", "unit")}
-        | {"probing_seed": "seed"},
-    ),
-    (TrainWordVectors, HoldOut, {"held_out_block_sentences": "block_sentences"}),
-    (
-        ParserParameters,
-        ParseShardJob,
-        {"parser_precision": "precision", "parser_batch_tokens": "batch_tokens"},
-    ),
-    (TrainingParameters, TrainingConfig, {"seed": "seed"}),
-    (TrainingParameters, LaunchSettings, {"processes": "processes"}),
-    (
-        TrainingParameters,
-        RunSettings,
-        {name: name for name in ("gemm", "checkpoint_every_seconds")},
-    ),
-    (
-        SentEvalParameters,
-        ProtocolConfig,
-        {"classifier": "classifier", "folds": "num_folds", "grid_scale": "grid_scale"},
-    ),
-)
-KINDS = {int: luigi.IntParameter, float: luigi.FloatParameter, str: luigi.Parameter}
-
-
-@pytest.mark.parametrize(
-    ("task", "config", "parameter", "field"),
-    [(task, config, *pair) for task, config, pairs in MIRRORS for pair in pairs.items()],
-)
-def test_a_parameter_has_the_type_default_and_choices_of_the_field_that_it_sets(
-    task: type, config: type[Settings], parameter: str, field: str
-) -> None:
-    declared: Any = getattr(task, parameter)
-    default = config.model_fields[field].default
-    hint = get_type_hints(config)[field]
-
-    assert declared.task_value("a task", parameter) == default
-    if choices := get_args(hint):
-        assert isinstance(declared, luigi.ChoiceParameter)
-        assert declared._choices == set(choices)
-    else:
-        assert type(declared) is KINDS[hint]
-
-
-def test_changing_one_field_keeps_the_others() -> None:
-    assert TrainingConfig().changed(seed=3) == TrainingConfig(seed=3)
