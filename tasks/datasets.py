@@ -23,6 +23,8 @@ TEXT_FIELD = luigi.OptionalParameter(
 class DatasetParameters:
     """With source=hf: which data set of the hub the text comes from."""
 
+    dataset: str
+
 
 class FetchDataset(DatasetParameters, Artefact):
     """Fetches the text of a data set of the hub, by datasets (``pip install 'datasets<5'``).

@@ -37,7 +37,7 @@ from treeviews.models.model.model_description import OPTION_OF_STAGE
 from treeviews.pipeline.base.digest import digest_of
 from treeviews.pipeline.base.foreign_text import listed_strings
 from treeviews.pipeline.base.refusal import RefusedSentence, named
-from treeviews.pipeline.base.settings import Settings, at_least
+from treeviews.pipeline.base.settings import Option, Settings, at_least
 
 OnRefusal = Literal["error", "zero"]
 LAST: tuple[Pooling, ...] = ("last",)
@@ -53,17 +53,18 @@ class EncoderSettings(Settings):
 
     called: ClassVar[str] = "encoder setting"
 
-    device: str = "cpu"
-    batch_size: Annotated[int | None, at_least(0)] = None
-    """Sentences at once, fewer where they are long; None takes what the kind of encoder has by
-    default."""
+    device: Annotated[str, Option()] = "cpu"
+    """Where to compute: cpu, cuda, cuda:1, ..."""
+    batch_size: Annotated[int | None, at_least(0), Option()] = None
+    """Sentences at once, fewer where they are long; by default what suits the kind of encoder."""
     on_refusal: OnRefusal = "zero"
     """A sentence that cannot be taken ends it all, or is a vector of zeros and listed."""
-    vectors: Path | None = None
-    """Word vectors; by default a model's own, and for baselines those that ship."""
-    dependency_parser: Path | None = None
-    """By default a model's own, and for untrained ones that which ships."""
-    constituency_parser: Path | None = None
+    vectors: Annotated[Path | None, Option()] = None
+    """Word vectors; by default a model's own, wherever the model says or those that ship."""
+    dependency_parser: Annotated[Path | None, Option()] = None
+    """Of the view DEP: a folder, or the name of one that ships; by default the model's own."""
+    constituency_parser: Annotated[Path | None, Option()] = None
+    """Of the view CONST: a folder, or the name of one that ships; by default the model's own."""
     parses: Path | None = None
     """Folder that keeps tokens and parses, for all encoders that read the same sentences."""
     config: TrainingConfig = PRESETS["laptop"]

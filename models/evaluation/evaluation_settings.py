@@ -73,7 +73,7 @@ class ProtocolConfig(Settings):
     """λ, the penalty a training item, in the place of SentEval's grids of C, whose penalty stands
     beside a sum over items: with λ one grid serves tasks of any size. () asks for SentEval's grids,
     None leaves it to the data."""
-    compatibility_loss: BatchLoss = "sum"
+    compatibility_loss: Annotated[BatchLoss, Option()] = "sum"
     """Whether the compatibility classifier sums the losses of a batch, as SentEval asks PyTorch to
     and its published results have it, or averages them, as it does with a PyTorch of today."""
 

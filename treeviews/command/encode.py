@@ -11,17 +11,10 @@ from typing import Annotated, Any
 
 import typer
 
-from treeviews.command.encoder_options import (
-    BatchSize,
-    ConstituencyParser,
-    DependencyParser,
-    Device,
-    EncoderArgument,
-    Refusal,
-    Vectors,
-    given,
-)
+from treeviews.command.encoder_options import EncoderArgument, Refusal
 from treeviews.command.output import check_output, count_teller, say, standard_output_named
+from treeviews.command.settings_options import takes
+from treeviews.models.encoding.encoder import EncoderSettings
 
 
 def add_to(app: typer.Typer) -> None:
@@ -29,6 +22,7 @@ def add_to(app: typer.Typer) -> None:
     app.command("encode")(encode)
 
 
+@takes("settings", EncoderSettings)
 def encode(
     encoder: EncoderArgument,
     source: Annotated[
@@ -40,15 +34,12 @@ def encode(
     pooling: Annotated[
         str, typer.Option(help="One or several of last, max, mean, min, separated by commas.")
     ] = "last",
-    device: Device = "cpu",
-    batch_size: BatchSize = None,
     on_refusal: Annotated[
         Refusal, typer.Option(help="A sentence that cannot be taken: an error, or a row of zeros.")
     ] = "error",
-    vectors: Vectors = None,
-    dependency_parser: DependencyParser = None,
-    constituency_parser: ConstituencyParser = None,
     normalize: Annotated[bool, typer.Option("--normalize", help="Give each row length 1.")] = False,
+    *,
+    settings: EncoderSettings,
 ) -> None:
     """Embed sentences: encode english < sentences.txt > embeddings.npy.
 
@@ -61,21 +52,13 @@ def encode(
         check_output(output)
 
     from treeviews.models.encode_lines import encode_file, encode_lines
-    from treeviews.models.encoding.encoder import EncoderSettings, check_pooling
+    from treeviews.models.encoding.encoder import check_pooling
     from treeviews.models.encoding.load_encoder import load_encoder
 
-    settings = given(
-        device=device,
-        batch_size=batch_size,
-        on_refusal=on_refusal,
-        vectors=vectors,
-        dependency_parser=dependency_parser,
-        constituency_parser=constituency_parser,
-    )
     pools: Any = tuple(name.strip() for name in pooling.split(","))
     check_pooling(pools)
     with nullcontext(sys.stdin.buffer) if source is None else source.open("rb") as lines:
-        found = load_encoder(encoder, EncoderSettings.from_dict(settings))
+        found = load_encoder(encoder, settings.changed(on_refusal=on_refusal))
         started = time.perf_counter()
         name = "standard input" if source is None else str(source)
         bar = sys.stderr.isatty()
@@ -88,7 +71,7 @@ def encode(
                 *(found, lines, name),
                 on_progress=tell,
                 pooling=pools,
-                batch_size=batch_size,
+                batch_size=settings.batch_size,
                 normalize=normalize,
                 show_progress=bar,
             )

@@ -4,32 +4,20 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
-from treeviews.command.encoder_options import (
-    BatchSize,
-    ConstituencyParser,
-    DependencyParser,
-    Device,
-    Refusal,
-    Vectors,
-    given,
-)
-from treeviews.command.json_option import json_object
+from treeviews.command.encoder_options import Refusal
 from treeviews.command.output import AsJson, print_json, say
+from treeviews.command.settings_options import json_object, takes
+from treeviews.models.encoding.encoder import EncoderSettings
+from treeviews.models.evaluation.evaluation_settings import ProtocolConfig
 from treeviews.pipeline.base.foreign_text import printable
+from treeviews.pipeline.base.settings import options_of
 
 DEFAULT_PRESET = "laptop"
 """Whose architecture an untrained encoder has."""
-OPTION_OF_PROTOCOL = {
-    "classifier": "--classifier",
-    "num_folds": "--folds",
-    "grid_scale": "--grid-scale",
-    "compatibility_loss": "--compatibility-loss",
-}
-"""The option that sets a field of the protocol; the other fields are changed by JSON."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -37,6 +25,8 @@ def add_to(app: typer.Typer) -> None:
     app.command("evaluate")(evaluate)
 
 
+@takes("protocol", ProtocolConfig)
+@takes("settings", EncoderSettings)
 def evaluate(
     encoder: Annotated[
         str | None,
@@ -75,24 +65,6 @@ def evaluate(
     representation_changes: Annotated[
         str, typer.Option(help="Its fields to change, as JSON: '{\"normalise\": true}'.")
     ] = "{}",
-    classifier: Annotated[
-        Literal["logistic_regression", "compatibility"],
-        typer.Option(help="compatibility is SentEval's own, trained by Adam."),
-    ] = "logistic_regression",
-    folds: Annotated[
-        int, typer.Option(help="Outer and inner folds; SentEval's quick way is 5.")
-    ] = 10,
-    grid_scale: Annotated[
-        float,
-        typer.Option(help="Factor on every C of SentEval's grids; 4 suits views of length 1."),
-    ] = 1.0,
-    compatibility_loss: Annotated[
-        Literal["sum", "mean"],
-        typer.Option(
-            help="Of a batch, by the compatibility classifier: sum, as SentEval asks PyTorch to, "
-            "or mean, which is what it does on a PyTorch of today."
-        ),
-    ] = "sum",
     protocol_changes: Annotated[
         str,
         typer.Option(help="Further fields of the protocol, as JSON: '{\"standardise\": true}'."),
@@ -104,8 +76,6 @@ def evaluate(
     changes: Annotated[
         str, typer.Option(help="Of random-SEED: fields of the preset to change, as JSON.")
     ] = "{}",
-    device: Device = "cpu",
-    batch_size: BatchSize = None,
     on_refusal: Annotated[
         Refusal | None,
         typer.Option(
@@ -113,10 +83,10 @@ def evaluate(
             "error. By default zeros, and an error where they are many."
         ),
     ] = None,
-    vectors: Vectors = None,
-    dependency_parser: DependencyParser = None,
-    constituency_parser: ConstituencyParser = None,
     as_json: AsJson = False,
+    *,
+    settings: EncoderSettings,
+    protocol: ProtocolConfig,
 ) -> None:
     """Score any encoder: evaluate --encoder english --data ~/SentEval/data --tasks STS14,MR.
 
@@ -129,9 +99,10 @@ def evaluate(
     if encoder is None or data is None:
         raise typer.BadParameter("give --encoder and --data, or --list for the tasks")
     fields = json_object(protocol_changes, "--protocol-changes", '{"standardise": true}')
-    if doubled := sorted(set(fields) & set(OPTION_OF_PROTOCOL)):
-        options = ", ".join(OPTION_OF_PROTOCOL[field] for field in doubled)
-        raise typer.BadParameter(f"--protocol-changes sets {', '.join(doubled)}: use {options}")
+    options = {field: f"--{name}" for name, (field, _) in options_of(ProtocolConfig).items()}
+    if doubled := sorted(set(fields) & set(options)):
+        asked = ", ".join(options[field].replace("_", "-") for field in doubled)
+        raise typer.BadParameter(f"--protocol-changes sets {', '.join(doubled)}: use {asked}")
     of_representation = json_object(
         representation_changes, "--representation-changes", '{"normalise": true}'
     )
@@ -141,7 +112,6 @@ def evaluate(
     from treeviews.models.evaluate_tasks import execute
     from treeviews.models.evaluation.evaluation_settings import (
         EvaluationSettings,
-        ProtocolConfig,
         results_folder,
     )
     from treeviews.models.evaluation.representation import representation_named
@@ -150,15 +120,14 @@ def evaluate(
     from treeviews.pipeline.downloads.senteval_data import check_data_folder
 
     check_data_folder(data)
-    fields |= {"classifier": classifier, "num_folds": folds, "grid_scale": grid_scale}
-    fields["compatibility_loss"] = compatibility_loss
-    protocol = ProtocolConfig.from_dict(fields)
+    protocol = protocol.changed(**fields)
     resolved = representation_named(representation, **of_representation)
     config = preset_named(preset, **of_preset).to_dict()
     named = tuple(task.name for task in tasks_of_data(tasks, data))
     own_preset = "" if preset == DEFAULT_PRESET else preset
     folder = out or results_folder(encoder, resolved, protocol, own_preset)
-    settings = EvaluationSettings(
+    of_encoder = settings.changed(device="cpu").to_dict() | {"on_refusal": on_refusal}
+    evaluation = EvaluationSettings(
         encoder=encoder,
         tasks=named,
         data=data,
@@ -169,19 +138,15 @@ def evaluate(
         representation=resolved,
         protocol=protocol,
         encoder_settings={
-            **given(
-                batch_size=batch_size,
-                on_refusal=on_refusal,
-                vectors=vectors,
-                dependency_parser=dependency_parser,
-                constituency_parser=constituency_parser,
-            ),
+            **{name: value for name, value in of_encoder.items() if value is not None},
             "config": config,
         },
-        device=device,
+        device=settings.device,
         threads=threads or max(1, available_cores() // 2),
     )
-    execute(settings, lambda fraction, status: say(f"{100 * fraction:3.0f} %  {printable(status)}"))
+    execute(
+        evaluation, lambda fraction, status: say(f"{100 * fraction:3.0f} %  {printable(status)}")
+    )
     _print_results(folder, None if tasks.strip().lower() == "all" else named, as_json)
     say(printable(f"results: {folder}"))
 

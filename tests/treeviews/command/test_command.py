@@ -47,7 +47,7 @@ def test_help_comes_soon() -> None:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     code = (
         "import sys; from treeviews.command import main; code = main(['--help']); "
-        "heavy = [m for m in ('torch', 'luigi', 'spacy', 'pyarrow') if m in sys.modules]; "
+        "heavy = [m for m in ('torch', 'luigi', 'spacy') if m in sys.modules]; "
         "sys.exit(code or heavy or 0)"
     )
     ended = subprocess.run(
