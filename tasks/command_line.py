@@ -1,6 +1,6 @@
 """How stages are asked for: Luigi's command line, where a mistake is told in one sentence.
 
-It holds for ``luigi --module tasks STAGE``, which imports this package, and for ``treeviews run``.
+It holds for ``luigi --module treeviews.tasks STAGE``, which imports this package, and for ``treeviews run``.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ def _is_of_this_package(arguments: Sequence[str]) -> bool:
     """Returns whether a command line asks for a stage of ours; others' are not known yet."""
     words = [part for word in arguments for part in word.split("=", 1)]
     modules = [name for option, name in pairwise(words) if option == "--module"]
-    return modules[-1:] == [__package__]
+    return modules[-1:] in (["tasks"], [__package__])
 
 
 def _stage_in(arguments: Sequence[str]) -> str:

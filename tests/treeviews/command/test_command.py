@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -19,7 +18,6 @@ from treeviews.command import main
 from treeviews.pipeline.base.bundled import BUNDLED_MODELS
 
 SUBCOMMANDS = ("run", "encode", "evaluate", "compare", "inspect", "models", "data")
-MOST_CPU_SECONDS = 0.5
 
 
 def json_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
@@ -43,8 +41,7 @@ def test_help_names_every_subcommand_and_the_exit_codes(
     assert "0 done, 1 the work failed, 2 the command is wrong" in said
 
 
-def test_help_comes_soon() -> None:
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+def test_help_loads_no_heavy_library() -> None:
     code = (
         "import sys; from treeviews.command import main; code = main(['--help']); "
         "heavy = [m for m in ('torch', 'luigi', 'spacy') if m in sys.modules]; "
@@ -53,10 +50,7 @@ def test_help_comes_soon() -> None:
     ended = subprocess.run(
         [sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=False
     )
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert ended.returncode == 0, ended.stderr
-    taken = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    assert taken < MOST_CPU_SECONDS
 
 
 def test_help_of_run_names_every_stage(capsys: pytest.CaptureFixture[str]) -> None:
