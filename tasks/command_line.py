@@ -1,6 +1,7 @@
 """How stages are asked for: Luigi's command line, where a mistake is told in one sentence.
 
-It holds for ``luigi --module treeviews.tasks STAGE``, which imports this package, and for ``treeviews run``.
+It holds for ``luigi --module treeviews.tasks STAGE``, which imports this package, and for
+``treeviews run``.
 """
 
 from __future__ import annotations

@@ -111,8 +111,23 @@ def settings_of(
     Raises:
         ValueError: a field that cannot be, or a change of one that has a parameter of its own.
     """
-    asked = {field: getattr(task, name) for name, (field, _) in options_of(settings).items()}
-    return settings.from_dict(joined(changes or {}, asked | own, settings.called))
+    asked = values_of(task, settings) | own
+    return settings.from_dict(joined(changes or {}, asked, settings.called))
+
+
+def values_of(
+    task: Any, settings: type[Settings], *, significant_only: bool = False
+) -> dict[str, Any]:
+    """Returns the fields of settings that a task's parameters say, by name.
+
+    Args:
+        significant_only: those alone that keep results apart, as a digest has them.
+    """
+    return {
+        field: getattr(task, name)
+        for name, (field, mark) in options_of(settings).items()
+        if mark.is_significant or not significant_only
+    }
 
 
 def joined(changes: Mapping[str, Any], own: Mapping[str, Any], called: str) -> dict[str, Any]:

@@ -16,13 +16,14 @@ from treeviews.pipeline.parsers.parser_files import (
     parser_file_names,
     read_description,
 )
-from treeviews.pipeline.parsing.parse_shard import describe_parsing
+from treeviews.pipeline.parsing.parse_shard import ParseShardJob, describe_parsing
 from treeviews.pipeline.shards.manifests import ShardRange
 from treeviews.pipeline.storage.shared_shards import SharedShards
 from treeviews.pipeline.storage.stored_job import SentFiles, StoredJob
 from treeviews.tasks.artefact import Artefact
 from treeviews.tasks.checks import Check, check_device
 from treeviews.tasks.derived_shards import DerivedStage
+from treeviews.tasks.parameter_kinds import values_of
 from treeviews.tasks.parameters import ParserParameters
 from treeviews.tasks.parsers import UsedParser, used_parser
 
@@ -85,7 +86,7 @@ class ParseStage(ParserParameters, DerivedStage):
             "parser": str(self.parser_folder.name),
             "parser_checksum": self.used_parser.checksum,
             "parsing": describe_parsing(self.stage, kind=self.used_parser.kind),
-            "precision": self.parser_precision,
+            **values_of(self, ParseShardJob, significant_only=True),
         }
 
     def place(self) -> Path:
@@ -97,8 +98,7 @@ class ParseStage(ParserParameters, DerivedStage):
         """How every shard is parsed, wherever that is: further fields of the jobs' files."""
         return {
             "device": self.device,
-            "precision": self.parser_precision,
-            "batch_tokens": self.parser_batch_tokens,
+            **values_of(self, ParseShardJob),
             "parser_checksum": self.maker_checksum,
         }
 

@@ -10,16 +10,13 @@ from typing import Any
 import typer
 
 from treeviews.command import (
-    compare,
     data,
     encode,
     evaluate,
     inspect,
     models,
     parse,
-    presets,
     run,
-    status,
     vectors,
     vocabulary,
     work_folder,
@@ -52,15 +49,12 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 run.add_to(app)
-status.add_to(app)
 work_folder.add_to(app)
 encode.add_to(app)
 parse.add_to(app)
 evaluate.add_to(app)
-compare.add_to(app)
 inspect.add_to(app)
 models.add_to(app)
-presets.add_to(app)
 data.add_to(app)
 vectors.add_to(app)
 vocabulary.add_to(app)

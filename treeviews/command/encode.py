@@ -7,14 +7,23 @@ import time
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
-from treeviews.command.encoder_options import EncoderArgument, Refusal
 from treeviews.command.output import check_output, count_teller, say, standard_output_named
 from treeviews.command.settings_options import takes
 from treeviews.models.encoding.encoder import EncoderSettings
+
+EncoderArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="ENCODER",
+        help="english or another that ships (treeviews list), a model's folder, "
+        "bag_of_words, sif, random-SEED, views as MODEL@VIEW+MODEL@VIEW, or package.module:name of "
+        "a function of your own, whose module's code is run.",
+    ),
+]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -35,7 +44,8 @@ def encode(
         str, typer.Option(help="One or several of last, max, mean, min, separated by commas.")
     ] = "last",
     on_refusal: Annotated[
-        Refusal, typer.Option(help="A sentence that cannot be taken: an error, or a row of zeros.")
+        Literal["error", "zero"],
+        typer.Option(help="A sentence that cannot be taken: an error, or a row of zeros."),
     ] = "error",
     normalize: Annotated[bool, typer.Option("--normalize", help="Give each row length 1.")] = False,
     *,

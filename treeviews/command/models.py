@@ -1,4 +1,4 @@
-"""``treeviews models``: what an encoder is, more words for it, and passing it on."""
+"""``treeviews models`` and ``presets``: what an encoder is, passing it on; known trainings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ ModelArgument = Annotated[
 
 
 def add_to(app: typer.Typer) -> None:
-    """Adds the subcommand with its own ones."""
+    """Adds ``models`` with its own subcommands, and ``presets``."""
+    app.command("presets")(presets)
     group = typer.Typer(
         no_args_is_help=True,
         rich_markup_mode=None,
@@ -174,3 +175,16 @@ def fetch(
     from treeviews.models.model.hub import fetch_model
 
     print(fetch_model(repo, endpoint=endpoint))
+
+
+def presets(
+    word_size: Annotated[int, typer.Option(min=1, help="Width of the word vectors.")] = 300,
+    as_json: AsJson = False,
+) -> None:
+    """List the trainings known by name, with their views and what they train."""
+    from treeviews.models.report.presets_table import presets_facts, presets_table
+
+    if as_json:
+        print_json(presets_facts(word_size))
+    else:
+        print(presets_table(word_size))

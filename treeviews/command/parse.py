@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from treeviews.command.encoder_options import Device
 from treeviews.command.output import check_output, count_teller, say, standard_output_named
 from treeviews.pipeline.base.foreign_text import told
 
@@ -50,7 +49,7 @@ def parse(
     constituency_parser: Annotated[
         str | None, typer.Option(help="A folder, or the name of one that ships.")
     ] = None,
-    device: Device = "cpu",
+    device: Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1, ...")] = "cpu",
     on_refusal: Annotated[
         Literal["error", "skip"],
         typer.Option(help="A sentence that cannot be parsed: an error, or told and without trees."),

@@ -1,24 +1,27 @@
-"""``treeviews run``: a stage of the pipeline with all that it needs."""
+"""``treeviews run`` and ``status``: a stage with all that it needs, made or looked at."""
 
 from __future__ import annotations
 
 import typer
 
+from treeviews.command.output import AsJson, print_json
+
 DEFAULT_STAGE = "RunAll"
 
 
 def add_to(app: typer.Typer) -> None:
-    """Adds the subcommand."""
+    """Adds both subcommands."""
+    free = {"allow_extra_args": True, "ignore_unknown_options": True}
     app.command(
         "run",
         add_help_option=False,
         context_settings={
-            "allow_extra_args": True,
-            "ignore_unknown_options": True,
+            **free,
             "allow_interspersed_args": False,
             "help_option_names": [],
         },
     )(run)
+    app.command("status", context_settings=free)(status)
 
 
 def run(context: typer.Context) -> int:
@@ -32,6 +35,22 @@ def run(context: typer.Context) -> int:
     from treeviews.tasks.command_line import run_stage
 
     return run_stage(stage, arguments)
+
+
+def status(context: typer.Context, as_json: AsJson = False) -> None:
+    """Show what of a run is there: status [STAGE] with the parameters of `treeviews run`."""
+    from dataclasses import asdict
+
+    from treeviews.tasks.command_line import asked
+    from treeviews.tasks.status import status_lines, status_of
+
+    stage, arguments = stage_and_arguments(context)
+    with asked([stage, *arguments]) as root:
+        found = status_of(root)
+    if as_json:
+        print_json([asdict(stage) for stage in found])
+    else:
+        print(*status_lines(found), sep="\n")
 
 
 def stage_and_arguments(context: typer.Context) -> tuple[str, list[str]]:
