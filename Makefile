@@ -44,7 +44,7 @@ bench: $(TESTS)
 check: $(TESTS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	mkdir -p build/types/treeviews
+	rm -rf build/types && mkdir -p build/types/treeviews
 	ln -sfn $(CURDIR)/treeviews/* $(CURDIR)/pipeline $(CURDIR)/models $(CURDIR)/tasks build/types/treeviews
 	$(BIN)/mypy
 

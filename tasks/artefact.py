@@ -34,7 +34,8 @@ from treeviews.pipeline.base.job_server import jobs_at_once, start_job_server
 from treeviews.pipeline.shards.manifests import stands_whole
 from treeviews.pipeline.shards.schema import SCHEMA_VERSION
 from treeviews.tasks.checks import Check, CheckedTask, check_work_folder, mistakes_in
-from treeviews.tasks.run import RefusedError, is_run_on, plan, report
+from treeviews.tasks.run import is_run_on, plan, report
+from treeviews.tasks.run_display import RefusedError
 
 logger = logging.getLogger("luigi-interface")
 

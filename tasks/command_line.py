@@ -29,6 +29,7 @@ from treeviews.pipeline.base.foreign_text import told
 from treeviews.pipeline.base.mistakes import FAILED, MISTAKE, did_you_mean, error_lines
 from treeviews.tasks import run
 from treeviews.tasks.artefact import ReportingTask
+from treeviews.tasks.run_display import say
 
 SETTINGS = {
     # Luigi would end a second run of the same command at once; here it waits at the folders' locks.
@@ -252,5 +253,5 @@ def refuse(sentence: str, *, remedy: str = "") -> NoReturn:
     Raises:
         SystemExit: always, with the code of a mistake.
     """
-    run.say([*error_lines(sentence), *([remedy] if remedy else [])])
+    say([*error_lines(sentence), *([remedy] if remedy else [])])
     raise SystemExit(MISTAKE)

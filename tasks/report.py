@@ -34,7 +34,7 @@ from treeviews.tasks.evaluation_table import EvaluateAll
 from treeviews.tasks.parameters import SentEvalParameters
 from treeviews.tasks.parsing import ParseStage
 from treeviews.tasks.probing_text import BuildProbing
-from treeviews.tasks.run import command_line
+from treeviews.tasks.run_display import command_line
 from treeviews.tasks.sentences import SplitSentences
 from treeviews.tasks.senteval import EvaluateEncoder
 from treeviews.tasks.training import TrainEncoders

@@ -23,7 +23,7 @@ ALLOWED_BELOW = {floor: set(FLOORS[: place + 1]) for place, floor in enumerate(F
 HOMES = {
     "luigi": ("tasks/",),
     "typer": ("treeviews/command/",),
-    "rich": ("tasks/run.py",),
+    "rich": ("tasks/run_display.py",),
     "spacy": (
         *("pipeline/text/tokenization.py", "pipeline/parsing/", "treeviews/spacy_component.py"),
         *("pipeline/inspect/show.py", "pipeline/inspect/export.py"),

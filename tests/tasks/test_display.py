@@ -17,7 +17,7 @@ from tests.support.repository import REPOSITORY
 from tests.support.shown_stages import MadeAlone, MadeOfParts
 from tests.support.terminal import Seen, seen_on_terminal
 from treeviews.pipeline.base.job import Rated
-from treeviews.tasks import run
+from treeviews.tasks import run, run_display
 
 MODULE = ("--module", "tests.support.shown_stages", "--local-scheduler")
 STAMP = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d "
@@ -166,7 +166,7 @@ def test_a_log_says_each_minute_how_far_and_how_fast_a_stage_is(
         run.report(stage.task_id, 0.5, Rated("3 of 6 sentences", 7.5))
         os._exit(0)
     os.waitpid(child, 0)
-    monkeypatch.setattr(run, "SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr(run_display, "SECONDS_BETWEEN_LINES", 0.0)
     begun.look()
 
     last = capsys.readouterr().err.splitlines()[-1]
@@ -195,6 +195,6 @@ def test_stages_of_one_name_are_told_apart(tmp_path: Path) -> None:
     left, right = (MadeAlone(folder=tmp_path, about=about) for about in ("left", "right"))
     alone = MadeOfParts(folder=tmp_path)
 
-    said = run.told_apart([left, right, alone])
+    said = run_display.told_apart([left, right, alone])
 
     assert said == {left: "about left", right: "about right", alone: ""}
