@@ -13,8 +13,6 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any, BinaryIO, ClassVar, Literal, NamedTuple, TypeVar, cast
 
@@ -22,9 +20,9 @@ import pyarrow as pa
 
 from pipeline.base.digest import remembered_sha256
 from pipeline.base.foreign_text import printable, told
-from pipeline.base.refusal import Refusal
 from pipeline.base.settings import Count, Settings
-from pipeline.text.documents import ChangedTextError, ParagraphMode
+from pipeline.text.documents import ChangedTextError
+from pipeline.text.text_lines import ParagraphMode
 
 P = TypeVar("P", bound=PurePath)
 
@@ -97,12 +95,12 @@ class LeftOut(Counter[str]):
         self[reason] += 1
         self._examples.setdefault(reason, path)
 
-    def add_unlike_text(self, path: PurePath) -> None:
-        """Counts a file whose name does not say that it is text."""
+    def unlike_text(self, path: PurePath) -> str:
+        """Returns the reason for a file whose name does not say that it is text."""
         suffix = printable(path.suffix.lower())[:_SUFFIX_CHARACTERS] or "no suffix"
         reason = f"not named like text ({suffix})"
-        is_new = reason not in self and len(self) >= _MOST_REASONS
-        self.add(path, "not named like text (other suffixes)" if is_new else reason)
+        is_known = reason in self or len(self) < _MOST_REASONS
+        return reason if is_known else "not named like text (other suffixes)"
 
     def in_words(self) -> str:
         """Returns the counts by reason, each with an example."""
@@ -113,15 +111,41 @@ class LeftOut(Counter[str]):
         return f"left out: {', '.join(counts)}"
 
 
-@dataclass(frozen=True, slots=True)
-class TextFile:
-    """One file to read."""
+class TextFile(NamedTuple):
+    """One file to read, and what it was when its source was described."""
 
     path: Path
     """Absolute; a symbolic link stays one, since its own name says what it holds."""
     name: str
     """Path below what all files have in common, with forward slashes; bytes that are not UTF-8 are
     escaped, as in ``caf\\xe9.txt``."""
+    sha256: str = ""
+    """`UNREADABLE` where it could not be read; empty before its source is described."""
+    num_bytes: int = 0
+    modified_ns: int = 0
+
+    def as_it_is(self) -> TextFile:
+        """Returns the file as it is now; one of the size and time that it had is not read."""
+        try:
+            stat = self.path.stat()
+            known = stat.st_size, stat.st_mtime_ns
+            if self.sha256 and known == self[3:]:
+                return self
+            return TextFile(self.path, self.name, remembered_sha256(self.path), *known)
+        except OSError:
+            return TextFile(self.path, self.name, UNREADABLE)
+
+    def check_unchanged(self) -> None:
+        """Refuses the file if it is not what was described.
+
+        Raises:
+            ChangedTextError: names it.
+        """
+        if self.sha256 and (now := self.as_it_is().sha256) != self.sha256:
+            raise ChangedTextError(
+                f"{told(self.path)}: changed since the run began (sha256 {self.sha256[:12]} then, "
+                f"{now[:12]} now); wait until nobody writes to it and start the run again"
+            )
 
 
 def list_files(
@@ -211,7 +235,7 @@ def _files_in(folder: Path, suffixes: Container[str], left_out: LeftOut) -> list
                 if without_compression_suffix(path).suffix.lower() in suffixes:
                     files.append(path)
                 else:
-                    left_out.add_unlike_text(path)
+                    left_out.add(path, left_out.unlike_text(path))
     return sorted(files, key=lambda path: path.relative_to(folder).as_posix())
 
 
@@ -251,7 +275,7 @@ class FilesConfig(Settings):
 
     @property
     def codec(self) -> str:
-        """The encoding of text that `FileStream.open` opens."""
+        """The encoding of text as `recoded` gives it."""
         return "utf-8" if self.is_recoded else self.encoding
 
     def _check_together(self) -> None:
@@ -263,7 +287,7 @@ class FilesConfig(Settings):
             ) from error
 
 
-class Recoded(io.RawIOBase):
+class _Recoded(io.RawIOBase):
     """Text of some encoding as UTF-8; bytes that are not of the encoding stay as they are."""
 
     def __init__(self, stream: io.BufferedReader, encoding: str) -> None:
@@ -286,77 +310,8 @@ class Recoded(io.RawIOBase):
         return count
 
 
-class FileVersion(NamedTuple):
-    """What a file was when its source was described."""
-
-    sha256: str
-    """`UNREADABLE` where it could not be read."""
-    num_bytes: int = 0
-    modified_ns: int = 0
-
-    @classmethod
-    def of(cls, path: Path, known: FileVersion | None = None) -> FileVersion:
-        """Returns what a file is now; a known version whose size and time it has is not read."""
-        try:
-            stat = path.stat()
-            if known and known[1:] == (stat.st_size, stat.st_mtime_ns):
-                return known
-            return cls(remembered_sha256(path), stat.st_size, stat.st_mtime_ns)
-        except OSError:
-            return cls(UNREADABLE)
-
-
-@dataclass(slots=True, eq=False)
-class FileStream:
-    """A file as a stream, whatever it holds."""
-
-    file: TextFile
-    config: FilesConfig
-    version: FileVersion | None = None
-    """None where the source was not described."""
-
-    @property
-    def name(self) -> str:
-        """The file's name in its source."""
-        return self.file.name
-
-    @property
-    def is_one_document(self) -> bool:
-        """Whether it is one text."""
-        return False
-
-    @property
-    def empty(self) -> Refusal:
-        """What stands for the documents of a file that has none."""
-        return Refusal("empty_file", "holds no text; remove it from the paths", self.name)
-
-    def check_unchanged(self) -> None:
-        """Refuses the file if it is not what was described.
-
-        Raises:
-            ChangedTextError: names it.
-        """
-        then, path = self.version, self.file.path
-        if then is not None and (now := FileVersion.of(path, then)).sha256 != then.sha256:
-            raise ChangedTextError(
-                f"{told(path)}: changed since the run began (sha256 {then.sha256[:12]} then, "
-                f"{now.sha256[:12]} now); wait until nobody writes to it and start the run again"
-            )
-
-    def open(self, opened: ExitStack) -> io.BufferedReader:
-        """Returns the file's bytes from their beginning, decompressed."""
-        raw = opened.enter_context(self.file.path.open("rb", buffering=0))
-        return decompressed(raw, self.file.path)
-
-    def recoded(self, stream: io.BufferedReader) -> io.BufferedReader:
-        """Returns a text's bytes in the encoding that is read, `FilesConfig.codec`."""
-        if not self.config.is_recoded:
-            return stream
-        recoded = Recoded(stream, self.config.encoding)
-        return io.BufferedReader(cast("io.RawIOBase", recoded), BUFFER_BYTES)
-
-    def unreadable(self, error: OSError) -> Refusal:
-        """Returns what stands for the documents of a file that cannot be opened."""
-        detail = f"cannot be opened ({error}); check its permissions"
-        logger.warning("%s: %s; its text is missing from this corpus", self.name, detail)
-        return Refusal("unreadable_file", detail, self.name)
+def recoded(stream: io.BufferedReader, config: FilesConfig) -> io.BufferedReader:
+    """Returns a text's bytes in the encoding that is read, `FilesConfig.codec`."""
+    if not config.is_recoded:
+        return stream
+    return io.BufferedReader(_Recoded(stream, config.encoding), BUFFER_BYTES)

@@ -97,8 +97,8 @@ def open_unpacked(path: Path, member: str = "") -> Iterator[io.BufferedReader]:
         with path.open("rb") as stream:
             yield stream
         return
-    from pipeline.text.documents import UNPACKING_ERRORS  # not on a bare GPU machine
     from pipeline.text.text_files import decompressed
+    from pipeline.text.text_lines import UNPACKING_ERRORS  # not on a bare GPU machine
 
     # Of a zip RuntimeError: encrypted, or packed in a way that Python does not know.
     broken: tuple[type[Exception], ...] = (*UNPACKING_ERRORS, zipfile.BadZipFile, RuntimeError)

@@ -27,8 +27,7 @@ ANIMALS = ("cat", "dog", "owl", "fox", "hen")
 def small_shards(monkeypatch):
     """Shards of two of the documents in memory, or some hundreds of bytes of a file."""
     monkeypatch.setattr(plan, "_target", lambda number: 8)
-    for module in (documents, text_streams):
-        monkeypatch.setattr(module, "STEP_BYTES", 500)
+    monkeypatch.setattr(documents, "STEP_BYTES", 500)
 
 
 def rows(folder: Path) -> list[tuple[str, int, str]]:

@@ -34,8 +34,7 @@ TEXT = "".join(
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan, "_target", lambda number: 8)
-    for module in (documents, text_streams):
-        monkeypatch.setattr(module, "STEP_BYTES", 300)
+    monkeypatch.setattr(documents, "STEP_BYTES", 300)
 
 
 def placed(source: TextFiles, folder: Path, documents: Callable[[str], str]) -> int:
@@ -60,13 +59,12 @@ def placed(source: TextFiles, folder: Path, documents: Callable[[str], str]) -> 
 @pytest.mark.parametrize(
     "name, packed", [("a.txt", bytes), ("a.txt.gz", gzip.compress), ("a.txt.bz2", bz2.compress)]
 )
-@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
 def test_places_are_those_of_the_file_as_python_opens_it(
     tmp_path: Path, name: str, packed: Callable[[bytes], bytes], line_end: str
 ) -> None:
     (tmp_path / name).write_bytes(packed(TEXT.replace("\n", line_end).encode()))
-    num_shards = placed(TextFiles([tmp_path / name]), tmp_path / "out", lambda _: TEXT)
-    assert num_shards > 3 or line_end == "\r"  # which ends no paragraph for who looks for places
+    assert placed(TextFiles([tmp_path / name]), tmp_path / "out", lambda _: TEXT) > 3
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "latin-1", "shift_jis"])

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 import zstandard
 
-from pipeline.text import documents, table_streams, text_streams
+from pipeline.text import documents
 from pipeline.text.documents import START, ChangedTextError, documents_of
 from pipeline.text.plan import Plan, plan_of
 from pipeline.text.text_files import FilesConfig
@@ -43,8 +43,7 @@ TEXTS = [
 
 @pytest.fixture
 def short_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (documents, table_streams, text_streams):
-        monkeypatch.setattr(module, "STEP_BYTES", 60)
+    monkeypatch.setattr(documents, "STEP_BYTES", 60)
 
 
 def parquet_of(table: pa.Table, **options: object) -> bytes:
