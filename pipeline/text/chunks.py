@@ -20,25 +20,19 @@ Legend: C chunks, B their bytes (UTF-8), T their tokens.
 
 from __future__ import annotations
 
-import logging
 import re
 import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import accumulate, chain, count
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from pipeline.base.json_files import read_object
 from pipeline.shards.arrow import gather_ranges, strings, values_of
-
-logger = logging.getLogger(__name__)
 
 MAX_CHARACTERS = 1 << 20
 """Of all forms that are remembered: those of `MAX_KNOWN` ordinary ones, or of fewer long ones."""
@@ -47,8 +41,7 @@ MAX_KNOWN = 1 << 17
 call but those that were known from the start."""
 
 Cut = Callable[[Sequence[str]], Sequence[Sequence[str]]]
-"""Chunks -> the tokens of each; many at once, for spaCy takes longer to begin a text than to cut a
-chunk."""
+"""Chunks -> the tokens of each."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,32 +72,6 @@ class KnownForms:
 
 FORM_FIELDS = ("rules", "named", "forms")
 FORMS_REMEDY = "get the file anew, or make it by python data/make_english.py"
-
-
-def read_forms(path: Path, rules: Mapping[str, Any]) -> KnownForms | None:
-    """Returns the forms of a file, or None if there is none, or it is of other rules.
-
-    A damaged file is logged and passed over: all that it holds can be asked of spaCy.
-
-    Args:
-        path: as that script wrote it.
-        rules: versions.
-    """
-    return _read_forms(path, tuple(sorted(rules.items())))
-
-
-@cache
-def _read_forms(path: Path, rules: tuple[tuple[str, Any], ...]) -> KnownForms | None:
-    try:
-        values = read_object(path, FORM_FIELDS, remedy=FORMS_REMEDY)
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as error:
-        logger.warning("spaCy is asked about every form: %s", error)
-        return None
-    if values["rules"] != dict(rules):
-        return None
-    return KnownForms(frozenset(values["named"]), values["forms"])
 
 
 Bytes = NDArray[np.uint8]
@@ -156,20 +123,6 @@ class _Cuts:
     offsets: Places
     stands: Mask
 
-    def and_known(self, forms: Sequence[str]) -> _Cuts:
-        """Returns these and those of forms that are given with a space between their tokens."""
-        tokens = pc.split_pattern(strings(forms), " ")
-        lengths = values_of(pc.binary_length(tokens.values))
-        starts = values_of(tokens.offsets)
-        ends = np.cumsum(lengths)
-        before = np.concatenate([[0], ends])[starts]
-        ends = ends - np.repeat(before[:-1], np.diff(starts))
-        return _Cuts(
-            np.concatenate([self.ends, ends]),
-            np.concatenate([self.offsets, self.offsets[-1] + starts[1:]]),
-            np.concatenate([self.stands, np.ones(len(forms), dtype=np.bool_)]),
-        )
-
     def and_those(self, ends: Sequence[Sequence[int]], stands: Sequence[bool]) -> _Cuts:
         """Returns these and those of further forms."""
         lengths = np.cumsum([len(of_form) for of_form in ends])
@@ -209,10 +162,9 @@ class ChunkCutter:
         self._cuts = _NO_CHUNK
         self._characters = 0
         if self._known is not None:
-            self._cuts = _NO_CHUNK.and_known(self._known.forms)
-            self._forms.update(
-                zip((form.replace(" ", "") for form in self._known.forms), count(1), strict=False)
-            )
+            words = [form.split(" ") for form in self._known.forms]
+            self._cuts = _NO_CHUNK.and_those([*map(_ends, words)], [True] * len(words))
+            self._forms.update(zip(map("".join, words), count(1), strict=False))
         self._num_known = len(self._forms)
 
     @cached_property
@@ -327,12 +279,17 @@ class ChunkCutter:
             and form.split() == [form]  # other white space may join that beside it
             for form, words in zip(forms, cut, strict=True)
         ]
-        ends = [list(accumulate(len(word.encode()) for word in words)) for words in cut]
+        ends = [*map(_ends, cut)]
         self._characters += sum(map(len, forms))
         first = len(self._cuts.stands)
         # Cuts before the forms that name them: whoever is interrupted between has no wrong ones.
         self._cuts = self._cuts.and_those(ends, stands)
         self._forms.update(zip(forms, count(first), strict=False))
+
+
+def _ends(words: Sequence[str]) -> list[int]:
+    """Returns where words end that stand side by side, in bytes."""
+    return list(accumulate(len(word.encode()) for word in words))
 
 
 def _places_of_others(text: Bytes) -> Places:

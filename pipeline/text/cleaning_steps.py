@@ -4,7 +4,7 @@ In: documents of paragraphs. Out: the same documents, in which a step has change
 left a refusal in its place. Their order: characters, boilerplate, shape, duplicates, language.
 Characters come first, as all others read them; language last, of what is left, as it costs most.
 Each reads what the one before it left, so cleaning what is clean changes nothing. Duplicates are
-found over the whole corpus first: see `sign_parts` and `find_duplicates`.
+found over the whole corpus first: see `find_duplicates`.
 
 Thresholds are those of C4 (Raffel et al. 2020, section 2.2) and Gopher (Rae et al. 2021, appendix
 A.1.1). Differs from both, since paragraphs are judged here, and no lines or documents: a notice

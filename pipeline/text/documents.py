@@ -67,6 +67,8 @@ class Stream(ABC):
     """Whether its text is one document, which is cut only where it is long."""
     is_sought: bool = False
     """Whether reading from a place on takes no time for what is before it."""
+    is_read_whole: bool = False
+    """Whether a piece is read from the stream's beginning on, so that all places are known."""
 
     @abstractmethod
     def survey(self) -> Iterator[Place]:

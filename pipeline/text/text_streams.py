@@ -76,8 +76,6 @@ class FileStream(Stream):
         self.format = config.format_of(file.path)
         self.left_out = LeftOut()
         """Members of an archive that are left out, by reason, of those that were surveyed."""
-        self.is_read_whole = False
-        """Whether a piece is read from the file's beginning on, so that all places are known."""
         self._rest: tuple[Place, Iterator[Line]] | None = None
         """How far the file was read, and what follows."""
 

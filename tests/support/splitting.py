@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pipeline.shards.manifests import DatasetManifest, read_dataset_manifest
+from pipeline.shards.manifests import DatasetManifest
 from pipeline.text.documents import Source
 from pipeline.text.split_corpus import CorpusSplit
 from pipeline.text.tokenization import SentenceConfig
@@ -13,7 +13,5 @@ from pipeline.text.tokenization import SentenceConfig
 def split_sentences(source: Source, config: SentenceConfig, folder: Path) -> DatasetManifest:
     """Writes the shards that are missing; returns the manifest."""
     corpus = CorpusSplit(source, config, folder)
-    if corpus.is_whole:
-        return read_dataset_manifest(folder, "sentences")
     corpus.begin()
     return corpus.split_all()

@@ -16,8 +16,7 @@ from pipeline.storage.stage import StoredStage
 from pipeline.storage.stored_job import StoredJob, make_stored_shards
 from pipeline.text import plan
 from pipeline.text.cleaning_steps import CleaningConfig
-from pipeline.text.find_duplicates import DuplicatesJob, find_duplicates
-from pipeline.text.sign_parts import SignJob, sign_parts
+from pipeline.text.find_duplicates import DuplicatesJob, execute
 from pipeline.text.split_corpus import DUPLICATES_FOLDER, PLAN_NAME, CorpusSplit
 from pipeline.text.split_parts import describe_splitter
 from pipeline.text.text_sources import TextFiles
@@ -104,8 +103,9 @@ def with_duplicates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CorpusSp
     corpus = CorpusSplit(source, SentenceConfig(), tmp_path / "here", EXACT)
     corpus.begin()
     folder = tmp_path / "here" / DUPLICATES_FOLDER
-    sign_parts(SignJob(plan=corpus.plan_path, output=folder, config=EXACT, number=0, count=3))
-    find_duplicates(DuplicatesJob(plan=corpus.plan_path, output=folder, config=EXACT))
+    for parts in ({"number": 0, "count": 3}, {}):
+        job = DuplicatesJob(plan=corpus.plan_path, output=folder, config=EXACT, **parts)
+        execute(job, lambda *_: None)
     return corpus
 
 

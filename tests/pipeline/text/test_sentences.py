@@ -9,7 +9,7 @@ import pytest
 from pipeline.base.refusal import Refusal
 from pipeline.shards.manifests import read_dataset_manifest
 from pipeline.shards.shards import read_shard
-from pipeline.text import documents, plan, split_corpus, split_parts, text_streams
+from pipeline.text import documents, plan, split_corpus, split_parts
 from pipeline.text.cleaning_steps import CleaningConfig
 from pipeline.text.documents import ChangedTextError
 from pipeline.text.split_corpus import CorpusSplit

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -15,10 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.base.bundled import BUNDLED_FORMS
 from pipeline.text import tokenization
 from pipeline.text.boundaries import sentence_ranges
-from pipeline.text.chunks import ChunkCutter, KnownForms, read_forms
+from pipeline.text.chunks import ChunkCutter, KnownForms
 from pipeline.text.documents import Paragraph, documents_of
 from pipeline.text.text_sources import PythonDocs
 from pipeline.text.tokenization import (
@@ -297,12 +295,8 @@ def test_ordinary_text_loads_no_spacy() -> None:
     assert loaded_by(f"{begin}T().tokenize(['An odd_ch{{unk}}~of/marks'])") == "True\n"
 
 
-def test_forms_of_other_rules_and_damaged_ones_are_passed_over(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    path, rules = tmp_path / "forms.json", rules_version()
-    assert read_forms(tmp_path / "absent.json", rules) is None
-    assert read_forms(BUNDLED_FORMS, {**rules, "spacy": "2.0"}) is None
-    path.write_text(BUNDLED_FORMS.read_text("utf-8").replace("( qq", "(q q", 1), "utf-8")
-    assert read_forms(path, rules) is None
-    assert "spaCy is asked about every form" in caplog.text
+def test_forms_of_other_rules_are_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    for rules in ({**rules_version(), "spacy": "2.0"}, rules_version()):
+        shipped_forms.cache_clear()
+        monkeypatch.setattr(tokenization, "rules_version", lambda rules=rules: rules)
+        assert (shipped_forms() is None) == (rules["spacy"] == "2.0")
