@@ -5,26 +5,60 @@ twice and a word of the corpus is a word of the vectors. Held-out sentences are 
 accuracy and probing then speak of text that no part of a model has seen.
 
 Differs from the vectors that ship in that a window ends with its sentence, not its paragraph.
+Needs gensim, which only this file imports (``pip install gensim``). One thread: gensim's workers
+race, and the same tokens have to give the same file.
 """
 
 from __future__ import annotations
 
+import importlib.metadata
+import itertools
 import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import ClassVar
+from types import ModuleType
+from typing import Annotated, Any, ClassVar
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from models.config.held_out import HoldOut
 from pipeline.base.atomic_files import TEMPORARY_SUFFIX
+from pipeline.base.bundled import how_to_install
 from pipeline.base.job import Progress, run_job_from_command_line
-from pipeline.base.settings import Settings
+from pipeline.base.settings import Count, Natural, Positive, Settings, at_least
 from pipeline.shards.manifests import read_dataset_manifest
 from pipeline.shards.shards import read_shard
-from pipeline.vectors.skip_gram import SkipGramConfig, imported_gensim, train_on_tokens
+from pipeline.vectors.vector_folder import write_vectors
 
 _COLUMNS = ("document_id", "sentence_index", "tokens")
+
+
+class SkipGramConfig(Settings):
+    """Settings of skip-gram with negative sampling (Mikolov et al. 2013)."""
+
+    called: ClassVar[str] = "word vector setting"
+
+    size: Count = 100
+    """Dimensions of a vector."""
+    max_words: Count = 30_000
+    """The most frequent words are kept; at 100 half-precision dimensions that is 6 MB."""
+    min_count: Count = 5
+    lower_case: bool = False
+    """Whether words lose their case. A reader looks a token up as it stands and then lower-cased,
+    so that it finds either kind."""
+    window: Count = 5
+    negative: Count = 8
+    """Negative samples a pair; small corpora want 5 to 20 (Mikolov et al. 2013, section 2.2)."""
+    subsample: Annotated[float, at_least(0)] = 1e-4
+    """Frequent words above this share of the text are thinned out."""
+    epochs: Count = 8
+    rms: Positive = 0.35
+    """Root mean square of a component after scaling; tree encoders do not train at 1.0."""
+    seed: Natural = 0
 
 
 class WordVectorJob(Settings):
@@ -105,6 +139,109 @@ def _training_tokens(table: pa.Table, hold_out: HoldOut) -> pa.ChunkedArray:
     )
     # The join knows no lists whose items are declared to be there.
     return table.filter(pa.array(~held_out))["tokens"].cast(pa.list_(pa.string()))
+
+
+class _Lines:
+    """The token lines of a file, one list of words a line, as often as they are asked for."""
+
+    def __init__(self, path: Path, *, lower_case: bool) -> None:
+        self._path, self._lower_case = path, lower_case
+
+    def __iter__(self) -> Iterator[list[str]]:
+        for line in imported_gensim().models.word2vec.LineSentence(str(self._path)):
+            yield [word.lower() for word in line] if self._lower_case else line
+
+
+def train_on_tokens(
+    token_lines: Path,
+    folder: Path,
+    config: SkipGramConfig,
+    facts: Mapping[str, Any],
+    *,
+    on_epoch: Callable[[int], None] = lambda done: None,
+) -> None:
+    """Trains on tokens and writes the vectors of the most frequent words, the facts last.
+
+    Args:
+        token_lines: space-separated tokens, one paragraph or sentence a line; no window is wider
+            than a line.
+        facts: what is known of the text; how the vectors were trained is added.
+        on_epoch: is told how many passes are done, after each.
+
+    Raises:
+        ValueError: no word occurs often enough.
+        ModuleNotFoundError: gensim is not installed.
+    """
+    gensim, started = imported_gensim(), time.perf_counter()
+    model = gensim.models.word2vec.Word2Vec(
+        vector_size=config.size,
+        window=config.window,
+        min_count=config.min_count,
+        max_final_vocab=config.max_words,
+        sg=1,
+        negative=config.negative,
+        sample=config.subsample,
+        seed=config.seed,
+        workers=1,
+    )
+    lines = _Lines(token_lines, lower_case=config.lower_case)
+    model.build_vocab(lines)
+    if not len(model.wv):
+        raise ValueError(
+            f"no word occurs {config.min_count} times; give more text or lower min_count"
+        )
+    model.train(
+        lines,
+        total_examples=model.corpus_count,
+        epochs=config.epochs,
+        callbacks=[_epoch_callback(on_epoch)],
+    )
+    vectors = np.asarray(model.wv.vectors, dtype=np.float32)
+    scaled = vectors * (config.rms / np.sqrt(np.mean(np.square(vectors))))
+    words = list(model.wv.index_to_key)
+    counts = np.array([model.wv.get_vecattr(word, "count") for word in words], dtype=np.int64)
+    how = {
+        "config": config.to_dict(),
+        **facts,
+        "words": len(words),
+        "gensim": gensim.__version__,
+        "seconds": round(time.perf_counter() - started, 1),
+    }
+    write_vectors(folder, words, scaled.astype(np.float32), how, counts=counts)
+
+
+def _epoch_callback(on_epoch: Callable[[int], None]) -> Any:
+    """Returns the object by which gensim tells that a pass is done."""
+    from gensim.models.callbacks import CallbackAny2Vec
+
+    done = itertools.count(1)
+    callback = CallbackAny2Vec()
+    callback.on_epoch_end = lambda model: on_epoch(next(done))
+    return callback
+
+
+def imported_gensim() -> ModuleType:
+    """Returns gensim, with the module that trains.
+
+    Raises:
+        ModuleNotFoundError: it is not installed; names the remedies.
+    """
+    try:
+        import gensim.models.word2vec
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f"word vectors are trained by gensim, which cannot be imported ({error}): "
+            f"{how_to_install('vectors')}, or give word vectors that are there (--vectors)"
+        ) from error
+    module: ModuleType = gensim
+    return module
+
+
+def gensim_version() -> str | None:
+    """Returns the release of gensim, which is not imported; None where it is not installed."""
+    with suppress(importlib.metadata.PackageNotFoundError):
+        return importlib.metadata.version("gensim")
+    return None
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ HOMES = {
     "nltk": ("pipeline/",),
     "pydantic": ("pipeline/", "models/report/result_table.py"),
     "requests": ("pipeline/downloads/",),
-    "gensim": ("pipeline/vectors/",),
+    "gensim": ("models/train_word_vectors.py",),
     "torch": (
         *("pipeline/parsers/", "pipeline/parser_training/", "models/"),
         "treeviews/__init__.py",  # for annotations alone

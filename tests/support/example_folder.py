@@ -29,8 +29,7 @@ from pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_PARSERS, BUNDLED_VECTO
 from pipeline.downloads.published_vectors import fetch_vectors, vectors_named
 from pipeline.parsers.parser_files import checksum_of_parser_folder
 from pipeline.shards.manifests import write_dataset_manifest
-from pipeline.vectors.count_shard import count_shard
-from pipeline.vectors.merge_counts import VocabularyConfig, merge_counts
+from pipeline.vectors.word_counts import VocabularyConfig, count_shard, merge_counts
 from tasks import DownloadVectors
 from tests.support.document_examples import all_examples
 from tests.support.download_server import serving

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.vectors.count_shard import counts_path
+from pipeline.vectors.word_counts import counts_path
 from pipeline.vectors.word_lists import read_word_list
 from tasks import CountVocabulary
 from tests.support.luigi_builds import build

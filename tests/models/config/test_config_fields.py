@@ -21,6 +21,7 @@ from models.evaluation.evaluation_settings import ProtocolConfig
 from models.evaluation.probing_sentences import ProbingConfig
 from models.evaluation.representation import Representation
 from models.model.sentence_model import build_model
+from models.train_word_vectors import SkipGramConfig
 from models.training.job import RunSettings
 from models.training.launching import LaunchSettings
 from models.words.expansion import ExpansionConfig
@@ -28,7 +29,6 @@ from models.words.word_vectors import WordVectors
 from pipeline.base.settings import Count, Range, Settings, at_least, marks_of
 from pipeline.parsing.parse_shard import ParseShardJob
 from pipeline.text.tokenization import SentenceConfig
-from pipeline.vectors.skip_gram import SkipGramConfig
 from tasks.parameters import (
     CorpusParameters,
     HeldOutParameters,

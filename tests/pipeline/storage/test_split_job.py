@@ -17,8 +17,8 @@ from pipeline.storage.stored_job import StoredJob, make_stored_shards
 from pipeline.text import plan
 from pipeline.text.cleaning_steps import CleaningConfig
 from pipeline.text.find_duplicates import DuplicatesJob, execute
-from pipeline.text.split_corpus import DUPLICATES_FOLDER, PLAN_NAME, CorpusSplit
-from pipeline.text.split_parts import describe_splitter
+from pipeline.text.split_corpus import PLAN_NAME, CorpusSplit
+from pipeline.text.split_parts import DUPLICATES_FOLDER, describe_splitter
 from pipeline.text.text_sources import TextFiles
 from pipeline.text.tokenization import SentenceConfig
 

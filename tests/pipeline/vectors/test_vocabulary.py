@@ -12,9 +12,14 @@ import pytest
 
 from pipeline.shards.arrow import strings
 from pipeline.shards.manifests import read_dataset_manifest
-from pipeline.vectors import merge_counts as merging
-from pipeline.vectors.count_shard import count_shard, counts_path
-from pipeline.vectors.merge_counts import VocabularyConfig, coverage_by, merge_counts
+from pipeline.vectors import word_counts as merging
+from pipeline.vectors.word_counts import (
+    VocabularyConfig,
+    count_shard,
+    counts_path,
+    coverage_by,
+    merge_counts,
+)
 from pipeline.vectors.word_lists import WordList, read_word_list
 from tests.support.parsed_corpora import stories, write_corpus
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.vectors.count_shard import count_shard
-from pipeline.vectors.merge_counts import VocabularyConfig, merge_counts
+from pipeline.vectors.word_counts import VocabularyConfig, count_shard, merge_counts
 from tests.support.parsed_corpora import stories, write_corpus
 from treeviews.command.app import main
 

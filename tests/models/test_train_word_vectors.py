@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from models.train_word_vectors import SkipGramConfig, train_on_tokens
 from models.words.word_vectors import load_word_vectors
-from pipeline.vectors.skip_gram import SkipGramConfig, train_on_tokens
 from tests.support.repository import REPOSITORY
 
 
