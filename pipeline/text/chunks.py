@@ -125,11 +125,11 @@ class _Cuts:
 
     def and_those(self, ends: Sequence[Sequence[int]], stands: Sequence[bool]) -> _Cuts:
         """Returns these and those of further forms."""
-        lengths = np.cumsum([len(of_form) for of_form in ends])
+        lengths = np.cumsum([len(of_form) for of_form in ends], dtype=np.int64)
         return _Cuts(
             np.concatenate([self.ends, np.fromiter(chain(*ends), np.int64)]),
             np.concatenate([self.offsets, self.offsets[-1] + lengths]),
-            np.concatenate([self.stands, stands]),
+            np.concatenate([self.stands, np.array(stands, dtype=np.bool_)]),
         )
 
 

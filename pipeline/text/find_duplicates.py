@@ -12,6 +12,7 @@ from __future__ import annotations
 import io
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from hashlib import blake2b
@@ -138,7 +139,7 @@ def _signatures(
 ) -> Iterator[tuple[int, int, int, int]]:
     """Yields the signature of each paragraph that a step will look for elsewhere."""
     item = -1
-    for document in clean_alone(documents, config):
+    for document in clean_alone(documents, config, Counter()):
         name = _hashed(document.document_id, 4)
         for content in document.paragraphs:
             item += 1

@@ -252,7 +252,7 @@ class PartSplitter:
     ) -> Iterator[tuple[Document, Paragraph | Refusal, tuple[str, ...]]]:
         documents, changed = self.plan.documents(number), Counter[str]()
         if self._cleaning.is_on:
-            drops = self._duplicates.of(number) if self._cleaning.needs_corpus else None
+            drops = self._duplicates.of(number) if self._cleaning.needs_corpus else {}
             documents = clean_documents(documents, self._cleaning, drops, changed)
         for document in documents:
             for content in document.paragraphs:

@@ -5,6 +5,7 @@ What is before a group of rows is passed over, and a few rows of it are held at 
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -67,11 +68,8 @@ class TableStream(RowStream):
                     yield Place(num_bytes + size * row // max(rows, 1), num_rows + row)
                 num_rows, num_bytes = num_rows + rows, num_bytes + size
 
-    def lines(self, begin: Place) -> Iterator[Line]:
-        """Yields the rows from the beginning of the group on that holds the wanted one.
-
-        The first of a group that cannot be read stands for all after it in the group.
-        """
+    def lines_in(self, stream: io.BufferedReader, begin: Place) -> Iterator[Line]:
+        """Yields the rows from the beginning of the group on that holds the wanted one."""
         row = 0
         try:
             groups = self._groups()
@@ -79,21 +77,16 @@ class TableStream(RowStream):
                 yield groups
                 return
             for group in groups:
-                if row + group.num_rows > begin.number:
-                    yield from self._rows_in(group, row)
-                row += group.num_rows
+                if row + group.num_rows <= begin.number:
+                    row += group.num_rows
+                    continue
+                share = math.ceil(group.num_rows * _BATCH_BYTES / max(group.num_bytes, 1))
+                for array in group.arrays(min(share, _BATCH_ROWS)):
+                    for value in _values(array):
+                        yield self.row(row, self._text(value, self.position(row + 1)))
+                        row += 1
         except _ERRORS as error:
             yield self.row(row, damaged(self.position(row + 1) if row else self.name, error))
-
-    def _rows_in(self, group: _Group, row: int) -> Iterator[Line]:
-        share = math.ceil(group.num_rows * _BATCH_BYTES / max(group.num_bytes, 1))
-        try:
-            for array in group.arrays(min(share, _BATCH_ROWS)):
-                for value in _values(array):
-                    yield self.row(row, self._text(value, self.position(row + 1)))
-                    row += 1
-        except _ERRORS as error:
-            yield self.row(row, damaged(self.position(row + 1), error))
 
     def _text(self, value: bytes | None, position: str) -> str | Refusal:
         try:
@@ -106,11 +99,8 @@ class TableStream(RowStream):
     def _groups(self) -> Iterator[_Group] | Line:
         """Returns the groups of rows, or why there are none."""
         path, column = self.file.path, self.config.text_field
-        try:
-            with path.open("rb") as stream:
-                start = stream.read(len(_ARROW_FILE))
-        except OSError as error:
-            return self.unreadable(error)
+        with path.open("rb") as stream:
+            start = stream.read(len(_ARROW_FILE))
         if not start:
             return self.refused(self.empty(self.name))
         if is_compressed(path):

@@ -83,32 +83,17 @@ def format_of(path: Path) -> Format:
     return next((kind for kind, suffixes in SUFFIXES.items() if suffix in suffixes), "text")
 
 
-class LeftOut(Counter[str]):
-    """How many files were met and left out, by reason."""
+def unlike_text(path: PurePath, left_out: Counter[str]) -> str:
+    """Returns the reason why a file is left out whose name does not say that it is text."""
+    suffix = printable(path.suffix.lower())[:_SUFFIX_CHARACTERS] or "no suffix"
+    reason = f"not named like text ({suffix})"
+    is_known = reason in left_out or len(left_out) < _MOST_REASONS
+    return reason if is_known else "not named like text (other suffixes)"
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._examples: dict[str, PurePath] = {}
 
-    def add(self, path: PurePath, reason: str) -> None:
-        """Counts a file or folder."""
-        self[reason] += 1
-        self._examples.setdefault(reason, path)
-
-    def unlike_text(self, path: PurePath) -> str:
-        """Returns the reason for a file whose name does not say that it is text."""
-        suffix = printable(path.suffix.lower())[:_SUFFIX_CHARACTERS] or "no suffix"
-        reason = f"not named like text ({suffix})"
-        is_known = reason in self or len(self) < _MOST_REASONS
-        return reason if is_known else "not named like text (other suffixes)"
-
-    def in_words(self) -> str:
-        """Returns the counts by reason, each with an example."""
-        counts = (
-            f"{reason}: {count} (such as {told(self._examples[reason])})"
-            for reason, count in sorted(self.items())
-        )
-        return f"left out: {', '.join(counts)}"
+def _in_words(left_out: Counter[str]) -> str:
+    counts = (f"{reason}: {count}" for reason, count in sorted(left_out.items()))
+    return f"left out: {', '.join(counts)}"
 
 
 class TextFile(NamedTuple):
@@ -150,7 +135,7 @@ class TextFile(NamedTuple):
 
 def list_files(
     paths: Sequence[str | Path], declared: Format | None = None
-) -> tuple[tuple[TextFile, ...], LeftOut]:
+) -> tuple[tuple[TextFile, ...], Counter[str]]:
     """Returns the files of all paths, and how many others were met, by reason.
 
     They stand in the paths' order, a folder's and a glob's files sorted. A file that is named
@@ -172,19 +157,19 @@ def list_files(
     suffixes = [suffix for kind in formats for suffix in SUFFIXES[kind]]
     suffixes += _FURTHER_SUFFIXES.get(declared or "", ())
     chosen: dict[Path, str] = {}
-    left_out = LeftOut()
+    left_out = Counter[str]()
     for entry in paths:
         files = list(_files_of(str(entry), suffixes, left_out))
         if not files:
             raise ValueError(
                 f"{told(entry)}: no text in this folder; looked for {', '.join(suffixes)}, each "
                 "also compressed (.gz, .bz2, .xz, .zst)"
-                f"{f'; {left_out.in_words()}' if left_out else ''}"
+                f"{f'; {_in_words(left_out)}' if left_out else ''}"
             )
         for file in files:
             chosen.setdefault(file.resolve(), os.path.abspath(file))  # noqa: PTH100 - keeps links
     if left_out:
-        logger.warning("%s; name a file outright to read it", left_out.in_words())
+        logger.warning("%s; name a file outright to read it", _in_words(left_out))
     common = os.path.commonpath([str(Path(path).parent) for path in chosen.values()])
     return tuple(
         TextFile(Path(path), os.fsencode(name).decode("utf-8", "backslashreplace"))
@@ -193,7 +178,7 @@ def list_files(
     ), left_out
 
 
-def _files_of(entry: str, suffixes: Container[str], left_out: LeftOut) -> Iterator[Path]:
+def _files_of(entry: str, suffixes: Container[str], left_out: Counter[str]) -> Iterator[Path]:
     """Yields the files of one path or glob."""
     path = Path(entry).expanduser()
     if os.path.exists(path):  # noqa: PTH110 - of what can be no path it says so, too
@@ -214,7 +199,7 @@ def _files_of(entry: str, suffixes: Container[str], left_out: LeftOut) -> Iterat
             yield match
 
 
-def _files_in(folder: Path, suffixes: Container[str], left_out: LeftOut) -> list[Path]:
+def _files_in(folder: Path, suffixes: Container[str], left_out: Counter[str]) -> list[Path]:
     """Returns the text files of a folder.
 
     Raises:
@@ -226,25 +211,25 @@ def _files_in(folder: Path, suffixes: Container[str], left_out: LeftOut) -> list
             path = Path(place, name)
             if name.startswith(".") or path.is_symlink():
                 folders.remove(name)
-                left_out.add(path, "hidden" if name.startswith(".") else "link to a folder")
+                left_out["hidden" if name.startswith(".") else "link to a folder"] += 1
         for name in names:
             path = Path(place, name)
             if name.startswith("."):
-                left_out.add(path, "hidden")
+                left_out["hidden"] += 1
             elif _is_regular(path, left_out):
                 if without_compression_suffix(path).suffix.lower() in suffixes:
                     files.append(path)
                 else:
-                    left_out.add(path, left_out.unlike_text(path))
+                    left_out[unlike_text(path, left_out)] += 1
     return sorted(files, key=lambda path: path.relative_to(folder).as_posix())
 
 
-def _is_regular(path: Path, left_out: LeftOut) -> bool:
+def _is_regular(path: Path, left_out: Counter[str]) -> bool:
     """Returns whether a path is a regular file, and counts it if it is not."""
     if path.is_file():
         return True
     is_dangling = path.is_symlink() and not path.exists()
-    left_out.add(path, "link to nothing" if is_dangling else "no regular file")
+    left_out["link to nothing" if is_dangling else "no regular file"] += 1
     return False
 
 

@@ -80,8 +80,7 @@ def read_lines(
     is_utf8 = codecs.lookup(encoding).name == "utf-8"
     try:
         if not number and is_binary(stream, encoding):
-            detail = "holds zero bytes, so it is no text; unpack it or set its encoding (utf-16?)"
-            yield Line(of, Place(offset, 0), Refusal("binary_file", detail, of.name))
+            yield Line(of, Place(offset, 0), binary(of.name))
             return
         while raw := stream.readline(limit):
             line = raw.decode(encoding, "surrogateescape")
@@ -105,10 +104,15 @@ def _refused(content: str, position: str, most: int) -> str | Refusal:
     if len(content) > most:
         detail = f"more than {most:,} characters on one line; break it into lines (\\n or \\r\\n)"
         return Refusal("giant_line", detail, position, excerpt_of(content))
-    if not content.isascii() and _UNDECODABLE.search(content):
-        detail = "bytes of another encoding; convert the file or set its encoding"
-        return Refusal("undecodable", detail, position, excerpt_of(content))
-    return content
+    return undecodable(content, position) or content
+
+
+def undecodable(text: str, position: str) -> Refusal | None:
+    """Returns why a text is refused that has bytes of another encoding, as lone surrogates."""
+    if text.isascii() or not _UNDECODABLE.search(text):
+        return None
+    detail = "bytes of another encoding; convert the file or set its encoding"
+    return Refusal("undecodable", detail, position, excerpt_of(text))
 
 
 def _size_of_line(stream: io.BufferedReader, begun: bytes, encoding: str) -> tuple[int, int]:
@@ -119,6 +123,12 @@ def _size_of_line(stream: io.BufferedReader, begun: bytes, encoding: str) -> tup
         size, length = size + len(begun), length + len(decoder.decode(begun))
         begun = b"" if begun.endswith(b"\n") else stream.readline(_BLOCK_BYTES)
     return size, length
+
+
+def binary(name: str) -> Refusal:
+    """Returns what stands for a file that is no text."""
+    detail = "holds zero bytes, so it is no text; unpack it or set its encoding (utf-16?)"
+    return Refusal("binary_file", detail, name)
 
 
 def is_binary(stream: io.BufferedReader, encoding: str) -> bool:

@@ -9,6 +9,7 @@ is unpacked. Rows are numbered from 1, without a header and blank lines: row 7 o
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import json
@@ -16,9 +17,11 @@ import logging
 import os
 import tarfile
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from functools import partial
 from itertools import chain, groupby, pairwise
 from operator import attrgetter
 from pathlib import PurePosixPath
@@ -31,16 +34,17 @@ from pipeline.text.documents import START, Document, Paragraph, Place, Stream, p
 from pipeline.text.text_files import (
     SUFFIXES,
     FilesConfig,
-    LeftOut,
     TextFile,
     decompressed,
     is_compressed,
     recoded,
+    unlike_text,
 )
 from pipeline.text.text_lines import (
     READ_ERRORS,
     Line,
     TextName,
+    binary,
     checked_text,
     damaged,
     is_binary,
@@ -48,6 +52,7 @@ from pipeline.text.text_lines import (
     places_in,
     read_lines,
     row_document,
+    undecodable,
 )
 
 logger = logging.getLogger(__name__)
@@ -74,14 +79,14 @@ class FileStream(Stream):
         self.file, self.config = file, config
         self.name = file.name
         self.format = config.format_of(file.path)
-        self.left_out = LeftOut()
+        self.left_out = Counter[str]()
         """Members of an archive that are left out, by reason, of those that were surveyed."""
         self._rest: tuple[Place, Iterator[Line]] | None = None
         """How far the file was read, and what follows."""
 
     @abstractmethod
-    def lines(self, begin: Place) -> Iterator[Line]:
-        """Yields all lines or rows in order, from the one at a place or an earlier one on."""
+    def lines_in(self, stream: io.BufferedReader, begin: Place) -> Iterator[Line]:
+        """Yields all lines or rows of the open file, from the one at a place or an earlier one on."""
 
     @abstractmethod
     def documents_in(self, lines: Iterable[Line]) -> Iterator[Document]:
@@ -99,6 +104,18 @@ class FileStream(Stream):
             yield document
         if is_empty and begin == START and end is None:
             yield Document(self.name, [self.empty(self.name)])
+
+    def lines(self, begin: Place) -> Iterator[Line]:
+        """Yields all lines or rows in order, from the one at a place or an earlier one on."""
+        with ExitStack() as opened:
+            try:
+                stream = self.open(opened)
+            except OSError as error:
+                detail = f"cannot be opened ({error}); check its permissions"
+                logger.warning("%s: %s; its text is missing from this corpus", self.name, detail)
+                yield self.refused(Refusal("unreadable_file", detail, self.name))
+                return
+            yield from self.lines_in(stream, begin)
 
     def _between(self, begin: Place, end: Place | None) -> Iterator[Line]:
         rest, self._rest = self._rest, None
@@ -123,12 +140,6 @@ class FileStream(Stream):
         """Returns the file's bytes from their beginning, decompressed."""
         raw = opened.enter_context(self.file.path.open("rb", buffering=0))
         return decompressed(raw, self.file.path)
-
-    def unreadable(self, error: OSError) -> Line:
-        """Returns what stands for the lines of a file that cannot be opened."""
-        detail = f"cannot be opened ({error}); check its permissions"
-        logger.warning("%s: %s; its text is missing from this corpus", self.name, detail)
-        return self.refused(Refusal("unreadable_file", detail, self.name))
 
     def refused(self, refusal: Refusal, before: Place = START) -> Line:
         """Returns what stands for all that follows."""
@@ -179,21 +190,14 @@ class TextStream(FileStream):
     def _is_before(self, line: Line, place: Place) -> bool:
         return line.before.offset < place.offset
 
-    def lines(self, begin: Place) -> Iterator[Line]:
+    def lines_in(self, stream: io.BufferedReader, begin: Place) -> Iterator[Line]:
         """Yields the lines of all texts; an empty member of an archive has an empty one."""
-        with ExitStack() as opened:
-            try:
-                stream = self.open(opened)
-            except OSError as error:
-                yield self.unreadable(error)
-                return
-            if self.format == "tar":
-                yield from self._lines_of_members(stream)
-                return
-            is_sought = begin != START and self.is_sought and not self.is_read_whole
-            if is_sought:
-                stream.seek(begin.offset)
-            yield from self._read(stream, TextName(self.name), begin if is_sought else None)
+        if self.format == "tar":
+            return self._lines_of_members(stream)
+        is_sought = begin != START and self.is_sought and not self.is_read_whole
+        if is_sought:
+            stream.seek(begin.offset)
+        return self._read(stream, TextName(self.name), begin if is_sought else None)
 
     def _read(
         self, stream: io.BufferedReader, of: TextName, before: Place | None = None
@@ -207,7 +211,7 @@ class TextStream(FileStream):
     def _lines_of_members(self, stream: io.BufferedReader) -> Iterator[Line]:
         place = START
         try:
-            for of, text, size in self._members(stream, LeftOut()):
+            for of, text, size in self._members(stream, Counter()):
                 place = Place(of.start, 0)
                 line = Line(of, place, "")
                 for line in chain([] if size else [line], self._read(text, of)):  # noqa: B020
@@ -242,7 +246,7 @@ class TextStream(FileStream):
             yield Document(f"{of.name}#{number}" if number else of.name, items, first_index)
 
     def _members(
-        self, stream: io.BufferedReader, left_out: LeftOut
+        self, stream: io.BufferedReader, left_out: Counter[str]
     ) -> Iterator[tuple[TextName, io.BufferedReader, int]]:
         """Yields the texts of an archive, and their sizes.
 
@@ -266,7 +270,7 @@ class TextStream(FileStream):
 
 
 def _is_text(
-    header: tarfile.TarInfo, path: PurePosixPath, names: set[str], left_out: LeftOut
+    header: tarfile.TarInfo, path: PurePosixPath, names: set[str], left_out: Counter[str]
 ) -> bool:
     """Returns whether a member is a text; counts what is left out.
 
@@ -283,11 +287,11 @@ def _is_text(
     elif any(part.startswith(".") for part in path.parts):
         reason = "hidden"
     elif path.suffix.lower() not in SUFFIXES["text"]:
-        reason = left_out.unlike_text(path)
+        reason = unlike_text(path, left_out)
     elif str(path) in names:
         reason = "second of its name in an archive"
     if reason:
-        left_out.add(path, reason)
+        left_out[reason] += 1
     else:
         names.add(str(path))
     return not reason
@@ -378,73 +382,61 @@ class CsvStream(RowStream):
             offset += 0 if isinstance(line.text, Refusal) else len(line.text.encode())
             yield Place(offset, line.before.number + 1)
 
-    def lines(self, begin: Place) -> Iterator[Line]:
+    def lines_in(self, stream: io.BufferedReader, begin: Place) -> Iterator[Line]:
         """Yields all rows; what is no row of the header's columns is refused as ``bad_row``."""
-        with ExitStack() as opened:
-            try:
-                stream = recoded(self.open(opened), self.config)
-            except OSError as error:
-                yield self.unreadable(error)
-                return
-            records = self._records(stream)
-            header = next(records, None)
-            if isinstance(header, Refusal):
-                yield self.refused(replace(header, position=header.position or self.name))
-            elif header is not None and self.config.text_field not in header:
-                yield self.no_column(header)
-            elif header is not None:
-                place = header.index(self.config.text_field)
-                for before, record in enumerate(records):
-                    yield self.row(before, self._text(record, before + 1, place, len(header)))
+        records, column = self._records(recoded(stream, self.config)), self.config.text_field
+        header = next(records, None)
+        if isinstance(header, Refusal):
+            yield self.refused(replace(header, position=self.name))
+        elif header is not None and column not in header:
+            yield self.no_column(header)
+        elif header is not None:
+            place = header.index(column)
+            for before, record in enumerate(records):
+                yield self.row(before, self._text(record, before + 1, place, len(header)))
 
     def _records(self, stream: io.BufferedReader) -> Iterator[list[str] | Refusal]:
-        """Yields the fields of each record, header first; in the place of damaged lines, these.
+        """Yields the fields of each record, header first; in the place of damaged lines, why.
 
         A quote that is not closed takes further lines to its record, and all of them are refused.
         """
         limit = self.config.max_paragraph_characters * ROW_FACTOR
         csv.field_size_limit(max(csv.field_size_limit(), limit))
-        refused: list[Refusal] = []
-
-        def texts() -> Iterator[str]:
-            of = TextName(self.name)
-            for line in read_lines(stream, of, encoding=self.config.codec, max_characters=limit):
-                if isinstance(line.text, Refusal):
-                    refused.append(line.text)
-                yield "" if isinstance(line.text, Refusal) else f"{line.text}\n"
-
-        has_tabs = self.format == "tsv"
+        has_tabs, codec = self.format == "tsv", self.config.codec
+        codec = "utf-8-sig" if codecs.lookup(codec).name == "utf-8" else codec
+        text = io.TextIOWrapper(stream, encoding=codec, errors="surrogateescape")
         records = csv.reader(
-            texts(),
+            iter(partial(text.readline, limit), ""),
             delimiter="\t" if has_tabs else ",",
             quoting=csv.QUOTE_NONE if has_tabs else csv.QUOTE_MINIMAL,
             strict=True,
         )
         record: list[str] | None = []
-        while record is not None:
-            first, fault = records.line_num + 1, ""
-            try:
-                record = next(records, None)
-            except csv.Error as error:
-                fault = f"lines {first:,} to {records.line_num:,}: {error}; mend the quotes"
-            if refused:
-                yield from refused
-                refused.clear()
-            elif fault:
-                yield Refusal("bad_row", fault)
-            elif record:
-                yield record
+        try:
+            if is_binary(stream, self.config.encoding):
+                yield binary(self.name)
+                return
+            while record is not None:
+                first = records.line_num + 1
+                try:
+                    if record := next(records, None):
+                        yield record
+                except csv.Error as error:
+                    lines = f"lines {first:,} to {records.line_num:,}"
+                    yield Refusal("bad_row", f"{lines}: {error}; mend the quotes")
+        except READ_ERRORS as error:
+            yield damaged("", error)
 
     def _text(
         self, record: list[str] | Refusal, number: int, place: int, num_columns: int
     ) -> str | Refusal:
         position = self.position(number)
         if isinstance(record, Refusal):
-            where = f"{record.position}: " if record.position else ""
-            return replace(record, position=position, detail=where + record.detail)
+            return replace(record, position=position)
         excerpt = excerpt_of(",".join(record[:num_columns]))
         if len(record) == num_columns:
-            return checked_text(record[place], position, self.config.text_field, excerpt)
+            text = checked_text(record[place], position, self.config.text_field, excerpt)
+            return undecodable(record[place], position) or text
         remedy = "take tabs and line ends out of" if self.format == "tsv" else "quote"
         detail = f"{len(record)} fields under a header of {num_columns}; {remedy} the text"
         return Refusal("bad_row", detail, position, excerpt)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import resource
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from pipeline.downloads.download import (
     DownloadError,
     UnreachableError,
     download,
-    file_name_of,
 )
 from tests.support.download_server import DownloadServer, serving
 
@@ -101,16 +99,6 @@ def test_a_part_is_not_continued_by_what_may_be_another_version(
     assert not any("Range" in request for request in server.requests)
 
 
-def test_a_server_that_starts_over_each_time_is_given_up(
-    server: DownloadServer, tmp_path: Path
-) -> None:
-    server.etag = None
-    server.script = ["cut:900", "cut:1200"] * 20
-    with pytest.raises(DownloadError, match="gave up after 3 attempts that got no further"):
-        fetch(server, tmp_path)
-    assert len(server.requests) == 4
-
-
 @pytest.mark.parametrize(
     ("script", "changes", "error", "reason"),
     [
@@ -146,17 +134,6 @@ def test_a_web_page_is_not_taken_for_the_file(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_disk_without_room_is_told_with_the_file(server: DownloadServer, tmp_path: Path) -> None:
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
-    try:
-        with pytest.raises(OSError, match=r"too large: '.*corpus\.txt\.part'"):
-            fetch(server, tmp_path)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    assert fetch(server, tmp_path) == CONTENT
-
-
 def test_nobody_listening_and_an_untrusted_certificate_are_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,19 +167,6 @@ def test_malformed_arguments_are_errors(
 ) -> None:
     with pytest.raises(ValueError, match=reason):
         download(url, tmp_path / "x", sha256)
-
-
-@pytest.mark.parametrize(
-    ("url", "name"),
-    [
-        ("http://h/a/corpus.txt.gz?token=x", "corpus.txt.gz"),
-        *((url, "download") for url in ("http://h/a/..", "http://h", "http://[::1/a.txt")),
-        ("http://h/a/", "a"),
-        (f"http://h/{'a' * 300}.txt", "a" * 96 + ".txt"),
-    ],
-)
-def test_a_download_has_a_name_that_a_file_can_have(url: str, name: str) -> None:
-    assert file_name_of(url) == name
 
 
 def test_a_login_is_sent_to_its_server_alone_and_stands_in_no_error(

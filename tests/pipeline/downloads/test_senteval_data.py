@@ -183,29 +183,6 @@ def test_addresses_are_tried_in_order_and_a_silent_server_patiently_only_once(
     assert len(pauses) == IMPATIENT.attempts - 1
 
 
-def test_a_damaged_file_that_cannot_be_had_again_is_not_left_to_be_read(
-    server: DownloadServer, tmp_path: Path
-) -> None:
-    collect(server, tmp_path, KNOWN)
-    path = tmp_path / "data/downstream/questions"
-    path.write_bytes(b"damaged")
-    (tmp_path / "downloads/questions").unlink()
-    del server.files["questions"]
-    entry = collect(server, tmp_path, KNOWN).datasets["questions"]
-    assert entry.state == "absent" and not path.exists()
-    assert entry.reason.endswith(f"what stood there is kept as {path}.refused")
-    assert path.with_name("questions.refused").read_bytes() == b"damaged"
-
-
-def test_a_damaged_manifest_is_an_error_with_the_remedy(
-    server: DownloadServer, tmp_path: Path
-) -> None:
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data/manifest.json").write_text('{"version": 0, "datasets": {}, "trusted": {}}')
-    with pytest.raises(ValueError, match=r"not a manifest of version 1; delete"):
-        collect(server, tmp_path, KNOWN)
-
-
 @pytest.mark.parametrize(
     ("content", "remark"),
     [

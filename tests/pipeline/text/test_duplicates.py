@@ -177,14 +177,6 @@ def test_a_line_of_many_documents_goes_everywhere(tmp_path):
     assert found == dict.fromkeys([0, 6, 10, 11], "repeated_line")
 
 
-def test_signatures_of_something_else_are_refused(tmp_path):
-    corpus(tmp_path / "text")
-    plan = planned(tmp_path, tmp_path / "text")
-    run(plan, tmp_path / "out", number=0)
-    with pytest.raises(ValueError, match="signatures of another text or of other cleaning; delete"):
-        run(plan, tmp_path / "out", CleaningConfig(duplicates="exact"), number=1)
-
-
 @pytest.mark.parametrize("damaged", ["signatures", "decisions"])
 def test_a_damaged_file_is_named(tmp_path, damaged):
     corpus(tmp_path / "text")

@@ -117,18 +117,6 @@ def test_reasons(tmp_path, text, config, reason):
     assert len(quarantine(tmp_path)[0]["excerpt"]) <= 200
 
 
-def test_a_shard_is_of_whole_documents_where_they_are_short(tmp_path, small_shards):
-    manifest = split_sentences(many_documents(), SentenceConfig(), tmp_path)
-    assert len(manifest.shards) == 6
-    of_documents = [
-        {row["document_id"] for row in read_shard(tmp_path, "sentences", n).to_pylist()}
-        for n in range(6)
-    ]
-    assert all(len(names) == 2 for names in of_documents)
-    assert manifest.rows == len(set(rows(tmp_path)))
-    assert manifest.drops == {"no_letters": 32, "undecodable": 3}
-
-
 def long_text(folder: Path) -> Path:
     """A file of 400 paragraphs of one to three sentences, of which some are refused."""
     path = folder / "long.txt"
@@ -226,25 +214,6 @@ def test_killed_while_its_plan_is_written_a_run_goes_on_byte_identically(
     assert plans[0] == plans[1]
 
 
-def test_a_job_reads_the_plan_as_it_is_when_the_job_begins(tmp_path, short_plans):
-    config, source = SentenceConfig(limit=333), TextFiles([long_text(tmp_path)])
-    split_sentences(source, config, tmp_path / "whole")
-    short_plans.clear()
-    corpus = CorpusSplit(source, config, tmp_path / "jobs")
-    corpus.begin()
-    while runs := corpus.runs():
-        for first, count in reversed(runs):
-            execute(
-                SplitJob(
-                    plan=corpus.plan_path, output=tmp_path / "jobs", number=first, count=count
-                ),
-                lambda *_: None,
-            )
-    corpus.finish()
-    assert len(short_plans) > 2
-    assert content(tmp_path / "jobs") == content(tmp_path / "whole")
-
-
 def test_many_parts_make_few_jobs(tmp_path, small_shards, monkeypatch):
     monkeypatch.setattr(split_corpus, "JOB_BYTES", 1)
     monkeypatch.setattr(split_corpus, "MOST_RANGES", 7)
@@ -281,15 +250,6 @@ def test_a_killed_run_goes_on_byte_identically(
     assert [shard.extra for shard in resumed.shards] == [shard.extra for shard in whole.shards]
     assert quarantine(tmp_path / "killed") == quarantine(tmp_path / "whole")
     assert not list((tmp_path / "killed").glob("*.unfinished"))
-
-
-def test_resuming_tokenizes_nothing_that_was_written(tmp_path, small_shards, monkeypatch):
-    split_sentences(many_documents(), SentenceConfig(), tmp_path)
-    (tmp_path / "manifest.json").unlink()
-    monkeypatch.setattr(
-        "pipeline.text.split_parts.clean_text", lambda text: pytest.fail("tokenized again")
-    )
-    assert split_sentences(many_documents(), SentenceConfig(), tmp_path).rows == 80
 
 
 @pytest.mark.parametrize(("limit", "expected"), [(0, 24), (8, 2), (10, 3)])
@@ -351,17 +311,6 @@ def test_shards_of_the_described_text_are_kept_and_no_others_made(tmp_path, smal
     path.write_text(LINES)  # as it was, but for its time
     execute(SplitJob(plan=corpus.plan_path, output=out, number=5, count=5), lambda *_: None)
     assert len(list(out.glob("*.parquet"))) == 10
-
-
-def test_what_was_left_out_stands_in_the_manifest_and_not_in_the_digest(tmp_path):
-    (tmp_path / "text").mkdir()
-    (tmp_path / "text" / "a.txt").write_text("The first file is fine.")
-    before = TextFiles([tmp_path / "text"]).describe()
-    (tmp_path / "text" / "b.png").write_bytes(b"\x89PNG\0\0")
-    source = TextFiles([tmp_path / "text"])
-    manifest = split_sentences(source, SentenceConfig(), tmp_path / "out")
-    assert manifest.config["left_out"] == {"not named like text (.png)": 1}
-    assert source.describe() == before
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,11 @@ from pyarrow import parquet
 
 from pipeline.shards.manifests import read_dataset_manifest
 from pipeline.shards.shards import read_shard
-from pipeline.text import documents, plan, split_corpus, text_streams
+from pipeline.text import documents, plan, split_corpus
 from pipeline.text.cleaning_steps import CleaningConfig
 from pipeline.text.split_corpus import PLAN_NAME, CorpusSplit, SourceText
 from pipeline.text.text_files import FilesConfig
-from pipeline.text.text_sources import PythonDocs, TextFiles
+from pipeline.text.text_sources import TextFiles
 from pipeline.text.tokenization import SentenceConfig
 from tests.support.source_files import csv_of, tar_of
 from tests.support.splitting import split_sentences
@@ -104,21 +104,6 @@ def test_places_in_rows_are_those_of_the_field(tmp_path: Path) -> None:
     placed(TextFiles(paths), tmp_path / "out", lambda name: texts[int(name.rpartition(":")[2]) - 1])
 
 
-def test_places_in_a_file_of_several_documents_are_in_all_of_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(text_streams, "LONGEST_PIECES", 1_000)
-    (tmp_path / "a.txt").write_text(TEXT)
-    names = set()
-
-    def document(name: str) -> str:
-        names.add(name)
-        return TEXT
-
-    placed(TextFiles([tmp_path / "a.txt"]), tmp_path / "out", document)
-    assert {"a.txt", "a.txt#1"} <= names
-
-
 def test_a_shard_in_the_middle_is_read_alone(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(TEXT)
     split_sentences(TextFiles([tmp_path / "a.txt"]), SentenceConfig(), tmp_path / "out")
@@ -149,12 +134,6 @@ def test_a_text_that_changed_is_refused(tmp_path: Path, number: int) -> None:
         change()
         with pytest.raises(ValueError, match=r"a\.txt: gone, or no longer the text .*put it back"):
             list(text.sentences(number))
-
-
-def test_a_text_that_was_taken_out_of_markup_has_no_places(tmp_path: Path) -> None:
-    split_sentences(PythonDocs(), SentenceConfig(limit=3), tmp_path / "out")
-    with pytest.raises(ValueError, match="its text is taken out of other text"):
-        SourceText(tmp_path / "out")
 
 
 def test_other_rules_and_a_missing_plan_are_refused(

@@ -28,7 +28,6 @@ from tests.support.source_files import (
     Read,
     csv_of,
     read,
-    refusals_in,
     rows_of,
     tar_of,
     told,
@@ -205,17 +204,6 @@ def test_rows_of_tables_without_text_are_refused(
     assert list(found.values()) == [[item.format(name) for item in each] for each in expected]
 
 
-def test_a_damaged_row_group_costs_its_rows_alone(tmp_path: Path) -> None:
-    content = bytearray(parquet_of(table_of(TEXTS), row_group_size=10, compression="gzip"))
-    metadata = pq.ParquetFile(io.BytesIO(content)).metadata
-    column = metadata.row_group(1).column(1)
-    start = column.dictionary_page_offset or column.data_page_offset
-    content[start + 40 : start + 80] = bytes(40)
-    found = read(written(tmp_path, "a.parquet", bytes(content)))
-    assert found["a.parquet:11"] == ["!damaged_file@a.parquet:11"]
-    assert len(found) == 10 + 1 + 10 + 9
-
-
 STORY = "The boat left at dawn.\nIt came back\nin the evening.\n\nNobody had seen it.\n"
 PARAGRAPHS = ["The boat left at dawn. It came back in the evening.", "Nobody had seen it."]
 BAD_JSON = (
@@ -315,13 +303,6 @@ def test_what_a_file_holds_and_what_of_it_is_refused(
     }
 
 
-def test_refusals_name_the_remedy(tmp_path: Path) -> None:
-    path = written(tmp_path, "a.csv", b'id,text\n1,"Never closed.\n2,Lost.\n3,"Closed."\n4,Good.\n')
-    assert refusals_in(path) == ["lines 2 to 4: ',' expected after '\"'; mend the quotes"]
-    (detail,) = refusals_in(written(tmp_path, "b.csv", b"id,body\n1,Good.\n"))
-    assert "among id, body; set text_field" in detail
-
-
 def test_folders_globs_and_files_combine_in_order_without_repeats(tmp_path: Path) -> None:
     for name in ("b/2.txt", "b/deep/1.txt", "b/.hidden/3.txt", "b/picture.png", "a.txt"):
         path = tmp_path / name
@@ -379,16 +360,6 @@ def test_an_unreadable_file_is_refused_and_the_others_are_read(
     assert read([tmp_path]) == {"a.txt": ["!unreadable_file@a.txt"], "b.txt": ["Text."]}
     assert "a.txt: cannot be opened" in caplog.text
     assert "its text is missing from this corpus" in caplog.text
-
-
-def test_the_description_follows_content_and_not_place(tmp_path: Path) -> None:
-    for folder in ("one", "two"):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "a.txt").write_text(STORY)
-    first = TextFiles([tmp_path / "one"]).describe()
-    assert TextFiles([tmp_path / "two"]).describe() == first
-    (tmp_path / "two" / "a.txt").write_text(STORY + "More.")
-    assert TextFiles([tmp_path / "two"]).describe() != first
 
 
 def test_a_declared_format_goes_before_the_suffix(tmp_path: Path) -> None:

@@ -11,8 +11,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from pipeline.text import tokenization
 from pipeline.text.boundaries import sentence_ranges
@@ -20,11 +18,9 @@ from pipeline.text.chunks import ChunkCutter, KnownForms
 from pipeline.text.documents import Paragraph, documents_of
 from pipeline.text.text_sources import PythonDocs
 from pipeline.text.tokenization import (
-    MAX_CHUNK_CHARACTERS,
     EnglishTokenizer,
     clean_text,
     english_rules,
-    rules_version,
     shipped_forms,
 )
 from tests.support.growth import times_the_cost
@@ -64,13 +60,6 @@ def test_a_long_run_of_marks_is_one_token_and_costs_no_more_than_its_length(mark
         assert found.spaces == [False, True, True, False, False]
 
     assert times_the_cost(check, 10_000, 100_000) < 30  # its square: 100
-
-
-def test_chunks_up_to_the_limit_are_cut_as_ever() -> None:
-    run = "!" * MAX_CHUNK_CHARACTERS
-    assert TOKENIZER.tokenize([run])[0].words == ["!"] * MAX_CHUNK_CHARACTERS
-    found = TOKENIZER.tokenize([f"{run}! {run}!"])[0]
-    assert (found.words, found.spaces) == ([f"{run}!"] * 2, [True, False])
 
 
 @functools.cache
@@ -157,23 +146,6 @@ CHUNKS = (
     "a" * 299 + "'s",
 )
 
-nasty_chunks = st.one_of(
-    st.sampled_from(CHUNKS),
-    st.text(alphabet="abhkmUSIsSdTtx._,:;°()'’\"-—_=/[]!?0123579%$@🙂é", min_size=1, max_size=10),
-    st.text(alphabet=":;=()-'[]*_./<>^D", min_size=1, max_size=5),
-    st.lists(st.sampled_from(CHUNKS), min_size=2, max_size=3).map("".join),
-    st.text(min_size=1, max_size=8),
-)
-
-
-@pytest.mark.slow
-@given(chunks=st.lists(nasty_chunks, max_size=12))
-@settings(max_examples=500, deadline=None)
-def test_words_and_spaces_are_those_of_spacy(
-    tokenizer: EnglishTokenizer, chunks: list[str]
-) -> None:
-    assert_as_spacy([clean_text(" ".join(chunks))[0]], tokenizer)
-
 
 def test_every_pair_of_chunks_is_cut_as_spacy_cuts_it(tokenizer: EnglishTokenizer) -> None:
     assert_as_spacy(
@@ -189,15 +161,6 @@ def test_chunks_are_cut_together_as_each_by_itself() -> None:
         words = [cut.words[start:end].to_pylist() for start, end in pairwise(cut.offsets.tolist())]
         assert words == [by_spacy(chunk)[0] for chunk in chunks.to_pylist()]
     assert not cutter.cut(pa.array([], pa.large_string())).words
-
-
-def test_chunks_of_one_form_are_cut_by_one_question_to_spacy(
-    tokenizer: EnglishTokenizer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tokenizer.tokenize(["(zebra-horses),"])
-    monkeypatch.setattr(tokenizer._cutter, "_learn", None)
-    (tokens,) = tokenizer.tokenize(["(hyena-camels),"])
-    assert tokens.words == ["(", "hyena", "-", "camels", ")", ","]
 
 
 @pytest.mark.parametrize(
@@ -293,10 +256,3 @@ def test_ordinary_text_loads_no_spacy() -> None:
     begin = "from pipeline.text.tokenization import EnglishTokenizer as T\n"
     assert loaded_by(f"{begin}T().tokenize({ORDINARY!r})") == "False\n"
     assert loaded_by(f"{begin}T().tokenize(['An odd_ch{{unk}}~of/marks'])") == "True\n"
-
-
-def test_forms_of_other_rules_are_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    for rules in ({**rules_version(), "spacy": "2.0"}, rules_version()):
-        shipped_forms.cache_clear()
-        monkeypatch.setattr(tokenization, "rules_version", lambda rules=rules: rules)
-        assert (shipped_forms() is None) == (rules["spacy"] == "2.0")

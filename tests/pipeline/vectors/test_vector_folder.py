@@ -12,7 +12,7 @@ from safetensors.numpy import load_file
 
 from models.words.word_vectors import load_word_vectors
 from pipeline.shards.arrow import strings
-from pipeline.vectors import vector_folder, word_lists
+from pipeline.vectors import word_lists
 from pipeline.vectors.vector_folder import open_folder, read_width, write_vectors
 from pipeline.vectors.word_lists import (
     NOWHERE,
@@ -82,27 +82,6 @@ def flip(path: Path) -> None:
 def test_a_flipped_bit_is_refused(tmp_path: Path, name: str) -> None:
     flip(written(tmp_path) / name)
     with pytest.raises(ValueError, match=rf"{name}: .*; fetch or train them again"):
-        open_folder(tmp_path)
-
-
-@pytest.mark.parametrize("facts", ["[]", '{"file_sha256": {"words.json": 5}}'])
-def test_facts_that_name_no_sha256_are_refused(tmp_path: Path, facts: str) -> None:
-    (written(tmp_path) / "training.json").write_text(facts, encoding="utf-8")
-    with pytest.raises(ValueError, match=r"training\.json: .* an object.*; fetch or train them"):
-        open_folder(tmp_path)
-
-
-def test_a_large_table_is_read_whole_only_where_that_is_asked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(vector_folder, "READ_AT_ONCE_BYTES", 4)
-    path = written(tmp_path) / "vectors.safetensors"
-    flip(path)
-    assert len(open_folder(tmp_path).words) == 3
-    with pytest.raises(ValueError, match=r"vectors\.safetensors: damaged or of another run"):
-        open_folder(tmp_path, whole=True)
-    path.write_bytes(path.read_bytes() + bytes(4))
-    with pytest.raises(ValueError, match=r"vectors\.safetensors: not of the size noted"):
         open_folder(tmp_path)
 
 
