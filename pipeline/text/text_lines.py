@@ -102,7 +102,7 @@ def read_lines(
 def _refused(content: str, position: str, most: int) -> str | Refusal:
     """Returns a line, or why it is not taken."""
     if len(content) > most:
-        detail = f"more than {most:,} characters on one line; break it into lines (\\n or \\r\\n)"
+        detail = f"more than {most:,} characters on one line; break it into lines"
         return Refusal("giant_line", detail, position, excerpt_of(content))
     return undecodable(content, position) or content
 

@@ -86,7 +86,7 @@ class FileStream(Stream):
 
     @abstractmethod
     def lines_in(self, stream: io.BufferedReader, begin: Place) -> Iterator[Line]:
-        """Yields all lines or rows of the open file, from the one at a place or an earlier one on."""
+        """Yields the lines or rows of the open file, from a place or an earlier one on."""
 
     @abstractmethod
     def documents_in(self, lines: Iterable[Line]) -> Iterator[Document]:
