@@ -24,6 +24,7 @@ from typing import IO, Any, Literal, cast
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pipeline.base.refusal import shortened
@@ -176,25 +177,21 @@ class TextReader:
         Raises:
             ValueError: the file is no text of word vectors; names it and the line.
         """
-        self._path, self._stream = path, stream
-        self._line = 1
+        self._path, self._stream, self._line = path, stream, 1
         head = self._read_block().removeprefix(_BYTE_ORDER_MARK)
-        line = head.partition(b"\n")[0]
-        header = _HEADER.fullmatch(line)
+        first, _, rest = head.partition(b"\n")
+        header = _HEADER.fullmatch(first)
         self._promised = int(header[1]) if header else None
-        self._num_header_lines = 1 if header else 0
-        lines = head.split(b"\n", _LINES_LOOKED_AT)[self._num_header_lines : _LINES_LOOKED_AT]
-        widths = Counter(len(line.rstrip().split(b" ")) - 1 for line in lines if line.strip())
-        width = int(header[2]) if header else widths.most_common(1)[0][0] if widths else 0
+        self._head, self._num_header_lines = (rest, 1) if header else (head, 0)
+        lines = filter(bytes.strip, head.split(b"\n", _LINES_LOOKED_AT)[:_LINES_LOOKED_AT])
+        widths = Counter(len(line.rstrip().split(b" ")) - 1 for line in lines)
+        width = int(header[2]) if header else max(widths, key=widths.__getitem__, default=0)
         if not width:
             raise ValueError(
-                f"{path}:1: expected a word and its numbers, found {len(line.split())} fields; "
+                f"{path}:1: expected a word and its numbers, found {len(first.split())} fields; "
                 f"{REMEDY}"
             )
         self.width = _checked_width(path, width)
-        self._head = head[len(line) + 1 :] if header else head
-        first = b"".join(lines[:1]).rstrip(b"\r")
-        self._set_options(ends_in_space=first.endswith(b" "))
 
     def blocks(self) -> Iterator[Block]:
         """Yields the rows of all lines, once.
@@ -244,36 +241,13 @@ class TextReader:
             )
         return content
 
-    def _set_options(self, *, ends_in_space: bool) -> None:
-        from pyarrow import csv
-
-        names = [str(number) for number in range(self.width + 1)]
-        self._numbers = names[1:]
-        types = dict.fromkeys(self._numbers, pa.float64()) | {"0": pa.large_string()}
-        self._read = csv.ReadOptions(
-            use_threads=False,
-            block_size=_CSV_BLOCK_BYTES,
-            column_names=[*names, "end"] if ends_in_space else names,
-        )
-        self._split = csv.ParseOptions(
-            delimiter=" ", quote_char=False, escape_char=False, ignore_empty_lines=False
-        )
-        self._convert = csv.ConvertOptions(
-            column_types=types,
-            include_columns=names,
-            null_values=[],
-            strings_can_be_null=False,
-            check_utf8=True,
-        )
-
     def _parse(self, content: bytes, first_line: int) -> Block:
         """Returns the rows of some whole lines.
 
         Args:
             first_line: the number of the first one, from 1.
         """
-        if b"\r" in content:
-            content = content.replace(b"\r\n", b"\n")
+        content = content.replace(b"\r\n", b"\n").replace(b" \n", b"\n")
         is_odd = b"\r" in content or content.startswith(_BYTE_ORDER_MARK)
         fast = None if is_odd else self._parse_usual(content)
         return fast or self._parse_lines(content, first_line)
@@ -282,24 +256,32 @@ class TextReader:
         """Returns the rows where every line is as it should be."""
         from pyarrow import csv
 
+        names = [str(number) for number in range(1, self.width + 1)]
         try:
             table = csv.read_csv(
                 pa.BufferReader(content),
-                read_options=self._read,
-                parse_options=self._split,
-                convert_options=self._convert,
+                csv.ReadOptions(
+                    use_threads=False, block_size=_CSV_BLOCK_BYTES, column_names=["word", *names]
+                ),
+                csv.ParseOptions(
+                    delimiter=" ", quote_char=False, escape_char=False, ignore_empty_lines=False
+                ),
+                csv.ConvertOptions(
+                    column_types={"word": pa.large_string(), **dict.fromkeys(names, pa.float64())},
+                    null_values=[],
+                    strings_can_be_null=False,
+                ),
             )
         except pa.ArrowInvalid:
             return None
         rows = np.empty((table.num_rows, self.width), dtype=np.float32)
         start = 0
         with np.errstate(over="ignore"):
-            for batch in table.select(self._numbers).to_batches():
+            for batch in table.select(names).to_batches():
                 rows[start : start + len(batch)] = batch.to_tensor(row_major=True).to_numpy()
                 start += len(batch)
-        words = table["0"].combine_chunks()
-        lengths = np.diff(np.frombuffer(words.buffers()[1], np.int64, len(words) + 1))
-        if not lengths.all() or not _is_finite(rows):
+        words = table["word"].combine_chunks()
+        if pc.any(pc.equal(words, "")).as_py() or not _is_finite(rows):
             return None
         return Block(words, rows, len(rows))
 
