@@ -188,29 +188,6 @@ class ChunkCutter:
         words = _strings(text, np.concatenate([[0], last_bytes + 1]))
         return CutChunks(words, token_offsets, self._cuts.stands[numbers])
 
-    def forms_of(self, chunks: pa.Array) -> list[str]:
-        """Returns the form of each chunk; chunks as in `cut`."""
-        form, _, offsets = self._form(*_flat(chunks))
-        found: list[str] = _strings(form, offsets).to_pylist()
-        return found
-
-    def plain_forms(self) -> list[str]:
-        """Returns the forms that it knows by now as `KnownForms` takes them, sorted.
-
-        Those that not all texts cut alike, and those with other characters than `_places_of_others`
-        passes over, are left out.
-        """
-        offsets = self._cuts.offsets.tolist()
-        found = []
-        for form, number in self._forms.items():
-            content = form.encode()
-            is_plain = not len(_places_of_others(np.frombuffer(content + b"   ", np.uint8)[:-3]))
-            if form and is_plain and self._cuts.stands[number]:
-                ends = self._cuts.ends[offsets[number] : offsets[number + 1]].tolist()
-                pieces = [content[a:b] for a, b in zip([0, *ends], ends, strict=False)]
-                found.append(b" ".join(pieces).decode())
-        return sorted(found)
-
     def _form(self, text: Bytes, offsets: Places) -> tuple[Bytes, Places, Places]:
         """Returns the forms of chunks.
 

@@ -10,12 +10,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from pipeline.base.refusal import Refusal
 
 STEP_BYTES = 500_000
 """Least text between two places at which a stream can be cut."""
+
+
+ParagraphMode = Literal["blank-line", "line"]
+"""What ends a paragraph."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,9 +87,7 @@ class CorpusSplit:
             {"cleaning": cleaned} if cleaned else {}
         )
         self._fingerprint = digest_of(self._described)
-        self.plan: Plan
-        """The parts of the source, as far as they are known to be wanted, once `begin` was called.
-        """
+        self.plan: Plan  # its parts as far as they are known to be wanted, once `begin` was called
 
     @property
     def plan_path(self) -> Path:
@@ -262,16 +260,13 @@ class CorpusSplit:
         return list(self._runs_between(0, len(self.plan.parts)))
 
     def _nothing_found(self) -> str:
-        numbers = [shard.number for shard in complete_shards(self._folder)]
-        lines = [
-            line
-            for number in numbers
-            for line in quarantine_path(self._folder, number).read_text("utf-8").splitlines()
-        ]
-        if not lines:
+        shards = complete_shards(self._folder)
+        reasons = Counter(reason for shard in shards for reason in Counter(shard.drops).elements())
+        if not reasons:
             return "the source holds no text; check its path and format"
-        refused = [json.loads(line) for line in lines]
-        reasons, first = Counter(record["reason"] for record in refused), refused[0]
+        number = next(shard.number for shard in shards if shard.drops)
+        with quarantine_path(self._folder, number).open(encoding="utf-8") as lines:
+            first = json.loads(next(lines))
         counts = ", ".join(f"{reason} {count:,}" for reason, count in reasons.items())
         return (
             f"no sentence could be taken from the source; refused: {counts}; first, at "
@@ -327,15 +322,10 @@ class SourceText:
             ValueError: the source is gone, is another text than then, or knows no places.
         """
         shard = read_shard_manifest(self._folder, number)
-        if shard is None:
+        if shard is None or shard.extra.get("fingerprint") != self._splitter.fingerprint:
             raise ValueError(
-                f"{manifest_path(self._folder, number)}: not there; `treeviews inspect check "
-                f"{self._folder}` says what is damaged"
-            )
-        if shard.extra.get("fingerprint") != self._splitter.fingerprint:
-            raise ValueError(
-                f"{self._folder}: shard {number} is not of the text that {PLAN_NAME} names; make "
-                "the corpus again"
+                f"{self._folder}: shard {number} is gone, or not of the text that {PLAN_NAME} "
+                "names; make the corpus again"
             )
         try:
             yield from self._splitter.read_again(number, shard.extra.get("limit", ALL))
@@ -344,11 +334,6 @@ class SourceText:
             raise ValueError(
                 f"{what}: gone, or no longer the text that {self._folder} was made from, so places "
                 "in it are not known; put it back, or export without it"
-            ) from error
-        except FileNotFoundError as error:
-            raise ValueError(
-                f"{error.filename}: not there, without which the text cannot be cleaned once more; "
-                "put it back, or export without the source"
             ) from error
 
 

@@ -1,14 +1,19 @@
-"""Parquet and Arrow files as streams, whose rows are documents: one column holds the text.
+"""Tables as streams, whose rows are documents: CSV and TSV, Parquet and Arrow.
 
-What is before a group of rows is passed over, and a few rows of it are held at once.
+Rows are numbered from 1, without a header and blank lines: row 7 of ``a.csv`` is ``a.csv:7``. One
+column holds the text. Of Parquet and Arrow, what is before a group of rows is passed over, and a
+few rows of it are held at once.
 """
 
 from __future__ import annotations
 
+import codecs
+import csv
 import io
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -16,12 +21,22 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.base.refusal import Refusal
+from pipeline.base.refusal import Refusal, excerpt_of
 from pipeline.text import documents
-from pipeline.text.documents import Place, places_apart
-from pipeline.text.text_files import is_compressed
-from pipeline.text.text_lines import READ_ERRORS, Line, checked_text, damaged
-from pipeline.text.text_streams import RowStream
+from pipeline.text.documents import START, Document, Place, places_apart
+from pipeline.text.text_files import is_compressed, recoded
+from pipeline.text.text_lines import (
+    READ_ERRORS,
+    Line,
+    TextName,
+    binary,
+    checked_text,
+    damaged,
+    is_binary,
+    row_document,
+    undecodable,
+)
+from pipeline.text.text_streams import ROW_FACTOR, FileStream
 
 _ERRORS: tuple[type[Exception], ...] = (pa.ArrowException, ValueError, *READ_ERRORS)
 _BATCH_BYTES = 4 << 20
@@ -31,6 +46,113 @@ _BUFFER_BYTES = 1 << 20
 _ARROW_FILE = b"ARROW1"
 _SHOWN_BYTES = 200
 _TEXT_TYPES = pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.large_binary()
+
+
+class RowStream(FileStream):
+    """A file whose rows are documents; a place's number is that of the rows before it."""
+
+    def _is_before(self, line: Line, place: Place) -> bool:
+        return line.before.number < place.number
+
+    def documents_in(self, lines: Iterable[Line]) -> Iterator[Document]:
+        """Yields the rows' documents."""
+        config, most = self.config, self.config.max_paragraph_characters
+        for line in lines:
+            yield row_document(line.text, line.of.name, config.paragraphs, most)
+
+    def row(self, before: int, text: str | Refusal) -> Line:
+        """Returns a row behind so many."""
+        return Line(TextName(self.position(before + 1)), Place(0, before), text)
+
+    def position(self, row: int) -> str:
+        """Returns where a row is, in refusals and the names of documents."""
+        return f"{self.name}:{row}"
+
+    def no_column(self, columns: list[str]) -> Line:
+        """Returns what stands for the rows of a file that has no column of text."""
+        names = excerpt_of(", ".join(columns))
+        detail = (
+            f"no column {self.config.text_field!r} among {names}; set text_field to the one that "
+            "holds the text"
+        )
+        return self.refused(Refusal("missing_text", detail, self.name, names))
+
+
+class CsvStream(RowStream):
+    """A file of comma- or tab-separated rows under a header.
+
+    Between commas, a quoted field may hold line ends. Between tabs a quote is a character like any
+    other, and a line is a row.
+    """
+
+    def survey(self) -> Iterator[Place]:
+        """Yields where rows begin, far enough apart."""
+        return places_apart(self._places())
+
+    def _places(self) -> Iterator[Place]:
+        offset = 0
+        for line in self.lines(START):
+            offset += 0 if isinstance(line.text, Refusal) else len(line.text.encode())
+            yield Place(offset, line.before.number + 1)
+
+    def lines_in(self, stream: io.BufferedReader, begin: Place) -> Iterator[Line]:
+        """Yields all rows; what is no row of the header's columns is refused as ``bad_row``."""
+        records, column = self._records(stream), self.config.text_field
+        header = next(records, None)
+        if isinstance(header, Refusal):
+            yield self.refused(replace(header, position=self.name))
+        elif header is not None and column not in header:
+            yield self.no_column(header)
+        elif header is not None:
+            place = header.index(column)
+            for before, record in enumerate(records):
+                yield self.row(before, self._text(record, before + 1, place, len(header)))
+
+    def _records(self, stream: io.BufferedReader) -> Iterator[list[str] | Refusal]:
+        """Yields the fields of each record, header first; in the place of damaged lines, why.
+
+        A quote that is not closed takes further lines to its record, and all of them are refused.
+        """
+        limit = self.config.max_paragraph_characters * ROW_FACTOR
+        csv.field_size_limit(max(csv.field_size_limit(), limit))
+        has_tabs, codec = self.format == "tsv", self.config.codec
+        codec = "utf-8-sig" if codecs.lookup(codec).name == "utf-8" else codec
+        record: list[str] | None = []
+        try:
+            if is_binary(stream, self.config):
+                yield binary(self.name)
+                return
+            text = io.TextIOWrapper(recoded(stream, self.config), codec, "surrogateescape")
+            records = csv.reader(
+                iter(partial(text.readline, limit), ""),
+                delimiter="\t" if has_tabs else ",",
+                quoting=csv.QUOTE_NONE if has_tabs else csv.QUOTE_MINIMAL,
+                strict=True,
+            )
+            while record is not None:
+                first = records.line_num + 1
+                try:
+                    if record := next(records, None):
+                        yield record
+                except csv.Error as error:
+                    lines = f"lines {first:,} to {records.line_num:,}"
+                    yield Refusal("bad_row", f"{lines}: {error}; mend the quotes")
+        except READ_ERRORS as error:
+            yield damaged("", error)
+
+    def _text(
+        self, record: list[str] | Refusal, number: int, place: int, num_columns: int
+    ) -> str | Refusal:
+        position = self.position(number)
+        if isinstance(record, Refusal):
+            return replace(record, position=position)
+        excerpt = excerpt_of(",".join(record[:num_columns]))
+        if len(record) == num_columns:
+            text = checked_text(record[place], position, self.config.text_field, excerpt)
+            return undecodable(record[place], position) or text
+        remedy = "take tabs and line ends out of" if self.format == "tsv" else "quote"
+        detail = f"{len(record)} fields under a header of {num_columns}; {remedy} the text"
+        return Refusal("bad_row", detail, position, excerpt)
 
 
 class _Group(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bz2
-import codecs
 import glob
 import gzip
 import io
@@ -11,18 +10,18 @@ import logging
 import lzma
 import os
 import re
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
-from typing import Any, BinaryIO, ClassVar, Literal, NamedTuple, TypeVar, cast
+from typing import IO, Any, BinaryIO, ClassVar, Literal, NamedTuple, TypeVar, cast
 
 import pyarrow as pa
 
 from pipeline.base.digest import remembered_sha256
 from pipeline.base.foreign_text import printable, told
 from pipeline.base.settings import Count, Settings
-from pipeline.text.documents import ChangedTextError
-from pipeline.text.text_lines import ParagraphMode
+from pipeline.text.documents import ChangedTextError, ParagraphMode
 
 P = TypeVar("P", bound=PurePath)
 
@@ -272,31 +271,17 @@ class FilesConfig(Settings):
             ) from error
 
 
-class _Recoded(io.RawIOBase):
-    """Text of some encoding as UTF-8; bytes that are not of the encoding stay as they are."""
+def recoded(stream: io.BufferedReader, config: FilesConfig) -> IO[bytes]:
+    """Returns a text's bytes in the encoding that is read, `FilesConfig.codec`.
 
-    def __init__(self, stream: io.BufferedReader, encoding: str) -> None:
-        self._stream = stream
-        self._decoder = codecs.getincrementaldecoder(encoding)("surrogateescape")
-        self._ready = io.BytesIO()
-        self._is_done = False
-
-    def readable(self) -> bool:
-        """Returns True."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Fills ``buffer``; returns the number of bytes, 0 at the end."""
-        while not (count := self._ready.readinto(buffer)) and not self._is_done:
-            block = self._stream.read1(BUFFER_BYTES)
-            self._is_done = not block
-            text = self._decoder.decode(block, final=self._is_done)
-            self._ready = io.BytesIO(text.encode("utf-8", "surrogateescape"))
-        return count
-
-
-def recoded(stream: io.BufferedReader, config: FilesConfig) -> io.BufferedReader:
-    """Returns a text's bytes in the encoding that is read, `FilesConfig.codec`."""
+    Raises:
+        OSError, EOFError, UnicodeError: the text is damaged.
+    """
     if not config.is_recoded:
         return stream
-    return io.BufferedReader(_Recoded(stream, config.encoding), BUFFER_BYTES)
+    text = io.TextIOWrapper(stream, config.encoding, "surrogateescape", newline="")
+    copy = tempfile.TemporaryFile()  # noqa: SIM115 - closed with its last user
+    while block := text.read(BUFFER_BYTES):
+        copy.write(block.encode("utf-8", "surrogateescape"))
+    copy.seek(0)
+    return copy

@@ -11,18 +11,17 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
-from typing import Any, Literal, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from pipeline.base.refusal import Refusal, excerpt_of
 from pipeline.text import documents
-from pipeline.text.documents import START, Document, Paragraph, Place
+from pipeline.text.documents import START, Document, Paragraph, ParagraphMode, Place
+from pipeline.text.text_files import FilesConfig, recoded
 
 UNPACKING_ERRORS: tuple[type[Exception], ...] = (OSError, EOFError, zlib.error, lzma.LZMAError)
 """What reading a damaged compressed file may raise."""
 READ_ERRORS: tuple[type[Exception], ...] = (*UNPACKING_ERRORS, tarfile.TarError, UnicodeError)
 """What reading damaged text may raise."""
-ParagraphMode = Literal["blank-line", "line"]
-"""What ends a paragraph."""
 
 _BLOCK_BYTES = 1 << 20
 _BINARY_PROBE_BYTES = 8192
@@ -59,8 +58,8 @@ class Line(NamedTuple):
 def read_lines(
     stream: io.BufferedReader,
     of: TextName,
+    config: FilesConfig,
     *,
-    encoding: str,
     max_characters: int,
     before: Place | None = None,
 ) -> Iterator[Line]:
@@ -76,20 +75,21 @@ def read_lines(
     """
     characters = None if before else 0  # of the text up to here
     offset, number = before or (of.start, 0)
-    limit = 4 * max_characters + 2
+    limit, encoding = 4 * max_characters + 2, config.codec
     is_utf8 = codecs.lookup(encoding).name == "utf-8"
     try:
-        if not number and is_binary(stream, encoding):
+        if not number and is_binary(stream, config):
             yield Line(of, Place(offset, 0), binary(of.name))
             return
-        while raw := stream.readline(limit):
+        text = recoded(stream, config)
+        while raw := text.readline(limit):
             line = raw.decode(encoding, "surrogateescape")
             if is_utf8 and not number:
                 line = line.removeprefix("\ufeff")
             content: str | Refusal = line.removesuffix("\n").removesuffix("\r")
             size, length = len(raw), len(content) + 1
             if len(content) > max_characters:
-                size, length = _size_of_line(stream, raw, encoding)
+                size, length = _size_of_line(text, raw, encoding)
             place, start = Place(offset, number), characters
             offset, number = offset + size, number + 1
             characters = None if characters is None else characters + length
@@ -115,7 +115,7 @@ def undecodable(text: str, position: str) -> Refusal | None:
     return Refusal("undecodable", detail, position, excerpt_of(text))
 
 
-def _size_of_line(stream: io.BufferedReader, begun: bytes, encoding: str) -> tuple[int, int]:
+def _size_of_line(stream: IO[bytes], begun: bytes, encoding: str) -> tuple[int, int]:
     """Returns the bytes and characters of a line, of which the rest is passed over."""
     decoder = codecs.getincrementaldecoder(encoding)("surrogateescape")
     size = length = 0
@@ -131,10 +131,10 @@ def binary(name: str) -> Refusal:
     return Refusal("binary_file", detail, name)
 
 
-def is_binary(stream: io.BufferedReader, encoding: str) -> bool:
+def is_binary(stream: io.BufferedReader, config: FilesConfig) -> bool:
     """Returns whether a file is no text: its first bytes, which are looked at, hold a zero."""
     probe = stream.peek(_BINARY_PROBE_BYTES)[:_BINARY_PROBE_BYTES]
-    return b"\0" in probe and not _WIDE_ENCODINGS.search(encoding)
+    return b"\0" in probe and not _WIDE_ENCODINGS.search(config.encoding)
 
 
 def damaged(position: str, error: Exception) -> Refusal:
@@ -144,7 +144,7 @@ def damaged(position: str, error: Exception) -> Refusal:
     return Refusal("damaged_file", detail, position)
 
 
-def places_in(text: io.BufferedReader, *, lines_are_enough: bool) -> Iterator[Place]:
+def places_in(text: IO[bytes], *, lines_are_enough: bool) -> Iterator[Place]:
     """Yields the places in a text behind blank lines, far enough apart, and its end.
 
     Where it cannot be read on, that is its end.
@@ -162,7 +162,7 @@ def places_in(text: io.BufferedReader, *, lines_are_enough: bool) -> Iterator[Pl
     yield end
 
 
-def _up_to_cut(text: io.BufferedReader, read: bytes, lines_are_enough: bool) -> Iterator[bytes]:
+def _up_to_cut(text: IO[bytes], read: bytes, lines_are_enough: bool) -> Iterator[bytes]:
     """Yields what follows ``read`` up to the next place where a text may be cut."""
     is_cut = False
     while read and not is_cut:

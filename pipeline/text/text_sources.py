@@ -29,9 +29,9 @@ from pipeline.text.documents import (
     Stream,
     places_apart,
 )
-from pipeline.text.table_streams import TableStream
+from pipeline.text.table_streams import CsvStream, TableStream
 from pipeline.text.text_files import FilesConfig, Format, TextFile, list_files
-from pipeline.text.text_streams import CsvStream, FileStream, TextStream
+from pipeline.text.text_streams import FileStream, TextStream
 
 DEFAULT_TEXT = DATA / "text" / "python-docs.jsonl.gz"
 """The documentation of CPython 3.11: first a line of what it was made from, then one a document."""

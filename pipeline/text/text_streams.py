@@ -1,16 +1,12 @@
-"""Files as streams: plain text, lines of JSON, tar archives of texts, and tables as CSV and TSV.
+"""Files as streams: plain text, lines of JSON, and tar archives of texts.
 
-A stream is one text, or those of an archive end to end, or the rows of a table. A place in a text
-is told by the bytes of all text before it, compression undone. Text that cannot be read from the
-middle on, as of UTF-16, is the same text in UTF-8; of an archive such a text is never cut. Nothing
-is unpacked. Rows are numbered from 1, without a header and blank lines: row 7 of ``a.csv`` is
-``a.csv:7``.
+A stream is one text, or those of an archive end to end. A place in it is told by the bytes of all
+text before it, compression undone. Text that cannot be read from the middle on, as of UTF-16, is
+the same text in UTF-8; of an archive such a text is never cut. Nothing is unpacked.
 """
 
 from __future__ import annotations
 
-import codecs
-import csv
 import io
 import json
 import logging
@@ -20,8 +16,6 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, suppress
-from dataclasses import replace
-from functools import partial
 from itertools import chain, groupby, pairwise
 from operator import attrgetter
 from pathlib import PurePosixPath
@@ -44,7 +38,6 @@ from pipeline.text.text_lines import (
     READ_ERRORS,
     Line,
     TextName,
-    binary,
     checked_text,
     damaged,
     is_binary,
@@ -52,7 +45,6 @@ from pipeline.text.text_lines import (
     places_in,
     read_lines,
     row_document,
-    undecodable,
 )
 
 logger = logging.getLogger(__name__)
@@ -176,13 +168,14 @@ class TextStream(FileStream):
         is_line = self.config.paragraphs == "line" or self.format == "json-lines"
         with ExitStack() as opened, suppress(*_TAR_ERRORS):
             if self.format != "tar":
-                text = recoded(self.open(opened), self.config)
-                is_text = not is_binary(text, self.config.encoding)
-                end = iter([Place(BINARY_BYTES, 0)])
-                yield from places_in(text, lines_are_enough=is_line) if is_text else end
+                text = self.open(opened)
+                if is_binary(text, self.config):
+                    yield Place(BINARY_BYTES, 0)
+                    return
+                yield from places_in(recoded(text, self.config), lines_are_enough=is_line)
                 return
             for of, text, size in self._members(self.open(opened), self.left_out):
-                if not (self.config.is_recoded or is_binary(text, self.config.encoding)):
+                if not (self.config.is_recoded or is_binary(text, self.config)):
                     for place, _ in pairwise(places_in(text, lines_are_enough=is_line)):
                         yield Place(of.start + place.offset, place.number)
                 yield Place(of.start + size, 0)
@@ -204,9 +197,7 @@ class TextStream(FileStream):
     ) -> Iterator[Line]:
         config = self.config
         most = config.max_paragraph_characters * (ROW_FACTOR if self.format == "json-lines" else 1)
-        return read_lines(
-            recoded(stream, config), of, encoding=config.codec, max_characters=most, before=before
-        )
+        return read_lines(stream, of, config, max_characters=most, before=before)
 
     def _lines_of_members(self, stream: io.BufferedReader) -> Iterator[Line]:
         place = START
@@ -333,110 +324,3 @@ def _or_empty(
     iterator = iter(items)
     yield next(iterator, empty)
     yield from iterator
-
-
-class RowStream(FileStream):
-    """A file whose rows are documents; a place's number is that of the rows before it."""
-
-    def _is_before(self, line: Line, place: Place) -> bool:
-        return line.before.number < place.number
-
-    def documents_in(self, lines: Iterable[Line]) -> Iterator[Document]:
-        """Yields the rows' documents."""
-        config, most = self.config, self.config.max_paragraph_characters
-        for line in lines:
-            yield row_document(line.text, line.of.name, config.paragraphs, most)
-
-    def row(self, before: int, text: str | Refusal) -> Line:
-        """Returns a row behind so many."""
-        return Line(TextName(self.position(before + 1)), Place(0, before), text)
-
-    def position(self, row: int) -> str:
-        """Returns where a row is, in refusals and the names of documents."""
-        return f"{self.name}:{row}"
-
-    def no_column(self, columns: list[str]) -> Line:
-        """Returns what stands for the rows of a file that has no column of text."""
-        names = excerpt_of(", ".join(columns))
-        detail = (
-            f"no column {self.config.text_field!r} among {names}; set text_field to the one that "
-            "holds the text"
-        )
-        return self.refused(Refusal("missing_text", detail, self.name, names))
-
-
-class CsvStream(RowStream):
-    """A file of comma- or tab-separated rows under a header.
-
-    Between commas, a quoted field may hold line ends. Between tabs a quote is a character like any
-    other, and a line is a row.
-    """
-
-    def survey(self) -> Iterator[Place]:
-        """Yields where rows begin, far enough apart."""
-        return places_apart(self._places())
-
-    def _places(self) -> Iterator[Place]:
-        offset = 0
-        for line in self.lines(START):
-            offset += 0 if isinstance(line.text, Refusal) else len(line.text.encode())
-            yield Place(offset, line.before.number + 1)
-
-    def lines_in(self, stream: io.BufferedReader, begin: Place) -> Iterator[Line]:
-        """Yields all rows; what is no row of the header's columns is refused as ``bad_row``."""
-        records, column = self._records(recoded(stream, self.config)), self.config.text_field
-        header = next(records, None)
-        if isinstance(header, Refusal):
-            yield self.refused(replace(header, position=self.name))
-        elif header is not None and column not in header:
-            yield self.no_column(header)
-        elif header is not None:
-            place = header.index(column)
-            for before, record in enumerate(records):
-                yield self.row(before, self._text(record, before + 1, place, len(header)))
-
-    def _records(self, stream: io.BufferedReader) -> Iterator[list[str] | Refusal]:
-        """Yields the fields of each record, header first; in the place of damaged lines, why.
-
-        A quote that is not closed takes further lines to its record, and all of them are refused.
-        """
-        limit = self.config.max_paragraph_characters * ROW_FACTOR
-        csv.field_size_limit(max(csv.field_size_limit(), limit))
-        has_tabs, codec = self.format == "tsv", self.config.codec
-        codec = "utf-8-sig" if codecs.lookup(codec).name == "utf-8" else codec
-        text = io.TextIOWrapper(stream, encoding=codec, errors="surrogateescape")
-        records = csv.reader(
-            iter(partial(text.readline, limit), ""),
-            delimiter="\t" if has_tabs else ",",
-            quoting=csv.QUOTE_NONE if has_tabs else csv.QUOTE_MINIMAL,
-            strict=True,
-        )
-        record: list[str] | None = []
-        try:
-            if is_binary(stream, self.config.encoding):
-                yield binary(self.name)
-                return
-            while record is not None:
-                first = records.line_num + 1
-                try:
-                    if record := next(records, None):
-                        yield record
-                except csv.Error as error:
-                    lines = f"lines {first:,} to {records.line_num:,}"
-                    yield Refusal("bad_row", f"{lines}: {error}; mend the quotes")
-        except READ_ERRORS as error:
-            yield damaged("", error)
-
-    def _text(
-        self, record: list[str] | Refusal, number: int, place: int, num_columns: int
-    ) -> str | Refusal:
-        position = self.position(number)
-        if isinstance(record, Refusal):
-            return replace(record, position=position)
-        excerpt = excerpt_of(",".join(record[:num_columns]))
-        if len(record) == num_columns:
-            text = checked_text(record[place], position, self.config.text_field, excerpt)
-            return undecodable(record[place], position) or text
-        remedy = "take tabs and line ends out of" if self.format == "tsv" else "quote"
-        detail = f"{len(record)} fields under a header of {num_columns}; {remedy} the text"
-        return Refusal("bad_row", detail, position, excerpt)

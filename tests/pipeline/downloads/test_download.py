@@ -142,13 +142,9 @@ def test_nobody_listening_is_told(tmp_path: Path) -> None:
     ("url", "sha256", "reason"),
     [
         ("file:///etc/hosts", SHA256, "not an http or https address"),
-        ("ftp://127.0.0.1/x", None, "not an http or https address"),
         ("http://127.0.0.1/x", "abc", "not 64 hexadecimal digits; compute it"),
         ("http://127.0.0.1/a b", SHA256, "percent-encode spaces"),
-        ("http://127.0.0.1/a\x1b[2J", SHA256, r"/a\\x1b\[2J: "),
         ("http://", SHA256, "host or port is malformed"),
-        ("http://127.0.0.1:port/", SHA256, "host or port is malformed"),
-        ("http://[::1/x", SHA256, "host or port is malformed"),
         ("http://user:pa/ss@127.0.0.1/x", SHA256, r"^http://\*\*\*@127.0.0.1/x: "),
     ],
 )

@@ -169,20 +169,6 @@ def test_what_nothing_can_verify_is_taken_once_accepted_and_asked_for_as_it_was(
     assert "was accepted with this sha256 before" in entry.reason
 
 
-def test_addresses_are_tried_in_order_and_a_silent_server_patiently_only_once(
-    server: DownloadServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pauses: list[float] = []
-    monkeypatch.setattr("pipeline.downloads.download.time.sleep", pauses.append)
-    sets = [single(name, None) for name in ("one", "two")]
-    there = f"{server.address}/questions"
-    sets.append(single("three", sha256(QUESTIONS), f"{server.address}/gone", there))
-    manifest = collect_datasets(sets, tmp_path / "data", tmp_path / "downloads", patience=IMPATIENT)
-    assert [entry.state for entry in manifest.datasets.values()] == ["absent", "absent", "present"]
-    assert manifest.datasets["three"].files["downstream/three"].source == there
-    assert len(pauses) == IMPATIENT.attempts - 1
-
-
 @pytest.mark.parametrize(
     ("content", "remark"),
     [

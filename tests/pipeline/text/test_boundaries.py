@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.text import boundaries
 from pipeline.text.boundaries import sentence_ranges
 from pipeline.text.tokenization import EnglishTokenizer
 from tests.support.growth import times_the_cost
@@ -179,10 +178,3 @@ def test_the_longest_paragraph_costs_no_more_than_its_length(pattern: str) -> No
         sentence_ranges(words, [True] * len(words))
 
     assert times_the_cost(split_paragraph, 1_600, 16_000) < 30  # its square: 100
-
-
-def test_what_looks_at_words_is_remembered_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(boundaries._RememberedRules, "most", 50)
-    words = [word for number in range(200) for word in (f"w{number}", ".", "Then")]
-    assert len(sentence_ranges(words, [True] * len(words))) == 201
-    assert len(boundaries._RULES) <= 50

@@ -163,20 +163,6 @@ def test_a_killed_run_of_other_jobs_goes_on_and_has_the_same_bytes(tmp_path, mon
     assert files(killed) == files(tmp_path / "whole")
 
 
-def test_a_line_of_many_documents_goes_everywhere(tmp_path):
-    texts = {
-        "a.txt": "Ask at the desk\n\nThe lamp was lost.\n\n“No.”\n\nSee the map",
-        "b.txt": "See the map\n\nSee the map\n\nAsk at the DESK\n\n“No.”",
-        "c.txt": "Ask at the desk.\n\n“No.”\n\nAsk, at the desk\n\nAsk at the desk",
-    }
-    (tmp_path / "text").mkdir()
-    for name, text in texts.items():
-        (tmp_path / "text" / name).write_text(text)
-    plan = planned(tmp_path, tmp_path / "text")
-    (found,) = decided(plan, tmp_path / "out", CleaningConfig(repeated_in=3))
-    assert found == dict.fromkeys([0, 6, 10, 11], "repeated_line")
-
-
 @pytest.mark.parametrize("damaged", ["signatures", "decisions"])
 def test_a_damaged_file_is_named(tmp_path, damaged):
     corpus(tmp_path / "text")

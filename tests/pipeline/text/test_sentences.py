@@ -13,7 +13,6 @@ from pipeline.text import documents, plan, split_corpus, split_parts
 from pipeline.text.cleaning_steps import CleaningConfig
 from pipeline.text.documents import ChangedTextError
 from pipeline.text.split_corpus import CorpusSplit
-from pipeline.text.split_parts import SplitJob, execute
 from pipeline.text.text_files import FilesConfig
 from pipeline.text.text_sources import TextFiles
 from pipeline.text.tokenization import SentenceConfig
@@ -184,36 +183,6 @@ def test_a_plan_that_goes_further_gives_the_sentences_of_a_whole_one(
         assert further.is_whole or further.num_bytes >= 2 * one.num_bytes
 
 
-@pytest.mark.parametrize(
-    ("call", "place", "is_lost"), [(0, "before", False), (2, "before", True), (2, "after", False)]
-)
-def test_killed_while_its_plan_is_written_a_run_goes_on_byte_identically(
-    tmp_path, short_plans, monkeypatch, call, place, is_lost
-):
-    config, source = SentenceConfig(limit=333), TextFiles([long_text(tmp_path)])
-    split_sentences(source, config, tmp_path / "whole")
-    assert len(short_plans) > 3
-    write, calls = split_corpus.write_sealed_json, []
-
-    def killed(path, values):
-        calls.append(path)
-        if place == "after" or len(calls) != call + 1:
-            write(path, values)
-        if len(calls) == call + 1:
-            raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(split_corpus, "write_sealed_json", killed)
-        with pytest.raises(KeyboardInterrupt):
-            split_sentences(source, config, tmp_path / "killed")
-    if is_lost:
-        (tmp_path / "killed" / "plan.json").unlink(missing_ok=True)
-    split_sentences(source, config, tmp_path / "killed")
-    assert content(tmp_path / "killed") == content(tmp_path / "whole")
-    plans = [(tmp_path / name / "plan.json").read_bytes() for name in ("killed", "whole")]
-    assert plans[0] == plans[1]
-
-
 def test_many_parts_make_few_jobs(tmp_path, small_shards, monkeypatch):
     monkeypatch.setattr(split_corpus, "JOB_BYTES", 1)
     monkeypatch.setattr(split_corpus, "MOST_RANGES", 7)
@@ -296,21 +265,6 @@ def test_of_a_text_that_changes_while_it_is_split_nothing_is_made(tmp_path, monk
     with pytest.raises(ChangedTextError, match=r"a\.txt: changed since the run began"):
         split_sentences(TextFiles([path]), SentenceConfig(limit=limit), out)
     assert not list(out.glob("*.parquet"))
-
-
-def test_shards_of_the_described_text_are_kept_and_no_others_made(tmp_path, small_shards):
-    path, out = tmp_path / "a.txt", tmp_path / "out"
-    path.write_text(LINES)
-    corpus = CorpusSplit(TextFiles([path]), SentenceConfig(), out)
-    corpus.begin()
-    execute(SplitJob(plan=corpus.plan_path, output=out, number=0, count=5), lambda *_: None)
-    path.write_text(LINES.replace("line 4000", "line 8000"))
-    with pytest.raises(ChangedTextError, match=r"a\.txt: changed"):
-        execute(SplitJob(plan=corpus.plan_path, output=out, number=5, count=5), lambda *_: None)
-    assert len(list(out.glob("*.parquet"))) == 5
-    path.write_text(LINES)  # as it was, but for its time
-    execute(SplitJob(plan=corpus.plan_path, output=out, number=5, count=5), lambda *_: None)
-    assert len(list(out.glob("*.parquet"))) == 10
 
 
 @pytest.mark.parametrize(

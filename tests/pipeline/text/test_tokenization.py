@@ -23,7 +23,6 @@ from pipeline.text.tokenization import (
     english_rules,
     shipped_forms,
 )
-from tests.support.growth import times_the_cost
 from tests.support.repository import REPOSITORY
 
 TOKENIZER = EnglishTokenizer()
@@ -49,17 +48,6 @@ TOKENIZER = EnglishTokenizer()
 )
 def test_tokens(text: str, words: list[str]) -> None:
     assert TOKENIZER.tokenize([text])[0].words == words
-
-
-@pytest.mark.parametrize("mark", ["(", "(!"])
-def test_a_long_run_of_marks_is_one_token_and_costs_no_more_than_its_length(mark: str) -> None:
-    def check(length: int) -> None:
-        run = mark * length
-        (found,) = TOKENIZER.tokenize([f"Before, {run} after."])
-        assert found.words == ["Before", ",", run, "after", "."]
-        assert found.spaces == [False, True, True, False, False]
-
-    assert times_the_cost(check, 10_000, 100_000) < 30  # its square: 100
 
 
 @functools.cache
@@ -196,15 +184,6 @@ def test_threads_may_cut_side_by_side() -> None:
     assert together == one_by_one
 
 
-def test_every_character_is_cleaned_as_the_rules_say() -> None:
-    for code in range(0x110000):
-        text = f"a{chr(code)}b"
-        if text.isprintable() and code != 0xFFFD:
-            assert not tokenization.UNPRINTABLE.search(text)
-            assert not tokenization.WITHIN_WORDS.search(text)
-            assert " ".join(text.split()) == text
-
-
 @pytest.mark.slow
 def test_the_embedded_text_is_cut_as_spacy_cuts_it(tokenizer: EnglishTokenizer) -> None:
     sentences = 0
@@ -228,7 +207,6 @@ def test_every_known_form_is_cut_as_spacy_cuts_it() -> None:
     found = [" ".join(words[start:end]) for start, end in pairwise(cut.offsets.tolist())]
     assert found == list(shipped.forms)
     assert cut.stands.all()
-    assert asking.forms_of(chunks) == chunks.to_pylist()
 
 
 ORDINARY = [

@@ -12,7 +12,6 @@ from safetensors.numpy import load_file
 
 from models.words.word_vectors import load_word_vectors
 from pipeline.shards.arrow import strings
-from pipeline.vectors import word_lists
 from pipeline.vectors.vector_folder import open_folder, read_width, write_vectors
 from pipeline.vectors.word_lists import (
     NOWHERE,
@@ -93,13 +92,6 @@ def test_a_word_is_found_by_its_spelling_as_a_dictionary_finds_it() -> None:
     index = WordIndex(strings(words))
     assert index.places(strings(wanted)).tolist() == [first.get(word, NOWHERE) for word in wanted]
     assert index.distinct_places().tolist() == sorted(first.values())
-
-
-def test_words_of_one_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(word_lists, "hashes_of", lambda words: np.full(len(words), 5, np.uint64))
-    index = WordIndex(strings(["a", "b", "a", "c"]))
-    assert index.places(strings(["c", "a", "x", "b"])).tolist() == [3, 0, NOWHERE, 1]
-    assert index.first_places().tolist() == [0, 1, 0, 3]
 
 
 @pytest.mark.parametrize(

@@ -87,16 +87,6 @@ def test_shards_and_the_way_of_merging_change_no_byte(
         assert one == two
 
 
-def test_what_is_counted_is_not_counted_again_unless_the_shard_changed(tmp_path: Path) -> None:
-    counts, _ = counted(tmp_path, rows_per_shard=1_000)
-    path = counts_path(counts, 0)
-    before = path.stat().st_ino
-    count_shard(tmp_path / "corpus" / "sentences", 0, counts)
-    assert path.stat().st_ino == before
-    count_shard(write_corpus(tmp_path / "other", stories(2)).sentences, 0, counts)
-    assert path.stat().st_ino != before
-
-
 def test_no_words_and_damaged_counts_are_errors(tmp_path: Path) -> None:
     counts = counted(tmp_path)
     with pytest.raises(ValueError, match="no word stands 10000 times among"):
