@@ -162,9 +162,9 @@ class ChunkCutter:
         self._cuts = _NO_CHUNK
         self._characters = 0
         if self._known is not None:
-            words = [form.split(" ") for form in self._known.forms]
-            self._cuts = _NO_CHUNK.and_those([*map(_ends, words)], [True] * len(words))
-            self._forms.update(zip(map("".join, words), count(1), strict=False))
+            self._cuts = _cuts_of(self._known.forms)
+            forms = (form.replace(" ", "") for form in self._known.forms)
+            self._forms.update(zip(forms, count(1), strict=False))
         self._num_known = len(self._forms)
 
     @cached_property
@@ -256,7 +256,7 @@ class ChunkCutter:
             and form.split() == [form]  # other white space may join that beside it
             for form, words in zip(forms, cut, strict=True)
         ]
-        ends = [*map(_ends, cut)]
+        ends = [list(accumulate(len(word.encode()) for word in words)) for words in cut]
         self._characters += sum(map(len, forms))
         first = len(self._cuts.stands)
         # Cuts before the forms that name them: whoever is interrupted between has no wrong ones.
@@ -264,9 +264,14 @@ class ChunkCutter:
         self._forms.update(zip(forms, count(first), strict=False))
 
 
-def _ends(words: Sequence[str]) -> list[int]:
-    """Returns where words end that stand side by side, in bytes."""
-    return list(accumulate(len(word.encode()) for word in words))
+def _cuts_of(forms: Sequence[str]) -> _Cuts:
+    """Returns the cuts of nothing, and those of forms that have a space between their tokens."""
+    tokens = pc.split_pattern(strings(forms), " ")
+    starts, ends = values_of(tokens.offsets), np.cumsum(values_of(pc.binary_length(tokens.values)))
+    before = np.concatenate([[0], ends])[starts]
+    offsets = np.concatenate([[0], starts]).astype(np.int64)
+    stands = np.arange(len(offsets) - 1) > 0
+    return _Cuts(ends - np.repeat(before[:-1], np.diff(starts)), offsets, stands)
 
 
 def _places_of_others(text: Bytes) -> Places:

@@ -18,7 +18,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-import numpy as np
 import pyarrow as pa
 
 from pipeline.base.job import Progress, Rated, run_job_from_command_line
@@ -93,10 +92,8 @@ class SentenceShard:
     number: int
     limit: int = ALL
     """Of kept sentences; what follows them is not taken."""
-    document_ids: list[str] = field(default_factory=list)
-    sentence_indices: list[int] = field(default_factory=list)
-    tokens: list[str] = field(default_factory=list)
-    lengths: list[int] = field(default_factory=list)
+    rows: list[tuple[str, int, list[str]]] = field(default_factory=list)
+    """A document's name, index and tokens of each sentence."""
     quarantine: list[dict[str, Any]] = field(default_factory=list)
     repaired_characters: int = 0
     cleaned: Counter[str] = field(default_factory=Counter)
@@ -110,25 +107,15 @@ class SentenceShard:
     @property
     def is_full(self) -> bool:
         """Whether no more sentences are taken."""
-        return 0 < self.limit <= len(self.lengths)
-
-    def add(self, document_id: str, sentence_index: int, tokens: list[str]) -> None:
-        """Adds one sentence."""
-        self.document_ids.append(document_id)
-        self.sentence_indices.append(sentence_index)
-        self.tokens.extend(tokens)
-        self.lengths.append(len(tokens))
+        return 0 < self.limit <= len(self.rows)
 
     def to_table(self) -> pa.Table:
         """Returns the rows, in the schema of the stage ``sentences``."""
-        offsets = np.concatenate([[0], np.cumsum(self.lengths, dtype=np.int64)]).astype(np.int32)
-        tokens = pa.ListArray.from_arrays(
-            pa.array(offsets), pa.array(self.tokens, pa.string()), SENTENCES.field("tokens").type
-        )
+        names, indices, tokens = zip(*self.rows, strict=True) if self.rows else ((), (), ())
         columns = [
-            pa.array(self.document_ids, pa.string()).dictionary_encode(),
-            pa.array(self.sentence_indices, pa.int32()),
-            tokens,
+            pa.array(names, pa.string()).dictionary_encode(),
+            pa.array(indices, pa.int32()),
+            pa.array(tokens, SENTENCES.field("tokens").type),
         ]
         return pa.Table.from_arrays(columns, schema=SENTENCES)
 
@@ -149,7 +136,7 @@ class SentenceShard:
             extra={
                 **origin,
                 **({CLEANED: dict(self.cleaned)} if self.cleaned else {}),
-                "num_tokens": len(self.tokens),
+                "num_tokens": sum(len(tokens) for _, _, tokens in self.rows),
                 "repaired_characters": self.repaired_characters,
             },
             seconds=time.monotonic() - self.started,
@@ -245,7 +232,7 @@ class PartSplitter:
         shard = SentenceShard(number, limit)
         for item in self._tokenized(shard):
             if kept := self._take(shard, item):
-                yield from _aligned(item, kept, first_row=len(shard.lengths) - len(kept))
+                yield from _aligned(item, kept, first_row=len(shard.rows) - len(kept))
 
     def _contents(
         self, number: int
@@ -295,7 +282,7 @@ class PartSplitter:
             tokens, index = words[start:end], shard.next_index
             refusal = refuse_sentence(tokens, self.config)
             if refusal is None:
-                shard.add(document_id, index, tokens)
+                shard.rows.append((document_id, index, tokens))
                 kept.append((start, end))
             else:
                 refusal = replace(refusal, excerpt=excerpt_of(tokens))

@@ -86,7 +86,7 @@ def read_lines(
             line = raw.decode(encoding, "surrogateescape")
             if is_utf8 and not number:
                 line = line.removeprefix("\ufeff")
-            content: str | Refusal = line.removesuffix("\n").removesuffix("\r")
+            content = line.removesuffix("\n").removesuffix("\r")
             size, length = len(raw), len(content) + 1
             if len(content) > max_characters:
                 size, length = _size_of_line(text, raw, encoding)
@@ -187,18 +187,18 @@ def paragraphs_of(
     held: list[Line] = []
     characters = 0
     for line in lines:
-        is_text = isinstance(line.text, str) and bool(line.text.strip())
-        if is_text and mode == "blank-line":
+        text = line.text if isinstance(line.text, str) else ""
+        if mode == "blank-line" and text.strip():
             if characters <= most:
                 held.append(line)
-            characters += len(line.text) + 1
+            characters += len(text) + 1
             continue
         if held:
             yield _joined(held, name, characters - 1, most)
             held, characters = [], 0
         if isinstance(line.text, Refusal):
             yield line.text
-        elif is_text:
+        elif text.strip():
             yield _joined([line], name, 0, most)
     if held:
         yield _joined(held, name, characters - 1, most)

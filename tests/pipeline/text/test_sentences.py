@@ -82,23 +82,6 @@ def test_a_refused_sentence_leaves_a_gap_in_the_index(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "sentence", "num_repaired"),
-    [
-        (
-            "Tabs\tand\u00a0hard spaces,\x00 and \ud83d 👍🏽 here.",
-            "Tabs and hard spaces , and 👍 🏽 here .",
-            2,
-        ),
-        ("A soft\u00adhy\u200bphen, \u202eturned\u202c.", "A softhyphen , turned .", 4),
-    ],
-)
-def test_odd_characters_are_repaired_and_counted(tmp_path, text, sentence, num_repaired):
-    manifest = split_sentences(Memory({"a": [text]}), SentenceConfig(), tmp_path)
-    assert [text for *_, text in rows(tmp_path)] == [sentence]
-    assert manifest.shards[0].extra["repaired_characters"] == num_repaired
-
-
-@pytest.mark.parametrize(
     ("text", "config", "reason"),
     [
         ("word " * 5000, {}, "too_long"),
