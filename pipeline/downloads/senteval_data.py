@@ -71,14 +71,13 @@ class Dataset:
 
     name: str
     licence: str
-    addresses: tuple[str, ...]
-    """Where the same bytes are to be had; tried in order."""
+    address: str
     files: tuple[DataFile, ...]
 
     @property
     def download_name(self) -> str:
         """The name of the download, under which it is kept and asked for at a mirror."""
-        return self.addresses[0].rpartition("/")[2]
+        return self.address.rpartition("/")[2]
 
 
 def _read_declaration(path: Path) -> tuple[Dataset, ...]:
@@ -86,7 +85,7 @@ def _read_declaration(path: Path) -> tuple[Dataset, ...]:
     for row in csv.DictReader(path.read_text("utf-8").splitlines(), delimiter="\t"):
         lines = int(row["lines"]) if row["lines"] else None
         file = DataFile(row["path"], lines, row["sha256"] or None, row["member"])
-        empty = Dataset(row["set"], row["licence"], tuple(row["addresses"].split()), ())
+        empty = Dataset(row["set"], row["licence"], row["address"], ())
         dataset = datasets.get(row["set"], empty)
         datasets[row["set"]] = replace(dataset, files=(*dataset.files, file))
     return tuple(datasets.values())
@@ -323,9 +322,9 @@ def collect_datasets(
     collection = _Collection(folder, downloads, mirror.rstrip("/"), accept_unverified, patience)
     lacking = collection.manifest.lacking([dataset.name for dataset in datasets], folder)
     missing = [dataset for dataset in datasets if dataset.name in lacking]
-    groups = list(dict.fromkeys(dataset.addresses for dataset in missing))
-    for number, addresses in enumerate(groups):
-        group = [dataset for dataset in missing if dataset.addresses == addresses]
+    groups = list(dict.fromkeys(dataset.address for dataset in missing))
+    for number, address in enumerate(groups):
+        group = [dataset for dataset in missing if dataset.address == address]
         collection.bring(group, in_part(report, number, len(groups)))
     return collection.manifest
 
@@ -391,35 +390,33 @@ class _Collection:
         self.manifest = self.manifest.changed(trusted={**self.manifest.trusted, name: sha256})
 
     def _fetch(self, dataset: Dataset, path: Path, report: Progress) -> str:
-        """Downloads what a set is in, from the first address that gives it, which is returned.
+        """Downloads what a set is in; returns the address that gave it.
 
         Raises:
-            DownloadError: none gives it, with the sha256 that was accepted before if any.
+            DownloadError, ValueError: it gives nothing, or not the sha256 that was accepted before.
         """
-        sha256, faults = self.manifest.trusted.get(path.name), []
-        for address in (f"{self.mirror}/{path.name}",) if self.mirror else dataset.addresses:
-            try:
-                download(address, path, sha256, config=self.patience, on_progress=report)
-                return without_secrets(address)
-            except (DownloadError, ValueError) as error:
-                faults.append(str(error))
-                if isinstance(error, UnreachableError):
-                    self.patience = replace(self.patience, attempts=1)
-        if sha256 is not None:
-            faults.append(
-                f"{path.name} was accepted with this sha256 before: to accept another, delete it "
-                f"from trusted in {MANIFEST_NAME}"
-            )
-        raise DownloadError("; ".join(faults))
+        sha256 = self.manifest.trusted.get(path.name)
+        address = f"{self.mirror}/{path.name}" if self.mirror else dataset.address
+        try:
+            download(address, path, sha256, config=self.patience, on_progress=report)
+        except UnreachableError:
+            self.patience = replace(self.patience, attempts=1)
+            raise
+        except ValueError as error:
+            if sha256 is None:
+                raise
+            raise ValueError(
+                f"{error}; {path.name} was accepted with this sha256 before: to accept another, "
+                f"delete it from trusted in {MANIFEST_NAME}"
+            ) from error
+        return without_secrets(address)
 
     def _note(
         self, dataset: Dataset, start: float, reason: str, files: Mapping[str, FileEntry]
     ) -> None:
         """Writes down what is there of a set; renames what stands of an absent one."""
         if reason:
-            first, *others = reason.split("; ")
-            more = f" (and {len(others)} more, in the data's manifest)" if others else ""
-            logger.warning("%s is absent: %s%s", dataset.name, first, more)
+            logger.warning("%s is absent: %s", dataset.name, reason)
             for path in (self.folder / file.path for file in dataset.files):
                 if path.is_file():
                     path.replace(path.with_name(f"{path.name}.refused"))

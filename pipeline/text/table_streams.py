@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -51,8 +52,7 @@ _TEXT_TYPES = pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.
 class RowStream(FileStream):
     """A file whose rows are documents; a place's number is that of the rows before it."""
 
-    def _is_before(self, line: Line, place: Place) -> bool:
-        return line.before.number < place.number
+    _order = attrgetter("number")
 
     def documents_in(self, lines: Iterable[Line]) -> Iterator[Document]:
         """Yields the rows' documents."""

@@ -19,7 +19,7 @@ from contextlib import ExitStack, suppress
 from itertools import chain, groupby, pairwise
 from operator import attrgetter
 from pathlib import PurePosixPath
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from pipeline.base.foreign_text import printable
 from pipeline.base.refusal import Refusal, excerpt_of
@@ -67,6 +67,9 @@ class FileStream(Stream):
         config: how it is read.
     """
 
+    _order: ClassVar = attrgetter("offset")
+    """What of two places says which is before the other."""
+
     def __init__(self, file: TextFile, config: FilesConfig) -> None:
         self.file, self.config = file, config
         self.name = file.name
@@ -83,10 +86,6 @@ class FileStream(Stream):
     @abstractmethod
     def documents_in(self, lines: Iterable[Line]) -> Iterator[Document]:
         """Yields the documents that lines make."""
-
-    @abstractmethod
-    def _is_before(self, line: Line, place: Place) -> bool:
-        """Returns whether a line stands before a place."""
 
     def documents(self, begin: Place = START, end: Place | None = None) -> Iterator[Document]:
         """Yields the documents; what cannot be read gives a refusal, and so does an empty file."""
@@ -111,12 +110,12 @@ class FileStream(Stream):
 
     def _between(self, begin: Place, end: Place | None) -> Iterator[Line]:
         rest, self._rest = self._rest, None
-        lines = rest[1] if rest and rest[0] == begin else self.lines(begin)
+        lines, order = rest[1] if rest and rest[0] == begin else self.lines(begin), self._order
         for line in lines:
-            if end is not None and not self._is_before(line, end):
+            if end is not None and order(line.before) >= order(end):
                 self._rest = end, chain([line], lines)
                 return
-            if not self._is_before(line, begin):
+            if order(line.before) >= order(begin):
                 yield line
 
     @staticmethod
@@ -179,9 +178,6 @@ class TextStream(FileStream):
                     for place, _ in pairwise(places_in(text, lines_are_enough=is_line)):
                         yield Place(of.start + place.offset, place.number)
                 yield Place(of.start + size, 0)
-
-    def _is_before(self, line: Line, place: Place) -> bool:
-        return line.before.offset < place.offset
 
     def lines_in(self, stream: io.BufferedReader, begin: Place) -> Iterator[Line]:
         """Yields the lines of all texts; an empty member of an archive has an empty one."""

@@ -45,13 +45,13 @@ def reviews(*, known: bool = True, num_lines: int = 2, name: str = "MR") -> Data
         DataFile("downstream/MR/pos", num_lines, digests[0], "MR/pos"),
         DataFile("downstream/MR/neg", 1, digests[1], "MR/neg"),
     )
-    return Dataset(name, "none stated", (f"{GONE}/reviews.tar",), files)
+    return Dataset(name, "none stated", f"{GONE}/reviews.tar", files)
 
 
-def single(name: str, digest: str | None, *addresses: str) -> Dataset:
+def single(name: str, digest: str | None) -> Dataset:
     """A set of one file that is a download."""
     file = DataFile(f"downstream/{name}", sha256=digest)
-    return Dataset(name, "", addresses or (f"{GONE}/{name}",), (file,))
+    return Dataset(name, "", f"{GONE}/{name}", (file,))
 
 
 KNOWN, UNKNOWN = single("questions", sha256(QUESTIONS)), single("questions", None)
@@ -83,7 +83,7 @@ def test_every_file_that_a_task_reads_is_declared_with_an_address() -> None:
     read = {name: set(one.files.values()) for name, one in LAYOUT.items() if name not in elsewhere}
     assert declared == read
     for dataset in SENTEVAL_SETS:
-        assert dataset.licence and all(re.match("https://", url) for url in dataset.addresses)
+        assert dataset.licence and dataset.address.startswith("https://")
         digests = [file.sha256 for file in dataset.files if file.sha256]
         assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in digests)
     assert len({dataset.download_name for dataset in SENTEVAL_SETS}) == 11
@@ -100,7 +100,7 @@ def test_sets_are_chosen_by_name_in_either_case() -> None:
 def test_sets_of_an_archive_are_brought_by_one_request_and_named_in_the_manifest(
     server: DownloadServer, tmp_path: Path
 ) -> None:
-    lacking = Dataset("CR", "", reviews().addresses, (DataFile("downstream/CR", member="CR/pos"),))
+    lacking = Dataset("CR", "", reviews().address, (DataFile("downstream/CR", member="CR/pos"),))
     sets = (reviews(), lacking, reviews(name="copy"), KNOWN)
     manifest = collect(server, tmp_path, *sets)
 
