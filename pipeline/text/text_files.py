@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import codecs
 import glob
 import gzip
 import io
@@ -13,6 +14,7 @@ import re
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path, PurePath
 from typing import IO, Any, BinaryIO, ClassVar, Literal, NamedTuple, TypeVar, cast
 
@@ -279,9 +281,9 @@ def recoded(stream: io.BufferedReader, config: FilesConfig) -> IO[bytes]:
     """
     if not config.is_recoded:
         return stream
-    text = io.TextIOWrapper(stream, config.encoding, "surrogateescape", newline="")
     copy = tempfile.TemporaryFile()  # noqa: SIM115 - closed with its last user
-    while block := text.read(BUFFER_BYTES):
-        copy.write(block.encode("utf-8", "surrogateescape"))
+    blocks = iter(partial(stream.read, BUFFER_BYTES), b"")
+    for text in codecs.iterdecode(blocks, config.encoding, "surrogateescape"):
+        copy.write(text.encode("utf-8", "surrogateescape"))
     copy.seek(0)
     return copy
