@@ -15,7 +15,7 @@ import importlib.metadata
 import itertools
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
@@ -23,10 +23,8 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from models.config.held_out import HoldOut
-from pipeline.base.atomic_files import TEMPORARY_SUFFIX
 from pipeline.base.bundled import how_to_install
 from pipeline.base.job import Progress, run_job_from_command_line
 from pipeline.base.settings import Count, Natural, Positive, Settings, at_least
@@ -83,45 +81,39 @@ def execute(job: WordVectorJob, progress: Progress) -> None:
     """
     imported_gensim()  # before the text is read
     config, hold_out = job.config, job.hold_out
-    token_lines = job.out / f"tokens{TEMPORARY_SUFFIX}"
-    try:
-        progress(0.0, "reading the sentences")
-        num_sentences, num_tokens = write_training_tokens(job.sentences, hold_out, token_lines)
-        if not num_tokens:
-            raise ValueError(_why_no_tokens(job.sentences, hold_out))
-        train_on_tokens(
-            token_lines,
-            job.out,
-            config,
-            {"sentences": num_sentences, "tokens": num_tokens, "hold_out": hold_out.to_dict()},
-            on_epoch=lambda done: progress(
-                done / config.epochs, f"{done} of {config.epochs} passes over {num_tokens:,} tokens"
-            ),
-        )
-    finally:
-        token_lines.unlink(missing_ok=True)
+    progress(0.0, "reading the sentences")
+    sentences = TrainingSentences(job.sentences, hold_out, lower_case=config.lower_case)
+    lengths = [len(tokens) for tokens in sentences]
+    if not lengths:
+        raise ValueError(_why_no_tokens(job.sentences, hold_out))
+    train_on_tokens(
+        sentences,
+        job.out,
+        config,
+        {"sentences": len(lengths), "tokens": sum(lengths), "hold_out": hold_out.to_dict()},
+        on_epoch=lambda done: progress(
+            done / config.epochs, f"{done} of {config.epochs} passes over {sum(lengths):,} tokens"
+        ),
+    )
 
 
-def write_training_tokens(sentences: Path, hold_out: HoldOut, path: Path) -> tuple[int, int]:
-    """Writes the sentences that are not held out, one a line, tokens separated by spaces.
-
-    Returns:
-        The number of sentences and of tokens written.
+class TrainingSentences:
+    """The tokens of the sentences that are not held out, as often as they are asked for.
 
     Raises:
         FileNotFoundError: the sentence stage is not complete.
         ValueError: a shard is broken; names it.
     """
-    num_sentences = num_tokens = 0
-    with path.open("w", encoding="utf-8") as stream:
-        for number in range(len(read_dataset_manifest(sentences, "sentences").shards)):
-            tokens = _training_tokens(
-                read_shard(sentences, "sentences", number, _COLUMNS), hold_out
-            )
-            stream.writelines(f"{line}\n" for line in pc.binary_join(tokens, " ").to_pylist())
-            num_sentences += len(tokens)
-            num_tokens += pc.sum(pc.list_value_length(tokens)).as_py() or 0
-    return num_sentences, num_tokens
+
+    def __init__(self, folder: Path, hold_out: HoldOut, *, lower_case: bool = False) -> None:
+        self._folder, self._hold_out, self._lower_case = folder, hold_out, lower_case
+        self._num_shards = len(read_dataset_manifest(folder, "sentences").shards)
+
+    def __iter__(self) -> Iterator[list[str]]:
+        for number in range(self._num_shards):
+            table = read_shard(self._folder, "sentences", number, _COLUMNS)
+            for tokens in _training_tokens(table, self._hold_out).to_pylist():
+                yield [token.lower() for token in tokens] if self._lower_case else tokens
 
 
 def _why_no_tokens(sentences: Path, hold_out: HoldOut) -> str:
@@ -137,23 +129,11 @@ def _training_tokens(table: pa.Table, hold_out: HoldOut) -> pa.ChunkedArray:
         documents.indices.to_numpy(),
         table["sentence_index"].to_numpy(),
     )
-    # The join knows no lists whose items are declared to be there.
-    return table.filter(pa.array(~held_out))["tokens"].cast(pa.list_(pa.string()))
-
-
-class _Lines:
-    """The token lines of a file, one list of words a line, as often as they are asked for."""
-
-    def __init__(self, path: Path, *, lower_case: bool) -> None:
-        self._path, self._lower_case = path, lower_case
-
-    def __iter__(self) -> Iterator[list[str]]:
-        for line in imported_gensim().models.word2vec.LineSentence(str(self._path)):
-            yield [word.lower() for word in line] if self._lower_case else line
+    return table.filter(pa.array(~held_out))["tokens"]
 
 
 def train_on_tokens(
-    token_lines: Path,
+    sentences: Iterable[list[str]],
     folder: Path,
     config: SkipGramConfig,
     facts: Mapping[str, Any],
@@ -163,8 +143,7 @@ def train_on_tokens(
     """Trains on tokens and writes the vectors of the most frequent words, the facts last.
 
     Args:
-        token_lines: space-separated tokens, one paragraph or sentence a line; no window is wider
-            than a line.
+        sentences: their tokens, as often as they are asked for; no window is wider than a sentence.
         facts: what is known of the text; how the vectors were trained is added.
         on_epoch: is told how many passes are done, after each.
 
@@ -184,14 +163,13 @@ def train_on_tokens(
         seed=config.seed,
         workers=1,
     )
-    lines = _Lines(token_lines, lower_case=config.lower_case)
-    model.build_vocab(lines)
+    model.build_vocab(sentences)
     if not len(model.wv):
         raise ValueError(
             f"no word occurs {config.min_count} times; give more text or lower min_count"
         )
     model.train(
-        lines,
+        sentences,
         total_examples=model.corpus_count,
         epochs=config.epochs,
         callbacks=[_epoch_callback(on_epoch)],

@@ -171,10 +171,6 @@ def _decide(job: DuplicatesJob) -> None:
     """
     plan, described = _claim(job)
     num_parts = len(plan.parts)
-    if missing := [n for n in range(num_parts) if not signature_path(job.output, n).exists()]:
-        raise FileNotFoundError(
-            f"{signature_path(job.output, missing[0])}: not signed yet; run the stage again"
-        )
     drops = _find_drops(job.output, num_parts, job.config)
     ends = np.searchsorted(drops["where"], [np.uint64(n << ITEM_BITS) for n in range(1, num_parts)])
     files = [drops_path(job.output, number) for number in range(num_parts)]
