@@ -54,10 +54,6 @@ class DownloadError(OSError):
     """A file could not be downloaded; the message names the address and what to do."""
 
 
-class UnreachableError(DownloadError):
-    """The server never answered: no file of its is to be had at present."""
-
-
 class _IncompleteError(Exception):
     """An answer holds not all of the file that was asked for, or something else."""
 
@@ -141,8 +137,7 @@ def download(
     Raises:
         ValueError: the address or sha256 is malformed, the destination is a folder, or the file has
             another sha256, is a web page or is longer than the configuration allows.
-        DownloadError: the server refuses or keeps failing; what has arrived is kept. An
-            `UnreachableError` where it never answered.
+        DownloadError: the server refuses or keeps failing; what has arrived is kept.
         OSError: the disk is full.
     """
     check_address(url)
@@ -219,9 +214,7 @@ def _fetch_patiently(
         failures = 1 if part.size > reached else failures + 1
         reached = max(reached, part.size)
         if failures >= config.attempts:
-            is_silent = isinstance(fault, requests.RequestException) and not part.size
-            kind = UnreachableError if is_silent else DownloadError
-            raise kind(
+            raise DownloadError(
                 f"{told(url)}: gave up after {failures} attempts that got no further ({reason}); "
                 f"{part.size:,} bytes are kept, so run it again later to go on"
             ) from fault

@@ -37,7 +37,7 @@ from pipeline.base.job import Progress, in_part
 from pipeline.base.json_files import read_object
 from pipeline.base.mistakes import did_you_mean
 from pipeline.base.settings import Settings
-from pipeline.downloads.download import DownloadConfig, DownloadError, UnreachableError, download
+from pipeline.downloads.download import DownloadConfig, DownloadError, download
 
 logger = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ EXAMINATION_VERSION = 1
 """Raised when the same folder of a user's own would be described otherwise."""
 MAX_MEMBER_BYTES = 256 << 20
 """Far above any file of SentEval's."""
-PATIENCE = DownloadConfig(attempts=4, max_bytes=1 << 30)
+PATIENCE = DownloadConfig(attempts=3, max_bytes=1 << 30)
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,15 +331,13 @@ def collect_datasets(
 
 @dataclass(slots=True)
 class _Collection:
-    """The folder that a run fills, and how patient the run still is."""
+    """The folder that a run fills."""
 
     folder: Path
     downloads: Path
     mirror: str
     accept_unverified: bool
     patience: DownloadConfig
-    """Once a server never answered, every download is asked for once, so that a run without a
-    network ends soon."""
     manifest: DataManifest = field(init=False)
 
     def __post_init__(self) -> None:
@@ -399,9 +397,6 @@ class _Collection:
         address = f"{self.mirror}/{path.name}" if self.mirror else dataset.address
         try:
             download(address, path, sha256, config=self.patience, on_progress=report)
-        except UnreachableError:
-            self.patience = replace(self.patience, attempts=1)
-            raise
         except ValueError as error:
             if sha256 is None:
                 raise
