@@ -6,7 +6,7 @@ import functools
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 import pyarrow as pa
@@ -187,13 +187,13 @@ def test_threads_may_cut_side_by_side() -> None:
 @pytest.mark.slow
 def test_the_embedded_text_is_cut_as_spacy_cuts_it(tokenizer: EnglishTokenizer) -> None:
     sentences = 0
-    for document in documents_of(PythonDocs()):
+    for document in islice(documents_of(PythonDocs()), 0, None, 5):
         paragraphs = [item for item in document.paragraphs if isinstance(item, Paragraph)]
         texts = [clean_text(paragraph.text)[0] for paragraph in paragraphs]
         for text, tokens in zip(texts, tokenizer.tokenize(texts), strict=True):
             assert (tokens.words, tokens.spaces) == by_spacy(text), text
             sentences += len(sentence_ranges(tokens.words, tokens.spaces))
-    assert sentences > 10_000
+    assert sentences > 2_000
 
 
 def test_every_known_form_is_cut_as_spacy_cuts_it() -> None:
