@@ -151,16 +151,6 @@ _MISREAD = re.compile(f"[ÂÃ][{_FOLLOWING}]|â[{_FOLLOWING}]{{2}}|ð[{_FOLLOWIN
 other first bytes a capital and a mark are also found in good text, such as ``É»``."""
 
 
-def normalised(text: str, form: Literal["nfc", "nfkc"]) -> str:
-    """Returns a text in a Unicode form."""
-    return text if text.isascii() else unicodedata.normalize(_FORMS[form], text)
-
-
-def without_mojibake(text: str) -> str:
-    """Returns a text in which what UTF-8 looks like in Windows-1252 is UTF-8 again."""
-    return text if text.isascii() else _MISREAD.sub(_reread, text)
-
-
 def _reread(found: re.Match[str]) -> str:
     shown = found[0]
     try:
@@ -385,13 +375,13 @@ def _clean_alone(content: Content, config: CleaningConfig, changed: Counter[str]
     if isinstance(content, Refusal):
         return content
     text = content.text
-    if config.mojibake and (reread := without_mojibake(text)) != text:
+    if config.mojibake and (reread := _MISREAD.sub(_reread, text)) != text:
         changed["mojibake"] += 1
         text = reread
-    form = config.normalisation
-    if form != "none" and (formed := normalised(text, form)) != text:
+    form = _FORMS.get(config.normalisation)
+    if form is not None and not unicodedata.is_normalized(form, text):
         changed["normalised"] += 1
-        text = formed
+        text = unicodedata.normalize(form, text)
     words = text.split()
     if config.boilerplate and (reason := boilerplate_in(text, len(words))):
         return refused(Refusal(reason, "a line of a page and no text (boilerplate)"), content)

@@ -27,7 +27,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from pipeline.base.refusal import shortened
+from pipeline.base.refusal import Refusal, shortened
 from pipeline.shards.arrow import strings
 from pipeline.vectors.vector_folder import REMEDY
 
@@ -55,18 +55,6 @@ _FOREIGN = {
 """The first bytes of what is not read -> what it is, and how to make a file of it that is."""
 
 
-@dataclass(frozen=True, slots=True)
-class RefusedRow:
-    """A line or row that could not be taken."""
-
-    number: int
-    """From 1; of text, the line's."""
-    reason: str
-    """A stable snake_case key."""
-    detail: str
-    """In words; nothing of what stands there, as the file may be no vectors at all."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
     """Some rows of a file, in order."""
@@ -77,7 +65,8 @@ class Block:
     """[n, E], all finite."""
     num_read: int
     """Lines or rows, refused ones included."""
-    refused: tuple[RefusedRow, ...] = ()
+    refused: tuple[Refusal, ...] = ()
+    """Their positions are the numbers of lines or rows, from 1."""
 
 
 @contextmanager
@@ -288,11 +277,11 @@ class TextReader:
     def _parse_lines(self, content: bytes, first_line: int) -> Block:
         words: list[str] = []
         rows: list[NDArray[np.float32]] = []
-        refused: list[RefusedRow] = []
+        refused: list[Refusal] = []
         lines = content.split(b"\n")
         for number, line in enumerate(lines if lines[-1] else lines[:-1], first_line):
             parsed = self._parse_line(line, number)
-            if isinstance(parsed, RefusedRow):
+            if isinstance(parsed, Refusal):
                 refused.append(parsed)
             else:
                 words.append(parsed[0])
@@ -300,7 +289,7 @@ class TextReader:
         table = np.array(rows, dtype=np.float32).reshape(len(rows), self.width)
         return Block(strings(words), table, len(rows) + len(refused), tuple(refused))
 
-    def _parse_line(self, line: bytes, number: int) -> tuple[str, NDArray[np.float32]] | RefusedRow:
+    def _parse_line(self, line: bytes, number: int) -> tuple[str, NDArray[np.float32]] | Refusal:
         # GloVe's large sets hold words with spaces in them, so fields count from the right.
         fields = line.rstrip(b" \t\r").rsplit(b" ", self.width)
         if len(fields) != self.width + 1 or not fields[0] or _ends_in_a_number(fields[0]):
@@ -308,17 +297,22 @@ class TextReader:
                 f"expected a word and {self.width} numbers, found {len(line.split())} fields; the "
                 "row is ragged, or the file cut short or no word vectors"
             )
-            return RefusedRow(number, "ragged", detail)
+            return _refused(number, "ragged", detail)
         try:
             word = fields[0].decode()
         except UnicodeDecodeError:
-            return RefusedRow(number, "not_utf8", "the word is no UTF-8 text")
+            return _refused(number, "not_utf8", "the word is no UTF-8 text")
         row = np.array([_number(text) for text in fields[1:]], dtype=np.float32)
         if not np.isfinite(row).all():
             place = int(np.argmin(np.isfinite(row))) + 1
             detail = f"number {place} of {self.width} is not a finite number"
-            return RefusedRow(number, "no_number", detail)
+            return _refused(number, "no_number", detail)
         return word, row
+
+
+def _refused(number: int, reason: str, detail: str) -> Refusal:
+    """Returns why a line or row is not taken, without what stands there: it may be no vectors."""
+    return Refusal(reason, detail, str(number))
 
 
 def _is_finite(rows: NDArray[np.float32]) -> bool:
@@ -368,7 +362,7 @@ class BinaryReader:
 
     def _block(self, numbers: range) -> Block:
         words: list[str] = []
-        refused: list[RefusedRow] = []
+        refused: list[Refusal] = []
         rows = np.empty((len(numbers), self.width), dtype="<f4")
         for number in numbers:
             word, content = self._read_word(), self._stream.read(4 * self.width)
@@ -382,12 +376,12 @@ class BinaryReader:
             try:
                 text = word.decode()
             except UnicodeDecodeError:
-                refused.append(RefusedRow(number, "not_utf8", "the word is no UTF-8 text"))
+                refused.append(_refused(number, "not_utf8", "the word is no UTF-8 text"))
                 continue
             if not text:
-                refused.append(RefusedRow(number, "no_word", "the word is empty"))
+                refused.append(_refused(number, "no_word", "the word is empty"))
             elif not np.isfinite(row).all():
-                refused.append(RefusedRow(number, "no_number", "a number is not finite"))
+                refused.append(_refused(number, "no_number", "a number is not finite"))
             else:
                 words.append(text)
         kept = rows[: len(words)].astype(np.float32, copy=False)

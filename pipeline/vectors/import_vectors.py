@@ -20,12 +20,12 @@ import pyarrow.compute as pc
 from pipeline.base.atomic_files import TEMPORARY_SUFFIX, write_text_atomically, writer_name
 from pipeline.base.digest import sha256_of_file
 from pipeline.base.foreign_text import told
+from pipeline.base.refusal import Refusal
 from pipeline.base.settings import Natural, Settings
 from pipeline.shards.arrow import numbers
 from pipeline.vectors.foreign_vectors import (
     BinaryReader,
     Block,
-    RefusedRow,
     TextReader,
     format_of,
     open_unpacked,
@@ -126,7 +126,7 @@ def _import_into(
     index = WordIndex(pa.chunked_array(taken.words, pa.large_string()))
     kept = index.distinct_places()
     lines = [
-        json.dumps({"line": row.number, "reason": row.reason, "detail": told(row.detail)})
+        json.dumps({"line": int(row.position), "reason": row.reason, "detail": told(row.detail)})
         for row in taken.refused
     ]
     write_text_atomically(folder / QUARANTINE_FILE, "".join(f"{line}\n" for line in lines))
@@ -166,7 +166,7 @@ class _Taken:
     def __init__(self, path: Path, config: ImportConfig, wanted: WordIndex | None) -> None:
         self._path, self._config, self._wanted = path, config, wanted
         self.words: list[pa.Array] = []
-        self.refused: list[RefusedRow] = []
+        self.refused: list[Refusal] = []
         self.num_read = 0
         """Lines or rows."""
         self.num_seen = 0
@@ -196,7 +196,7 @@ class _Taken:
             reasons = ", ".join(f"{num} {name}" for name, num in self.num_by_reason().items())
             first = self.refused[0]
             raise ValueError(
-                f"{self._path}:{first.number}: {first.detail}; {len(self.refused)} of the first "
+                f"{self._path}:{first.position}: {first.detail}; {len(self.refused)} of the first "
                 f"{self.num_read:,} lines are malformed ({reasons}) and "
                 f"{self._config.max_malformed} may be: check that it is a file of word vectors, or "
                 "let more be (--max-malformed)"
