@@ -78,12 +78,6 @@ def without_compression_suffix(path: P) -> P:
     return path.with_suffix("") if is_compressed(path) else path
 
 
-def format_of(path: Path) -> Format:
-    """Returns what a file holds by its name; where that says nothing, text."""
-    suffix = without_compression_suffix(path).suffix.lower()
-    return next((kind for kind, suffixes in SUFFIXES.items() if suffix in suffixes), "text")
-
-
 def unlike_text(path: PurePath, left_out: Counter[str]) -> str:
     """Returns the reason why a file is left out whose name does not say that it is text."""
     suffix = printable(path.suffix.lower())[:_SUFFIX_CHARACTERS] or "no suffix"
@@ -251,8 +245,11 @@ class FilesConfig(Settings):
     """What files hold, where their names do not say it."""
 
     def format_of(self, path: Path) -> Format:
-        """Returns what a file holds."""
-        return format_of(path) if self.format == "by-suffix" else self.format
+        """Returns what a file holds; where neither this nor its name says it, text."""
+        if self.format != "by-suffix":
+            return self.format
+        suffix = without_compression_suffix(path).suffix.lower()
+        return next((kind for kind, suffixes in SUFFIXES.items() if suffix in suffixes), "text")
 
     @property
     def is_recoded(self) -> bool:
