@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import luigi
 
+from pipeline.downloads.collect_senteval import collect_datasets
 from pipeline.downloads.senteval_data import (
     EXAMINATION_VERSION,
     MANIFEST_NAME,
@@ -16,7 +17,6 @@ from pipeline.downloads.senteval_data import (
     DataManifest,
     Dataset,
     check_data_folder,
-    collect_datasets,
     datasets_named,
     digest_of_declaration,
     examine_folder,

@@ -11,13 +11,13 @@ import pytest
 
 from models.evaluation.task_registry import DATASETS as LAYOUT
 from models.evaluation.task_registry import DISCOURSE
+from pipeline.downloads.collect_senteval import collect_datasets
 from pipeline.downloads.download import DownloadConfig
 from pipeline.downloads.senteval_data import (
     SENTEVAL_SETS,
     DataFile,
     DataManifest,
     Dataset,
-    collect_datasets,
     datasets_named,
     examine_folder,
     read_manifest,
