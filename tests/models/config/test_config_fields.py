@@ -22,6 +22,7 @@ from treeviews.models.evaluation.evaluation_settings import ProtocolConfig
 from treeviews.models.evaluation.probing_sentences import ProbingConfig
 from treeviews.models.evaluation.representation import Representation
 from treeviews.models.model.sentence_model import build_model
+from treeviews.models.train_word_vectors import SkipGramConfig
 from treeviews.models.training.job import RunSettings
 from treeviews.models.training.launching import LaunchSettings
 from treeviews.models.words.expansion import ExpansionConfig
@@ -29,7 +30,6 @@ from treeviews.models.words.word_vectors import WordVectors
 from treeviews.pipeline.base.settings import Count, Range, Settings, at_least, marks_of
 from treeviews.pipeline.parsing.parse_shard import ParseShardJob
 from treeviews.pipeline.text.tokenization import SentenceConfig
-from treeviews.pipeline.vectors.skip_gram import SkipGramConfig
 from treeviews.tasks.parameters import (
     CorpusParameters,
     HeldOutParameters,
