@@ -12,11 +12,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 
 from treeviews.pipeline.base.bundled import BUNDLED_FORMS
 from treeviews.pipeline.base.json_files import read_object, write_sealed_json
-from treeviews.pipeline.text.chunks import FORM_FIELDS, FORMS_REMEDY, ChunkCutter
+from treeviews.pipeline.text.chunks import (
+    FORM_FIELDS,
+    FORMS_REMEDY,
+    ChunkCutter,
+    _flat,
+    _places_of_others,
+    _strings,
+)
 from treeviews.pipeline.text.documents import Paragraph, documents_of
 from treeviews.pipeline.text.text_sources import PythonDocs
 from treeviews.pipeline.text.tokenization import clean_text, english_rules, rules_version
@@ -34,11 +42,36 @@ def main(texts: Sequence[str]) -> int:
         former = read_object(BUNDLED_FORMS, FORM_FIELDS, remedy=FORMS_REMEDY)["forms"]
         kept.update(form.replace(" ", "") for form in former)
     cutter.cut(pa.array(sorted(kept), pa.large_string()))
-    forms = cutter.plain_forms()
+    forms = _plain_forms(cutter)
     values = [rules_version(), sorted(english_rules().named()), forms]
     write_sealed_json(BUNDLED_FORMS, dict(zip(FORM_FIELDS, values, strict=True)))
     print(f"{len(forms)} forms, {BUNDLED_FORMS.stat().st_size} bytes: {BUNDLED_FORMS}")
     return 0
+
+
+def forms_of(cutter: ChunkCutter, chunks: pa.Array) -> list[str]:
+    """Returns the form of each chunk; chunks as `ChunkCutter.cut` takes them."""
+    form, _, offsets = cutter._form(*_flat(chunks))
+    forms: list[str] = _strings(form, offsets).to_pylist()
+    return forms
+
+
+def _plain_forms(cutter: ChunkCutter) -> list[str]:
+    """Returns the forms that a cutter knows by now as `KnownForms` takes them, sorted.
+
+    Those that not all texts cut alike, and those with other characters than `_places_of_others`
+    passes over, are left out.
+    """
+    cuts = cutter._cuts
+    offsets, found = cuts.offsets.tolist(), []
+    for form, number in cutter._forms.items():
+        content = form.encode()
+        is_plain = not len(_places_of_others(np.frombuffer(content + b"   ", np.uint8)[:-3]))
+        if form and is_plain and cuts.stands[number]:
+            ends = cuts.ends[offsets[number] : offsets[number + 1]].tolist()
+            pieces = [content[a:b] for a, b in zip([0, *ends], ends, strict=False)]
+            found.append(b" ".join(pieces).decode())
+    return sorted(found)
 
 
 def _usual_chunks(texts: Iterable[str]) -> list[str]:
@@ -48,7 +81,7 @@ def _usual_chunks(texts: Iterable[str]) -> list[str]:
     for text in texts:
         times.update(text.split(" "))
     chunks = pa.array(times, pa.large_string())
-    forms = cutter.forms_of(chunks)
+    forms = forms_of(cutter, chunks)
     of_form: Counter[str] = Counter()
     for form, chunk in zip(forms, times, strict=True):
         of_form[form] += times[chunk]

@@ -9,8 +9,7 @@ import luigi
 
 from treeviews.pipeline.base.atomic_files import RUN_LOCK, sweep_unfinished
 from treeviews.pipeline.text.cleaning_steps import PROFILES, CleaningConfig, profile
-from treeviews.pipeline.text.find_duplicates import MANIFEST_NAME
-from treeviews.pipeline.text.sign_parts import signature_path
+from treeviews.pipeline.text.find_duplicates import MANIFEST_NAME, signature_path
 from treeviews.tasks.artefact import Jobs, ReportingTask, run_job
 from treeviews.tasks.parameter_kinds import ChoiceParameter
 
@@ -68,9 +67,9 @@ def find_duplicates(
             if not all(map(is_signed, range(first, first + count)))
         }
 
-    module = "treeviews.pipeline.text.sign_parts"
+    module = "treeviews.pipeline.text.find_duplicates"
     task.share_jobs(folder, module, jobs_left, is_signed, lambda count: f"{count} jobs signed")
     with task.held(folder / RUN_LOCK):
         if not (folder / MANIFEST_NAME).exists():
             path = folder / "jobs" / "duplicates.json"
-            run_job(task, "treeviews.pipeline.text.find_duplicates", shared, path, threads=1)
+            run_job(task, module, shared, path, threads=1)

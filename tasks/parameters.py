@@ -169,7 +169,7 @@ class VectorTrainingParameters:
     vector_changes = luigi.DictParameter(
         default={},
         description="With vectors=corpus: settings of their training to change, as JSON: "
-        "'{\"size\": 300}'. pipeline/vectors/skip_gram.py describes them all.",
+        "'{\"size\": 300}'. models/train_word_vectors.py describes them all.",
     )
 
 

@@ -10,8 +10,13 @@ from typing import Any
 from treeviews.pipeline.base.atomic_files import RUN_LOCK, sweep_unfinished
 from treeviews.pipeline.base.digest import digest_of
 from treeviews.pipeline.shards.manifests import ShardManifest, read_dataset_manifest, shard_ranges
-from treeviews.pipeline.vectors.count_shard import COUNTING_VERSION, CountJob, is_counted
-from treeviews.pipeline.vectors.merge_counts import REPORT_FILE, MergeJob, VocabularyConfig
+from treeviews.pipeline.vectors.word_counts import (
+    COUNTING_VERSION,
+    REPORT_FILE,
+    CountJob,
+    VocabularyConfig,
+    is_counted,
+)
 from treeviews.tasks.artefact import Artefact, Jobs, run_job
 from treeviews.tasks.parameter_kinds import settings_of, takes
 from treeviews.tasks.parameters import CorpusParameters
@@ -61,7 +66,7 @@ class CountVocabulary(CorpusParameters, Artefact):
         shards = self._shards
         self.share_jobs(
             self.counts_folder,
-            "treeviews.pipeline.vectors.count_shard",
+            "treeviews.pipeline.vectors.word_counts",
             partial(self._jobs_left, shards),
             lambda number: self._is_counted(shards[number]),
             lambda count: f"{count} jobs counted",
@@ -79,9 +84,9 @@ class CountVocabulary(CorpusParameters, Artefact):
         return {
             self.counts_folder / "jobs" / f"{first:05d}.json": CountJob(
                 sentences=self.requires().folder,
-                number=first,
                 counts=self.counts_folder,
-                lower_case=self.lower_case,
+                config=self.config,
+                number=first,
                 count=count,
             ).to_dict()
             for first, count in shard_ranges(len(shards))
@@ -91,14 +96,15 @@ class CountVocabulary(CorpusParameters, Artefact):
     def fill(self) -> None:
         """Merges the counts."""
         self.write_config()
-        job = MergeJob(
+        job = CountJob(
+            sentences=self.requires().folder,
             counts=self.counts_folder,
-            num_shards=len(self._shards),
             config=self.config,
+            count=len(self._shards),
             out=self.folder,
         )
         path = self.folder / "job.json"
-        run_job(self, "treeviews.pipeline.vectors.merge_counts", job.to_dict(), path, threads=1)
+        run_job(self, "treeviews.pipeline.vectors.word_counts", job.to_dict(), path, threads=1)
 
     def _is_counted(self, shard: ShardManifest) -> bool:
         return is_counted(self.counts_folder, shard.number, shard.sha256)

@@ -9,7 +9,12 @@ from typing import Any
 import luigi
 
 from treeviews.models.config.held_out import HoldOut
-from treeviews.models.train_word_vectors import WordVectorJob
+from treeviews.models.train_word_vectors import (
+    SkipGramConfig,
+    WordVectorJob,
+    gensim_version,
+    imported_gensim,
+)
 from treeviews.models.words.word_vectors import read_word_size
 from treeviews.pipeline.downloads.published_vectors import (
     DOWNLOAD_FILE,
@@ -18,11 +23,6 @@ from treeviews.pipeline.downloads.published_vectors import (
     expected_sha256,
     fetch_vectors,
     vectors_named,
-)
-from treeviews.pipeline.vectors.skip_gram import (
-    SkipGramConfig,
-    gensim_version,
-    imported_gensim,
 )
 from treeviews.pipeline.vectors.vector_folder import FACTS_FILE, files_of, is_vector_folder
 from treeviews.tasks.artefact import Artefact, checksum, run_job

@@ -37,7 +37,7 @@ HOMES = {
     "nltk": ("pipeline/",),
     "pydantic": ("pipeline/", "models/report/result_table.py"),
     "requests": ("pipeline/downloads/",),
-    "gensim": ("pipeline/vectors/",),
+    "gensim": ("models/train_word_vectors.py",),
     "torch": (
         *("pipeline/parsers/", "pipeline/parser_training/", "models/"),
         "treeviews/__init__.py",  # for annotations alone
@@ -55,7 +55,7 @@ HOMES = {
 }
 
 MODELS_NEED_ONLY = {"torch", "numpy", "pyarrow", "safetensors", "models", "pipeline"}
-MODELS_MAY_IMPORT_LAZILY = {"tqdm", "mteb", "huggingface_hub", "matplotlib", "pydantic"}
+MODELS_MAY_IMPORT_LAZILY = {"gensim", "tqdm", "mteb", "huggingface_hub", "matplotlib", "pydantic"}
 MODELS_MAY_IMPORT_LAZILY |= {"jinja2", "markupsafe"}  # torch brings them
 IMPORTED_IN_LAZY_FILES = {"triton", "sentence_transformers"}
 """At the top of files that are imported lazily themselves."""

@@ -358,7 +358,7 @@ def _read_all(path: Path, reader: TextReader) -> WordVectors:
     words, rows = [], []
     for block in reader.blocks():
         for row in block.refused:
-            raise ValueError(f"{path}:{row.number}: {row.detail}; {REMEDY}")
+            raise ValueError(f"{path}:{row.position}: {row.detail}; {REMEDY}")
         words.append(block.words)
         rows.append(block.rows)
     index = WordIndex(pa.chunked_array(words, pa.large_string()))

@@ -1,7 +1,4 @@
-"""Brings SentEval's data together in one folder, set by set; what fails loses nothing else.
-
-Files have the names that are declared, whatever an archive calls its members.
-"""
+"""Brings SentEval's data together in one folder, set by set; what fails loses nothing else."""
 
 from __future__ import annotations
 
@@ -11,19 +8,14 @@ import tarfile
 import time
 import zlib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from treeviews.pipeline.base.atomic_files import sweep_unfinished, write_bytes_atomically
 from treeviews.pipeline.base.digest import sha256_of_file
 from treeviews.pipeline.base.foreign_text import without_secrets
-from treeviews.pipeline.base.job import Progress
-from treeviews.pipeline.downloads.download import (
-    DownloadConfig,
-    DownloadError,
-    UnreachableError,
-    download,
-)
+from treeviews.pipeline.base.job import Progress, in_part
+from treeviews.pipeline.downloads.download import DownloadConfig, DownloadError, download
 from treeviews.pipeline.downloads.senteval_data import (
     MANIFEST_NAME,
     DataFile,
@@ -40,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 MAX_MEMBER_BYTES = 256 << 20
 """Far above any file of SentEval's."""
-PATIENCE = DownloadConfig(attempts=4, max_bytes=1 << 30)
+PATIENCE = DownloadConfig(attempts=3, max_bytes=1 << 30)
 
 
 def collect_datasets(
@@ -78,30 +70,22 @@ def collect_datasets(
     collection = _Collection(folder, downloads, mirror.rstrip("/"), accept_unverified, patience)
     lacking = collection.manifest.lacking([dataset.name for dataset in datasets], folder)
     missing = [dataset for dataset in datasets if dataset.name in lacking]
-    groups = list(dict.fromkeys(dataset.addresses for dataset in missing))
-    for number, addresses in enumerate(groups):
-        group = [dataset for dataset in missing if dataset.addresses == addresses]
-        collection.bring(group, _scaled(report, group[0].download_name, number, len(groups)))
+    groups = list(dict.fromkeys(dataset.address for dataset in missing))
+    for number, address in enumerate(groups):
+        group = [dataset for dataset in missing if dataset.address == address]
+        collection.bring(group, in_part(report, number, len(groups)))
     return collection.manifest
-
-
-def _scaled(report: Progress, name: str, number: int, num_downloads: int) -> Progress:
-    """Returns what reports a download's progress as its share of all."""
-    report(number / num_downloads, name)
-    return lambda share, status: report((number + share) / num_downloads, f"{name}: {status}")
 
 
 @dataclass(slots=True)
 class _Collection:
-    """The folder that a run fills, and how patient the run still is."""
+    """The folder that a run fills."""
 
     folder: Path
     downloads: Path
     mirror: str
     accept_unverified: bool
     patience: DownloadConfig
-    """Once a server never answered, every download is asked for once, so that a run without a
-    network ends soon."""
     manifest: DataManifest = field(init=False)
 
     def __post_init__(self) -> None:
@@ -111,31 +95,31 @@ class _Collection:
         """Brings the sets of one download; each that cannot be had is noted with the reason."""
         start = time.monotonic()
         path = self.downloads / group[0].download_name
+        contents: dict[str, bytes] = {}
+        source = sha256 = fault = ""
         try:
             source = self._fetch(group[0], path, report)
             sha256 = sha256_of_file(path)
             members = {file.member for dataset in group for file in dataset.files}
             contents = _read_download(path, members)
         except (DownloadError, ValueError) as error:
-            for dataset in group:
-                self._note(dataset, start, reason=str(error))
-            return
+            fault = str(error)
         for dataset in group:
+            files: dict[str, FileEntry] = {}
+            reason = fault
             try:
-                files = {
-                    file.path: _verified(file, contents, path, source) for file in dataset.files
-                }
+                for file in () if fault else dataset.files:
+                    files[file.path] = _verified(file, contents, path, source)
                 if any(file.proof == "first use" for file in files.values()):
                     self._trust(path.name, sha256)
             except ValueError as error:
-                self._note(dataset, start, reason=str(error))
-                continue
-            for file in dataset.files:
+                files, reason = {}, str(error)
+            for file in dataset.files if files else ():
                 target = self.folder / file.path
                 target.parent.mkdir(parents=True, exist_ok=True)
                 sweep_unfinished(target.parent)
                 write_bytes_atomically(target, contents[file.member])
-            self._note(dataset, start, files=files)
+            self._note(dataset, start, reason, files)
             start = time.monotonic()
 
     def _trust(self, name: str, sha256: str) -> None:
@@ -152,51 +136,41 @@ class _Collection:
         self.manifest = self.manifest.changed(trusted={**self.manifest.trusted, name: sha256})
 
     def _fetch(self, dataset: Dataset, path: Path, report: Progress) -> str:
-        """Downloads what a set is in, from the first address that gives it, which is returned.
+        """Downloads what a set is in; returns the address that gave it.
 
         Raises:
-            DownloadError: none gives it, with the sha256 that was accepted before if any.
+            DownloadError, ValueError: it gives nothing, or not the sha256 that was accepted before.
         """
-        sha256, faults = self.manifest.trusted.get(path.name), []
-        for address in (f"{self.mirror}/{path.name}",) if self.mirror else dataset.addresses:
-            try:
-                download(address, path, sha256, config=self.patience, on_progress=report)
-                return without_secrets(address)
-            except (DownloadError, ValueError) as error:
-                faults.append(str(error))
-                if isinstance(error, UnreachableError):
-                    self.patience = replace(self.patience, attempts=1)
-        if sha256 is not None:
-            faults.append(
-                f"{path.name} was accepted with this sha256 before: to accept another, delete it "
-                f"from trusted in {MANIFEST_NAME}"
-            )
-        raise DownloadError("; ".join(faults))
+        sha256 = self.manifest.trusted.get(path.name)
+        address = f"{self.mirror}/{path.name}" if self.mirror else dataset.address
+        try:
+            download(address, path, sha256, config=self.patience, on_progress=report)
+        except ValueError as error:
+            if sha256 is None:
+                raise
+            raise ValueError(
+                f"{error}; {path.name} was accepted with this sha256 before: to accept another, "
+                f"delete it from trusted in {MANIFEST_NAME}"
+            ) from error
+        return without_secrets(address)
 
     def _note(
-        self,
-        dataset: Dataset,
-        start: float,
-        *,
-        reason: str = "",
-        files: Mapping[str, FileEntry] | None = None,
+        self, dataset: Dataset, start: float, reason: str, files: Mapping[str, FileEntry]
     ) -> None:
         """Writes down what is there of a set; renames what stands of an absent one."""
         if reason:
-            first, *others = reason.split("; ")
-            more = f" (and {len(others)} more, in the data's manifest)" if others else ""
-            logger.warning("%s is absent: %s%s", dataset.name, first, more)
+            logger.warning("%s is absent: %s", dataset.name, reason)
             for path in (self.folder / file.path for file in dataset.files):
                 if path.is_file():
                     path.replace(path.with_name(f"{path.name}.refused"))
                     reason += f"; what stood there is kept as {path}.refused"
         seconds = round(time.monotonic() - start, 3)
-        logger.info("%s: %d files, %.1f s", dataset.name, len(files or {}), seconds)
+        logger.info("%s: %d files, %.1f s", dataset.name, len(files), seconds)
         entry = DatasetEntry(
             state="absent" if reason else "present",
             reason=reason,
             licence=dataset.licence,
-            files=files or {},
+            files=files,
             seconds=seconds,
             tried_at=time.time(),
         )

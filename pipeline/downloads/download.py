@@ -2,11 +2,11 @@
 
 Where no sha256 is known, ``sha256=None`` takes what comes, and the caller judges it.
 
-What has arrived waits in ``NAME.part``, with the server's entity tag in ``NAME.part.tag``. A part
-is continued by a range request that the server answers with the rest (206) or, if the file has
-changed or it knows no ranges, with the whole file (200), which then starts over. Only a strong tag
-says that two answers are of the same bytes, so without one a part is not continued (RFC 9110,
-sections 8.8.3 and 13.1.5).
+What has arrived waits in ``NAME.part``. It is continued by a range request that the server answers
+with the rest (206) or, if the file has changed or it knows no ranges, with the whole file (200),
+which then starts over. Only a sha256 or, within one call, a strong entity tag says that two answers
+are of the same bytes, so without either a part is not continued (RFC 9110, sections 8.8.3 and
+13.1.5).
 
 A login in the address, ``https://user:password@host``, is sent as basic authentication to that host
 alone.
@@ -52,10 +52,6 @@ _REMEDIES = {
 
 class DownloadError(OSError):
     """A file could not be downloaded; the message names the address and what to do."""
-
-
-class UnreachableError(DownloadError):
-    """The server never answered: no file of its is to be had at present."""
 
 
 class _IncompleteError(Exception):
@@ -141,8 +137,7 @@ def download(
     Raises:
         ValueError: the address or sha256 is malformed, the destination is a folder, or the file has
             another sha256, is a web page or is longer than the configuration allows.
-        DownloadError: the server refuses or keeps failing; what has arrived is kept. An
-            `UnreachableError` where it never answered.
+        DownloadError: the server refuses or keeps failing; what has arrived is kept.
         OSError: the disk is full.
     """
     check_address(url)
@@ -154,62 +149,47 @@ def download(
     if destination.exists() and sha256 in (None, sha256_of_file(destination)):
         return destination
     destination.parent.mkdir(parents=True, exist_ok=True)
-    part = _Part(destination.with_name(f"{destination.name}.part"))
+    part = _Part(destination.with_name(f"{destination.name}.part"), sha256)
     is_resumed = part.size > 0
     _fetch_patiently(url, part, config or DownloadConfig(), on_progress)
-    fault = _fault(part, sha256)
-    if fault and is_resumed:  # a part of an earlier run may have been of another file: once more
-        part.discard()
-        return download(url, destination, sha256, config=config, on_progress=on_progress)
-    if fault:
-        part.discard()
+    if fault := _fault(part):
+        part.path.unlink()
+        if is_resumed:  # the part may have been of another file: once more
+            return download(url, destination, sha256, config=config, on_progress=on_progress)
         raise ValueError(f"{told(url)}: {fault}")
     part.path.replace(destination)
-    part.discard()
     return destination
 
 
+@dataclass(slots=True)
 class _Part:
-    """What has arrived of a file, and the entity tag of the version it belongs to."""
+    """What has arrived of a file."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._tag_path = path.with_name(f"{path.name}.tag")
+    path: Path
+    sha256: str | None
+    """Of the whole file, where it is known."""
+    tag: str = ""
+    """The strong entity tag of what arrived in this call; empty: none."""
 
     @property
     def size(self) -> int:
         """Bytes that have arrived."""
         return self.path.stat().st_size if self.path.exists() else 0
 
-    @property
-    def tag(self) -> str:
-        """The strong entity tag that the server gave for what has arrived; empty: none."""
-        return self._tag_path.read_text(encoding="ascii") if self._tag_path.exists() else ""
 
-    def begin(self, tag: str) -> None:
-        """Begins anew with a version of the file; a weak tag says nothing."""
-        self.discard()
-        self._tag_path.write_text(tag if _STRONG_TAG.fullmatch(tag) else "", encoding="ascii")
-
-    def discard(self) -> None:
-        """Removes what has arrived."""
-        self.path.unlink(missing_ok=True)
-        self._tag_path.unlink(missing_ok=True)
-
-
-def _fault(part: _Part, sha256: str | None) -> str:
+def _fault(part: _Part) -> str:
     """Returns why a whole file is not the one that was meant; empty where it is."""
-    if sha256 is not None and (actual := sha256_of_file(part.path)) == sha256:
+    if part.sha256 is not None and (actual := sha256_of_file(part.path)) == part.sha256:
         return ""
     with part.path.open("rb") as stream:
         is_web_page = _WEB_PAGE.match(stream.read(1024))
     if is_web_page:
         return "the server sent a web page in place of the file; open the address in a browser"
-    if sha256 is None:
+    if part.sha256 is None:
         return ""
     return (
-        f"sha256 is {actual}, expected {sha256}; the file was changed or is not the one you mean: "
-        "check the address, then the sha256"
+        f"sha256 is {actual}, expected {part.sha256}; the file was changed or is not the one you "
+        "mean: check the address, then the sha256"
     )
 
 
@@ -231,17 +211,10 @@ def _fetch_patiently(
         except (requests.RequestException, urllib3.exceptions.HTTPError, _IncompleteError) as error:
             fault: Exception = error
         reason = told(getattr(next(iter(fault.args), None), "reason", fault))[:_SHOWN_CHARACTERS]
-        if "CERTIFICATE_VERIFY_FAILED" in str(fault):
-            raise DownloadError(
-                f"{told(url)}: the server's certificate is not trusted ({reason}); check the "
-                "address and this machine's certificates and clock"
-            ) from fault
         failures = 1 if part.size > reached else failures + 1
         reached = max(reached, part.size)
         if failures >= config.attempts:
-            is_silent = isinstance(fault, requests.RequestException) and not part.size
-            kind = UnreachableError if is_silent else DownloadError
-            raise kind(
+            raise DownloadError(
                 f"{told(url)}: gave up after {failures} attempts that got no further ({reason}); "
                 f"{part.size:,} bytes are kept, so run it again later to go on"
             ) from fault
@@ -261,20 +234,22 @@ def _fetch(url: str, part: _Part, config: DownloadConfig, on_progress: Progress 
     import requests
 
     headers = {"Accept-Encoding": "identity", "User-Agent": "treeviews"}
-    if not part.tag:
-        part.discard()  # nothing says that the server still has the same file
-    elif part.size:
-        headers |= {"Range": f"bytes={part.size}-", "If-Range": part.tag}
+    if not (part.tag or part.sha256):
+        part.path.unlink(missing_ok=True)  # nothing says that the server still has the same file
+    if part.size:
+        headers |= {"Range": f"bytes={part.size}-"} | ({"If-Range": part.tag} if part.tag else {})
     timeout = config.timeout_seconds
     with requests.get(url, headers=headers, stream=True, timeout=timeout) as response:
         status = response.status_code
         if status == 200:
-            part.begin(response.headers.get("ETag", ""))
+            part.path.unlink(missing_ok=True)
+            tag = response.headers.get("ETag", "")
+            part.tag = tag if _STRONG_TAG.fullmatch(tag) else ""
             total = response.raw.length_remaining
         elif status == 206 or (status == 416 and part.size):
             range_ = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
             if range_ is None or int(range_[1]) != part.size:
-                part.discard()  # the next attempt asks for the whole file
+                part.path.unlink(missing_ok=True)  # the next attempt asks for the whole file
                 raise _IncompleteError("another part of the file than was asked for")
             total = int(range_[2])
         elif status in _RETRIED_STATUS:
@@ -316,7 +291,7 @@ def _append(
                 stream.write(block)
                 arrived = stream.tell()
                 if max(arrived, total or 0) > max_bytes:
-                    part.discard()
+                    part.path.unlink()
                     raise ValueError(
                         f"{told(response.url)}: longer than the {max_bytes:,} bytes that are taken "
                         "at most; check the address and, where the file is so long, raise the "

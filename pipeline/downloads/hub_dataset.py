@@ -114,7 +114,9 @@ def execute(job: FetchJob, progress: Progress) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         sweep_unfinished(folder)
     rows = _open(datasets.load_dataset, job.dataset)
-    notes = _read_notes(job.out)
+    notes: list[dict[str, Any]] = []  # of the whole files, up to the first that is not there
+    while (path := job.out / _NOTES_FOLDER / f"{len(notes):05d}.json").exists():
+        notes.append(read_json(path, remedy="delete what was fetched and run the stage again"))
     if notes:
         rows.load_state_dict(notes[-1]["state"])
     num_rows = sum(note["rows"] for note in notes)
@@ -122,9 +124,8 @@ def execute(job: FetchJob, progress: Progress) -> None:
     while lines := _next_lines(texts, job.bytes_per_file):
         content = gzip.compress(b"".join(lines), compresslevel=6, mtime=0)
         write_bytes_atomically(job.out / TEXT_FOLDER / f"{len(notes):05d}.jsonl.gz", content)
-        note = {"rows": len(lines), "state": rows.state_dict()}
-        write_json_atomically(job.out / _NOTES_FOLDER / f"{len(notes):05d}.json", note)
-        notes.append(note)
+        notes.append({"rows": len(lines), "state": rows.state_dict()})
+        write_json_atomically(job.out / _NOTES_FOLDER / f"{len(notes) - 1:05d}.json", notes[-1])
         num_rows += len(lines)
         progress(0.0, f"{num_rows:,} rows in {len(notes):,} files")
     if job.dataset.describe() != described:
@@ -154,18 +155,8 @@ def _open(load_dataset: Callable[..., Any], dataset: HubDataset) -> Any:
             f"data set {told(dataset.name)} cannot be opened ({_short(error)}); check its name, "
             "config, split and revision, and the connection"
         ) from error
-    if rows.column_names is None:  # known from the first row on
-        return rows
-    _check_column(rows.column_names, dataset)
-    return rows.select_columns([dataset.text_field])
-
-
-def _check_column(columns: list[str], dataset: HubDataset) -> None:
-    if dataset.text_field not in columns:
-        raise ValueError(
-            f"data set {told(dataset.name)}: no column {dataset.text_field!r}; set text_field to "
-            f"the one that holds the text: {told(', '.join(columns))[:_SHOWN_CHARACTERS]}"
-        )
+    is_known = dataset.text_field in (rows.column_names or ())
+    return rows.select_columns([dataset.text_field]) if is_known else rows
 
 
 def _texts(rows: Any, dataset: HubDataset, num_rows: int) -> Iterator[str | None]:
@@ -181,10 +172,13 @@ def _texts(rows: Any, dataset: HubDataset, num_rows: int) -> Iterator[str | None
             ) from error
         if row is None:
             return
-        if not num_rows:
-            _check_column(list(row), dataset)
+        if dataset.text_field not in row:
+            raise ValueError(
+                f"data set {told(dataset.name)}: no column {dataset.text_field!r}; set text_field "
+                f"to the one that holds the text: {told(', '.join(row))[:_SHOWN_CHARACTERS]}"
+            )
         num_rows += 1
-        text = row.get(dataset.text_field)
+        text = row[dataset.text_field]
         yield text if isinstance(text, str) else None
 
 
@@ -195,14 +189,6 @@ def _next_lines(texts: Iterator[str | None], num_bytes: int) -> list[bytes]:
         lines.append(f"{json.dumps({TEXT_FIELD: text})}\n".encode())
         num_bytes -= len(lines[-1])
     return lines
-
-
-def _read_notes(out: Path) -> list[dict[str, Any]]:
-    """Returns what was noted of the whole files, up to the first that is not there."""
-    notes: list[dict[str, Any]] = []
-    while (path := out / _NOTES_FOLDER / f"{len(notes):05d}.json").exists():
-        notes.append(read_json(path, remedy="delete what was fetched and run the stage again"))
-    return notes
 
 
 def _sha256_of_folder(folder: Path) -> str:

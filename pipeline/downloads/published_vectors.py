@@ -34,8 +34,8 @@ class PublishedVectors:
     name: str
     url: str
     licence: str
-    sha256: str | None
-    """None: none is known."""
+    sha256: str
+    """Empty: none is known."""
     about: str
     """Words, dimensions, and how `import_vectors` is told what it cannot see."""
 
@@ -45,18 +45,8 @@ class PublishedVectors:
         return self.url.rpartition("/")[2]
 
 
-def _read_declaration(path: Path) -> tuple[PublishedVectors, ...]:
-    with path.open(encoding="utf-8", newline="") as stream:
-        rows = list(csv.DictReader(stream, delimiter="\t"))
-    return tuple(
-        PublishedVectors(
-            row["name"], row["url"], row["licence"], row["sha256"] or None, row["about"]
-        )
-        for row in rows
-    )
-
-
-PUBLISHED_VECTORS = _read_declaration(Path(__file__).with_suffix(".tsv"))
+_TABLE = Path(__file__).with_suffix(".tsv").read_text("utf-8").splitlines()
+PUBLISHED_VECTORS = tuple(PublishedVectors(**row) for row in csv.DictReader(_TABLE, delimiter="\t"))
 
 
 def vectors_named(name: str) -> PublishedVectors:
@@ -88,12 +78,12 @@ def expected_sha256(
     if given:
         check_sha256(declared.url, given)
         return given.lower()
-    if declared.sha256 is None and not accept_unverified:
+    if not (declared.sha256 or accept_unverified):
         raise ValueError(
             f"{declared.name}: nobody has published a sha256 of {declared.url}: give --sha256 of a "
             "copy that you trust, or --accept-unverified, which notes the sha256 of what comes"
         )
-    return declared.sha256
+    return declared.sha256 or None
 
 
 def fetch_vectors(

@@ -5,7 +5,8 @@ of a file is that in a copy of SentEval's folder (MRPC's two are confirmed by a 
 data sets). Where none is known, the set is taken only for a user who accepts it unverified
 (``--accept-unverified``): CR, SST5, STS15, STS-B and the ten probing files. All but the probing
 files come from one archive, SentEval's ``downstream`` folder as its script left it and SimCSE (Gao
-et al. 2021) publishes it.
+et al. 2021) publishes it. Files have the names that are declared, whatever an archive calls its
+members.
 
 A folder of the data is laid out as SentEval's ``data``, and ``manifest.json`` says of each set what
 is there of it, from where and why it is believed.
@@ -15,16 +16,21 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from treeviews.pipeline.base.atomic_files import write_json_atomically
+from treeviews.pipeline.base.atomic_files import (
+    write_json_atomically,
+)
 from treeviews.pipeline.base.digest import digest_of, remembered_sha256
 from treeviews.pipeline.base.json_files import read_object
 from treeviews.pipeline.base.mistakes import did_you_mean
 from treeviews.pipeline.base.settings import Settings
+
+logger = logging.getLogger(__name__)
 
 DATA_PARTS = ("downstream", "probing")
 """The folders within SentEval's ``data``."""
@@ -53,25 +59,23 @@ class Dataset:
 
     name: str
     licence: str
-    addresses: tuple[str, ...]
-    """Where the same bytes are to be had; tried in order."""
+    address: str
     files: tuple[DataFile, ...]
 
     @property
     def download_name(self) -> str:
         """The name of the download, under which it is kept and asked for at a mirror."""
-        return self.addresses[0].rpartition("/")[2]
+        return self.address.rpartition("/")[2]
 
 
 def _read_declaration(path: Path) -> tuple[Dataset, ...]:
     datasets: dict[str, Dataset] = {}
-    with path.open(encoding="utf-8", newline="") as stream:
-        for row in csv.DictReader(stream, delimiter="\t"):
-            lines = int(row["lines"]) if row["lines"] else None
-            file = DataFile(row["path"], lines, row["sha256"] or None, row["member"])
-            empty = Dataset(row["set"], row["licence"], tuple(row["addresses"].split()), ())
-            dataset = datasets.get(row["set"], empty)
-            datasets[row["set"]] = replace(dataset, files=(*dataset.files, file))
+    for row in csv.DictReader(path.read_text("utf-8").splitlines(), delimiter="\t"):
+        lines = int(row["lines"]) if row["lines"] else None
+        file = DataFile(row["path"], lines, row["sha256"] or None, row["member"])
+        empty = Dataset(row["set"], row["licence"], row["address"], ())
+        dataset = datasets.get(row["set"], empty)
+        datasets[row["set"]] = replace(dataset, files=(*dataset.files, file))
     return tuple(datasets.values())
 
 
@@ -244,18 +248,15 @@ def _examine(dataset: Dataset, folder: Path) -> DatasetEntry:
     if missing:
         reason = f"{folder} lacks {', '.join(missing)}"
         return DatasetEntry(state="absent", reason=reason, licence=dataset.licence)
-    files = {file.path: _examine_file(file, folder) for file in dataset.files}
+    files = {}
+    for file in dataset.files:
+        content = (folder / file.path).read_bytes()
+        entry = describe_file(file, content, str(folder), otherwise="none")
+        remark = "as many lines as SentEval's, other bytes" if entry.as_senteval is False else ""
+        if file.num_lines not in (None, entry.num_lines):
+            remark = f"{entry.num_lines:,} lines, published {file.num_lines:,}"
+        files[file.path] = entry.changed(remark=remark)
     return DatasetEntry(state="present", licence=dataset.licence, files=files)
-
-
-def _examine_file(file: DataFile, folder: Path) -> FileEntry:
-    entry = describe_file(file, (folder / file.path).read_bytes(), str(folder), otherwise="none")
-    remark = ""
-    if file.num_lines not in (None, entry.num_lines):
-        remark = f"{entry.num_lines:,} lines, published {file.num_lines:,}"
-    elif entry.as_senteval is False:
-        remark = "as many lines as SentEval's, other bytes"
-    return entry.changed(remark=remark)
 
 
 def describe_file(file: DataFile, content: bytes, source: str, *, otherwise: Proof) -> FileEntry:

@@ -24,6 +24,7 @@ an address, a ruled line, the label of a figure; and at a dash where speech brea
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from treeviews.pipeline.text import boundary_words as w
@@ -68,9 +69,7 @@ def sentence_ranges(words: Sequence[str], spaces: Sequence[bool]) -> list[tuple[
     start = next_position = 0
     has_small_i = "i" in words
     looked_at = [
-        (position, rule)
-        for position, rule in enumerate(map(_RULES.__getitem__, words))
-        if rule is not None
+        (position, rule) for position, rule in enumerate(map(_rule_for, words)) if rule is not None
     ]
     for position, rule in looked_at:
         if position < next_position:
@@ -382,6 +381,7 @@ _RULES_OF_WORDS: dict[str, Rule] = {
 }
 
 
+@lru_cache(maxsize=1 << 15)
 def _rule_for(word: str) -> Rule | None:
     """Returns what looks at a token, if anything does."""
     if word.isalpha() or word == "-":
@@ -393,18 +393,3 @@ def _rule_for(word: str) -> Rule | None:
         if pattern.fullmatch(word):
             return _RULES_OF_WORDS.get(word, rule)
     return _RULES_OF_WORDS.get(word)
-
-
-class _RememberedRules(dict[str, Rule | None]):
-    """What looks at each word; bounded."""
-
-    most = 1 << 15
-
-    def __missing__(self, word: str) -> Rule | None:
-        if len(self) >= self.most:
-            self.clear()
-        rule = self[word] = _rule_for(word)
-        return rule
-
-
-_RULES = _RememberedRules()

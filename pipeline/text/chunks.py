@@ -20,25 +20,19 @@ Legend: C chunks, B their bytes (UTF-8), T their tokens.
 
 from __future__ import annotations
 
-import logging
 import re
 import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import accumulate, chain, count
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from treeviews.pipeline.base.json_files import read_object
 from treeviews.pipeline.shards.arrow import gather_ranges, strings, values_of
-
-logger = logging.getLogger(__name__)
 
 MAX_CHARACTERS = 1 << 20
 """Of all forms that are remembered: those of `MAX_KNOWN` ordinary ones, or of fewer long ones."""
@@ -47,8 +41,7 @@ MAX_KNOWN = 1 << 17
 call but those that were known from the start."""
 
 Cut = Callable[[Sequence[str]], Sequence[Sequence[str]]]
-"""Chunks -> the tokens of each; many at once, for spaCy takes longer to begin a text than to cut a
-chunk."""
+"""Chunks -> the tokens of each."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,32 +72,6 @@ class KnownForms:
 
 FORM_FIELDS = ("rules", "named", "forms")
 FORMS_REMEDY = "get the file anew, or make it by python data/make_english.py"
-
-
-def read_forms(path: Path, rules: Mapping[str, Any]) -> KnownForms | None:
-    """Returns the forms of a file, or None if there is none, or it is of other rules.
-
-    A damaged file is logged and passed over: all that it holds can be asked of spaCy.
-
-    Args:
-        path: as that script wrote it.
-        rules: versions.
-    """
-    return _read_forms(path, tuple(sorted(rules.items())))
-
-
-@cache
-def _read_forms(path: Path, rules: tuple[tuple[str, Any], ...]) -> KnownForms | None:
-    try:
-        values = read_object(path, FORM_FIELDS, remedy=FORMS_REMEDY)
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as error:
-        logger.warning("spaCy is asked about every form: %s", error)
-        return None
-    if values["rules"] != dict(rules):
-        return None
-    return KnownForms(frozenset(values["named"]), values["forms"])
 
 
 Bytes = NDArray[np.uint8]
@@ -156,27 +123,13 @@ class _Cuts:
     offsets: Places
     stands: Mask
 
-    def and_known(self, forms: Sequence[str]) -> _Cuts:
-        """Returns these and those of forms that are given with a space between their tokens."""
-        tokens = pc.split_pattern(strings(forms), " ")
-        lengths = values_of(pc.binary_length(tokens.values))
-        starts = values_of(tokens.offsets)
-        ends = np.cumsum(lengths)
-        before = np.concatenate([[0], ends])[starts]
-        ends = ends - np.repeat(before[:-1], np.diff(starts))
-        return _Cuts(
-            np.concatenate([self.ends, ends]),
-            np.concatenate([self.offsets, self.offsets[-1] + starts[1:]]),
-            np.concatenate([self.stands, np.ones(len(forms), dtype=np.bool_)]),
-        )
-
     def and_those(self, ends: Sequence[Sequence[int]], stands: Sequence[bool]) -> _Cuts:
         """Returns these and those of further forms."""
-        lengths = np.cumsum([len(of_form) for of_form in ends])
+        lengths = np.cumsum([len(of_form) for of_form in ends], dtype=np.int64)
         return _Cuts(
             np.concatenate([self.ends, np.fromiter(chain(*ends), np.int64)]),
             np.concatenate([self.offsets, self.offsets[-1] + lengths]),
-            np.concatenate([self.stands, stands]),
+            np.concatenate([self.stands, np.array(stands, dtype=np.bool_)]),
         )
 
 
@@ -209,10 +162,9 @@ class ChunkCutter:
         self._cuts = _NO_CHUNK
         self._characters = 0
         if self._known is not None:
-            self._cuts = _NO_CHUNK.and_known(self._known.forms)
-            self._forms.update(
-                zip((form.replace(" ", "") for form in self._known.forms), count(1), strict=False)
-            )
+            self._cuts = _cuts_of(self._known.forms)
+            forms = (form.replace(" ", "") for form in self._known.forms)
+            self._forms.update(zip(forms, count(1), strict=False))
         self._num_known = len(self._forms)
 
     @cached_property
@@ -235,29 +187,6 @@ class ChunkCutter:
         last_bytes = left[starts + self._cuts.ends[positions] - 1]
         words = _strings(text, np.concatenate([[0], last_bytes + 1]))
         return CutChunks(words, token_offsets, self._cuts.stands[numbers])
-
-    def forms_of(self, chunks: pa.Array) -> list[str]:
-        """Returns the form of each chunk; chunks as in `cut`."""
-        form, _, offsets = self._form(*_flat(chunks))
-        found: list[str] = _strings(form, offsets).to_pylist()
-        return found
-
-    def plain_forms(self) -> list[str]:
-        """Returns the forms that it knows by now as `KnownForms` takes them, sorted.
-
-        Those that not all texts cut alike, and those with other characters than `_places_of_others`
-        passes over, are left out.
-        """
-        offsets = self._cuts.offsets.tolist()
-        found = []
-        for form, number in self._forms.items():
-            content = form.encode()
-            is_plain = not len(_places_of_others(np.frombuffer(content + b"   ", np.uint8)[:-3]))
-            if form and is_plain and self._cuts.stands[number]:
-                ends = self._cuts.ends[offsets[number] : offsets[number + 1]].tolist()
-                pieces = [content[a:b] for a, b in zip([0, *ends], ends, strict=False)]
-                found.append(b" ".join(pieces).decode())
-        return sorted(found)
 
     def _form(self, text: Bytes, offsets: Places) -> tuple[Bytes, Places, Places]:
         """Returns the forms of chunks.
@@ -333,6 +262,16 @@ class ChunkCutter:
         # Cuts before the forms that name them: whoever is interrupted between has no wrong ones.
         self._cuts = self._cuts.and_those(ends, stands)
         self._forms.update(zip(forms, count(first), strict=False))
+
+
+def _cuts_of(forms: Sequence[str]) -> _Cuts:
+    """Returns the cuts of nothing, and those of forms that have a space between their tokens."""
+    tokens = pc.split_pattern(strings(forms), " ")
+    starts, ends = values_of(tokens.offsets), np.cumsum(values_of(pc.binary_length(tokens.values)))
+    before = np.concatenate([[0], ends])[starts]
+    offsets = np.concatenate([[0], starts]).astype(np.int64)
+    stands = np.arange(len(offsets) - 1) > 0
+    return _Cuts(ends - np.repeat(before[:-1], np.diff(starts)), offsets, stands)
 
 
 def _places_of_others(text: Bytes) -> Places:

@@ -4,7 +4,7 @@ In: documents of paragraphs. Out: the same documents, in which a step has change
 left a refusal in its place. Their order: characters, boilerplate, shape, duplicates, language.
 Characters come first, as all others read them; language last, of what is left, as it costs most.
 Each reads what the one before it left, so cleaning what is clean changes nothing. Duplicates are
-found over the whole corpus first: see `sign_parts` and `find_duplicates`.
+found over the whole corpus first: see `find_duplicates`.
 
 Thresholds are those of C4 (Raffel et al. 2020, section 2.2) and Gopher (Rae et al. 2021, appendix
 A.1.1). Differs from both, since paragraphs are judged here, and no lines or documents: a notice
@@ -21,9 +21,10 @@ import importlib.metadata
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import count
 from typing import Annotated, Any, ClassVar, Literal
 
 from treeviews.pipeline.base.bundled import how_to_install
@@ -150,16 +151,6 @@ _MISREAD = re.compile(f"[ÂÃ][{_FOLLOWING}]|â[{_FOLLOWING}]{{2}}|ð[{_FOLLOWIN
 other first bytes a capital and a mark are also found in good text, such as ``É»``."""
 
 
-def normalised(text: str, form: Literal["nfc", "nfkc"]) -> str:
-    """Returns a text in a Unicode form."""
-    return text if text.isascii() else unicodedata.normalize(_FORMS[form], text)
-
-
-def without_mojibake(text: str) -> str:
-    """Returns a text in which what UTF-8 looks like in Windows-1252 is UTF-8 again."""
-    return text if text.isascii() else _MISREAD.sub(_reread, text)
-
-
 def _reread(found: re.Match[str]) -> str:
     shown = found[0]
     try:
@@ -281,6 +272,10 @@ def refused_shape(text: str, words: Sequence[str], config: CleaningConfig) -> Re
     return None
 
 
+LEAST_CHARACTERS = 50
+"""Of shorter texts py3langid is too often wrong, so nothing is asked of them."""
+
+
 def _version_of_py3langid() -> str:
     try:
         return importlib.metadata.version("py3langid")
@@ -289,10 +284,6 @@ def _version_of_py3langid() -> str:
             "this cleaning needs py3langid, which is not installed: "
             f"{how_to_install('cleaning')}, or set language=''"
         ) from error
-
-
-LEAST_CHARACTERS = 50
-"""Of shorter texts py3langid is too often wrong, so nothing is asked of them."""
 
 
 @cache
@@ -324,30 +315,16 @@ def check_language(language: str) -> None:
         )
 
 
-def language_check(language: str, min_probability: float) -> Callable[[str], Refusal | None]:
-    """Returns what says of a text why it is refused for its language, or None.
-
-    Args:
-        language: the one that is kept.
-        min_probability: of another one, from which on the text is refused.
-
-    Raises:
-        ModuleNotFoundError, ValueError: see `check_language`.
-    """
-    check_language(language)
-    identifier = _identifier()
-
-    def check(text: str) -> Refusal | None:
-        if len(text) < LEAST_CHARACTERS:
-            return None
-        found, probability = identifier.classify(text)
-        if found == language or probability < min_probability:
-            return None
-        return Refusal(
-            "other_language", f"{found} with probability {probability:.2f} (language={language})"
-        )
-
-    return check
+def _other_language(text: str, config: CleaningConfig) -> Refusal | None:
+    """Returns why a text is refused for its language, if it is."""
+    language = config.language
+    if not language or len(text) < LEAST_CHARACTERS:
+        return None
+    found, probability = _identifier().classify(text)
+    if found == language or probability < config.min_language_probability:
+        return None
+    detail = f"{found} with probability {probability:.2f} (language={language})"
+    return Refusal("other_language", detail)
 
 
 Content = Paragraph | Refusal
@@ -356,41 +333,41 @@ Content = Paragraph | Refusal
 def clean_documents(
     documents: Iterable[Document],
     config: CleaningConfig,
-    duplicates: Mapping[int, Refusal] | None = None,
-    changed: Counter[str] | None = None,
+    duplicates: Mapping[int, Refusal],
+    changed: Counter[str],
 ) -> Iterator[Document]:
     """Yields the documents of one part, cleaned; each is read before the next is asked for.
 
     Args:
         documents: of the part, whole and in order, as `Plan.documents` yields them.
         duplicates: what is refused for what else is in the corpus, by its number among the part's
-            paragraphs and refusals: `find_duplicates.Duplicates.of`. Must be given where
-            ``config.needs_corpus``.
+            paragraphs and refusals: `find_duplicates.Duplicates.of`.
         changed: counts the paragraphs that were changed, by what was done, each as it is read.
 
     Raises:
         ModuleNotFoundError: a step needs a library that is not installed; names the remedy.
-        ValueError: a language that is not known, or duplicates that were not looked for.
+        ValueError: a language that is not known.
     """
-    if duplicates is None and config.needs_corpus:
-        raise ValueError(
-            "duplicates and repeated lines are found over the whole corpus: sign its parts and "
-            "find them first (pipeline.text.find_duplicates), or set duplicates=none and "
-            "repeated_in=0"
-        )
-    check = None
-    if config.language:
-        check = language_check(config.language, config.min_language_probability)
-    return _cleaned(clean_alone(documents, config, changed), duplicates or {}, check)
+    check_language(config.language)
+    numbers = count()
+
+    def judged(content: Content) -> Content:
+        refusal = duplicates.get(next(numbers))
+        if isinstance(content, Refusal):
+            return content
+        refusal = refusal or _other_language(content.text, config)
+        return content if refusal is None else refused(refusal, content)
+
+    for document in clean_alone(documents, config, changed):
+        yield replace(document, paragraphs=map(judged, document.paragraphs))
 
 
 def clean_alone(
-    documents: Iterable[Document], config: CleaningConfig, changed: Counter[str] | None = None
+    documents: Iterable[Document], config: CleaningConfig, changed: Counter[str]
 ) -> Iterator[Document]:
     """Yields documents after the steps that look at one paragraph and come before duplicates."""
-    counts = Counter[str]() if changed is None else changed
     for document in documents:
-        paragraphs = (_clean_alone(content, config, counts) for content in document.paragraphs)
+        paragraphs = (_clean_alone(content, config, changed) for content in document.paragraphs)
         yield replace(document, paragraphs=paragraphs)
 
 
@@ -398,43 +375,19 @@ def _clean_alone(content: Content, config: CleaningConfig, changed: Counter[str]
     if isinstance(content, Refusal):
         return content
     text = content.text
-    if config.mojibake and (reread := without_mojibake(text)) != text:
+    if config.mojibake and (reread := _MISREAD.sub(_reread, text)) != text:
         changed["mojibake"] += 1
         text = reread
-    form = config.normalisation
-    if form != "none" and (formed := normalised(text, form)) != text:
+    form = _FORMS.get(config.normalisation)
+    if form is not None and not unicodedata.is_normalized(form, text):
         changed["normalised"] += 1
-        text = formed
+        text = unicodedata.normalize(form, text)
     words = text.split()
     if config.boilerplate and (reason := boilerplate_in(text, len(words))):
         return refused(Refusal(reason, "a line of a page and no text (boilerplate)"), content)
     if words and (refusal := refused_shape(text, words, config)):
         return refused(refusal, content)
     return content if text is content.text else Paragraph(text, content.position)
-
-
-def _cleaned(
-    documents: Iterable[Document],
-    duplicates: Mapping[int, Refusal],
-    check: Callable[[str], Refusal | None] | None,
-) -> Iterator[Document]:
-    begun = 0
-
-    def counted(contents: Iterable[Content]) -> Iterator[Content]:
-        nonlocal begun
-        for content in contents:
-            refusal = duplicates.get(begun)
-            begun += 1
-            if isinstance(content, Paragraph):
-                if refusal is None and check is not None:
-                    refusal = check(content.text)
-                if refusal is not None:
-                    yield refused(refusal, content)
-                    continue
-            yield content
-
-    for document in documents:
-        yield replace(document, paragraphs=counted(document.paragraphs))
 
 
 def refused(refusal: Refusal, paragraph: Paragraph) -> Refusal:

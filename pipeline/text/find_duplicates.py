@@ -1,16 +1,21 @@
-"""Decides which paragraphs of a corpus go because of others: the second half, after `sign_parts`.
+"""Finds which paragraphs of a corpus go because of others: signs every part, then decides.
 
 ``python -m treeviews.pipeline.text.find_duplicates JOB.json``, whose file holds a `DuplicatesJob`.
-The
-result, a file a part and last a manifest, depends on the signatures alone, of which as many are in
-memory at once as `AT_ONCE` says, and what goes.
+Many jobs may sign parts of one folder; a part whose file stands is passed over. Its file is one
+array, 17 bytes a paragraph, sorted so that ranges of hashes are read alone. The decisions, a file a
+part and last a manifest, depend on the signatures alone, of which as many are in memory at once as
+`AT_ONCE` says, and what goes.
 """
 
 from __future__ import annotations
 
 import io
+import re
 import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from functools import cached_property
+from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
@@ -18,27 +23,30 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from treeviews.pipeline.base.atomic_files import write_bytes_atomically
+from treeviews.pipeline.base.atomic_files import write_bytes_atomically, write_json_atomically
+from treeviews.pipeline.base.digest import digest_of
 from treeviews.pipeline.base.job import Progress, run_job_from_command_line
 from treeviews.pipeline.base.json_files import check_file, read_object, write_sealed_json
 from treeviews.pipeline.base.refusal import Refusal
-from treeviews.pipeline.base.settings import Settings
-from treeviews.pipeline.text.cleaning_steps import CleaningConfig
-from treeviews.pipeline.text.sign_parts import (
-    COMPARED,
-    LINE,
-    REMEDY,
-    claim,
-    read_plan,
-    signature_path,
+from treeviews.pipeline.base.settings import Count, Natural, Settings
+from treeviews.pipeline.text.cleaning_steps import (
+    CleaningConfig,
+    clean_alone,
+    describe_cleaning,
+    ends_a_sentence,
 )
+from treeviews.pipeline.text.documents import Document, Paragraph
+from treeviews.pipeline.text.plan import Plan
 
-_HASHES = 1 << 64
+ORIGIN_NAME, MANIFEST_NAME = "signed.json", "manifest.json"
+REMEDY = "delete the folder of duplicates and run the stage again"
+COMPARED, LINE = 1, 2
+"""Kinds of paragraphs, bits of a byte: long enough to be a duplicate; without an end mark."""
+SIGNATURE = np.dtype([("hash", "<u8"), ("item", "<u4"), ("document", "<u4"), ("kind", "u1")])
+"""Hash of the words, number in the part, hash of the document's name, kind."""
 AT_ONCE = 1_000_000
 """Paragraphs whose hashes are in memory at once, with some 160 bytes each: 160 MB. All copies of
 one text are, however many there are."""
-
-MANIFEST_NAME = "manifest.json"
 REASONS = ("repeated_line", "exact_duplicate")
 DROP = np.dtype([("where", "<u8"), ("reason", "u1"), ("first", "<u8")])
 """A paragraph's place, why it goes, and the place of the one that stays instead, or its own."""
@@ -46,53 +54,134 @@ ITEM_BITS = 32
 """Of a paragraph's place in the corpus, a number of 64 bits: its number in its part; above these
 the part's. The order of places is the corpus's."""
 
+_HASHES = 1 << 64
+_WORD = re.compile(r"\w+")
+
 Array = npt.NDArray[Any]
 
 
 class DuplicatesJob(Settings):
-    """What was signed, and how."""
+    """Which parts are signed, or that it is decided what goes of all."""
 
     called: ClassVar[str] = "duplicates job field"
 
     plan: Path
-    """As of `SignJob`."""
+    """The file that `pipeline.text.split_corpus.CorpusSplit.begin` wrote."""
     output: Path
     """The folder of the signatures; the decisions go there, too."""
     config: CleaningConfig
+    number: Natural | None = None
+    """Of the first part to sign; null, when all are signed, to decide."""
+    count: Count = 1
 
 
-def find_duplicates(job: DuplicatesJob, on_progress: Progress | None = None) -> None:
-    """Writes which paragraphs go, a file a part, and last the manifest; a standing one is left.
-
-    Begun anew after a kill, as it takes less time than signing.
+def execute(job: DuplicatesJob, on_progress: Progress) -> None:
+    """Does what a job says.
 
     Raises:
-        FileNotFoundError: a part is not signed; names it.
+        ChangedTextError: the text is not the one of the plan.
+        FileNotFoundError: a part is not signed, and it is to be decided; names it.
         ValueError: the folder holds signatures of something else, or damaged ones.
     """
-    if (job.output / MANIFEST_NAME).exists():
-        return
-    report: Progress = on_progress or (lambda *_: None)
-    described = claim(job.output, read_plan(job.plan), job.config)
-    num_parts = described["parts"]
-    if missing := [n for n in range(num_parts) if not signature_path(job.output, n).exists()]:
-        raise FileNotFoundError(
-            f"{signature_path(job.output, missing[0])}: not signed yet; run the stage again"
+    if job.number is not None:
+        _sign(job, range(job.number, job.number + job.count), on_progress)
+    elif not (job.output / MANIFEST_NAME).exists():
+        _decide(job)
+        on_progress(1.0, "found the paragraphs with the same words")
+
+
+def _claim(job: DuplicatesJob) -> tuple[Plan, dict[str, Any]]:
+    """Makes a folder one of a plan's duplicates; returns the plan and what determines the content.
+
+    Raises:
+        ValueError: it is of another plan, other settings or other releases.
+    """
+    plan = Plan.from_dict(read_object(job.plan, ("plan",), remedy=REMEDY)["plan"])
+    parts = {"source": plan.source.describe(), "parts": plan.to_dict()["parts"]}
+    described = {"plan": digest_of(parts), "cleaning": describe_cleaning(job.config)}
+    origin = {"fingerprint": digest_of(described), "parts": len(plan.parts)}
+    path = job.output / ORIGIN_NAME
+    if path.exists() and read_object(path, tuple(origin), remedy=REMEDY) != origin:
+        raise ValueError(
+            f"{job.output}: holds the signatures of another text or of other cleaning; delete it "
+            "or choose another one"
         )
-    drops = find_drops(job.output, num_parts, job.config)
-    report(0.9, "found the paragraphs with the same words")
+    if not path.exists():
+        job.output.mkdir(parents=True, exist_ok=True)
+        write_json_atomically(path, origin)
+    return plan, described | origin
+
+
+def _sign(job: DuplicatesJob, numbers: range, on_progress: Progress) -> None:
+    """Writes the signatures of parts."""
+    plan, _ = _claim(job)
+    for done, number in enumerate(numbers, start=1):
+        path = signature_path(job.output, number)
+        if not path.exists():
+            rows = np.fromiter(_signatures(plan.documents(number), job.config), SIGNATURE)
+            _write_array(path, rows[np.lexsort((rows["item"], rows["hash"]))])
+        on_progress(done / job.count, f"signed part {number + 1:,} of {len(plan.parts):,}")
+
+
+def _write_array(path: Path, rows: Array) -> None:
+    stream = io.BytesIO()
+    np.save(stream, rows, allow_pickle=False)
+    write_bytes_atomically(path, stream.getvalue())
+
+
+def signature_path(folder: Path, number: int) -> Path:
+    """Returns the file of a part's signatures."""
+    return folder / f"{number:05d}.signatures"
+
+
+def _signatures(
+    documents: Iterable[Document], config: CleaningConfig
+) -> Iterator[tuple[int, int, int, int]]:
+    """Yields the signature of each paragraph that a step will look for elsewhere."""
+    item = -1
+    for document in clean_alone(documents, config, Counter()):
+        name = _hashed(document.document_id, 4)
+        for content in document.paragraphs:
+            item += 1
+            if not isinstance(content, Paragraph):
+                continue
+            words = bare_words(content.text)
+            long_enough = len(words) >= config.min_duplicate_words
+            kind = COMPARED if config.duplicates != "none" and long_enough else 0
+            if config.repeated_in and words and not ends_a_sentence(content.text):
+                kind |= LINE
+            if kind:
+                yield _hashed(" ".join(words), 8), item, name, kind
+
+
+def bare_words(text: str) -> list[str]:
+    """Returns a text's words in lower case, without punctuation."""
+    return _WORD.findall(text.casefold())
+
+
+def _hashed(text: str, num_bytes: int) -> int:
+    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=num_bytes).digest()
+    return int.from_bytes(digest, "little")
+
+
+def _decide(job: DuplicatesJob) -> None:
+    """Writes which paragraphs go, a file a part, and last the manifest.
+
+    Begun anew after a kill, as it takes less time than signing.
+    """
+    plan, described = _claim(job)
+    num_parts = len(plan.parts)
+    drops = _find_drops(job.output, num_parts, job.config)
     ends = np.searchsorted(drops["where"], [np.uint64(n << ITEM_BITS) for n in range(1, num_parts)])
     files = [drops_path(job.output, number) for number in range(num_parts)]
     for path, rows in zip(files, np.split(drops, ends), strict=True):
-        stream = io.BytesIO()
-        np.save(stream, rows, allow_pickle=False)
-        write_bytes_atomically(path, stream.getvalue())
+        _write_array(path, rows)
     numbers = np.bincount(drops["reason"], minlength=len(REASONS)).tolist()
     counts = {reason: n for reason, n in zip(REASONS, numbers, strict=True) if n}
     write_sealed_json(job.output / MANIFEST_NAME, described | {"drops": counts}, files)
 
 
-def find_drops(folder: Path, num_parts: int, config: CleaningConfig) -> Array:
+def _find_drops(folder: Path, num_parts: int, config: CleaningConfig) -> Array:
     """Returns the paragraphs with the words of an earlier one, and the lines of many documents.
 
     Args:
@@ -211,4 +300,4 @@ def _refusal(part: int, row: Any) -> Refusal:
 
 
 if __name__ == "__main__":
-    sys.exit(run_job_from_command_line(DuplicatesJob, find_duplicates))
+    sys.exit(run_job_from_command_line(DuplicatesJob, execute))

@@ -15,10 +15,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from treeviews.pipeline.base.atomic_files import sweep_unfinished
 from treeviews.pipeline.base.digest import digest_of
@@ -37,21 +36,17 @@ from treeviews.pipeline.shards.manifests import (
     read_shard_manifest,
     shard_numbers,
     shard_path,
-    stands_whole,
     write_dataset_manifest,
 )
 from treeviews.pipeline.text.aligned import AlignedSentence
 from treeviews.pipeline.text.cleaning_steps import CleaningConfig, check_language, describe_cleaning
-from treeviews.pipeline.text.documents import START, ChangedTextError, Source
+from treeviews.pipeline.text.documents import ChangedTextError, Source
 from treeviews.pipeline.text.plan import BYTES_PER_ROW, Plan, plan_of
 from treeviews.pipeline.text.split_parts import (
     ALL,
-    DUPLICATES_FOLDER,
     REMEDY,
     PartSplitter,
     describe_splitter,
-    planned_splitter,
-    split_run,
 )
 from treeviews.pipeline.text.tokenization import SentenceConfig
 
@@ -87,28 +82,12 @@ class CorpusSplit:
     ) -> None:
         self._source, self._config, self._folder = source, config, folder
         self._cleaning = cleaning or CleaningConfig()
-        self._described = describe_corpus(source, config, self._cleaning)
+        cleaned = describe_cleaning(self._cleaning)
+        self._described = {"corpus": source.describe(), "splitter": describe_splitter(config)} | (
+            {"cleaning": cleaned} if cleaned else {}
+        )
         self._fingerprint = digest_of(self._described)
-        self._plan: Plan | None = None
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether all shards stand, of this text and config."""
-        if not stands_whole(self._folder):
-            return False
-        shards = read_dataset_manifest(self._folder, "sentences").shards
-        return all(shard.extra.get("fingerprint") == self._fingerprint for shard in shards)
-
-    @property
-    def plan(self) -> Plan:
-        """The parts of the source, as far as they are known to be wanted.
-
-        Raises:
-            RuntimeError: `begin` was not called.
-        """
-        if self._plan is None:
-            raise RuntimeError(f"{self._folder}: no plan yet; begin first")
-        return self._plan
+        self.plan: Plan  # its parts as far as they are known to be wanted, once `begin` was called
 
     @property
     def plan_path(self) -> Path:
@@ -136,24 +115,25 @@ class CorpusSplit:
         (self._folder / MANIFEST_NAME).unlink(missing_ok=True)  # a shard that it lists is gone
         if sweep:
             sweep_unfinished(self._folder)
-        self._plan = self._written_plan()
-        if self._plan is None:
-            check_language(self._cleaning.language)
-            is_limited = self._config.limit and not self._cleaning.needs_corpus
-            wanted = SPARE_TEXT * BYTES_PER_ROW * self._config.limit
-            self._plan = self._write_plan(wanted if is_limited else math.inf)
+        plan = self._written_plan()
+        if plan is not None:
+            self.plan = plan
+            return
+        check_language(self._cleaning.language)
+        is_limited = self._config.limit and not self._cleaning.needs_corpus
+        wanted = SPARE_TEXT * BYTES_PER_ROW * self._config.limit
+        self._make_plan(wanted if is_limited else math.inf)
 
-    def _write_plan(self, num_bytes: float) -> Plan:
-        """Returns the parts that hold so much text, which are written down for the jobs."""
-        plan = plan_of(self._source, num_bytes)
+    def _make_plan(self, num_bytes: float) -> None:
+        """Finds the parts that hold so much text, and writes them down for the jobs."""
+        self.plan = plan_of(self._source, num_bytes)
         values = {
             "fingerprint": self._fingerprint,
             "config": self._config.to_dict(),
             "cleaning": self._cleaning.to_dict(),
-            "plan": plan.to_dict(),
+            "plan": self.plan.to_dict(),
         }
         write_sealed_json(self.plan_path, values)
-        return plan
 
     def _plan_further(self) -> None:
         """Adds parts to the plan if those that it has are split and do not reach the limit.
@@ -165,7 +145,7 @@ class CorpusSplit:
             rows = sum(shard.rows for shard in made)
             if rows >= self._config.limit or len(made) < len(self.plan.parts):
                 return
-            self._plan = self._write_plan(_GROWTH * self.plan.num_bytes)
+            self._make_plan(_GROWTH * self.plan.num_bytes)
 
     def _written_plan(self) -> Plan | None:
         """Returns the plan that an earlier run wrote, if it is of the same files."""
@@ -267,41 +247,31 @@ class CorpusSplit:
         """Makes all shards in this process; returns the manifest."""
         while runs := self.runs():
             splitter = self._splitter()  # of the plan as it is now
-            for run in runs:
-                split_run(splitter, run, None, len(self.plan.parts))
+            for first, count in runs:
+                for number in range(first, first + count):
+                    splitter.split(number)
         return self.finish()
 
     def _splitter(self) -> PartSplitter:
-        return PartSplitter(
-            self.plan,
-            self._config,
-            self._folder,
-            self._fingerprint,
-            cleaning=self._cleaning,
-            duplicates=self._folder / DUPLICATES_FOLDER,
-        )
+        return PartSplitter(self.plan_path, self._folder, self._source)
 
     def all_runs(self) -> list[ShardRange]:
         """Returns runs of all parts, whatever is done and wanted."""
         return list(self._runs_between(0, len(self.plan.parts)))
 
     def _nothing_found(self) -> str:
-        reasons: Counter[str] = Counter()
-        for shard in complete_shards(self._folder):
-            reasons.update(shard.drops)
+        shards = complete_shards(self._folder)
+        reasons = Counter(reason for shard in shards for reason in Counter(shard.drops).elements())
         if not reasons:
             return "the source holds no text; check its path and format"
-        first = next(self._refused())
+        number = next(shard.number for shard in shards if shard.drops)
+        with quarantine_path(self._folder, number).open(encoding="utf-8") as lines:
+            first = json.loads(next(lines))
         counts = ", ".join(f"{reason} {count:,}" for reason, count in reasons.items())
         return (
             f"no sentence could be taken from the source; refused: {counts}; first, at "
             f"{first['position']}: {first['reason']} ({first['detail']})"
         )
-
-    def _refused(self) -> Iterator[dict[str, Any]]:
-        for shard in complete_shards(self._folder):
-            with quarantine_path(self._folder, shard.number).open(encoding="utf-8") as lines:
-                yield from map(json.loads, lines)
 
 
 class SourceText:
@@ -328,13 +298,14 @@ class SourceText:
                 f"{plan}: not there, so it is not known which text these sentences are of; give "
                 "the folder of a corpus that a run has split"
             )
-        self._splitter = planned_splitter(plan, folder)
+        self._splitter = PartSplitter(plan, folder)
         if not self._splitter.plan.source.has_places:
             raise ValueError(
                 f"{folder}: its text is taken out of other text, in which sentences have no "
                 "place; a corpus of --source files has places"
             )
-        self._next = 0
+        for stream in self._splitter.plan.streams:
+            stream.is_read_whole = True
         made_by = read_dataset_manifest(folder, "sentences").config.get("splitter")
         if made_by != describe_splitter(self._splitter.config):
             raise ValueError(
@@ -351,18 +322,12 @@ class SourceText:
             ValueError: the source is gone, is another text than then, or knows no places.
         """
         shard = read_shard_manifest(self._folder, number)
-        if shard is None:
+        if shard is None or shard.extra.get("fingerprint") != self._splitter.fingerprint:
             raise ValueError(
-                f"{manifest_path(self._folder, number)}: not there; `treeviews inspect check "
-                f"{self._folder}` says what is damaged"
-            )
-        if shard.extra.get("fingerprint") != self._splitter.fingerprint:
-            raise ValueError(
-                f"{self._folder}: shard {number} is not of the text that {PLAN_NAME} names; make "
-                "the corpus again"
+                f"{self._folder}: shard {number} is gone, or not of the text that {PLAN_NAME} "
+                "names; make the corpus again"
             )
         try:
-            self._read_up_to(number)
             yield from self._splitter.read_again(number, shard.extra.get("limit", ALL))
         except ChangedTextError as error:
             what, _, _ = str(error).partition(": ")
@@ -370,39 +335,6 @@ class SourceText:
                 f"{what}: gone, or no longer the text that {self._folder} was made from, so places "
                 "in it are not known; put it back, or export without it"
             ) from error
-        except FileNotFoundError as error:
-            raise ValueError(
-                f"{error.filename}: not there, without which the text cannot be cleaned once more; "
-                "put it back, or export without the source"
-            ) from error
-
-    def _read_up_to(self, number: int) -> None:
-        """Reads what is before a part in documents that it goes on with, unless that was read.
-
-        Raises:
-            ChangedTextError: the text is not the one of the plan.
-        """
-        plan = self._splitter.plan
-        is_next, self._next = number == self._next, number + 1
-        first = plan.parts[number].pieces[0]
-        if is_next or first.begin == START:
-            return
-        for before in range(number):
-            if any(piece.stream == first.stream for piece in plan.parts[before].pieces):
-                for document in plan.documents(before):
-                    deque(document.paragraphs, maxlen=0)
-
-
-def describe_corpus(
-    source: Source, config: SentenceConfig, cleaning: CleaningConfig
-) -> dict[str, Any]:
-    """Returns everything that determines the sentences of a source, for a digest.
-
-    Raises:
-        ModuleNotFoundError: a step of cleaning needs a library that is not installed.
-    """
-    cleaned = {"cleaning": described} if (described := describe_cleaning(cleaning)) else {}
-    return {"corpus": source.describe(), "splitter": describe_splitter(config)} | cleaned
 
 
 def _remove_shards(folder: Path, first: int) -> None:

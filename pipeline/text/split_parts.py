@@ -13,13 +13,12 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-import numpy as np
 import pyarrow as pa
 
 from treeviews.pipeline.base.job import Progress, Rated, run_job_from_command_line
@@ -29,7 +28,6 @@ from treeviews.pipeline.base.settings import Count, Natural, Settings
 from treeviews.pipeline.shards.manifests import (
     CLEANED,
     ShardManifest,
-    ShardRange,
     manifest_path,
     read_shard_manifest,
 )
@@ -38,7 +36,7 @@ from treeviews.pipeline.shards.shards import FIRST_ROWS, MAX_ROWS, write_shard
 from treeviews.pipeline.text.aligned import AlignedSentence, aligned_sentence, word_offsets
 from treeviews.pipeline.text.boundaries import BOUNDARY_VERSION, sentence_ranges
 from treeviews.pipeline.text.cleaning_steps import CleaningConfig, clean_documents
-from treeviews.pipeline.text.documents import STEP_BYTES, Document, Paragraph
+from treeviews.pipeline.text.documents import STEP_BYTES, Document, Paragraph, Source
 from treeviews.pipeline.text.find_duplicates import Duplicates
 from treeviews.pipeline.text.plan import PLAN_VERSION, Plan
 from treeviews.pipeline.text.tokenization import (
@@ -74,50 +72,18 @@ class SplitJob(Settings):
 
 
 def execute(job: SplitJob, on_progress: Progress) -> None:
-    """Makes the shards of the parts that a job names.
+    """Makes the shards of the parts that a job names; those that stand are passed over.
 
     Raises:
         ChangedTextError: the text is not the one of the plan.
     """
-    splitter = planned_splitter(job.plan, job.output)
-    run = ShardRange(job.number, job.count)
-    split_run(splitter, run, on_progress, len(splitter.plan.parts))
-
-
-def planned_splitter(plan: Path, output: Path) -> PartSplitter:
-    """Returns what splits the parts of a plan.
-
-    Args:
-        plan: the file that `pipeline.text.split_corpus.CorpusSplit.begin` wrote.
-        output: folder of the shards.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: it is damaged, or of another release.
-    """
-    needed = ("fingerprint", "config", "cleaning", "plan")
-    values = read_object(plan, needed, remedy=REMEDY)
-    return PartSplitter(
-        Plan.from_dict(values["plan"]),
-        SentenceConfig.from_dict(values["config"]),
-        output,
-        values["fingerprint"],
-        cleaning=CleaningConfig.from_dict(values["cleaning"]),
-        duplicates=plan.parent / DUPLICATES_FOLDER,
-    )
-
-
-def split_run(
-    splitter: PartSplitter, run: ShardRange, on_progress: Progress | None, total: int
-) -> None:
-    """Makes the shards of a run of parts; those that stand are passed over."""
-    rows, started = 0, time.monotonic()
-    for done, number in enumerate(range(run.number, run.number + run.num_shards), start=1):
-        rows += splitter.split(number, limit=ALL).rows
-        if on_progress is not None:
-            status = f"{rows:,} sentences of part {number + 1:,} of {total:,}"
-            rate = rows / max(time.monotonic() - started, 1e-9)
-            on_progress(done / run.num_shards, Rated(status, rate))
+    splitter = PartSplitter(job.plan, job.output)
+    rows, started, total = 0, time.monotonic(), len(splitter.plan.parts)
+    for done, number in enumerate(range(job.number, job.number + job.count), start=1):
+        rows += splitter.split(number).rows
+        status = f"{rows:,} sentences of part {number + 1:,} of {total:,}"
+        rate = rows / max(time.monotonic() - started, 1e-9)
+        on_progress(done / job.count, Rated(status, rate))
 
 
 @dataclass(slots=True)
@@ -125,41 +91,32 @@ class SentenceShard:
     """The rows, refusals and repairs of one shard in the making."""
 
     number: int
-    document_ids: list[str] = field(default_factory=list)
-    sentence_indices: list[int] = field(default_factory=list)
-    tokens: list[str] = field(default_factory=list)
-    lengths: list[int] = field(default_factory=list)
+    limit: int = ALL
+    """Of kept sentences; what follows them is not taken."""
+    rows: list[tuple[str, int, list[str]]] = field(default_factory=list)
+    """A document's name, index and tokens of each sentence."""
     quarantine: list[dict[str, Any]] = field(default_factory=list)
     repaired_characters: int = 0
     cleaned: Counter[str] = field(default_factory=Counter)
     """Paragraphs that were changed, by what was done."""
     started: float = field(default_factory=time.monotonic)
-    place: tuple[Document, int] | None = None
-    """The document in hand, and the index of its next sentence."""
+    document: Document | None = None
+    """In hand."""
+    next_index: int = 0
+    """Of the sentence that comes next in the document."""
 
-    def next_index(self, document: Document) -> int:
-        """Returns the index of the next sentence of a document."""
-        if self.place is None or self.place[0] is not document:
-            return document.first_index
-        return self.place[1]
-
-    def add(self, document_id: str, sentence_index: int, tokens: list[str]) -> None:
-        """Adds one sentence."""
-        self.document_ids.append(document_id)
-        self.sentence_indices.append(sentence_index)
-        self.tokens.extend(tokens)
-        self.lengths.append(len(tokens))
+    @property
+    def is_full(self) -> bool:
+        """Whether no more sentences are taken."""
+        return 0 < self.limit <= len(self.rows)
 
     def to_table(self) -> pa.Table:
         """Returns the rows, in the schema of the stage ``sentences``."""
-        offsets = np.concatenate([[0], np.cumsum(self.lengths, dtype=np.int64)]).astype(np.int32)
-        tokens = pa.ListArray.from_arrays(
-            pa.array(offsets), pa.array(self.tokens, pa.string()), SENTENCES.field("tokens").type
-        )
+        names, indices, tokens = zip(*self.rows, strict=True) if self.rows else ((), (), ())
         columns = [
-            pa.array(self.document_ids, pa.string()).dictionary_encode(),
-            pa.array(self.sentence_indices, pa.int32()),
-            tokens,
+            pa.array(names, pa.string()).dictionary_encode(),
+            pa.array(indices, pa.int32()),
+            pa.array(tokens, SENTENCES.field("tokens").type),
         ]
         return pa.Table.from_arrays(columns, schema=SENTENCES)
 
@@ -180,7 +137,7 @@ class SentenceShard:
             extra={
                 **origin,
                 **({CLEANED: dict(self.cleaned)} if self.cleaned else {}),
-                "num_tokens": len(self.tokens),
+                "num_tokens": sum(len(tokens) for _, _, tokens in self.rows),
                 "repaired_characters": self.repaired_characters,
             },
             seconds=time.monotonic() - self.started,
@@ -219,29 +176,25 @@ class PartSplitter:
     """Makes sentence shards of a plan's parts, one a part.
 
     Args:
-        plan: the parts.
-        config: how sentences are cut and which are refused; its limit is the corpus's, not a
-            shard's.
-        folder: of the shards.
-        fingerprint: digest of the text and of what cuts it, which each shard's manifest keeps.
-        cleaning: what is done to paragraphs before.
-        duplicates: where it is written what goes as it stands elsewhere in the corpus, too.
+        plan: the file that `pipeline.text.split_corpus.CorpusSplit.begin` wrote.
+        output: folder of the shards.
+        source: the plan's, where it is open.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: it is damaged, or of another release.
     """
 
-    def __init__(
-        self,
-        plan: Plan,
-        config: SentenceConfig,
-        folder: Path,
-        fingerprint: str,
-        *,
-        cleaning: CleaningConfig | None = None,
-        duplicates: Path | None = None,
-    ) -> None:
-        self.plan, self.config = plan, config
-        self._folder, self.fingerprint = folder, fingerprint
-        self._cleaning = cleaning or CleaningConfig()
-        self._duplicates = None if duplicates is None else Duplicates(duplicates)
+    def __init__(self, plan: Path, output: Path, source: Source | None = None) -> None:
+        needed = ("fingerprint", "config", "cleaning", "plan")
+        values = read_object(plan, needed, remedy=REMEDY)
+        self.plan = Plan.from_dict(values["plan"], source)
+        self.config = SentenceConfig.from_dict(values["config"])
+        self.fingerprint = values["fingerprint"]
+        """Digest of the text and of what cuts it, which each shard's manifest keeps."""
+        self._folder = output
+        self._cleaning = CleaningConfig.from_dict(values["cleaning"])
+        self._duplicates = Duplicates(plan.parent / DUPLICATES_FOLDER)
         self._tokenizer = EnglishTokenizer()
 
     def split(self, number: int, limit: int = ALL) -> ShardManifest:
@@ -250,7 +203,7 @@ class PartSplitter:
         One that was cut at the corpus's limit stands, too, for who asks for all of it.
 
         Args:
-            limit: of the shard's sentences, kept ones; what follows them is not read.
+            limit: of the shard's sentences, kept ones; what follows them is not taken.
 
         Raises:
             ChangedTextError: the text is not the one of the plan; nothing is written.
@@ -259,17 +212,17 @@ class PartSplitter:
         if standing is not None and limit in (ALL, standing.extra.get("limit", ALL)):
             return standing
         manifest_path(self._folder, number).unlink(missing_ok=True)
-        shard = SentenceShard(number)
-        for item in self._tokenized(number, lambda: not _is_full(shard, limit)):
-            self._take(shard, item, limit)
+        shard = SentenceShard(number, limit)
+        for item in self._tokenized(shard):
+            self._take(shard, item)
         origin = {"fingerprint": self.fingerprint} | ({"limit": limit} if limit else {})
         return shard.write(self._folder, origin)
 
     def read_again(self, number: int, limit: int = ALL) -> Iterator[AlignedSentence | None]:
         """Yields the sentences of a shard, row by row, with where they stand in their documents.
 
-        None stands for one of which that is not known: cleaning changed its paragraph, or what is
-        before it in the stream was not read. Nothing is written.
+        None stands for one of which that is not known: cleaning changed its paragraph. Nothing is
+        written.
 
         Args:
             limit: as of `split`.
@@ -277,69 +230,65 @@ class PartSplitter:
         Raises:
             ChangedTextError: the text is not the one of the plan.
         """
-        shard = SentenceShard(number)
-        for item in self._tokenized(number, lambda: not _is_full(shard, limit)):
-            if kept := self._take(shard, item, limit):
-                yield from _aligned(item, kept, first_row=len(shard.lengths) - len(kept))
+        shard = SentenceShard(number, limit)
+        for item in self._tokenized(shard):
+            if kept := self._take(shard, item):
+                yield from _aligned(item, kept, first_row=len(shard.rows) - len(kept))
 
     def _contents(
         self, number: int
     ) -> Iterator[tuple[Document, Paragraph | Refusal, tuple[str, ...]]]:
         documents, changed = self.plan.documents(number), Counter[str]()
         if self._cleaning.is_on:
-            drops = None
-            if self._cleaning.needs_corpus and self._duplicates is not None:
-                drops = self._duplicates.of(number)
+            drops = self._duplicates.of(number) if self._cleaning.needs_corpus else {}
             documents = clean_documents(documents, self._cleaning, drops, changed)
         for document in documents:
             for content in document.paragraphs:
                 yield document, content, tuple(changed)
                 changed.clear()  # it is read one by one, so these were this one's
 
-    def _tokenized(self, number: int, is_wanted: Callable[[], bool]) -> Iterator[_Item]:
-        """Yields a part's items while more are wanted.
+    def _tokenized(self, shard: SentenceShard) -> Iterator[_Item]:
+        """Yields the items of a shard's part until it is full.
 
         What follows is read, too, so that a change of the text is noticed.
         """
-        contents = self._contents(number)
+        contents = self._contents(shard.number)
         while batch := list(islice(contents, ITEMS_AT_ONCE)):
-            if not is_wanted():
+            if shard.is_full:
                 continue
-            texts = [
-                content.text if isinstance(content, Paragraph) else "" for _, content, _ in batch
-            ]
+            texts = (item.text if isinstance(item, Paragraph) else "" for _, item, _ in batch)
             cleaned = [clean_text(text) for text in texts]
             tokenized = self._tokenizer.tokenize([text for text, _ in cleaned])
             for content, clean, tokens in zip(batch, cleaned, tokenized, strict=True):
-                if is_wanted():
+                if not shard.is_full:
                     yield _Item(*content, *clean, tokens)
 
-    def _take(self, shard: SentenceShard, item: _Item, limit: int) -> list[tuple[int, int]]:
+    def _take(self, shard: SentenceShard, item: _Item) -> list[tuple[int, int]]:
         """Adds one item's sentences and refusals; returns the token ranges of those taken."""
         words, content, document_id = item.tokens.words, item.content, item.document.document_id
         shard.cleaned.update(item.changes)
         shard.repaired_characters += item.repaired_characters
-        index = shard.next_index(item.document)
+        if shard.document is not item.document:
+            shard.document, shard.next_index = item.document, item.document.first_index
         place = {"document_id": document_id, "position": content.position}
         if isinstance(content, Refusal) or not words:
             nothing = Refusal("empty", "a paragraph without a printable character")
             why = content if isinstance(content, Refusal) else nothing
-            shard.quarantine.append(why.record(sentence_index=index, **place))
-            index += 1  # a gap, so that no context reaches across what is missing
+            shard.quarantine.append(why.record(sentence_index=shard.next_index, **place))
+            shard.next_index += 1  # a gap, so that no context reaches across what is missing
         kept = []
         for start, end in sentence_ranges(words, item.tokens.spaces):
-            if _is_full(shard, limit):
+            if shard.is_full:
                 break
-            tokens = words[start:end]
+            tokens, index = words[start:end], shard.next_index
             refusal = refuse_sentence(tokens, self.config)
             if refusal is None:
-                shard.add(document_id, index, tokens)
+                shard.rows.append((document_id, index, tokens))
                 kept.append((start, end))
             else:
                 refusal = replace(refusal, excerpt=excerpt_of(tokens))
                 shard.quarantine.append(refusal.record(sentence_index=index, **place))
-            index += 1
-        shard.place = item.document, index
+            shard.next_index += 1
         return kept
 
 
@@ -357,10 +306,6 @@ def _aligned(
     for row, (start, end) in enumerate(kept, first_row):
         own, places = words[start:end], offsets[start:end]
         yield aligned_sentence(given, own, places, base=paragraph.start, number=row)
-
-
-def _is_full(shard: SentenceShard, limit: int) -> bool:
-    return 0 < limit <= len(shard.lengths)
 
 
 if __name__ == "__main__":

@@ -7,15 +7,15 @@ few rows of it are held at once.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import math
-from abc import abstractmethod
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
-from itertools import accumulate, chain, count
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,20 +23,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from treeviews.pipeline.base.refusal import Refusal, excerpt_of
-from treeviews.pipeline.text.documents import (
+from treeviews.pipeline.text import documents
+from treeviews.pipeline.text.documents import START, Document, Place, places_apart
+from treeviews.pipeline.text.text_files import is_compressed, recoded
+from treeviews.pipeline.text.text_lines import (
     READ_ERRORS,
-    START,
-    STEP_BYTES,
-    Document,
-    Place,
+    Line,
+    TextName,
+    binary,
     checked_text,
     damaged,
-    places_apart,
-    read_lines,
+    is_binary,
     row_document,
+    undecodable,
 )
-from treeviews.pipeline.text.text_files import FileStream, is_compressed
-from treeviews.pipeline.text.text_streams import ROW_FACTOR
+from treeviews.pipeline.text.text_streams import ROW_FACTOR, FileStream
 
 _ERRORS: tuple[type[Exception], ...] = (pa.ArrowException, ValueError, *READ_ERRORS)
 _BATCH_BYTES = 4 << 20
@@ -45,58 +46,36 @@ _BATCH_ROWS = 1024
 _BUFFER_BYTES = 1 << 20
 _ARROW_FILE = b"ARROW1"
 _SHOWN_BYTES = 200
+_TEXT_TYPES = pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.large_binary()
 
 
-class Row(NamedTuple):
-    """One row of a file."""
-
-    number: int
-    """1 for the first."""
-    text: str | Refusal
-    """A refusal's position is the row's, or the file's where it is of all that follows."""
-
-
-@dataclass(slots=True, eq=False)
 class RowStream(FileStream):
     """A file whose rows are documents; a place's number is that of the rows before it."""
 
-    _rest: tuple[int, Iterator[Row]] | None = field(default=None, init=False, repr=False)
-    """How many rows were read, and those from there on."""
+    _order = attrgetter("number")
 
-    @abstractmethod
-    def rows(self, before: int) -> Iterator[Row]:
-        """Yields the rows in order, from the one behind ``before`` or an earlier one on."""
+    def documents_in(self, lines: Iterable[Line]) -> Iterator[Document]:
+        """Yields the rows' documents."""
+        config, most = self.config, self.config.max_paragraph_characters
+        for line in lines:
+            yield row_document(line.text, line.of.name, config.paragraphs, most)
 
-    def documents(self, begin: Place = START, end: Place | None = None) -> Iterator[Document]:
-        """Yields the rows' documents; what cannot be read gives a refusal, and so does no row."""
-        rest, self._rest = self._rest, None
-        is_next = rest is not None and rest[0] == begin.number
-        rows = rest[1] if rest and is_next else self.rows(begin.number)
-        is_empty = True
-        for row in rows:
-            if row.number <= begin.number:
-                continue
-            if end is not None and row.number > end.number:
-                self._rest = end.number, chain([row], rows)
-                return
-            is_empty = False
-            config, limit = self.config, self.config.max_paragraph_characters
-            yield row_document(row.text, self.position(row.number), config.paragraphs, limit)
-        if is_empty and begin == START and end is None:
-            yield Document(self.name, [self.empty])
+    def row(self, before: int, text: str | Refusal) -> Line:
+        """Returns a row behind so many."""
+        return Line(TextName(self.position(before + 1)), Place(0, before), text)
 
     def position(self, row: int) -> str:
         """Returns where a row is, in refusals and the names of documents."""
         return f"{self.name}:{row}"
 
-    def no_column(self, columns: list[str]) -> Refusal:
+    def no_column(self, columns: list[str]) -> Line:
         """Returns what stands for the rows of a file that has no column of text."""
         names = excerpt_of(", ".join(columns))
         detail = (
             f"no column {self.config.text_field!r} among {names}; set text_field to the one that "
             "holds the text"
         )
-        return Refusal("missing_text", detail, self.name, names)
+        return self.refused(Refusal("missing_text", detail, self.name, names))
 
 
 class CsvStream(RowStream):
@@ -106,97 +85,77 @@ class CsvStream(RowStream):
     other, and a line is a row.
     """
 
-    @property
-    def is_sought(self) -> bool:
-        """False: whether a line end is a row's shows from the beginning alone."""
-        return False
-
     def survey(self) -> Iterator[Place]:
         """Yields where rows begin, far enough apart."""
-        rows = self.rows(0)
-        sizes = (0 if isinstance(text, Refusal) else len(text.encode()) for _, text in rows)
-        return places_apart(map(Place, accumulate(sizes), count(1)))
+        return places_apart(self._places())
 
-    def rows(self, before: int) -> Iterator[Row]:
+    def _places(self) -> Iterator[Place]:
+        offset = 0
+        for line in self.lines(START):
+            offset += 0 if isinstance(line.text, Refusal) else len(line.text.encode())
+            yield Place(offset, line.before.number + 1)
+
+    def lines_in(self, stream: io.BufferedReader, begin: Place) -> Iterator[Line]:
         """Yields all rows; what is no row of the header's columns is refused as ``bad_row``."""
-        with ExitStack() as opened:
-            try:
-                stream = self.recoded(self.open(opened))
-            except OSError as error:
-                yield Row(1, self.unreadable(error))
-                return
-            records = self._records(stream)
-            header = next(records, None)
-            if header is None:
-                return
-            if isinstance(header, Refusal):
-                yield Row(1, replace(header, position=header.position or self.name))
-            elif self.config.text_field not in header:
-                yield Row(1, self.no_column(header))
-            else:
-                place = header.index(self.config.text_field)
-                for number, record in enumerate(records, start=1):
-                    yield Row(number, self._text(record, number, place, len(header)))
-
-    @property
-    def _has_tabs(self) -> bool:
-        return self.config.format_of(self.file.path) == "tsv"
+        records, column = self._records(stream), self.config.text_field
+        header = next(records, None)
+        if isinstance(header, Refusal):
+            yield self.refused(replace(header, position=self.name))
+        elif header is not None and column not in header:
+            yield self.no_column(header)
+        elif header is not None:
+            place = header.index(column)
+            for before, record in enumerate(records):
+                yield self.row(before, self._text(record, before + 1, place, len(header)))
 
     def _records(self, stream: io.BufferedReader) -> Iterator[list[str] | Refusal]:
-        """Yields the fields of each record, header first; in the place of damaged lines, these.
+        """Yields the fields of each record, header first; in the place of damaged lines, why.
 
         A quote that is not closed takes further lines to its record, and all of them are refused.
         """
         limit = self.config.max_paragraph_characters * ROW_FACTOR
         csv.field_size_limit(max(csv.field_size_limit(), limit))
-        refused: list[Refusal] = []
-
-        def texts() -> Iterator[str]:
-            for line in read_lines(
-                stream, self.name, encoding=self.config.codec, max_characters=limit
-            ):
-                if isinstance(line, Refusal):
-                    refused.append(line)
-                yield "" if isinstance(line, Refusal) else f"{line.text}\n"
-
-        records = csv.reader(
-            texts(),
-            delimiter="\t" if self._has_tabs else ",",
-            quoting=csv.QUOTE_NONE if self._has_tabs else csv.QUOTE_MINIMAL,
-            strict=True,
-        )
+        has_tabs, codec = self.format == "tsv", self.config.codec
+        codec = "utf-8-sig" if codecs.lookup(codec).name == "utf-8" else codec
         record: list[str] | None = []
-        while record is not None:
-            first, fault = records.line_num + 1, ""
-            try:
-                record = next(records, None)
-            except csv.Error as error:
-                fault = f"lines {first:,} to {records.line_num:,}: {error}; mend the quotes"
-            if refused:
-                yield from refused
-                refused.clear()
-            elif fault:
-                yield Refusal("bad_row", fault)
-            elif record:
-                yield record
+        try:
+            if is_binary(stream, self.config):
+                yield binary(self.name)
+                return
+            text = io.TextIOWrapper(recoded(stream, self.config), codec, "surrogateescape")
+            records = csv.reader(
+                iter(partial(text.readline, limit), ""),
+                delimiter="\t" if has_tabs else ",",
+                quoting=csv.QUOTE_NONE if has_tabs else csv.QUOTE_MINIMAL,
+                strict=True,
+            )
+            while record is not None:
+                first = records.line_num + 1
+                try:
+                    if record := next(records, None):
+                        yield record
+                except csv.Error as error:
+                    lines = f"lines {first:,} to {records.line_num:,}"
+                    yield Refusal("bad_row", f"{lines}: {error}; mend the quotes")
+        except READ_ERRORS as error:
+            yield damaged("", error)
 
     def _text(
         self, record: list[str] | Refusal, number: int, place: int, num_columns: int
     ) -> str | Refusal:
         position = self.position(number)
         if isinstance(record, Refusal):
-            where = f"{record.position}: " if record.position else ""
-            return replace(record, position=position, detail=where + record.detail)
+            return replace(record, position=position)
         excerpt = excerpt_of(",".join(record[:num_columns]))
         if len(record) == num_columns:
-            return checked_text(record[place], position, self.config.text_field, excerpt)
-        remedy = "take tabs and line ends out of" if self._has_tabs else "quote"
+            text = checked_text(record[place], position, self.config.text_field, excerpt)
+            return undecodable(record[place], position) or text
+        remedy = "take tabs and line ends out of" if self.format == "tsv" else "quote"
         detail = f"{len(record)} fields under a header of {num_columns}; {remedy} the text"
         return Refusal("bad_row", detail, position, excerpt)
 
 
-@dataclass(frozen=True, slots=True)
-class _Group:
+class _Group(NamedTuple):
     """Rows that a file holds together."""
 
     num_rows: int
@@ -209,10 +168,7 @@ class _Group:
 class TableStream(RowStream):
     """A Parquet or Arrow file. Text in it is UTF-8."""
 
-    @property
-    def is_sought(self) -> bool:
-        """True: what is before a group of rows is passed over."""
-        return True
+    is_sought = True
 
     def survey(self) -> Iterator[Place]:
         """Yields where rows begin, far enough apart, by what the file says of its groups."""
@@ -226,41 +182,33 @@ class TableStream(RowStream):
         num_rows = num_bytes = 0
         with suppress(*_ERRORS):
             groups = self._groups()
-            for group in () if isinstance(groups, Refusal) else groups:
-                rows, size = group.num_rows, group.num_bytes
-                step = max(1, math.ceil(rows * STEP_BYTES / size)) if size > STEP_BYTES else rows
-                for row in (*range(step, rows, step or 1), rows):
+            for rows, size, _ in () if isinstance(groups, Line) else groups:
+                step = max(1, rows)
+                if size > documents.STEP_BYTES:
+                    step = math.ceil(rows * documents.STEP_BYTES / size) or 1
+                for row in (*range(step, rows, step), rows):
                     yield Place(num_bytes + size * row // max(rows, 1), num_rows + row)
                 num_rows, num_bytes = num_rows + rows, num_bytes + size
 
-    def rows(self, before: int) -> Iterator[Row]:
-        """Yields the rows from the beginning of the group on that holds the wanted one.
-
-        The first of a group that cannot be read stands for all after it in the group.
-        """
+    def lines_in(self, stream: io.BufferedReader, begin: Place) -> Iterator[Line]:
+        """Yields the rows from the beginning of the group on that holds the wanted one."""
         row = 0
         try:
             groups = self._groups()
-            if isinstance(groups, Refusal):
-                yield Row(1, groups)
+            if isinstance(groups, Line):
+                yield groups
                 return
             for group in groups:
-                if row + group.num_rows > before:
-                    yield from self._rows_in(group, row)
-                row += group.num_rows
+                if row + group.num_rows <= begin.number:
+                    row += group.num_rows
+                    continue
+                share = math.ceil(group.num_rows * _BATCH_BYTES / max(group.num_bytes, 1))
+                for array in group.arrays(min(share, _BATCH_ROWS)):
+                    for value in _values(array):
+                        yield self.row(row, self._text(value, self.position(row + 1)))
+                        row += 1
         except _ERRORS as error:
-            yield Row(row + 1, damaged(self.position(row + 1) if row else self.name, error))
-
-    def _rows_in(self, group: _Group, before: int) -> Iterator[Row]:
-        row = before
-        share = math.ceil(group.num_rows * _BATCH_BYTES / max(group.num_bytes, 1))
-        try:
-            for array in group.arrays(min(share, _BATCH_ROWS)):
-                for value in _values(array):
-                    row += 1
-                    yield Row(row, self._text(value, self.position(row)))
-        except _ERRORS as error:
-            yield Row(row + 1, damaged(self.position(row + 1), error))
+            yield self.row(row, damaged(self.position(row + 1) if row else self.name, error))
 
     def _text(self, value: bytes | None, position: str) -> str | Refusal:
         try:
@@ -270,46 +218,28 @@ class TableStream(RowStream):
             return Refusal("undecodable", "bytes that are not utf-8; mend the row", position, shown)
         return checked_text(text, position, self.config.text_field, "")
 
-    def _groups(self) -> Iterator[_Group] | Refusal:
+    def _groups(self) -> Iterator[_Group] | Line:
         """Returns the groups of rows, or why there are none."""
-        path = self.file.path
-        try:
-            with path.open("rb") as stream:
-                start = stream.read(len(_ARROW_FILE))
-        except OSError as error:
-            return self.unreadable(error)
+        path, column = self.file.path, self.config.text_field
+        with path.open("rb") as stream:
+            start = stream.read(len(_ARROW_FILE))
         if not start:
-            return self.empty
+            return self.refused(self.empty(self.name))
         if is_compressed(path):
             detail = "a Parquet or Arrow file that was compressed again; unpack it"
-            return Refusal("damaged_file", detail, self.name)
-        if self.config.format_of(path) == "parquet":
+            return self.refused(Refusal("damaged_file", detail, self.name))
+        if self.format == "parquet":
             file = pq.ParquetFile(path, buffer_size=_BUFFER_BYTES, pre_buffer=False)
-            schema, groups = file.schema_arrow, _parquet_groups(file, self.config.text_field)
+            schema, groups = file.schema_arrow, _parquet_groups(file, column)
         else:
-            schema, groups = _arrow_groups(
-                path, self.config.text_field, is_file=start == _ARROW_FILE
-            )
-        return self._no_text_in(schema) or groups
-
-    def _no_text_in(self, schema: pa.Schema) -> Refusal | None:
-        """Returns why a table has no text, if it has none."""
-        wanted = self.config.text_field
-        if schema.names.count(wanted) != 1:
+            schema, groups = _arrow_groups(path, column, is_file=start == _ARROW_FILE)
+        if schema.names.count(column) != 1:
             return self.no_column(schema.names)
-        kind = schema.field(wanted).type
-        if pa.types.is_dictionary(kind):
-            kind = kind.value_type
-        if kind in (
-            pa.string(),
-            pa.large_string(),
-            pa.string_view(),
-            pa.binary(),
-            pa.large_binary(),
-        ):
-            return None
-        detail = f"column {wanted!r} holds {kind} and no text; set text_field to the one that does"
-        return Refusal("missing_text", detail, self.name)
+        kind = schema.field(column).type
+        if (kind.value_type if pa.types.is_dictionary(kind) else kind) in _TEXT_TYPES:
+            return groups
+        detail = f"column {column!r} holds {kind} and no text; set text_field to the one that does"
+        return self.refused(Refusal("missing_text", detail, self.name))
 
 
 def _parquet_groups(file: pq.ParquetFile, column: str) -> Iterator[_Group]:
@@ -317,10 +247,10 @@ def _parquet_groups(file: pq.ParquetFile, column: str) -> Iterator[_Group]:
     place = names.index(column)
 
     def arrays(number: int, at_once: int) -> Iterator[pa.Array]:
-        for batch in file.iter_batches(
+        batches = file.iter_batches(
             at_once, row_groups=[number], columns=[column], use_threads=False
-        ):
-            yield batch.column(0)
+        )
+        return (batch.column(0) for batch in batches)
 
     for number in range(file.metadata.num_row_groups):
         group = file.metadata.row_group(number)

@@ -11,18 +11,17 @@ import logging
 import lzma
 import os
 import re
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePath
-from typing import Any, BinaryIO, ClassVar, Literal, NamedTuple, TypeVar, cast
+from typing import IO, Any, BinaryIO, ClassVar, Literal, NamedTuple, TypeVar, cast
 
 import pyarrow as pa
 
 from treeviews.pipeline.base.digest import remembered_sha256
 from treeviews.pipeline.base.foreign_text import printable, told
-from treeviews.pipeline.base.refusal import Refusal
 from treeviews.pipeline.base.settings import Count, Settings
 from treeviews.pipeline.text.documents import ChangedTextError, ParagraphMode
 
@@ -79,54 +78,59 @@ def without_compression_suffix(path: P) -> P:
     return path.with_suffix("") if is_compressed(path) else path
 
 
-def format_of(path: Path) -> Format:
-    """Returns what a file holds by its name; where that says nothing, text."""
-    suffix = without_compression_suffix(path).suffix.lower()
-    return next((kind for kind, suffixes in SUFFIXES.items() if suffix in suffixes), "text")
+def unlike_text(path: PurePath, left_out: Counter[str]) -> str:
+    """Returns the reason why a file is left out whose name does not say that it is text."""
+    suffix = printable(path.suffix.lower())[:_SUFFIX_CHARACTERS] or "no suffix"
+    reason = f"not named like text ({suffix})"
+    is_known = reason in left_out or len(left_out) < _MOST_REASONS
+    return reason if is_known else "not named like text (other suffixes)"
 
 
-class LeftOut(Counter[str]):
-    """How many files were met and left out, by reason."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._examples: dict[str, PurePath] = {}
-
-    def add(self, path: PurePath, reason: str) -> None:
-        """Counts a file or folder."""
-        self[reason] += 1
-        self._examples.setdefault(reason, path)
-
-    def add_unlike_text(self, path: PurePath) -> None:
-        """Counts a file whose name does not say that it is text."""
-        suffix = printable(path.suffix.lower())[:_SUFFIX_CHARACTERS] or "no suffix"
-        reason = f"not named like text ({suffix})"
-        is_new = reason not in self and len(self) >= _MOST_REASONS
-        self.add(path, "not named like text (other suffixes)" if is_new else reason)
-
-    def in_words(self) -> str:
-        """Returns the counts by reason, each with an example."""
-        counts = (
-            f"{reason}: {count} (such as {told(self._examples[reason])})"
-            for reason, count in sorted(self.items())
-        )
-        return f"left out: {', '.join(counts)}"
+def _in_words(left_out: Counter[str]) -> str:
+    counts = (f"{reason}: {count}" for reason, count in sorted(left_out.items()))
+    return f"left out: {', '.join(counts)}"
 
 
-@dataclass(frozen=True, slots=True)
-class TextFile:
-    """One file to read."""
+class TextFile(NamedTuple):
+    """One file to read, and what it was when its source was described."""
 
     path: Path
     """Absolute; a symbolic link stays one, since its own name says what it holds."""
     name: str
     """Path below what all files have in common, with forward slashes; bytes that are not UTF-8 are
     escaped, as in ``caf\\xe9.txt``."""
+    sha256: str = ""
+    """`UNREADABLE` where it could not be read; empty before its source is described."""
+    num_bytes: int = 0
+    modified_ns: int = 0
+
+    def as_it_is(self) -> TextFile:
+        """Returns the file as it is now; one of the size and time that it had is not read."""
+        try:
+            stat = self.path.stat()
+            known = stat.st_size, stat.st_mtime_ns
+            if self.sha256 and known == self[3:]:
+                return self
+            return TextFile(self.path, self.name, remembered_sha256(self.path), *known)
+        except OSError:
+            return TextFile(self.path, self.name, UNREADABLE)
+
+    def check_unchanged(self) -> None:
+        """Refuses the file if it is not what was described.
+
+        Raises:
+            ChangedTextError: names it.
+        """
+        if self.sha256 and (now := self.as_it_is().sha256) != self.sha256:
+            raise ChangedTextError(
+                f"{told(self.path)}: changed since the run began (sha256 {self.sha256[:12]} then, "
+                f"{now[:12]} now); wait until nobody writes to it and start the run again"
+            )
 
 
 def list_files(
     paths: Sequence[str | Path], declared: Format | None = None
-) -> tuple[tuple[TextFile, ...], LeftOut]:
+) -> tuple[tuple[TextFile, ...], Counter[str]]:
     """Returns the files of all paths, and how many others were met, by reason.
 
     They stand in the paths' order, a folder's and a glob's files sorted. A file that is named
@@ -148,19 +152,19 @@ def list_files(
     suffixes = [suffix for kind in formats for suffix in SUFFIXES[kind]]
     suffixes += _FURTHER_SUFFIXES.get(declared or "", ())
     chosen: dict[Path, str] = {}
-    left_out = LeftOut()
+    left_out = Counter[str]()
     for entry in paths:
         files = list(_files_of(str(entry), suffixes, left_out))
         if not files:
             raise ValueError(
                 f"{told(entry)}: no text in this folder; looked for {', '.join(suffixes)}, each "
                 "also compressed (.gz, .bz2, .xz, .zst)"
-                f"{f'; {left_out.in_words()}' if left_out else ''}"
+                f"{f'; {_in_words(left_out)}' if left_out else ''}"
             )
         for file in files:
             chosen.setdefault(file.resolve(), os.path.abspath(file))  # noqa: PTH100 - keeps links
     if left_out:
-        logger.warning("%s; name a file outright to read it", left_out.in_words())
+        logger.warning("%s; name a file outright to read it", _in_words(left_out))
     common = os.path.commonpath([str(Path(path).parent) for path in chosen.values()])
     return tuple(
         TextFile(Path(path), os.fsencode(name).decode("utf-8", "backslashreplace"))
@@ -169,7 +173,7 @@ def list_files(
     ), left_out
 
 
-def _files_of(entry: str, suffixes: Container[str], left_out: LeftOut) -> Iterator[Path]:
+def _files_of(entry: str, suffixes: Container[str], left_out: Counter[str]) -> Iterator[Path]:
     """Yields the files of one path or glob."""
     path = Path(entry).expanduser()
     if os.path.exists(path):  # noqa: PTH110 - of what can be no path it says so, too
@@ -190,7 +194,7 @@ def _files_of(entry: str, suffixes: Container[str], left_out: LeftOut) -> Iterat
             yield match
 
 
-def _files_in(folder: Path, suffixes: Container[str], left_out: LeftOut) -> list[Path]:
+def _files_in(folder: Path, suffixes: Container[str], left_out: Counter[str]) -> list[Path]:
     """Returns the text files of a folder.
 
     Raises:
@@ -202,25 +206,25 @@ def _files_in(folder: Path, suffixes: Container[str], left_out: LeftOut) -> list
             path = Path(place, name)
             if name.startswith(".") or path.is_symlink():
                 folders.remove(name)
-                left_out.add(path, "hidden" if name.startswith(".") else "link to a folder")
+                left_out["hidden" if name.startswith(".") else "link to a folder"] += 1
         for name in names:
             path = Path(place, name)
             if name.startswith("."):
-                left_out.add(path, "hidden")
+                left_out["hidden"] += 1
             elif _is_regular(path, left_out):
                 if without_compression_suffix(path).suffix.lower() in suffixes:
                     files.append(path)
                 else:
-                    left_out.add_unlike_text(path)
+                    left_out[unlike_text(path, left_out)] += 1
     return sorted(files, key=lambda path: path.relative_to(folder).as_posix())
 
 
-def _is_regular(path: Path, left_out: LeftOut) -> bool:
+def _is_regular(path: Path, left_out: Counter[str]) -> bool:
     """Returns whether a path is a regular file, and counts it if it is not."""
     if path.is_file():
         return True
     is_dangling = path.is_symlink() and not path.exists()
-    left_out.add(path, "link to nothing" if is_dangling else "no regular file")
+    left_out["link to nothing" if is_dangling else "no regular file"] += 1
     return False
 
 
@@ -241,8 +245,11 @@ class FilesConfig(Settings):
     """What files hold, where their names do not say it."""
 
     def format_of(self, path: Path) -> Format:
-        """Returns what a file holds."""
-        return format_of(path) if self.format == "by-suffix" else self.format
+        """Returns what a file holds; where neither this nor its name says it, text."""
+        if self.format != "by-suffix":
+            return self.format
+        suffix = without_compression_suffix(path).suffix.lower()
+        return next((kind for kind, suffixes in SUFFIXES.items() if suffix in suffixes), "text")
 
     @property
     def is_recoded(self) -> bool:
@@ -251,7 +258,7 @@ class FilesConfig(Settings):
 
     @property
     def codec(self) -> str:
-        """The encoding of text that `FileStream.open` opens."""
+        """The encoding of text as `recoded` gives it."""
         return "utf-8" if self.is_recoded else self.encoding
 
     def _check_together(self) -> None:
@@ -263,100 +270,17 @@ class FilesConfig(Settings):
             ) from error
 
 
-class Recoded(io.RawIOBase):
-    """Text of some encoding as UTF-8; bytes that are not of the encoding stay as they are."""
+def recoded(stream: io.BufferedReader, config: FilesConfig) -> IO[bytes]:
+    """Returns a text's bytes in the encoding that is read, `FilesConfig.codec`.
 
-    def __init__(self, stream: io.BufferedReader, encoding: str) -> None:
-        self._stream = stream
-        self._decoder = codecs.getincrementaldecoder(encoding)("surrogateescape")
-        self._ready = io.BytesIO()
-        self._is_done = False
-
-    def readable(self) -> bool:
-        """Returns True."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Fills ``buffer``; returns the number of bytes, 0 at the end."""
-        while not (count := self._ready.readinto(buffer)) and not self._is_done:
-            block = self._stream.read1(BUFFER_BYTES)
-            self._is_done = not block
-            text = self._decoder.decode(block, final=self._is_done)
-            self._ready = io.BytesIO(text.encode("utf-8", "surrogateescape"))
-        return count
-
-
-class FileVersion(NamedTuple):
-    """What a file was when its source was described."""
-
-    sha256: str
-    """`UNREADABLE` where it could not be read."""
-    num_bytes: int = 0
-    modified_ns: int = 0
-
-    @classmethod
-    def of(cls, path: Path, known: FileVersion | None = None) -> FileVersion:
-        """Returns what a file is now; a known version whose size and time it has is not read."""
-        try:
-            stat = path.stat()
-            if known and known[1:] == (stat.st_size, stat.st_mtime_ns):
-                return known
-            return cls(remembered_sha256(path), stat.st_size, stat.st_mtime_ns)
-        except OSError:
-            return cls(UNREADABLE)
-
-
-@dataclass(slots=True, eq=False)
-class FileStream:
-    """A file as a stream, whatever it holds."""
-
-    file: TextFile
-    config: FilesConfig
-    version: FileVersion | None = None
-    """None where the source was not described."""
-
-    @property
-    def name(self) -> str:
-        """The file's name in its source."""
-        return self.file.name
-
-    @property
-    def is_one_document(self) -> bool:
-        """Whether it is one text."""
-        return False
-
-    @property
-    def empty(self) -> Refusal:
-        """What stands for the documents of a file that has none."""
-        return Refusal("empty_file", "holds no text; remove it from the paths", self.name)
-
-    def check_unchanged(self) -> None:
-        """Refuses the file if it is not what was described.
-
-        Raises:
-            ChangedTextError: names it.
-        """
-        then, path = self.version, self.file.path
-        if then is not None and (now := FileVersion.of(path, then)).sha256 != then.sha256:
-            raise ChangedTextError(
-                f"{told(path)}: changed since the run began (sha256 {then.sha256[:12]} then, "
-                f"{now.sha256[:12]} now); wait until nobody writes to it and start the run again"
-            )
-
-    def open(self, opened: ExitStack) -> io.BufferedReader:
-        """Returns the file's bytes from their beginning, decompressed."""
-        raw = opened.enter_context(self.file.path.open("rb", buffering=0))
-        return decompressed(raw, self.file.path)
-
-    def recoded(self, stream: io.BufferedReader) -> io.BufferedReader:
-        """Returns a text's bytes in the encoding that is read, `FilesConfig.codec`."""
-        if not self.config.is_recoded:
-            return stream
-        recoded = Recoded(stream, self.config.encoding)
-        return io.BufferedReader(cast("io.RawIOBase", recoded), BUFFER_BYTES)
-
-    def unreadable(self, error: OSError) -> Refusal:
-        """Returns what stands for the documents of a file that cannot be opened."""
-        detail = f"cannot be opened ({error}); check its permissions"
-        logger.warning("%s: %s; its text is missing from this corpus", self.name, detail)
-        return Refusal("unreadable_file", detail, self.name)
+    Raises:
+        OSError, EOFError, UnicodeError: the text is damaged.
+    """
+    if not config.is_recoded:
+        return stream
+    copy = tempfile.TemporaryFile()  # noqa: SIM115 - closed with its last user
+    blocks = iter(partial(stream.read, BUFFER_BYTES), b"")
+    for text in codecs.iterdecode(blocks, config.encoding, "surrogateescape"):
+        copy.write(text.encode("utf-8", "surrogateescape"))
+    copy.seek(0)
+    return copy

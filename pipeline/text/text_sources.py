@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, count
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from treeviews.pipeline.base.bundled import DATA
 from treeviews.pipeline.base.foreign_text import told
@@ -30,15 +30,8 @@ from treeviews.pipeline.text.documents import (
     places_apart,
 )
 from treeviews.pipeline.text.table_streams import CsvStream, TableStream
-from treeviews.pipeline.text.text_files import (
-    FilesConfig,
-    FileStream,
-    FileVersion,
-    Format,
-    TextFile,
-    list_files,
-)
-from treeviews.pipeline.text.text_streams import TextStream
+from treeviews.pipeline.text.text_files import FilesConfig, Format, TextFile, list_files
+from treeviews.pipeline.text.text_streams import FileStream, TextStream
 
 DEFAULT_TEXT = DATA / "text" / "python-docs.jsonl.gz"
 """The documentation of CPython 3.11: first a line of what it was made from, then one a document."""
@@ -105,7 +98,7 @@ _STREAMS: Mapping[Format, type[FileStream]] = {
 }
 
 
-class TextFiles:
+class TextFiles(Source):
     """Text files, folders and globs as a source.
 
     What `describe` announced is what the streams yield, or `check_unchanged` of one says so.
@@ -128,7 +121,6 @@ class TextFiles:
         self._files, self._left_out = list_files(
             paths, None if declared == "by-suffix" else declared
         )
-        self._versions: dict[TextFile, FileVersion] = {}
         self._streams: list[FileStream] = []
 
     @property
@@ -142,11 +134,11 @@ class TextFiles:
         A file that cannot be read counts as such, and is refused when its turn comes. Every call
         tells of the contents that the first one found.
         """
-        if not self._versions:
-            self._versions = {file: FileVersion.of(file.path) for file in self._files}
+        if not self._files[0].sha256:
+            self._files = tuple(file.as_it_is() for file in self._files)
         digest = hashlib.sha256()
-        for file, version in self._versions.items():
-            digest.update(f"{file.name}\0{version.sha256}\0".encode())
+        for file in self._files:
+            digest.update(f"{file.name}\0{file.sha256}\0".encode())
         return {
             "source": "files",
             "num_files": len(self._files),
@@ -161,17 +153,16 @@ class TextFiles:
         """
         left_out = Counter(self._left_out)
         for stream in self._streams:
-            left_out.update(stream.left_out if isinstance(stream, TextStream) else {})
+            left_out.update(stream.left_out)
         return dict(sorted(left_out.items()))
 
     def streams(self) -> Sequence[Stream]:
         """Returns the files."""
-        config = self._config
+        kinds = [_STREAMS[self._config.format_of(file.path)] for file in self._files]
         self._streams = [
-            _STREAMS[config.format_of(file.path)](file, config, self._versions.get(file))
-            for file in self._files
+            kind(file, self._config) for kind, file in zip(kinds, self._files, strict=True)
         ]
-        return cast("Sequence[Stream]", self._streams)
+        return self._streams
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the files, how they are read, and what `describe` found them to be."""
@@ -180,10 +171,7 @@ class TextFiles:
             "source": "files",
             "config": self._config.to_dict(),
             "left_out": dict(self._left_out),
-            "files": [
-                {"path": str(file.path), "name": file.name} | version._asdict()
-                for file, version in self._versions.items()
-            ],
+            "files": [file._asdict() | {"path": str(file.path)} for file in self._files],
         }
 
     @classmethod
@@ -192,22 +180,15 @@ class TextFiles:
         source = cls.__new__(cls)
         source._config = FilesConfig.from_dict(values["config"])
         source._left_out = values["left_out"]
-        source._versions = {
-            TextFile(Path(file["path"]), file["name"]): FileVersion(
-                file["sha256"], file["num_bytes"], file["modified_ns"]
-            )
-            for file in values["files"]
-        }
-        source._files = tuple(source._versions)
+        files = (file | {"path": Path(file["path"])} for file in values["files"])
+        source._files = tuple(TextFile(**file) for file in files)
         source._streams = []
         return source
 
 
-class PythonDocs:
+class PythonDocs(Source, Stream):
     """The text that ships, as a source of one stream."""
 
-    has_places = False
-    is_one_document = False
     is_sought = True
 
     def __init__(self) -> None:
@@ -217,15 +198,9 @@ class PythonDocs:
         """Returns what it was made from: interpreter, version of the extraction, a checksum."""
         return dict(self._origin)
 
-    to_dict = describe
-
     def streams(self) -> Sequence[Stream]:
         """Returns itself."""
         return [self]
-
-    def left_out(self) -> Mapping[str, int]:
-        """Returns nothing."""
-        return {}
 
     def survey(self) -> Iterator[Place]:
         """Yields where documents begin, far enough apart; last, the end."""
@@ -237,9 +212,6 @@ class PythonDocs:
         for document in self._documents[begin.number : end and end.number]:
             paragraphs = (Paragraph(text, position) for text, position in document["paragraphs"])
             yield Document(document["name"], paragraphs)
-
-    def check_unchanged(self) -> None:
-        """Does nothing: the file is this release's."""
 
 
 @functools.cache

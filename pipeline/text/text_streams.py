@@ -1,4 +1,4 @@
-"""Files of text as streams: plain text, lines of JSON, and tar archives of texts.
+"""Files as streams: plain text, lines of JSON, and tar archives of texts.
 
 A stream is one text, or those of an archive end to end. A place in it is told by the bytes of all
 text before it, compression undone. Text that cannot be read from the middle on, as of UTF-16, is
@@ -9,126 +9,153 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 import os
-import re
-import sys
 import tarfile
+from abc import abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
-from itertools import chain, pairwise
+from itertools import chain, groupby, pairwise
+from operator import attrgetter
 from pathlib import PurePosixPath
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from treeviews.pipeline.base.foreign_text import printable
 from treeviews.pipeline.base.refusal import Refusal, excerpt_of
+from treeviews.pipeline.text import documents
 from treeviews.pipeline.text.documents import (
-    READ_ERRORS,
     START,
-    STEP_BYTES,
     Document,
-    Line,
     Paragraph,
     Place,
-    TextPosition,
+    Stream,
+    places_apart,
+)
+from treeviews.pipeline.text.text_files import (
+    SUFFIXES,
+    FilesConfig,
+    TextFile,
+    decompressed,
+    is_compressed,
+    recoded,
+    unlike_text,
+)
+from treeviews.pipeline.text.text_lines import (
+    READ_ERRORS,
+    Line,
+    TextName,
     checked_text,
     damaged,
     is_binary,
     paragraphs_of,
-    places_apart,
+    places_in,
     read_lines,
     row_document,
 )
-from treeviews.pipeline.text.text_files import (
-    BUFFER_BYTES,
-    SUFFIXES,
-    FileStream,
-    LeftOut,
-    is_compressed,
-)
+
+logger = logging.getLogger(__name__)
 
 LONGEST_PIECES = 1 << 30
 """Bytes of one document. A longer one goes on under another name (``a.txt#1``), so that the
 indices of its sentences, which begin at the piece's place, stay numbers of 32 bits."""
 ROW_FACTOR = 100
 """A row of JSON or CSV holds a whole document, so it may be this many times a paragraph's limit."""
-_BLOCK_BYTES = 1 << 20
-_BLANK_LINE = re.compile(rb"\n[ \t\r]*\n")
-_LINE_END = re.compile(rb"\n")
-_LONGEST_BLANK = 64
-"""Bytes that a blank line may have to be seen where two blocks of a file meet."""
+BINARY_BYTES = 1 << 16
+"""What a file that is no text counts for."""
 _TAR_ERRORS: tuple[type[Exception], ...] = (*READ_ERRORS, ValueError)  # numbers of a header
-_TEXT = frozenset(SUFFIXES["text"])
 
 
-class _Piece(io.RawIOBase):
-    """The next bytes of a stream, as many as are wanted; `left` of them are not yet read."""
+class FileStream(Stream):
+    """A file as a stream, whatever it holds.
 
-    def __init__(self, stream: io.BufferedReader, num_bytes: int) -> None:
-        self._stream, self.left = stream, num_bytes
+    Args:
+        file: as its source described it, if it was described.
+        config: how it is read.
+    """
 
-    def readable(self) -> bool:
-        """Returns True."""
-        return True
+    _order: ClassVar = attrgetter("offset")
+    """What of two places says which is before the other."""
 
-    def readinto(self, buffer: Any) -> int:
-        """Fills ``buffer``; returns the number of bytes, 0 at the end."""
-        # The call that meets the damage of a gzip file loses all that it read: so in small ones.
-        wanted = min(self.left, io.DEFAULT_BUFFER_SIZE)
-        count = self._stream.readinto1(memoryview(buffer)[:wanted])
-        self.left -= count
-        return count
+    def __init__(self, file: TextFile, config: FilesConfig) -> None:
+        self.file, self.config = file, config
+        self.name = file.name
+        self.format = config.format_of(file.path)
+        self.left_out = Counter[str]()
+        """Members of an archive that are left out, by reason, of those that were surveyed."""
+        self._rest: tuple[Place, Iterator[Line]] | None = None
+        """How far the file was read, and what follows."""
+
+    @abstractmethod
+    def lines_in(self, stream: io.BufferedReader, begin: Place) -> Iterator[Line]:
+        """Yields the lines or rows of the open file, from a place or an earlier one on."""
+
+    @abstractmethod
+    def documents_in(self, lines: Iterable[Line]) -> Iterator[Document]:
+        """Yields the documents that lines make."""
+
+    def documents(self, begin: Place = START, end: Place | None = None) -> Iterator[Document]:
+        """Yields the documents; what cannot be read gives a refusal, and so does an empty file."""
+        is_empty = True
+        for document in self.documents_in(self._between(begin, end)):
+            is_empty = False
+            yield document
+        if is_empty and begin == START and end is None:
+            yield Document(self.name, [self.empty(self.name)])
+
+    def lines(self, begin: Place) -> Iterator[Line]:
+        """Yields all lines or rows in order, from the one at a place or an earlier one on."""
+        with ExitStack() as opened:
+            try:
+                stream = self.open(opened)
+            except OSError as error:
+                detail = f"cannot be opened ({error}); check its permissions"
+                logger.warning("%s: %s; its text is missing from this corpus", self.name, detail)
+                yield self.refused(Refusal("unreadable_file", detail, self.name))
+                return
+            yield from self.lines_in(stream, begin)
+
+    def _between(self, begin: Place, end: Place | None) -> Iterator[Line]:
+        rest, self._rest = self._rest, None
+        lines, order = rest[1] if rest and rest[0] == begin else self.lines(begin), self._order
+        for line in lines:
+            if end is not None and order(line.before) >= order(end):
+                self._rest = end, chain([line], lines)
+                return
+            if order(line.before) >= order(begin):
+                yield line
+
+    @staticmethod
+    def empty(name: str) -> Refusal:
+        """Returns what stands for the paragraphs of a text that has none."""
+        return Refusal("empty_file", "holds no text; remove it from the paths", name)
+
+    def check_unchanged(self) -> None:
+        """Refuses the file if it is not what was described; names it."""
+        self.file.check_unchanged()
+
+    def open(self, opened: ExitStack) -> io.BufferedReader:
+        """Returns the file's bytes from their beginning, decompressed."""
+        raw = opened.enter_context(self.file.path.open("rb", buffering=0))
+        return decompressed(raw, self.file.path)
+
+    def refused(self, refusal: Refusal, before: Place = START) -> Line:
+        """Returns what stands for all that follows."""
+        return Line(TextName(refusal.position), before, refusal)
 
 
-@dataclass(slots=True, eq=False)
-class _Text:
-    """One text of a stream, which is read once."""
-
-    name: str
-    stream: io.BufferedReader
-    start: int = 0
-    """Bytes of all texts before it."""
-    size: int = sys.maxsize
-    read: int = 0
-    """Bytes that were read."""
-    is_damaged: bool = False
-
-    @property
-    def stop(self) -> int:
-        """Where the next one begins."""
-        return self.start + self.size
-
-
-@dataclass(slots=True, eq=False)
 class TextStream(FileStream):
     """The text of one file, as one document or several.
 
     Of a long document that is read in pieces, the indices of sentences have a gap between two.
     """
 
-    left_out: LeftOut = field(default_factory=LeftOut)
-    """How many members of an archive are left out, by reason, of those that were surveyed."""
-    _rest: tuple[int, Iterator[_Text | Refusal]] | None = field(
-        default=None, init=False, repr=False
-    )
-    """How far the file was read, and what follows."""
-    _characters: dict[int, int] = field(default_factory=lambda: {0: 0}, init=False, repr=False)
-    """Offset of a place -> characters of its document before it; of places that were read up to."""
-
-    @property
-    def _format(self) -> str:
-        return self.config.format_of(self.file.path)
-
-    @property
-    def is_one_document(self) -> bool:
-        """Whether it is plain text."""
-        return self._format == "text"
-
-    @property
-    def is_sought(self) -> bool:
-        """Whether its bytes are its text."""
-        is_text = not (is_compressed(self.file.path) or self.config.is_recoded)
-        return is_text and self._format != "tar"
+    def __init__(self, file: TextFile, config: FilesConfig) -> None:
+        super().__init__(file, config)
+        self.is_one_document = self.format == "text"
+        # Whether its bytes are its text.
+        is_text = not (is_compressed(file.path) or config.is_recoded)
+        self.is_sought = is_text and self.format != "tar"
 
     def survey(self) -> Iterator[Place]:
         """Yields where texts and, in long ones, paragraphs begin, far enough apart.
@@ -136,186 +163,132 @@ class TextStream(FileStream):
         A short file, whose bytes are its text, is not read for it.
         """
         with suppress(OSError):
-            if self.is_sought and (size := self.file.path.stat().st_size) <= STEP_BYTES:
+            size = self.file.path.stat().st_size
+            if self.is_sought and size <= documents.STEP_BYTES:
                 return iter([Place(size, 0)])
         self.left_out.clear()
-        return places_apart(
-            chain.from_iterable(map(self._places_in, self._texts(0, self.left_out)))
-        )
+        return places_apart(self._places())
 
-    def _places_in(self, text: _Text | Refusal) -> Iterator[Place]:
-        """Yields where a text may be cut, and its end."""
-        if isinstance(text, Refusal):
-            return
-        is_member = self._format == "tar"
-        is_line = self.config.paragraphs == "line" or self._format == "json-lines"
-        places: Iterator[Place] = iter(())
-        with suppress(*READ_ERRORS):
-            if is_binary(text.stream, self.config.encoding):
-                places = iter(() if is_member else [Place(BUFFER_BYTES, 0)])
-            elif not (is_member and self.config.is_recoded):
-                places = places_in(text.stream, lines_are_enough=is_line)
-        if not is_member:
-            yield from places
-            return
-        for place, _ in pairwise(places):
-            yield Place(text.start + place.offset, place.number)
-        yield Place(text.stop, 0)
-
-    def documents(self, begin: Place = START, end: Place | None = None) -> Iterator[Document]:
-        """Yields the documents; what cannot be read gives a refusal, and so does an empty file."""
-        rest, self._rest = self._rest, None
-        is_next = rest is not None and rest[0] == begin.offset
-        texts = rest[1] if rest and is_next else self._texts(begin.offset, LeftOut())
-        is_empty = True
-        for text in texts:
-            if isinstance(text, Refusal):
-                yield Document(text.position, [text])
+    def _places(self) -> Iterator[Place]:
+        """Yields where texts may be cut, and their ends."""
+        is_line = self.config.paragraphs == "line" or self.format == "json-lines"
+        with ExitStack() as opened, suppress(*_TAR_ERRORS):
+            if self.format != "tar":
+                text = self.open(opened)
+                if is_binary(text, self.config):
+                    yield Place(BINARY_BYTES, 0)
+                    return
+                yield from places_in(recoded(text, self.config), lines_are_enough=is_line)
                 return
-            if text.start < begin.offset and text.stop <= begin.offset:
-                continue
-            if end is None or text.start < end.offset:
-                for document in self._documents_in(text, begin, end):
-                    is_empty = False
-                    yield document
-            if end is not None and end.offset < max(text.stop, text.start + 1):
-                self._rest = end.offset, chain([text], texts)
-                return
-        if is_empty and begin == START and end is None:
-            yield Document(self.name, [self.empty])
+            for of, text, size in self._members(self.open(opened), self.left_out):
+                if not (self.config.is_recoded or is_binary(text, self.config)):
+                    for place, _ in pairwise(places_in(text, lines_are_enough=is_line)):
+                        yield Place(of.start + place.offset, place.number)
+                yield Place(of.start + size, 0)
 
-    def _documents_in(self, text: _Text, begin: Place, end: Place | None) -> Iterator[Document]:
-        """Yields what of a text lies between two places of the stream."""
-        start = max(begin.offset - text.start, 0)
-        stop = text.size if end is None else min(end.offset - text.start, text.size)
-        at = TextPosition()
-        if start:
-            at = TextPosition(begin.number, self._characters.get(begin.offset))
-        lines = self._lines(text, start, stop, at)
-        if self._format == "json-lines":
-            yield from self._json_documents(lines)
-            return
-        number, first_index = divmod(start, LONGEST_PIECES)
+    def lines_in(self, stream: io.BufferedReader, begin: Place) -> Iterator[Line]:
+        """Yields the lines of all texts; an empty member of an archive has an empty one."""
+        if self.format == "tar":
+            return self._lines_of_members(stream)
+        is_sought = begin != START and self.is_sought and not self.is_read_whole
+        if is_sought:
+            stream.seek(begin.offset)
+        return self._read(stream, TextName(self.name), begin if is_sought else None)
+
+    def _read(
+        self, stream: io.BufferedReader, of: TextName, before: Place | None = None
+    ) -> Iterator[Line]:
         config = self.config
-        items = paragraphs_of(
-            lines, text.name, config.paragraphs, max_characters=config.max_paragraph_characters
-        )
-        if start == 0 and stop == text.size:
-            items = _or_empty(items, Refusal("empty_file", self.empty.detail, text.name))
-        yield Document(f"{text.name}#{number}" if number else text.name, items, first_index)
+        most = config.max_paragraph_characters * (ROW_FACTOR if self.format == "json-lines" else 1)
+        return read_lines(stream, of, config, max_characters=most, before=before)
 
-    def _lines(
-        self, text: _Text, start: int, stop: int, at: TextPosition
-    ) -> Iterator[Line | Refusal]:
-        """Yields the lines between two places of a text."""
-        limit = self.config.max_paragraph_characters
-        if self._format == "json-lines":
-            limit *= ROW_FACTOR
+    def _lines_of_members(self, stream: io.BufferedReader) -> Iterator[Line]:
+        place = START
         try:
-            skip(text.stream, start - text.read)
-        except READ_ERRORS as error:
-            text.is_damaged = True
-            yield damaged(text.name, error)
-            return
-        is_cut = stop < text.size
-        piece = _Piece(text.stream, stop - start if is_cut else sys.maxsize)
-        stream: io.BufferedReader = io.BufferedReader(cast("io.RawIOBase", piece), BUFFER_BYTES)
-        for line in read_lines(
-            stream, text.name, encoding=self.config.codec, max_characters=limit, at=at
-        ):
-            if isinstance(line, Refusal) and line.reason == "damaged_file":
-                text.is_damaged = True
-            yield line
-        if is_cut:
-            text.read = stop - piece.left
-            if at.characters is not None:
-                self._characters[text.start + stop] = at.characters
+            for of, text, size in self._members(stream, Counter()):
+                place = Place(of.start, 0)
+                line = Line(of, place, "")
+                for line in chain([] if size else [line], self._read(text, of)):  # noqa: B020
+                    yield line
+                if line.is_damage:
+                    return
+                place = Place(of.start + size, 0)
+        except _TAR_ERRORS as error:
+            yield self.refused(damaged(self.name, error), place)
 
-    def _json_documents(self, lines: Iterable[Line | Refusal]) -> Iterator[Document]:
-        """Yields one document a line of JSON; blank lines are passed over.
+    def documents_in(self, lines: Iterable[Line]) -> Iterator[Document]:
+        """Yields the documents: one a text, or one a line of JSON, where that is no blank one.
 
         A line that is no JSON object (``bad_json``), or has no text in its field
         (``missing_text``, ``empty_text``), gives a document of one refusal.
         """
-        config = self.config
-        for line in lines:
-            if isinstance(line, Refusal):
-                yield Document(line.position, [line])
-            elif line.text.strip():
-                position = f"{self.name}:{line.number}"
-                text = _json_text(line.text, position, config.text_field)
-                limit = config.max_paragraph_characters
-                yield row_document(text, position, config.paragraphs, limit)
+        config, most = self.config, self.config.max_paragraph_characters
+        for of, of_text in groupby(lines, attrgetter("of")):
+            if self.format == "json-lines":
+                for line in of_text:
+                    position = f"{of.name}:{line.before.number + 1}"
+                    if isinstance(line.text, Refusal) or line.text.strip():
+                        text = _json_text(line.text, position, config.text_field)
+                        yield row_document(text, position, config.paragraphs, most)
+                continue
+            first = next(of_text)
+            number, first_index = divmod(first.before.offset - of.start, LONGEST_PIECES)
+            further = chain([first], of_text)  # noqa: B031 - of which no other is read
+            items = paragraphs_of(further, of.name, config.paragraphs, most)
+            if not first.before.number:
+                items = _or_empty(items, self.empty(of.name))
+            yield Document(f"{of.name}#{number}" if number else of.name, items, first_index)
 
-    def _texts(self, offset: int, left_out: LeftOut) -> Iterator[_Text | Refusal]:
-        """Yields the texts; where the file cannot be read on, lastly why.
+    def _members(
+        self, stream: io.BufferedReader, left_out: Counter[str]
+    ) -> Iterator[tuple[TextName, io.BufferedReader, int]]:
+        """Yields the texts of an archive, and their sizes.
 
         Args:
-            offset: of the stream's text, from where it is wanted.
-            left_out: counts the members of an archive that are no texts.
+            left_out: counts the members that are no texts.
         """
-        with ExitStack() as opened:
-            try:
-                stream = self.open(opened)
-            except OSError as error:
-                yield self.unreadable(error)
-                return
-            if self._format == "tar":
-                yield from self._members(stream, left_out)
-            else:
-                read = stream.seek(offset) if self.is_sought else 0
-                yield _Text(self.name, self.recoded(stream), read=read)
-
-    def _members(self, stream: io.BufferedReader, left_out: LeftOut) -> Iterator[_Text | Refusal]:
-        names = set[str]()
-        total = 0
-        try:
-            archive = tarfile.open(  # noqa: SIM115 - the stream is closed elsewhere
-                fileobj=stream, mode="r|", tarinfo=_Header, encoding="utf-8"
-            )
-            while (header := archive.next()) is not None:
-                if header.size < 0:
-                    raise tarfile.ReadError("a member of negative size")
-                archive.members.clear()  # type: ignore[attr-defined]  # it would keep all
-                name = printable(os.fsencode(header.name).decode("utf-8", "backslashreplace"))
-                path = PurePosixPath(name)
-                if not _is_text(header, path, names, left_out):
-                    continue
-                member = self.recoded(cast("io.BufferedReader", archive.extractfile(header)))
-                text = _Text(f"{self.name}/{path}", member, total, header.size)
-                yield text
-                if text.is_damaged:
-                    return
-                total = text.stop
-        except _TAR_ERRORS as error:
-            yield damaged(self.name, error)
+        names, total = set[str](), 0
+        archive = tarfile.open(  # noqa: SIM115 - the stream is closed elsewhere
+            fileobj=stream, mode="r|", tarinfo=_Header, encoding="utf-8"
+        )
+        while (header := archive.next()) is not None:
+            if header.size < 0:
+                raise tarfile.ReadError("a member of negative size")
+            archive.members.clear()  # type: ignore[attr-defined]  # it would keep all
+            name = printable(os.fsencode(header.name).decode("utf-8", "backslashreplace"))
+            path = PurePosixPath(name)
+            if _is_text(header, path, names, left_out):
+                member = cast("io.BufferedReader", archive.extractfile(header))
+                yield TextName(f"{self.name}/{path}", total), member, header.size
+                total += header.size
 
 
 def _is_text(
-    header: tarfile.TarInfo, path: PurePosixPath, names: set[str], left_out: LeftOut
+    header: tarfile.TarInfo, path: PurePosixPath, names: set[str], left_out: Counter[str]
 ) -> bool:
     """Returns whether a member is a text; counts what is left out.
 
     Args:
         names: of the texts before; keeps this one's.
     """
-    is_text = False
+    reason = ""
     if header.isdir():
-        pass
-    elif not header.isreg() or header.sparse is not None:
-        left_out.add(path, "no regular file in an archive")
+        return False
+    if not header.isreg() or header.sparse is not None:
+        reason = "no regular file in an archive"
     elif path.is_absolute() or ".." in path.parts or "\\" in header.name:
-        left_out.add(path, "name that leads out of an archive")
+        reason = "name that leads out of an archive"
     elif any(part.startswith(".") for part in path.parts):
-        left_out.add(path, "hidden")
-    elif path.suffix.lower() not in _TEXT:
-        left_out.add_unlike_text(path)
+        reason = "hidden"
+    elif path.suffix.lower() not in SUFFIXES["text"]:
+        reason = unlike_text(path, left_out)
     elif str(path) in names:
-        left_out.add(path, "second of its name in an archive")
+        reason = "second of its name in an archive"
+    if reason:
+        left_out[reason] += 1
     else:
-        is_text = True
         names.add(str(path))
-    return is_text
+    return not reason
 
 
 class _Header(tarfile.TarInfo):
@@ -336,7 +309,9 @@ class _Header(tarfile.TarInfo):
             raise tarfile.ReadError(f"no end of the archive, but {error}") from error
 
 
-def _json_text(line: str, position: str, text_field: str) -> str | Refusal:
+def _json_text(line: str | Refusal, position: str, text_field: str) -> str | Refusal:
+    if isinstance(line, Refusal):
+        return line
     try:
         value: Any = json.loads(line)
     except (ValueError, RecursionError) as error:  # ValueError: also a number of 5,000 digits
@@ -352,46 +327,3 @@ def _or_empty(
     iterator = iter(items)
     yield next(iterator, empty)
     yield from iterator
-
-
-def skip(stream: io.BufferedReader, num_bytes: int) -> None:
-    """Reads past so many bytes."""
-    while num_bytes > 0 and (block := stream.read(min(num_bytes, _BLOCK_BYTES))):
-        num_bytes -= len(block)
-
-
-def places_in(text: io.BufferedReader, *, lines_are_enough: bool) -> Iterator[Place]:
-    """Yields the places in a text behind blank lines, far enough apart, and its end.
-
-    Where it cannot be read on, that is its end.
-
-    Args:
-        lines_are_enough: behind any line.
-    """
-    pattern = _LINE_END if lines_are_enough else _BLANK_LINE
-    last = -1  # where the last place is
-    before = lines = 0  # bytes before the block and lines before what is not yet counted
-    carried = b""
-    with suppress(*READ_ERRORS):
-        while read := text.read1(_BLOCK_BYTES):
-            block = carried + read
-            counted = 0
-            while end := pattern.search(block, max(STEP_BYTES + max(last, 0) - before - 1, 0)):
-                lines += _line_ends(block, counted, end.end())
-                counted = end.end()
-                last = before + counted
-                yield Place(last, lines)
-            kept = max(counted, len(block) - _LONGEST_BLANK)
-            lines += _line_ends(block, counted, kept)
-            before, carried = before + kept, block[kept:]
-    end_place = Place(before + len(carried), lines + _line_ends(carried, 0, len(carried)))
-    if last != end_place.offset:
-        yield end_place
-
-
-def _line_ends(text: bytes, start: int, end: int) -> int:
-    """Returns how many lines end in a part of a text, as Python reads lines."""
-    line_feeds = text.count(b"\n", start, end)
-    if (returns := text.count(b"\r", start, end)) == 0:
-        return line_feeds
-    return line_feeds + returns - text.count(b"\r\n", start, min(end + 1, len(text)))

@@ -20,10 +20,18 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from treeviews.pipeline.base.bundled import BUNDLED_FORMS
+from treeviews.pipeline.base.json_files import read_object
 from treeviews.pipeline.base.refusal import Refusal
 from treeviews.pipeline.base.settings import Count, Option, Range, Settings
 from treeviews.pipeline.shards.arrow import flags, gather_ranges, strings, values_of
-from treeviews.pipeline.text.chunks import ChunkCutter, Cut, KnownForms, Rules, read_forms
+from treeviews.pipeline.text.chunks import (
+    FORM_FIELDS,
+    FORMS_REMEDY,
+    ChunkCutter,
+    Cut,
+    KnownForms,
+    Rules,
+)
 
 NUMBER_OR_ALL = Range("be 0 for all sentences, or a number of them", lambda value: value >= 0)
 MOST_TOKENS = Range("be at most 32000, as heads are 16 bit", lambda value: value <= 32_000)
@@ -132,20 +140,6 @@ _UNDERSCORE = "_"
 _LONE_LEADING_UNDERSCORE = r"_(?!_|[^\W_]+_[^\W_])"
 _LONE_TRAILING_UNDERSCORE = r"(?<!_)_"
 
-_SUFFIX_REACH = 8
-"""Last characters of a chunk that say which suffix it has: none has more than five and looks at
-more than two before it, but for a run of dots."""
-_DOTS = "." * _SUFFIX_REACH
-_REMEMBERED_SEARCHES = 1 << 13
-"""Parts of chunks of which it is remembered what each of spaCy's searches found; a few thousand
-stand in most chunks, and the searches take most of the time that a chunk takes."""
-_BETWEEN = "\n"
-"""Keeps chunks apart in a text of many: a special case, found at once, and in no other one."""
-_CUT_AT_ONCE = 1_024
-"""Chunks of such a text; bounds its memory."""
-
-_remembered = functools.lru_cache(maxsize=_REMEMBERED_SEARCHES)
-
 
 @dataclass(frozen=True, slots=True)
 class TokenizedText:
@@ -227,7 +221,6 @@ def _english() -> tuple[Any, Any, dict[str, list[str]]]:
     The last step looks for special cases among the parts of chunks. Both are built once a process,
     over a vocabulary of bare strings: a pipeline's finds out much of each word that nobody asks.
     """
-    from spacy.attrs import ORTH
     from spacy.lang.en import English
     from spacy.tokenizer import Tokenizer
     from spacy.util import compile_infix_regex, compile_prefix_regex, compile_suffix_regex
@@ -235,19 +228,14 @@ def _english() -> tuple[Any, Any, dict[str, list[str]]]:
 
     patterns = english_patterns()
     # Each rule asks for the beginning by itself, so a search would look at every place in vain.
-    find_prefix = _remembered(compile_prefix_regex(patterns.prefixes).match)
-    find_in_tail = _remembered(compile_suffix_regex(patterns.suffixes).search)
-    find_all_infixes = compile_infix_regex(patterns.infixes).finditer
-    find_infixes = _remembered(lambda text: tuple(find_all_infixes(text)))
+    find_prefix = functools.lru_cache(compile_prefix_regex(patterns.prefixes).match)
+    find_suffix = functools.lru_cache(compile_suffix_regex(patterns.suffixes).search)
+    find_infixes = compile_infix_regex(patterns.infixes).finditer
     exceptions = English.Defaults.tokenizer_exceptions
     rules = {text: exceptions[text] for text in patterns.special_cases}
     vocab = Vocab()
     # A special case that no search divides while it is taken in is not looked for among parts.
     is_blind = False
-
-    def find_suffix(text: str) -> Any:
-        tail = text[-_SUFFIX_REACH:]
-        return find_in_tail(text if tail == _DOTS else tail)  # spaCy asks for its length alone
 
     def tokenizer() -> Any:
         return Tokenizer(
@@ -257,14 +245,14 @@ def _english() -> tuple[Any, Any, dict[str, list[str]]]:
             suffix_search=lambda text: None if is_blind else find_suffix(text),
             infix_finditer=lambda text: () if is_blind else find_infixes(text),
             token_match=_OPERATOR.match,
-            url_match=_remembered(English.Defaults.url_match),
+            url_match=English.Defaults.url_match,
         )
 
     whole = tokenizer()
     is_blind = True
     in_parts = tokenizer()
     is_blind = False
-    return whole, in_parts, {text: [part[ORTH] for part in rules[text]] for text in rules}
+    return whole, in_parts, patterns.special_cases
 
 
 @functools.cache
@@ -347,24 +335,25 @@ def _cut_by(tokenizer: Any) -> Cut:
     """Returns what cuts chunks by a tokenizer; what spaCy caches for them is freed on return."""
 
     def cut(chunks: Sequence[str]) -> list[list[str]]:
-        found = {chunk: [chunk] for chunk in chunks}
-        short = [chunk for chunk in found if len(chunk) <= MAX_CHUNK_CHARACTERS]
-        alike = [chunk for chunk in short if chunk.split() == [chunk]]
         with tokenizer.vocab.memory_zone():
-            for start in range(0, len(alike), _CUT_AT_ONCE):
-                piece = alike[start : start + _CUT_AT_ONCE]
-                found.update(zip(piece, _cut_together(tokenizer, piece), strict=True))
-            if len(alike) < len(short):  # white space in them
-                for chunk in set(short).difference(alike):
-                    found[chunk] = [token.text for token in tokenizer(chunk)]
-        return [found[chunk] for chunk in chunks]
+            return [
+                [token.text for token in tokenizer(chunk)]
+                if len(chunk) <= MAX_CHUNK_CHARACTERS
+                else [chunk]
+                for chunk in chunks
+            ]
 
     return cut
 
 
+@functools.cache
 def shipped_forms() -> KnownForms | None:
     """Returns the forms that ship, if they were cut by these rules and this spaCy."""
-    return read_forms(BUNDLED_FORMS, rules_version())
+    if not BUNDLED_FORMS.exists():
+        return None
+    values = read_object(BUNDLED_FORMS, FORM_FIELDS, remedy=FORMS_REMEDY)
+    is_ours = values["rules"] == rules_version()
+    return KnownForms(frozenset(values["named"]), values["forms"]) if is_ours else None
 
 
 def rules_version() -> dict[str, Any]:
@@ -395,23 +384,6 @@ def _with_others(
         spaces=np.concatenate([flat.spaces, np.array(spaces, dtype=np.bool_)])[positions],
         offsets=offsets,
     )
-
-
-def _cut_together(tokenizer: Any, chunks: Sequence[str]) -> list[list[str]]:
-    """Returns the tokens of chunks without white space, which are cut as one text."""
-    text = _BETWEEN.join(chunks)
-    words: list[str] = []
-    runs = [words]
-    place = 0
-    for length in tokenizer(text).to_array("LENGTH").tolist():
-        word = text[place : place + length]
-        place += length
-        if word == _BETWEEN:
-            words = []
-            runs.append(words)
-        else:
-            words.append(word)
-    return runs
 
 
 @functools.cache

@@ -1,5 +1,5 @@
 """Word vectors and vocabularies.
 
 In: files that others wrote, or sentence shards. Out: folders of vectors, their words and where they
-come from; words with their counts. Training needs gensim, which is imported where it is used.
+come from; words with their counts.
 """

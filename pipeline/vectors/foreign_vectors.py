@@ -24,9 +24,10 @@ from typing import IO, Any, Literal, cast
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from treeviews.pipeline.base.refusal import shortened
+from treeviews.pipeline.base.refusal import Refusal, shortened
 from treeviews.pipeline.shards.arrow import strings
 from treeviews.pipeline.vectors.vector_folder import REMEDY
 
@@ -54,18 +55,6 @@ _FOREIGN = {
 """The first bytes of what is not read -> what it is, and how to make a file of it that is."""
 
 
-@dataclass(frozen=True, slots=True)
-class RefusedRow:
-    """A line or row that could not be taken."""
-
-    number: int
-    """From 1; of text, the line's."""
-    reason: str
-    """A stable snake_case key."""
-    detail: str
-    """In words; nothing of what stands there, as the file may be no vectors at all."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
     """Some rows of a file, in order."""
@@ -76,7 +65,8 @@ class Block:
     """[n, E], all finite."""
     num_read: int
     """Lines or rows, refused ones included."""
-    refused: tuple[RefusedRow, ...] = ()
+    refused: tuple[Refusal, ...] = ()
+    """Their positions are the numbers of lines or rows, from 1."""
 
 
 @contextmanager
@@ -97,8 +87,8 @@ def open_unpacked(path: Path, member: str = "") -> Iterator[io.BufferedReader]:
         with path.open("rb") as stream:
             yield stream
         return
-    from treeviews.pipeline.text.documents import UNPACKING_ERRORS  # not on a bare GPU machine
     from treeviews.pipeline.text.text_files import decompressed
+    from treeviews.pipeline.text.text_lines import UNPACKING_ERRORS  # not on a bare GPU machine
 
     # Of a zip RuntimeError: encrypted, or packed in a way that Python does not know.
     broken: tuple[type[Exception], ...] = (*UNPACKING_ERRORS, zipfile.BadZipFile, RuntimeError)
@@ -176,25 +166,21 @@ class TextReader:
         Raises:
             ValueError: the file is no text of word vectors; names it and the line.
         """
-        self._path, self._stream = path, stream
-        self._line = 1
+        self._path, self._stream, self._line = path, stream, 1
         head = self._read_block().removeprefix(_BYTE_ORDER_MARK)
-        line = head.partition(b"\n")[0]
-        header = _HEADER.fullmatch(line)
+        first, _, rest = head.partition(b"\n")
+        header = _HEADER.fullmatch(first)
         self._promised = int(header[1]) if header else None
-        self._num_header_lines = 1 if header else 0
-        lines = head.split(b"\n", _LINES_LOOKED_AT)[self._num_header_lines : _LINES_LOOKED_AT]
-        widths = Counter(len(line.rstrip().split(b" ")) - 1 for line in lines if line.strip())
-        width = int(header[2]) if header else widths.most_common(1)[0][0] if widths else 0
+        self._head, self._num_header_lines = (rest, 1) if header else (head, 0)
+        lines = filter(bytes.strip, head.split(b"\n", _LINES_LOOKED_AT)[:_LINES_LOOKED_AT])
+        widths = Counter(len(line.rstrip().split(b" ")) - 1 for line in lines)
+        width = int(header[2]) if header else max(widths, key=widths.__getitem__, default=0)
         if not width:
             raise ValueError(
-                f"{path}:1: expected a word and its numbers, found {len(line.split())} fields; "
+                f"{path}:1: expected a word and its numbers, found {len(first.split())} fields; "
                 f"{REMEDY}"
             )
         self.width = _checked_width(path, width)
-        self._head = head[len(line) + 1 :] if header else head
-        first = b"".join(lines[:1]).rstrip(b"\r")
-        self._set_options(ends_in_space=first.endswith(b" "))
 
     def blocks(self) -> Iterator[Block]:
         """Yields the rows of all lines, once.
@@ -244,36 +230,13 @@ class TextReader:
             )
         return content
 
-    def _set_options(self, *, ends_in_space: bool) -> None:
-        from pyarrow import csv
-
-        names = [str(number) for number in range(self.width + 1)]
-        self._numbers = names[1:]
-        types = dict.fromkeys(self._numbers, pa.float64()) | {"0": pa.large_string()}
-        self._read = csv.ReadOptions(
-            use_threads=False,
-            block_size=_CSV_BLOCK_BYTES,
-            column_names=[*names, "end"] if ends_in_space else names,
-        )
-        self._split = csv.ParseOptions(
-            delimiter=" ", quote_char=False, escape_char=False, ignore_empty_lines=False
-        )
-        self._convert = csv.ConvertOptions(
-            column_types=types,
-            include_columns=names,
-            null_values=[],
-            strings_can_be_null=False,
-            check_utf8=True,
-        )
-
     def _parse(self, content: bytes, first_line: int) -> Block:
         """Returns the rows of some whole lines.
 
         Args:
             first_line: the number of the first one, from 1.
         """
-        if b"\r" in content:
-            content = content.replace(b"\r\n", b"\n")
+        content = content.replace(b"\r\n", b"\n").replace(b" \n", b"\n")
         is_odd = b"\r" in content or content.startswith(_BYTE_ORDER_MARK)
         fast = None if is_odd else self._parse_usual(content)
         return fast or self._parse_lines(content, first_line)
@@ -282,35 +245,43 @@ class TextReader:
         """Returns the rows where every line is as it should be."""
         from pyarrow import csv
 
+        names = [str(number) for number in range(1, self.width + 1)]
         try:
             table = csv.read_csv(
                 pa.BufferReader(content),
-                read_options=self._read,
-                parse_options=self._split,
-                convert_options=self._convert,
+                csv.ReadOptions(
+                    use_threads=False, block_size=_CSV_BLOCK_BYTES, column_names=["word", *names]
+                ),
+                csv.ParseOptions(
+                    delimiter=" ", quote_char=False, escape_char=False, ignore_empty_lines=False
+                ),
+                csv.ConvertOptions(
+                    column_types={"word": pa.large_string(), **dict.fromkeys(names, pa.float64())},
+                    null_values=[],
+                    strings_can_be_null=False,
+                ),
             )
         except pa.ArrowInvalid:
             return None
         rows = np.empty((table.num_rows, self.width), dtype=np.float32)
         start = 0
         with np.errstate(over="ignore"):
-            for batch in table.select(self._numbers).to_batches():
+            for batch in table.select(names).to_batches():
                 rows[start : start + len(batch)] = batch.to_tensor(row_major=True).to_numpy()
                 start += len(batch)
-        words = table["0"].combine_chunks()
-        lengths = np.diff(np.frombuffer(words.buffers()[1], np.int64, len(words) + 1))
-        if not lengths.all() or not _is_finite(rows):
+        words = table["word"].combine_chunks()
+        if pc.any(pc.equal(words, "")).as_py() or not _is_finite(rows):
             return None
         return Block(words, rows, len(rows))
 
     def _parse_lines(self, content: bytes, first_line: int) -> Block:
         words: list[str] = []
         rows: list[NDArray[np.float32]] = []
-        refused: list[RefusedRow] = []
+        refused: list[Refusal] = []
         lines = content.split(b"\n")
         for number, line in enumerate(lines if lines[-1] else lines[:-1], first_line):
             parsed = self._parse_line(line, number)
-            if isinstance(parsed, RefusedRow):
+            if isinstance(parsed, Refusal):
                 refused.append(parsed)
             else:
                 words.append(parsed[0])
@@ -318,7 +289,7 @@ class TextReader:
         table = np.array(rows, dtype=np.float32).reshape(len(rows), self.width)
         return Block(strings(words), table, len(rows) + len(refused), tuple(refused))
 
-    def _parse_line(self, line: bytes, number: int) -> tuple[str, NDArray[np.float32]] | RefusedRow:
+    def _parse_line(self, line: bytes, number: int) -> tuple[str, NDArray[np.float32]] | Refusal:
         # GloVe's large sets hold words with spaces in them, so fields count from the right.
         fields = line.rstrip(b" \t\r").rsplit(b" ", self.width)
         if len(fields) != self.width + 1 or not fields[0] or _ends_in_a_number(fields[0]):
@@ -326,17 +297,22 @@ class TextReader:
                 f"expected a word and {self.width} numbers, found {len(line.split())} fields; the "
                 "row is ragged, or the file cut short or no word vectors"
             )
-            return RefusedRow(number, "ragged", detail)
+            return _refused(number, "ragged", detail)
         try:
             word = fields[0].decode()
         except UnicodeDecodeError:
-            return RefusedRow(number, "not_utf8", "the word is no UTF-8 text")
+            return _refused(number, "not_utf8", "the word is no UTF-8 text")
         row = np.array([_number(text) for text in fields[1:]], dtype=np.float32)
         if not np.isfinite(row).all():
             place = int(np.argmin(np.isfinite(row))) + 1
             detail = f"number {place} of {self.width} is not a finite number"
-            return RefusedRow(number, "no_number", detail)
+            return _refused(number, "no_number", detail)
         return word, row
+
+
+def _refused(number: int, reason: str, detail: str) -> Refusal:
+    """Returns why a line or row is not taken, without what stands there: it may be no vectors."""
+    return Refusal(reason, detail, str(number))
 
 
 def _is_finite(rows: NDArray[np.float32]) -> bool:
@@ -386,7 +362,7 @@ class BinaryReader:
 
     def _block(self, numbers: range) -> Block:
         words: list[str] = []
-        refused: list[RefusedRow] = []
+        refused: list[Refusal] = []
         rows = np.empty((len(numbers), self.width), dtype="<f4")
         for number in numbers:
             word, content = self._read_word(), self._stream.read(4 * self.width)
@@ -400,12 +376,12 @@ class BinaryReader:
             try:
                 text = word.decode()
             except UnicodeDecodeError:
-                refused.append(RefusedRow(number, "not_utf8", "the word is no UTF-8 text"))
+                refused.append(_refused(number, "not_utf8", "the word is no UTF-8 text"))
                 continue
             if not text:
-                refused.append(RefusedRow(number, "no_word", "the word is empty"))
+                refused.append(_refused(number, "no_word", "the word is empty"))
             elif not np.isfinite(row).all():
-                refused.append(RefusedRow(number, "no_number", "a number is not finite"))
+                refused.append(_refused(number, "no_number", "a number is not finite"))
             else:
                 words.append(text)
         kept = rows[: len(words)].astype(np.float32, copy=False)

@@ -11,7 +11,7 @@ import shutil
 import time
 from collections import Counter
 from pathlib import Path
-from typing import IO, Any, ClassVar, Literal
+from typing import IO, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -24,22 +24,21 @@ from treeviews.pipeline.base.atomic_files import (
 )
 from treeviews.pipeline.base.digest import sha256_of_file
 from treeviews.pipeline.base.foreign_text import told
+from treeviews.pipeline.base.refusal import Refusal
 from treeviews.pipeline.base.settings import Natural, Settings
 from treeviews.pipeline.shards.arrow import numbers
 from treeviews.pipeline.vectors.foreign_vectors import (
     BinaryReader,
     Block,
-    RefusedRow,
     TextReader,
     format_of,
     open_unpacked,
 )
 from treeviews.pipeline.vectors.vector_folder import (
-    VECTORS_FILE,
-    TableWriter,
+    TableKept,
     is_vector_folder,
-    seal_folder,
-    write_table,
+    kept_rows,
+    write_vector_blocks,
 )
 from treeviews.pipeline.vectors.word_lists import NOWHERE, WordIndex, WordList, read_word_list
 
@@ -47,6 +46,9 @@ QUARANTINE_FILE = "quarantine.jsonl"
 """The lines of the file that were left out, a JSON object each."""
 IMPORT_VERSION = 1
 """Raised when the same file and settings would give another folder."""
+_ROWS_FILE = "rows.unfinished"
+"""All rows that are wanted, of which those of repeated words are left out in the end."""
+_AT_ONCE = 16_384
 _REMEDY = "give a .parquet of CountVocabulary, a .json or a text file with a word a line"
 
 
@@ -57,7 +59,7 @@ class ImportConfig(Settings):
 
     member: str = ""
     """Of a .zip with several files, the one that is meant."""
-    kept_as: Literal["float16", "float32"] = "float16"
+    kept_as: TableKept = "float16"
     """Half precision keeps three digits and half of the bytes."""
     lower_case: bool = False
     """Whether words lose their case; of words that then are one, the first in the file counts."""
@@ -122,19 +124,23 @@ def _import_into(
     wanted = None if vocabulary is None else _read_wanted(vocabulary, lower_case=config.lower_case)
     taken = _Taken(path, config, wanted)
     kind = TextReader if format_of(path, config.member) == "text" else BinaryReader
-
-    def fill(stream: IO[bytes]) -> None:
-        with open_unpacked(path, config.member) as source:
-            taken.take_all(kind(path, source), stream)
-
-    write_table(folder / VECTORS_FILE, fill)
+    with open_unpacked(path, config.member) as source, (folder / _ROWS_FILE).open("wb") as stream:
+        reader = kind(path, source)
+        taken.take_all(reader, stream)
+    index = WordIndex(pa.chunked_array(taken.words, pa.large_string()))
+    kept = index.distinct_places()
     lines = [
-        json.dumps({"line": row.number, "reason": row.reason, "detail": told(row.detail)})
+        json.dumps({"line": int(row.position), "reason": row.reason, "detail": told(row.detail)})
         for row in taken.refused
     ]
     write_text_atomically(folder / QUARANTINE_FILE, "".join(f"{line}\n" for line in lines))
     facts = {
-        **taken.facts,
+        "size": reader.width,
+        "lines": taken.num_read,
+        "malformed": taken.num_by_reason(),
+        "duplicates": len(index) - len(kept),
+        "not_in_vocabulary": taken.num_seen - len(index),
+        "words": len(kept),
         "from": {"name": path.name, "sha256": sha256_of_file(path), "bytes": path.stat().st_size},
         "config": config.to_dict(),
         "import_version": IMPORT_VERSION,
@@ -142,7 +148,11 @@ def _import_into(
         and {"name": vocabulary.name, "sha256": sha256_of_file(vocabulary)},
         "seconds": round(time.perf_counter() - started, 1),
     }
-    seal_folder(folder, WordList(taken.words, None), facts)
+    rows = np.memmap(folder / _ROWS_FILE, config.kept_as, "r", 0, (len(index), reader.width))
+    blocks = (rows[kept[first : first + _AT_ONCE]] for first in range(0, len(kept), _AT_ONCE))
+    words = WordList(index.words.take(numbers(kept)), None)
+    write_vector_blocks(folder, words, blocks, reader.width, facts, kept_as=config.kept_as)
+    (folder / _ROWS_FILE).unlink()
     return facts
 
 
@@ -159,43 +169,25 @@ class _Taken:
 
     def __init__(self, path: Path, config: ImportConfig, wanted: WordIndex | None) -> None:
         self._path, self._config, self._wanted = path, config, wanted
-        self.words = pa.array([], pa.large_string())
-        self.refused: list[RefusedRow] = []
-        self.facts: dict[str, Any] = {}
-        self._num_read = 0
+        self.words: list[pa.Array] = []
+        self.refused: list[Refusal] = []
+        self.num_read = 0
         """Lines or rows."""
-        self._num_seen = 0
+        self.num_seen = 0
         """Words of these, wanted or not."""
 
     def take_all(self, reader: TextReader | BinaryReader, stream: IO[bytes]) -> None:
-        """Writes a table of the rows that are wanted; keeps their words and what else was met."""
-        table = TableWriter(stream, reader.width, self._config.kept_as)
-        words = []
+        """Writes the rows that are wanted; keeps their words and what else was met."""
         for block in reader.blocks():
-            self._num_read += block.num_read
+            self.num_read += block.num_read
             self._refuse(block)
-            words.append(self._add(block, table))
-            if 0 < self._config.max_words <= self._num_seen:
+            self.words.append(self._write(block, stream))
+            if 0 < self._config.max_words <= self.num_seen:
                 break
-        if not table.num_rows:
+        if not any(map(len, self.words)):
             raise ValueError(
-                f"{self._path}: none of its {self._num_read:,} words is taken; check the file"
+                f"{self._path}: none of its {self.num_read:,} words is taken; check the file"
             )
-        index = WordIndex(pa.chunked_array(words, pa.large_string()))
-        kept = index.distinct_places()
-        self.words = index.words
-        if len(kept) < len(index):
-            table.keep(kept)
-            self.words = index.words.take(numbers(kept))
-        table.finish()
-        self.facts = {
-            "size": reader.width,
-            "lines": self._num_read,
-            "malformed": self._num_by_reason(),
-            "duplicates": len(index) - len(kept),
-            "not_in_vocabulary": self._num_seen - len(index),
-            "words": len(self.words),
-        }
 
     def _refuse(self, block: Block) -> None:
         """Notes the malformed lines of a block.
@@ -205,29 +197,29 @@ class _Taken:
         """
         self.refused += block.refused
         if len(self.refused) > self._config.max_malformed:
-            reasons = ", ".join(f"{num} {name}" for name, num in self._num_by_reason().items())
+            reasons = ", ".join(f"{num} {name}" for name, num in self.num_by_reason().items())
             first = self.refused[0]
             raise ValueError(
-                f"{self._path}:{first.number}: {first.detail}; {len(self.refused)} of the first "
-                f"{self._num_read:,} lines are malformed ({reasons}) and "
+                f"{self._path}:{first.position}: {first.detail}; {len(self.refused)} of the first "
+                f"{self.num_read:,} lines are malformed ({reasons}) and "
                 f"{self._config.max_malformed} may be: check that it is a file of word vectors, or "
                 "let more be (--max-malformed)"
             )
 
-    def _num_by_reason(self) -> dict[str, int]:
+    def num_by_reason(self) -> dict[str, int]:
         return dict(sorted(Counter(row.reason for row in self.refused).items()))
 
-    def _add(self, block: Block, table: TableWriter) -> pa.Array:
+    def _write(self, block: Block, stream: IO[bytes]) -> pa.Array:
         """Writes the rows of a block that are wanted; returns their words."""
         left = len(block.rows)
         if self._config.max_words:
-            left = min(left, self._config.max_words - self._num_seen)
-        self._num_seen += left
+            left = min(left, self._config.max_words - self.num_seen)
+        self.num_seen += left
         words, rows = block.words.slice(0, left), block.rows[:left]
         if self._config.lower_case:
             words = pc.utf8_lower(words)
         if self._wanted is not None:
             kept = np.flatnonzero(self._wanted.places(words) != NOWHERE)
             words, rows = words.take(numbers(kept)), rows[kept]
-        table.add(rows)
+        stream.write(kept_rows(rows, self._config.kept_as).data)
         return words.cast(pa.large_string())

@@ -15,14 +15,13 @@ from __future__ import annotations
 import hashlib
 import json
 import mmap
-import os
 import struct
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -47,7 +46,7 @@ the size is, and the rest where somebody asks for it."""
 _SAFETENSORS_TYPES = {"float16": "F16", "float32": "F32"}
 _LITTLE_ENDIAN = {"F16": "<f2", "F32": "<f4"}
 _HEADER_BYTES = 512
-"""Of a table that is written; its length is known before the number of rows is."""
+"""Of a table that is written."""
 _ROWS_AT_ONCE = 16_384
 
 Rows = NDArray[np.floating[Any]]
@@ -273,77 +272,36 @@ def rms_of(blocks: Iterable[Rows]) -> float:
     return float(np.sqrt(total / num_values)) if num_values else 0.0
 
 
-class TableWriter:
-    """Writes a table row by row; how many there are is told at the end.
+def kept_rows(rows: Rows, kept_as: TableKept) -> Rows:
+    """Returns rows in the numbers in which they are kept.
 
-    Args:
-        stream: an empty file, open for reading and writing.
+    Raises:
+        ValueError: a number is too large for half precision.
     """
+    with np.errstate(over="ignore"):
+        kept: Rows = rows.astype(kept_as, copy=False)
+    if kept_as == "float16" and not np.isfinite(kept).all():
+        raise ValueError(
+            "a number is larger than half precision holds (65,504); keep all in full precision "
+            "(--kept-as float32)"
+        )
+    return np.ascontiguousarray(kept)
 
-    def __init__(self, stream: IO[bytes], width: int, kept_as: TableKept) -> None:
-        self._stream, self._width, self._kept_as = stream, width, kept_as
-        self.num_rows = 0
-        stream.write(bytes(_HEADER_BYTES))
-        stream.write(bytes(self._row_bytes))
 
-    @property
-    def _row_bytes(self) -> int:
-        return self._width * np.dtype(self._kept_as).itemsize
-
-    def add(self, rows: NDArray[np.float32]) -> None:
-        """Adds rows [n, E] of finite numbers.
-
-        Raises:
-            ValueError: a number is too large for half precision.
-        """
-        with np.errstate(over="ignore"):
-            kept = rows.astype(self._kept_as, copy=False)
-        if self._kept_as == "float16" and not np.isfinite(kept).all():
-            raise ValueError(
-                "a number is larger than half precision holds (65,504); keep all in full precision "
-                "(--kept-as float32)"
-            )
-        self._stream.write(np.ascontiguousarray(kept).data)
-        self.num_rows += len(rows)
-
-    def keep(self, places: NDArray[np.int64]) -> None:
-        """Keeps the rows of these places alone, which are in order; the others are overwritten."""
-        start, shape = _HEADER_BYTES + self._row_bytes, (self.num_rows, self._width)
-        self._stream.flush()
-        table: Any = np.memmap(self._stream, self._kept_as, "r+", start, shape)
-        for first in range(0, len(places), _ROWS_AT_ONCE):
-            some = places[first : first + _ROWS_AT_ONCE]
-            if some[-1] != first + len(some) - 1:  # else they lie where they belong
-                table[first : first + len(some)] = table[some]
-        del table  # and its map
-        self._stream.truncate(start + len(places) * self._row_bytes)
-        self.num_rows = len(places)
-
-    def finish(self) -> None:
-        """Writes the header, which makes the file one of safetensors."""
-        code, middle = _SAFETENSORS_TYPES[self._kept_as], self._row_bytes
-        end = middle * (1 + self.num_rows)
-        tensors = {
-            "unknown": {"dtype": code, "shape": [1, self._width], "data_offsets": [0, middle]},
-            "vectors": {
-                "dtype": code,
-                "shape": [self.num_rows, self._width],
-                "data_offsets": [middle, end],
-            },
+def _header(num_words: int, width: int, kept_as: TableKept) -> bytes:
+    """Returns what makes rows behind a zero one a file of safetensors."""
+    row_bytes, code = width * np.dtype(kept_as).itemsize, _SAFETENSORS_TYPES[kept_as]
+    shapes = {"unknown": (0, 1), "vectors": (1, num_words)}
+    tensors = {
+        name: {
+            "dtype": code,
+            "shape": [rows, width],
+            "data_offsets": [first * row_bytes, (first + rows) * row_bytes],
         }
-        text = json.dumps(tensors).encode().ljust(_HEADER_BYTES - 8)
-        self._stream.flush()
-        os.pwrite(self._stream.fileno(), struct.pack("<Q", len(text)) + text, 0)
-
-
-def write_table(path: Path, fill: Callable[[IO[bytes]], None]) -> None:
-    """Has a `TableWriter` fill a file, open for reading and writing, that appears whole or not."""
-
-    def write(temporary: Path) -> None:
-        with temporary.open("w+b") as stream:
-            fill(stream)
-
-    write_by_library(path, write)
+        for name, (first, rows) in shapes.items()
+    }
+    text = json.dumps(tensors).encode().ljust(_HEADER_BYTES - 8)
+    return struct.pack("<Q", len(text)) + text
 
 
 def write_vectors(
@@ -375,13 +333,13 @@ def write_vectors(
     whole = np.rint(vectors / np.where(scales > 0, scales, 1.0)[:, None])
     tensors = {"vectors": whole.astype(np.int8), "scales": scales.astype(np.float32)}
     write_by_library(folder / VECTORS_FILE, partial(save_file, tensors))
-    seal_folder(folder, listed, facts)
+    _seal_folder(folder, listed, facts)
 
 
 def write_vector_blocks(
     folder: Path,
     listed: WordList,
-    blocks: Iterable[NDArray[np.float32]],
+    blocks: Iterable[Rows],
     width: int,
     facts: Mapping[str, Any],
     *,
@@ -396,17 +354,18 @@ def write_vector_blocks(
     """
     folder.mkdir(parents=True, exist_ok=True)
 
-    def fill(stream: IO[bytes]) -> None:
-        table = TableWriter(stream, width, kept_as)
-        for block in blocks:
-            table.add(block)
-        table.finish()
+    def write(path: Path) -> None:
+        with path.open("wb") as stream:
+            stream.write(_header(len(listed.words), width, kept_as))
+            stream.write(kept_rows(np.zeros((1, width), np.float32), kept_as).data)
+            for block in blocks:
+                stream.write(kept_rows(block, kept_as).data)
 
-    write_table(folder / VECTORS_FILE, fill)
-    seal_folder(folder, listed, facts)
+    write_by_library(folder / VECTORS_FILE, write)
+    _seal_folder(folder, listed, facts)
 
 
-def seal_folder(folder: Path, listed: WordList, facts: Mapping[str, Any]) -> None:
+def _seal_folder(folder: Path, listed: WordList, facts: Mapping[str, Any]) -> None:
     """Writes the words of a table that is there, then the facts, with what openers ask of it."""
     write_word_list(folder / WORDS_FILE, listed)
     files = [folder / name for name in (VECTORS_FILE, WORDS_FILE)]

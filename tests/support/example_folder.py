@@ -37,8 +37,7 @@ from treeviews.pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_PARSERS, BUN
 from treeviews.pipeline.downloads.published_vectors import fetch_vectors, vectors_named
 from treeviews.pipeline.parsers.parser_files import checksum_of_parser_folder
 from treeviews.pipeline.shards.manifests import write_dataset_manifest
-from treeviews.pipeline.vectors.count_shard import count_shard
-from treeviews.pipeline.vectors.merge_counts import VocabularyConfig, merge_counts
+from treeviews.pipeline.vectors.word_counts import VocabularyConfig, count_shard, merge_counts
 from treeviews.tasks import DownloadVectors
 
 DIGEST = "0123456789"

@@ -6,22 +6,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 
 from treeviews.pipeline.base.refusal import Refusal
-from treeviews.pipeline.text.documents import START, Document, Paragraph, Place
+from treeviews.pipeline.text.documents import START, Document, Paragraph, Place, Source, Stream
 
 
-class Memory:
+class Memory(Source, Stream):
     """A source of one stream that holds its documents: a list of paragraphs each."""
 
     name = "memory"
-    is_one_document = is_sought = False
 
     def __init__(self, documents: Mapping[str, Sequence[str | Refusal]]) -> None:
         self._documents = documents
 
     def describe(self) -> dict[str, object]:
         return {"source": "memory", "documents": repr(self._documents)}
-
-    to_dict = describe
 
     def streams(self) -> list[Memory]:
         return [self]
@@ -38,12 +35,3 @@ class Memory:
                 for number, item in enumerate(items, start=1)
             )
             yield Document(name, paragraphs)
-
-    def knows_characters(self, place: Place) -> bool:
-        return False
-
-    def check_unchanged(self) -> None:
-        pass
-
-    def left_out(self) -> dict[str, int]:
-        return {}

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.parsed_corpora import stories, write_corpus, write_vectors
 from treeviews.models.config.held_out import HoldOut
-from treeviews.models.train_word_vectors import WordVectorJob, execute, write_training_tokens
+from treeviews.models.train_word_vectors import TrainingSentences, WordVectorJob, execute
 from treeviews.models.words.word_vectors import load_word_vectors
 from treeviews.tasks.report import WriteReport
 from treeviews.tasks.training import TrainEncoders
@@ -26,17 +26,14 @@ def test_the_tokens_are_those_of_the_sentences_that_are_not_held_out(tmp_path: P
     documents = stories(6)
     folders = write_corpus(tmp_path, documents, rows_per_shard=20)
 
-    counts = write_training_tokens(folders.sentences, HALF, tmp_path / "tokens")
-
     kept = [
-        " ".join(tokens)
+        tokens
         for name, sentences in documents.items()
         for tokens in sentences
         if not HALF.takes(name)
     ]
     assert 0 < len(kept) < 48
-    assert (tmp_path / "tokens").read_text(encoding="utf-8").splitlines() == kept
-    assert counts == (len(kept), len(" ".join(kept).split()))
+    assert list(TrainingSentences(folders.sentences, HALF)) == kept
 
 
 def job(tmp_path: Path, **changes: Any) -> dict[str, Any]:

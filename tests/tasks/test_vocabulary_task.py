@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.luigi_builds import build
-from treeviews.pipeline.vectors.count_shard import counts_path
+from treeviews.pipeline.vectors.word_counts import counts_path
 from treeviews.pipeline.vectors.word_lists import read_word_list
 from treeviews.tasks import CountVocabulary
 

@@ -72,7 +72,7 @@ def coverage(
 ) -> None:
     """Show how much of a vocabulary given word vectors cover."""
     from treeviews.models.words.word_vectors import load_word_vectors
-    from treeviews.pipeline.vectors.merge_counts import coverage_by
+    from treeviews.pipeline.vectors.word_counts import coverage_by
 
     listed, _ = _read(path)
     found = coverage_by(load_word_vectors(vectors).index.words, listed)
@@ -96,7 +96,7 @@ def _read(path: Path) -> tuple[Any, dict[str, Any]]:
         FileNotFoundError, ValueError: it is no vocabulary; says what to do.
     """
     from treeviews.pipeline.base.json_files import check_file, read_object
-    from treeviews.pipeline.vectors.merge_counts import REPORT_FILE, VOCABULARY_FILE
+    from treeviews.pipeline.vectors.word_counts import REPORT_FILE, VOCABULARY_FILE
     from treeviews.pipeline.vectors.word_lists import read_word_list
 
     if not path.is_dir():

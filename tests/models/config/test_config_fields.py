@@ -21,12 +21,12 @@ from treeviews.models.evaluation.evaluation_settings import ProtocolConfig
 from treeviews.models.evaluation.probing_sentences import ProbingConfig
 from treeviews.models.evaluation.representation import Representation
 from treeviews.models.model.sentence_model import build_model
+from treeviews.models.train_word_vectors import SkipGramConfig
 from treeviews.models.training.job import RunSettings
 from treeviews.models.training.launching import LaunchSettings
 from treeviews.models.words.expansion import ExpansionConfig
 from treeviews.models.words.word_vectors import WordVectors
 from treeviews.pipeline.base.settings import Count, Range, Settings, at_least, marks_of
-from treeviews.pipeline.vectors.skip_gram import SkipGramConfig
 
 LSTM = {"seq_cell": "lstm"}
 

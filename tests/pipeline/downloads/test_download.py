@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import resource
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import requests
 
 from tests.support.download_server import DownloadServer, serving
 from treeviews.pipeline.downloads.download import (
     DownloadConfig,
     DownloadError,
-    UnreachableError,
     download,
-    file_name_of,
 )
 
 CONTENT = b"".join(b"line %d of the file\n" % number for number in range(20_000))
@@ -74,10 +70,10 @@ def test_a_server_that_falters_gives_the_whole_file_in_the_end(
     assert fetch(server, tmp_path, sha256) == CONTENT
 
 
-def leave_part(server: DownloadServer, folder: Path) -> None:
+def leave_part(server: DownloadServer, folder: Path, sha256: str | None = SHA256) -> None:
     server.script = ["cut:1000", "500", "500", "500"]
     with pytest.raises(DownloadError, match=r"gave up after 3 attempts.* bytes are kept"):
-        fetch(server, folder)
+        fetch(server, folder, sha256)
 
 
 @pytest.mark.parametrize("part", [CONTENT[:1000], CONTENT, b"x" * 1000])
@@ -95,20 +91,10 @@ def test_a_part_is_not_continued_by_what_may_be_another_version(
     server: DownloadServer, tmp_path: Path, etag: str | None
 ) -> None:
     server.etag = etag
-    leave_part(server, tmp_path)
+    leave_part(server, tmp_path, None)
     server.files["corpus.txt"] = OTHER
     assert fetch(server, tmp_path, None) == OTHER
     assert not any("Range" in request for request in server.requests)
-
-
-def test_a_server_that_starts_over_each_time_is_given_up(
-    server: DownloadServer, tmp_path: Path
-) -> None:
-    server.etag = None
-    server.script = ["cut:900", "cut:1200"] * 20
-    with pytest.raises(DownloadError, match="gave up after 3 attempts that got no further"):
-        fetch(server, tmp_path)
-    assert len(server.requests) == 4
 
 
 @pytest.mark.parametrize(
@@ -146,42 +132,18 @@ def test_a_web_page_is_not_taken_for_the_file(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_disk_without_room_is_told_with_the_file(server: DownloadServer, tmp_path: Path) -> None:
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
-    try:
-        with pytest.raises(OSError, match=r"too large: '.*corpus\.txt\.part'"):
-            fetch(server, tmp_path)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    assert fetch(server, tmp_path) == CONTENT
-
-
-def test_nobody_listening_and_an_untrusted_certificate_are_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with pytest.raises(UnreachableError, match=r"gave up after 3 attempts .*refused"):
+def test_nobody_listening_is_told(tmp_path: Path) -> None:
+    with pytest.raises(DownloadError, match=r"gave up after 3 attempts .*refused"):
         download("http://127.0.0.1:9/x", tmp_path / "x", SHA256, config=IMPATIENT)
-
-    def untrusted(*_: object, **__: object) -> None:
-        raise requests.exceptions.SSLError("[SSL: CERTIFICATE_VERIFY_FAILED] self-signed")
-
-    monkeypatch.setattr(requests, "get", untrusted)
-    with pytest.raises(DownloadError, match=r"certificate is not trusted.*self-signed"):
-        download("https://127.0.0.1/x", tmp_path / "x", SHA256)
 
 
 @pytest.mark.parametrize(
     ("url", "sha256", "reason"),
     [
         ("file:///etc/hosts", SHA256, "not an http or https address"),
-        ("ftp://127.0.0.1/x", None, "not an http or https address"),
         ("http://127.0.0.1/x", "abc", "not 64 hexadecimal digits; compute it"),
         ("http://127.0.0.1/a b", SHA256, "percent-encode spaces"),
-        ("http://127.0.0.1/a\x1b[2J", SHA256, r"/a\\x1b\[2J: "),
         ("http://", SHA256, "host or port is malformed"),
-        ("http://127.0.0.1:port/", SHA256, "host or port is malformed"),
-        ("http://[::1/x", SHA256, "host or port is malformed"),
         ("http://user:pa/ss@127.0.0.1/x", SHA256, r"^http://\*\*\*@127.0.0.1/x: "),
     ],
 )
@@ -190,19 +152,6 @@ def test_malformed_arguments_are_errors(
 ) -> None:
     with pytest.raises(ValueError, match=reason):
         download(url, tmp_path / "x", sha256)
-
-
-@pytest.mark.parametrize(
-    ("url", "name"),
-    [
-        ("http://h/a/corpus.txt.gz?token=x", "corpus.txt.gz"),
-        *((url, "download") for url in ("http://h/a/..", "http://h", "http://[::1/a.txt")),
-        ("http://h/a/", "a"),
-        (f"http://h/{'a' * 300}.txt", "a" * 96 + ".txt"),
-    ],
-)
-def test_a_download_has_a_name_that_a_file_can_have(url: str, name: str) -> None:
-    assert file_name_of(url) == name
 
 
 def test_a_login_is_sent_to_its_server_alone_and_stands_in_no_error(

@@ -121,12 +121,3 @@ def test_mistakes_are_told_in_one_sentence(
     with pytest.raises(error, match=said):
         fetch(job_of(folder, tmp_path / "out", **changes))
     assert not (tmp_path / "out" / DATASET_FILE).exists()
-
-
-def test_a_damaged_file_keeps_what_came_before(folder: Path, tmp_path: Path) -> None:
-    path = folder / "train-1-of-3.parquet"
-    path.write_bytes(path.read_bytes()[:200])
-    with pytest.raises(OSError, match=r"broke off after row \d+ .*whole files are kept"):
-        fetch(job_of(folder, tmp_path / "out"))
-    assert texts_of(tmp_path / "out")[0] == "Story 0, row 0."
-    assert not (tmp_path / "out" / DATASET_FILE).exists()

@@ -45,13 +45,13 @@ def reviews(*, known: bool = True, num_lines: int = 2, name: str = "MR") -> Data
         DataFile("downstream/MR/pos", num_lines, digests[0], "MR/pos"),
         DataFile("downstream/MR/neg", 1, digests[1], "MR/neg"),
     )
-    return Dataset(name, "none stated", (f"{GONE}/reviews.tar",), files)
+    return Dataset(name, "none stated", f"{GONE}/reviews.tar", files)
 
 
-def single(name: str, digest: str | None, *addresses: str) -> Dataset:
+def single(name: str, digest: str | None) -> Dataset:
     """A set of one file that is a download."""
     file = DataFile(f"downstream/{name}", sha256=digest)
-    return Dataset(name, "", addresses or (f"{GONE}/{name}",), (file,))
+    return Dataset(name, "", f"{GONE}/{name}", (file,))
 
 
 KNOWN, UNKNOWN = single("questions", sha256(QUESTIONS)), single("questions", None)
@@ -83,7 +83,7 @@ def test_every_file_that_a_task_reads_is_declared_with_an_address() -> None:
     read = {name: set(one.files.values()) for name, one in LAYOUT.items() if name not in elsewhere}
     assert declared == read
     for dataset in SENTEVAL_SETS:
-        assert dataset.licence and all(re.match("https://", url) for url in dataset.addresses)
+        assert dataset.licence and dataset.address.startswith("https://")
         digests = [file.sha256 for file in dataset.files if file.sha256]
         assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in digests)
     assert len({dataset.download_name for dataset in SENTEVAL_SETS}) == 11
@@ -100,7 +100,7 @@ def test_sets_are_chosen_by_name_in_either_case() -> None:
 def test_sets_of_an_archive_are_brought_by_one_request_and_named_in_the_manifest(
     server: DownloadServer, tmp_path: Path
 ) -> None:
-    lacking = Dataset("CR", "", reviews().addresses, (DataFile("downstream/CR", member="CR/pos"),))
+    lacking = Dataset("CR", "", reviews().address, (DataFile("downstream/CR", member="CR/pos"),))
     sets = (reviews(), lacking, reviews(name="copy"), KNOWN)
     manifest = collect(server, tmp_path, *sets)
 
@@ -167,43 +167,6 @@ def test_what_nothing_can_verify_is_taken_once_accepted_and_asked_for_as_it_was(
         entry = collect(server, tmp_path, UNKNOWN).datasets["questions"]
         assert entry.state == state
     assert "was accepted with this sha256 before" in entry.reason
-
-
-def test_addresses_are_tried_in_order_and_a_silent_server_patiently_only_once(
-    server: DownloadServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pauses: list[float] = []
-    monkeypatch.setattr("treeviews.pipeline.downloads.download.time.sleep", pauses.append)
-    sets = [single(name, None) for name in ("one", "two")]
-    there = f"{server.address}/questions"
-    sets.append(single("three", sha256(QUESTIONS), f"{server.address}/gone", there))
-    manifest = collect_datasets(sets, tmp_path / "data", tmp_path / "downloads", patience=IMPATIENT)
-    assert [entry.state for entry in manifest.datasets.values()] == ["absent", "absent", "present"]
-    assert manifest.datasets["three"].files["downstream/three"].source == there
-    assert len(pauses) == IMPATIENT.attempts - 1
-
-
-def test_a_damaged_file_that_cannot_be_had_again_is_not_left_to_be_read(
-    server: DownloadServer, tmp_path: Path
-) -> None:
-    collect(server, tmp_path, KNOWN)
-    path = tmp_path / "data/downstream/questions"
-    path.write_bytes(b"damaged")
-    (tmp_path / "downloads/questions").unlink()
-    del server.files["questions"]
-    entry = collect(server, tmp_path, KNOWN).datasets["questions"]
-    assert entry.state == "absent" and not path.exists()
-    assert entry.reason.endswith(f"what stood there is kept as {path}.refused")
-    assert path.with_name("questions.refused").read_bytes() == b"damaged"
-
-
-def test_a_damaged_manifest_is_an_error_with_the_remedy(
-    server: DownloadServer, tmp_path: Path
-) -> None:
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data/manifest.json").write_text('{"version": 0, "datasets": {}, "trusted": {}}')
-    with pytest.raises(ValueError, match=r"not a manifest of version 1; delete"):
-        collect(server, tmp_path, KNOWN)
 
 
 @pytest.mark.parametrize(

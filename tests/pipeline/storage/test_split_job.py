@@ -16,10 +16,9 @@ from treeviews.pipeline.storage.stage import StoredStage
 from treeviews.pipeline.storage.stored_job import StoredJob, make_stored_shards
 from treeviews.pipeline.text import plan
 from treeviews.pipeline.text.cleaning_steps import CleaningConfig
-from treeviews.pipeline.text.find_duplicates import DuplicatesJob, find_duplicates
-from treeviews.pipeline.text.sign_parts import SignJob, sign_parts
-from treeviews.pipeline.text.split_corpus import DUPLICATES_FOLDER, PLAN_NAME, CorpusSplit
-from treeviews.pipeline.text.split_parts import describe_splitter
+from treeviews.pipeline.text.find_duplicates import DuplicatesJob, execute
+from treeviews.pipeline.text.split_corpus import PLAN_NAME, CorpusSplit
+from treeviews.pipeline.text.split_parts import DUPLICATES_FOLDER, describe_splitter
 from treeviews.pipeline.text.text_sources import TextFiles
 from treeviews.pipeline.text.tokenization import SentenceConfig
 
@@ -104,8 +103,9 @@ def with_duplicates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CorpusSp
     corpus = CorpusSplit(source, SentenceConfig(), tmp_path / "here", EXACT)
     corpus.begin()
     folder = tmp_path / "here" / DUPLICATES_FOLDER
-    sign_parts(SignJob(plan=corpus.plan_path, output=folder, config=EXACT, number=0, count=3))
-    find_duplicates(DuplicatesJob(plan=corpus.plan_path, output=folder, config=EXACT))
+    for parts in ({"number": 0, "count": 3}, {}):
+        job = DuplicatesJob(plan=corpus.plan_path, output=folder, config=EXACT, **parts)
+        execute(job, lambda *_: None)
     return corpus
 
 

@@ -14,11 +14,12 @@ from treeviews.pipeline.text.find_duplicates import (
     MANIFEST_NAME,
     Duplicates,
     DuplicatesJob,
+    bare_words,
     drops_path,
-    find_duplicates,
+    execute,
+    signature_path,
 )
 from treeviews.pipeline.text.plan import plan_of
-from treeviews.pipeline.text.sign_parts import SignJob, bare_words, sign_parts, signature_path
 from treeviews.pipeline.text.text_sources import FilesConfig, TextFiles
 
 EXACT = CleaningConfig(duplicates="exact", repeated_in=3)
@@ -62,20 +63,24 @@ def corpus(folder: Path, seed: int = 0, num_documents: int = 25) -> list[list[st
 def planned(folder: Path, text: Path) -> Path:
     """Writes the plan of a text; returns its path."""
     path = folder / "plan.json"
-    path.write_text(json.dumps(plan_of(TextFiles([text], FilesConfig())).to_dict()))
+    path.write_text(json.dumps({"plan": plan_of(TextFiles([text], FilesConfig())).to_dict()}))
     return path
 
 
+def run(plan: Path, output: Path, config: CleaningConfig = EXACT, **parts: int) -> None:
+    """Signs some parts, or decides."""
+    execute(DuplicatesJob(plan=plan, output=output, config=config, **parts), lambda *_: None)
+
+
 def num_parts(plan: Path) -> int:
-    values = json.loads(plan.read_text())
-    return len(values.get("plan", values)["parts"])
+    return len(json.loads(plan.read_text())["plan"]["parts"])
 
 
 def decided(plan: Path, output: Path, config=EXACT, order=None) -> list[dict[int, str]]:
     """Signs the parts, each by a job of its own, and decides; returns reasons by number, a part."""
     for number in order or range(num_parts(plan)):
-        sign_parts(SignJob(plan=plan, output=output, config=config, number=number))
-    find_duplicates(DuplicatesJob(plan=plan, output=output, config=config))
+        run(plan, output, config, number=number)
+    run(plan, output, config)
     return reasons(output, num_parts(plan))
 
 
@@ -93,7 +98,7 @@ def files(output: Path) -> dict[str, bytes]:
 
 def oracle(plan: Path, config: CleaningConfig) -> list[dict[int, str]]:
     """What is to go, by comparing every paragraph with every other."""
-    read = planning.Plan.from_dict(json.loads(plan.read_text()))
+    read = planning.Plan.from_dict(json.loads(plan.read_text())["plan"])
     where, texts, documents = [], [], []
     for part in range(len(read.parts)):
         found = [
@@ -145,46 +150,17 @@ def test_a_killed_run_of_other_jobs_goes_on_and_has_the_same_bytes(tmp_path, mon
     count = num_parts(plan)
     decided(plan, tmp_path / "whole", order=[*reversed(range(count))])
     killed = tmp_path / "killed"
-    sign_parts(SignJob(plan=plan, output=killed, config=EXACT, number=0, count=3))
+    run(plan, killed, number=0, count=3)
     before = signature_path(killed, 0).stat().st_mtime_ns
-    sign_parts(SignJob(plan=plan, output=killed, config=EXACT, number=0, count=count))
+    run(plan, killed, number=0, count=count)
     assert signature_path(killed, 0).stat().st_mtime_ns == before
     with monkeypatch.context() as patch:
         patch.setattr(finding, "write_sealed_json", None)
         with pytest.raises(TypeError):
-            find_duplicates(DuplicatesJob(plan=plan, output=killed, config=EXACT))
+            run(plan, killed)
     assert not (killed / MANIFEST_NAME).exists()
-    find_duplicates(DuplicatesJob(plan=plan, output=killed, config=EXACT))
+    run(plan, killed)
     assert files(killed) == files(tmp_path / "whole")
-
-
-def test_a_line_of_many_documents_goes_everywhere(tmp_path):
-    texts = {
-        "a.txt": "Ask at the desk\n\nThe lamp was lost.\n\n“No.”\n\nSee the map",
-        "b.txt": "See the map\n\nSee the map\n\nAsk at the DESK\n\n“No.”",
-        "c.txt": "Ask at the desk.\n\n“No.”\n\nAsk, at the desk\n\nAsk at the desk",
-    }
-    (tmp_path / "text").mkdir()
-    for name, text in texts.items():
-        (tmp_path / "text" / name).write_text(text)
-    plan = planned(tmp_path, tmp_path / "text")
-    (found,) = decided(plan, tmp_path / "out", CleaningConfig(repeated_in=3))
-    assert found == dict.fromkeys([0, 6, 10, 11], "repeated_line")
-
-
-def test_signatures_of_something_else_are_refused(tmp_path):
-    corpus(tmp_path / "text")
-    plan = planned(tmp_path, tmp_path / "text")
-    sign_parts(SignJob(plan=plan, output=tmp_path / "out", config=EXACT, number=0))
-    with pytest.raises(ValueError, match="signatures of another text or of other cleaning; delete"):
-        sign_parts(
-            SignJob(
-                plan=plan,
-                output=tmp_path / "out",
-                config=CleaningConfig(duplicates="exact"),
-                number=1,
-            )
-        )
 
 
 @pytest.mark.parametrize("damaged", ["signatures", "decisions"])
@@ -200,4 +176,4 @@ def test_a_damaged_file_is_named(tmp_path, damaged):
     (tmp_path / "out" / MANIFEST_NAME).unlink()
     signature_path(tmp_path / "out", 1).write_bytes(b"nothing")
     with pytest.raises(ValueError, match=r"00001\.signatures: damaged"):
-        find_duplicates(DuplicatesJob(plan=plan, output=tmp_path / "out", config=EXACT))
+        run(plan, tmp_path / "out")

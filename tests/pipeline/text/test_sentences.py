@@ -11,11 +11,10 @@ from tests.support.splitting import split_sentences
 from treeviews.pipeline.base.refusal import Refusal
 from treeviews.pipeline.shards.manifests import read_dataset_manifest
 from treeviews.pipeline.shards.shards import read_shard
-from treeviews.pipeline.text import documents, plan, split_corpus, split_parts, text_streams
+from treeviews.pipeline.text import documents, plan, split_corpus, split_parts
 from treeviews.pipeline.text.cleaning_steps import CleaningConfig
 from treeviews.pipeline.text.documents import ChangedTextError
 from treeviews.pipeline.text.split_corpus import CorpusSplit
-from treeviews.pipeline.text.split_parts import SplitJob, execute
 from treeviews.pipeline.text.text_files import FilesConfig
 from treeviews.pipeline.text.text_sources import TextFiles
 from treeviews.pipeline.text.tokenization import SentenceConfig
@@ -27,8 +26,7 @@ ANIMALS = ("cat", "dog", "owl", "fox", "hen")
 def small_shards(monkeypatch):
     """Shards of two of the documents in memory, or some hundreds of bytes of a file."""
     monkeypatch.setattr(plan, "_target", lambda number: 8)
-    for module in (documents, text_streams):
-        monkeypatch.setattr(module, "STEP_BYTES", 500)
+    monkeypatch.setattr(documents, "STEP_BYTES", 500)
 
 
 def rows(folder: Path) -> list[tuple[str, int, str]]:
@@ -84,23 +82,6 @@ def test_a_refused_sentence_leaves_a_gap_in_the_index(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "sentence", "num_repaired"),
-    [
-        (
-            "Tabs\tand\u00a0hard spaces,\x00 and \ud83d 👍🏽 here.",
-            "Tabs and hard spaces , and 👍 🏽 here .",
-            2,
-        ),
-        ("A soft\u00adhy\u200bphen, \u202eturned\u202c.", "A softhyphen , turned .", 4),
-    ],
-)
-def test_odd_characters_are_repaired_and_counted(tmp_path, text, sentence, num_repaired):
-    manifest = split_sentences(Memory({"a": [text]}), SentenceConfig(), tmp_path)
-    assert [text for *_, text in rows(tmp_path)] == [sentence]
-    assert manifest.shards[0].extra["repaired_characters"] == num_repaired
-
-
-@pytest.mark.parametrize(
     ("text", "config", "reason"),
     [
         ("word " * 5000, {}, "too_long"),
@@ -116,18 +97,6 @@ def test_reasons(tmp_path, text, config, reason):
     assert manifest.drops == {reason: 1}
     assert manifest.rows == 1
     assert len(quarantine(tmp_path)[0]["excerpt"]) <= 200
-
-
-def test_a_shard_is_of_whole_documents_where_they_are_short(tmp_path, small_shards):
-    manifest = split_sentences(many_documents(), SentenceConfig(), tmp_path)
-    assert len(manifest.shards) == 6
-    of_documents = [
-        {row["document_id"] for row in read_shard(tmp_path, "sentences", n).to_pylist()}
-        for n in range(6)
-    ]
-    assert all(len(names) == 2 for names in of_documents)
-    assert manifest.rows == len(set(rows(tmp_path)))
-    assert manifest.drops == {"no_letters": 32, "undecodable": 3}
 
 
 def long_text(folder: Path) -> Path:
@@ -197,55 +166,6 @@ def test_a_plan_that_goes_further_gives_the_sentences_of_a_whole_one(
         assert further.is_whole or further.num_bytes >= 2 * one.num_bytes
 
 
-@pytest.mark.parametrize(
-    ("call", "place", "is_lost"), [(0, "before", False), (2, "before", True), (2, "after", False)]
-)
-def test_killed_while_its_plan_is_written_a_run_goes_on_byte_identically(
-    tmp_path, short_plans, monkeypatch, call, place, is_lost
-):
-    config, source = SentenceConfig(limit=333), TextFiles([long_text(tmp_path)])
-    split_sentences(source, config, tmp_path / "whole")
-    assert len(short_plans) > 3
-    write, calls = split_corpus.write_sealed_json, []
-
-    def killed(path, values):
-        calls.append(path)
-        if place == "after" or len(calls) != call + 1:
-            write(path, values)
-        if len(calls) == call + 1:
-            raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(split_corpus, "write_sealed_json", killed)
-        with pytest.raises(KeyboardInterrupt):
-            split_sentences(source, config, tmp_path / "killed")
-    if is_lost:
-        (tmp_path / "killed" / "plan.json").unlink(missing_ok=True)
-    split_sentences(source, config, tmp_path / "killed")
-    assert content(tmp_path / "killed") == content(tmp_path / "whole")
-    plans = [(tmp_path / name / "plan.json").read_bytes() for name in ("killed", "whole")]
-    assert plans[0] == plans[1]
-
-
-def test_a_job_reads_the_plan_as_it_is_when_the_job_begins(tmp_path, short_plans):
-    config, source = SentenceConfig(limit=333), TextFiles([long_text(tmp_path)])
-    split_sentences(source, config, tmp_path / "whole")
-    short_plans.clear()
-    corpus = CorpusSplit(source, config, tmp_path / "jobs")
-    corpus.begin()
-    while runs := corpus.runs():
-        for first, count in reversed(runs):
-            execute(
-                SplitJob(
-                    plan=corpus.plan_path, output=tmp_path / "jobs", number=first, count=count
-                ),
-                lambda *_: None,
-            )
-    corpus.finish()
-    assert len(short_plans) > 2
-    assert content(tmp_path / "jobs") == content(tmp_path / "whole")
-
-
 def test_many_parts_make_few_jobs(tmp_path, small_shards, monkeypatch):
     monkeypatch.setattr(split_corpus, "JOB_BYTES", 1)
     monkeypatch.setattr(split_corpus, "MOST_RANGES", 7)
@@ -282,16 +202,6 @@ def test_a_killed_run_goes_on_byte_identically(
     assert [shard.extra for shard in resumed.shards] == [shard.extra for shard in whole.shards]
     assert quarantine(tmp_path / "killed") == quarantine(tmp_path / "whole")
     assert not list((tmp_path / "killed").glob("*.unfinished"))
-
-
-def test_resuming_tokenizes_nothing_that_was_written(tmp_path, small_shards, monkeypatch):
-    split_sentences(many_documents(), SentenceConfig(), tmp_path)
-    (tmp_path / "manifest.json").unlink()
-    monkeypatch.setattr(
-        "treeviews.pipeline.text.split_parts.clean_text",
-        lambda text: pytest.fail("tokenized again"),
-    )
-    assert split_sentences(many_documents(), SentenceConfig(), tmp_path).rows == 80
 
 
 @pytest.mark.parametrize(("limit", "expected"), [(0, 24), (8, 2), (10, 3)])
@@ -338,32 +248,6 @@ def test_of_a_text_that_changes_while_it_is_split_nothing_is_made(tmp_path, monk
     with pytest.raises(ChangedTextError, match=r"a\.txt: changed since the run began"):
         split_sentences(TextFiles([path]), SentenceConfig(limit=limit), out)
     assert not list(out.glob("*.parquet"))
-
-
-def test_shards_of_the_described_text_are_kept_and_no_others_made(tmp_path, small_shards):
-    path, out = tmp_path / "a.txt", tmp_path / "out"
-    path.write_text(LINES)
-    corpus = CorpusSplit(TextFiles([path]), SentenceConfig(), out)
-    corpus.begin()
-    execute(SplitJob(plan=corpus.plan_path, output=out, number=0, count=5), lambda *_: None)
-    path.write_text(LINES.replace("line 4000", "line 8000"))
-    with pytest.raises(ChangedTextError, match=r"a\.txt: changed"):
-        execute(SplitJob(plan=corpus.plan_path, output=out, number=5, count=5), lambda *_: None)
-    assert len(list(out.glob("*.parquet"))) == 5
-    path.write_text(LINES)  # as it was, but for its time
-    execute(SplitJob(plan=corpus.plan_path, output=out, number=5, count=5), lambda *_: None)
-    assert len(list(out.glob("*.parquet"))) == 10
-
-
-def test_what_was_left_out_stands_in_the_manifest_and_not_in_the_digest(tmp_path):
-    (tmp_path / "text").mkdir()
-    (tmp_path / "text" / "a.txt").write_text("The first file is fine.")
-    before = TextFiles([tmp_path / "text"]).describe()
-    (tmp_path / "text" / "b.png").write_bytes(b"\x89PNG\0\0")
-    source = TextFiles([tmp_path / "text"])
-    manifest = split_sentences(source, SentenceConfig(), tmp_path / "out")
-    assert manifest.config["left_out"] == {"not named like text (.png)": 1}
-    assert source.describe() == before
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import importlib.metadata
 from collections import Counter
 
 import pytest
@@ -29,14 +28,16 @@ PROSE = [
 ALONE = {"duplicates": "none", "repeated_in": 0}
 
 
-def cleaned(texts, config, duplicates=None, changed=None) -> list[str]:
+def cleaned(texts, config, changed=None) -> list[str]:
     """Texts as they are after cleaning, a refusal as ``!reason``."""
     documents = [
         Document("a", [Paragraph(text, f"a:{n}") for n, text in enumerate(texts, start=1)])
     ]
     return [
         content.text if isinstance(content, Paragraph) else f"!{content.reason}"
-        for document in clean_documents(documents, config, duplicates, changed)
+        for document in clean_documents(
+            documents, config, {}, Counter() if changed is None else changed
+        )
         for content in document.paragraphs
     ]
 
@@ -105,11 +106,6 @@ def test_what_was_read_as_windows_1252_is_put_right(text):
     assert changed == {"mojibake": 1}
 
 
-@pytest.mark.parametrize("text", ["«CAFÉ»", "LA MÉLANCOLIE…", "São Tomé", "â ê î", "Ã quoi"])
-def test_letters_of_other_languages_are_no_mojibake(text):
-    assert cleaned([text], CleaningConfig(mojibake=True)) == [text]
-
-
 def test_cleaning_what_is_clean_changes_nothing():
     config = profile("clean", ALONE | {"normalisation": "nfkc"})
     texts = [*PROSE, "cafe\u0301 owners donâ€™t sleep.", "Home | News | Contact", "x", "ﬁve ½ ²."]
@@ -120,7 +116,7 @@ def test_cleaning_what_is_clean_changes_nothing():
 
 def test_a_refusal_stands_in_its_paragraph_s_place_and_says_where():
     document = Document("a", [Paragraph("Read more", "a:7"), Refusal("giant_line", "", "a:8")], 40)
-    (found,) = clean_documents([document], CleaningConfig(boilerplate=True))
+    (found,) = clean_documents([document], CleaningConfig(boilerplate=True), {}, Counter())
     notice, giant = found.paragraphs
     assert (notice.reason, notice.position, notice.excerpt) == ("call_to_click", "a:7", "Read more")
     assert giant.reason == "giant_line"
@@ -136,19 +132,8 @@ def test_a_refusal_stands_in_its_paragraph_s_place_and_says_where():
         ("clean", {"boilerplat": True}, "boilerplate"),
         ("dirty", {}, "cleaning must be one of none, clean"),
         ("none", {"language": "qq"}, r"which py3langid does not know; known: .*en"),
-        ("none", {"duplicates": "exact"}, "over the whole corpus: sign its parts"),
     ],
 )
 def test_wrong_settings_are_errors(name, changes, message):
     with pytest.raises(ValueError, match=message):
         cleaned(PROSE, profile(name, changes))
-
-
-def test_an_absent_library_is_an_error_with_a_remedy(monkeypatch):
-    def absent(name):
-        raise importlib.metadata.PackageNotFoundError(name)
-
-    monkeypatch.setattr(importlib.metadata, "version", absent)
-    with pytest.raises(ModuleNotFoundError, match=r"py3langid, .* pip install .*set language=''"):
-        describe_cleaning(CleaningConfig(language="en"))
-    assert describe_cleaning(CleaningConfig(duplicates="exact", boilerplate=True))

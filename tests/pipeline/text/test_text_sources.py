@@ -23,13 +23,12 @@ from tests.support.source_files import (
     Read,
     csv_of,
     read,
-    refusals_in,
     rows_of,
     tar_of,
     told,
     written,
 )
-from treeviews.pipeline.text import documents, table_streams, text_streams
+from treeviews.pipeline.text import documents
 from treeviews.pipeline.text.documents import START, ChangedTextError, documents_of
 from treeviews.pipeline.text.plan import Plan, plan_of
 from treeviews.pipeline.text.text_files import FilesConfig
@@ -43,8 +42,7 @@ TEXTS = [
 
 @pytest.fixture
 def short_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (documents, table_streams, text_streams):
-        monkeypatch.setattr(module, "STEP_BYTES", 60)
+    monkeypatch.setattr(documents, "STEP_BYTES", 60)
 
 
 def parquet_of(table: pa.Table, **options: object) -> bytes:
@@ -132,7 +130,7 @@ def test_pieces_give_what_the_whole_gives(name: str, paragraphs: str, tmp_path: 
 
 
 @pytest.mark.usefixtures("short_steps")
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", ["a.txt", "a.jsonl.zst", "a.csv", "a.parquet", "a.tgz"])
 def test_a_plan_that_ends_early_has_the_first_parts_of_the_whole(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,7 +151,7 @@ def test_a_plan_that_ends_early_has_the_first_parts_of_the_whole(
 
 @pytest.mark.usefixtures("short_steps")
 @pytest.mark.parametrize("name", sorted(set(FORMATS) - WHOLE_ANYWHERE))
-@pytest.mark.parametrize("share", [0.0, 0.02, 0.5])
+@pytest.mark.parametrize("share", [0.0, 0.5])
 def test_a_truncated_file_ends_in_a_refusal(name: str, share: float, tmp_path: Path) -> None:
     content = FORMATS[name].rstrip(b"\0")  # a tar's end is filled up
     path = written(tmp_path, name, content[: int(share * len(content))])
@@ -190,7 +188,6 @@ def test_all_formats_hold_the_same_texts(name: str, tmp_path: Path) -> None:
             [["Good."], ["!missing_text@{}:2"], ["!empty_text@{}:3"], ["Also good."]],
         ),
         (table_of([b"Good.", b"Caf\xe9"], pa.binary()), [["Good."], ["!undecodable@{}:2"]]),
-        (table_of(["Twice.", "Twice."], pa.dictionary(pa.int32(), pa.string())), [["Twice."]] * 2),
         (pa.table({"text": [1, 2]}), [["!missing_text@{}"]]),
         (pa.table({"body": ["Good."]}), [["!missing_text@{}"]]),
         (table_of([]), [["!empty_file@{}"]]),
@@ -204,17 +201,6 @@ def test_rows_of_tables_without_text_are_refused(
     content = parquet_of(table) if is_parquet else arrow_of(table, pa.ipc.new_file)
     found = read(written(tmp_path, name, content))
     assert list(found.values()) == [[item.format(name) for item in each] for each in expected]
-
-
-def test_a_damaged_row_group_costs_its_rows_alone(tmp_path: Path) -> None:
-    content = bytearray(parquet_of(table_of(TEXTS), row_group_size=10, compression="gzip"))
-    metadata = pq.ParquetFile(io.BytesIO(content)).metadata
-    column = metadata.row_group(1).column(1)
-    start = column.dictionary_page_offset or column.data_page_offset
-    content[start + 40 : start + 80] = bytes(40)
-    found = read(written(tmp_path, "a.parquet", bytes(content)))
-    assert found["a.parquet:11"] == ["!damaged_file@a.parquet:11"]
-    assert len(found) == 10 + 1 + 10 + 9
 
 
 STORY = "The boat left at dawn.\nIt came back\nin the evening.\n\nNobody had seen it.\n"
@@ -316,13 +302,6 @@ def test_what_a_file_holds_and_what_of_it_is_refused(
     }
 
 
-def test_refusals_name_the_remedy(tmp_path: Path) -> None:
-    path = written(tmp_path, "a.csv", b'id,text\n1,"Never closed.\n2,Lost.\n3,"Closed."\n4,Good.\n')
-    assert refusals_in(path) == ["lines 2 to 4: ',' expected after '\"'; mend the quotes"]
-    (detail,) = refusals_in(written(tmp_path, "b.csv", b"id,body\n1,Good.\n"))
-    assert "among id, body; set text_field" in detail
-
-
 def test_folders_globs_and_files_combine_in_order_without_repeats(tmp_path: Path) -> None:
     for name in ("b/2.txt", "b/deep/1.txt", "b/.hidden/3.txt", "b/picture.png", "a.txt"):
         path = tmp_path / name
@@ -333,32 +312,18 @@ def test_folders_globs_and_files_combine_in_order_without_repeats(tmp_path: Path
 
 
 def test_what_is_left_out_is_counted_by_reason(tmp_path: Path) -> None:
-    for name in ("a.txt", "b.png", "c.PNG", "Makefile", ".hidden", ".git/x.txt", "d/e.\x1bm"):
+    for name in ("a.txt", "b.png", "c.PNG", "Makefile", ".hidden", ".git/x.txt"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("Text.")
     (tmp_path / "lost.txt").symlink_to(tmp_path / "gone.txt")
-    (tmp_path / "linked").symlink_to(tmp_path / "d")
     os.mkfifo(tmp_path / "pipe.txt")
-    source = TextFiles([tmp_path])
-    assert [document.document_id for document in documents_of(source)] == ["a.txt"]
-    assert source.left_out() == {
+    assert TextFiles([tmp_path]).left_out() == {
         "hidden": 2,
-        "link to a folder": 1,
         "link to nothing": 1,
         "no regular file": 1,
-        "not named like text (.\\x1bm)": 1,
         "not named like text (.png)": 2,
         "not named like text (no suffix)": 1,
     }
-
-
-def test_a_link_is_read_by_its_own_name_and_its_target_once(tmp_path: Path) -> None:
-    blob = tmp_path / "blobs" / "abc123"
-    blob.parent.mkdir()
-    blob.write_text('{"text": "Linked."}\n')
-    (tmp_path / "ln.jsonl").symlink_to(blob)
-    (tmp_path / "other.jsonl").symlink_to(blob)
-    assert read([tmp_path / "ln.jsonl", tmp_path]) == {"ln.jsonl:1": ["Linked."]}
 
 
 def test_an_unreadable_file_is_refused_and_the_others_are_read(
@@ -380,16 +345,6 @@ def test_an_unreadable_file_is_refused_and_the_others_are_read(
     assert read([tmp_path]) == {"a.txt": ["!unreadable_file@a.txt"], "b.txt": ["Text."]}
     assert "a.txt: cannot be opened" in caplog.text
     assert "its text is missing from this corpus" in caplog.text
-
-
-def test_the_description_follows_content_and_not_place(tmp_path: Path) -> None:
-    for folder in ("one", "two"):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "a.txt").write_text(STORY)
-    first = TextFiles([tmp_path / "one"]).describe()
-    assert TextFiles([tmp_path / "two"]).describe() == first
-    (tmp_path / "two" / "a.txt").write_text(STORY + "More.")
-    assert TextFiles([tmp_path / "two"]).describe() != first
 
 
 def test_a_declared_format_goes_before_the_suffix(tmp_path: Path) -> None:
@@ -434,57 +389,25 @@ def test_a_file_that_changed_since_it_was_described_is_named(
         told(plan.documents(0))
 
 
-def other(name: str, kind: bytes, link: str = "") -> tarfile.TarInfo:
-    header = tarfile.TarInfo(name)
-    header.type, header.linkname = kind, link
-    return header
-
-
 def test_members_that_are_no_text_are_left_out_and_counted(tmp_path: Path) -> None:
-    others = (
-        other("web", tarfile.DIRTYPE),
-        other("web/passwd.txt", tarfile.SYMTYPE, "/etc/passwd"),
-        other("web/hard.txt", tarfile.LNKTYPE, "web/0.txt"),
-        other("web/device.txt", tarfile.CHRTYPE),
-        other("web/pipe.txt", tarfile.FIFOTYPE),
-    )
-    members = [
-        ("/etc/a.txt", b"No."),
-        ("../a.txt", b"No."),
-        ("web/tagged.possf2", b"No_DT"),
-        ("web/.hidden.txt", b"No."),
-        ("./web/a.txt", b"Yes."),
-        ("web/a.txt", b"Again."),
-    ]
-    path = written(tmp_path, "a.tgz", gzip.compress(tar_of(members, *others)))
-    source = TextFiles([path])
-    assert dict(told(documents_of(source))) == {"a.tgz/web/a.txt": ["Yes."]}
+    link = tarfile.TarInfo("web/passwd.txt")
+    link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+    names = ("/etc/a.txt", "../a.txt", "web/tagged.possf2", "web/.hidden.txt", "./web/a.txt")
+    members = [*((name, b"Yes.") for name in names), ("web/a.txt", b"Again.")]
+    path = written(tmp_path, "a.tgz", gzip.compress(tar_of(members, link)))
+    assert read(path) == {"a.tgz/web/a.txt": ["Yes."]}
 
-    plan = plan_of(source)
+    plan = plan_of(TextFiles([path]))
 
     counted = {
         "hidden": 1,
         "name that leads out of an archive": 2,
-        "no regular file in an archive": 4,
+        "no regular file in an archive": 1,
         "not named like text (.possf2)": 1,
         "second of its name in an archive": 1,
     }
     assert plan.left_out == counted
     assert Plan.from_dict(json.loads(json.dumps(plan.to_dict()))).left_out == counted
-
-
-@pytest.mark.parametrize("size", [-1, -1024])
-def test_headers_that_lead_back_are_refused(size: int, tmp_path: Path) -> None:
-    lie = tarfile.TarInfo("b.txt")
-    lie.size = size
-    good = tar_of([("a.txt", b"Good.")])[:1024]
-    path = written(tmp_path, "a.tar", good + lie.tobuf(tarfile.GNU_FORMAT) + good + bytes(1024))
-    (stream,) = TextFiles([path]).streams()
-    assert told(stream.documents()) == [
-        ("a.tar/a.txt", ["Good."]),
-        ("a.tar", ["!damaged_file@a.tar"]),
-    ]
-    assert [*stream.survey()][-1].offset == 5
 
 
 def test_the_default_text_is_the_same_whatever_python_runs() -> None:

@@ -143,13 +143,6 @@ def test_packed_files_are_read_and_those_that_were_cut_refused(suffix: str, tmp_
     assert not (tmp_path / "cut").exists()
 
 
-def test_of_an_archive_of_several_files_one_is_named(tmp_path: Path) -> None:
-    path = written(tmp_path, zipped(TEXT.encode(), "glove.50d.txt", "glove.100d.txt"), "glove.zip")
-    with pytest.raises(ValueError, match=r"not one file in it; name one of .*50d.*--member"):
-        import_vectors(path, tmp_path / "out")
-    assert "cat" in imported(path, tmp_path / "out", ImportConfig(member="glove.100d.txt"))
-
-
 def test_malformed_lines_are_left_out_by_number_and_reason(tmp_path: Path) -> None:
     text = b"a 1 2\nb 3\nc 4 x\n\nd\xff 5 6\ne 7 nan\nf 8 1e39\n 9 10\ng 11 12\n"
     assert imported(written(tmp_path, text), tmp_path / "out") == {"a": [1, 2], "g": [11, 12]}
@@ -174,21 +167,6 @@ def test_of_a_repeated_word_the_first_row_counts(tmp_path: Path) -> None:
     path = written(tmp_path, "".join(f"w{i % 70} {i} 1\n" for i in range(100)))
     assert imported(path, tmp_path / "out") == {f"w{i}": [i, 1] for i in range(70)}
     assert load_word_vectors(tmp_path / "out").num_duplicates == 30
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"lower_case": True}, ["the", "paris", "rain"]),
-        ({"max_words": 3}, ["The", "the", "paris"]),
-    ],
-)
-def test_words_lose_their_case_and_the_first_are_taken_where_that_is_asked(
-    changes: dict[str, Any], words: list[str], tmp_path: Path
-) -> None:
-    path = written(tmp_path, "The 1 2\nthe 3 4\nparis 5 6\nPARIS 7 8\nrain 9 1\n")
-    rows = imported(path, tmp_path / "out", FLOAT32.changed(**changes))
-    assert list(rows) == words and next(iter(rows.values())) == [1, 2]
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".json", ".txt"])
@@ -250,16 +228,3 @@ def test_an_import_that_is_interrupted_leaves_nothing_and_a_folder_is_left_alone
         import_vectors(path, tmp_path / "out")
     import_vectors(path, tmp_path / "again")
     assert (tmp_path / "again" / "vectors.safetensors").read_bytes() == before
-
-
-def test_what_gensim_converts_is_what_gensim_has(tmp_path: Path) -> None:
-    fasttext = pytest.importorskip("gensim.models.fasttext")
-    model = fasttext.FastText(
-        [["the", "naïve", "cat"], ["あいう", "dogs"]] * 9, vector_size=8, min_count=1, bucket=50
-    )
-    theirs = model.wv
-    theirs.save_word2vec_format(str(tmp_path / "vectors.bin"), binary=True)
-    rows = imported(tmp_path / "vectors.bin", tmp_path / "out")
-    assert len(rows) == 5
-    for word, row in rows.items():
-        np.testing.assert_array_equal(np.float32(row), theirs[word])

@@ -12,7 +12,6 @@ from safetensors.numpy import load_file
 
 from treeviews.models.words.word_vectors import load_word_vectors
 from treeviews.pipeline.shards.arrow import strings
-from treeviews.pipeline.vectors import vector_folder, word_lists
 from treeviews.pipeline.vectors.vector_folder import open_folder, read_width, write_vectors
 from treeviews.pipeline.vectors.word_lists import (
     NOWHERE,
@@ -85,27 +84,6 @@ def test_a_flipped_bit_is_refused(tmp_path: Path, name: str) -> None:
         open_folder(tmp_path)
 
 
-@pytest.mark.parametrize("facts", ["[]", '{"file_sha256": {"words.json": 5}}'])
-def test_facts_that_name_no_sha256_are_refused(tmp_path: Path, facts: str) -> None:
-    (written(tmp_path) / "training.json").write_text(facts, encoding="utf-8")
-    with pytest.raises(ValueError, match=r"training\.json: .* an object.*; fetch or train them"):
-        open_folder(tmp_path)
-
-
-def test_a_large_table_is_read_whole_only_where_that_is_asked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(vector_folder, "READ_AT_ONCE_BYTES", 4)
-    path = written(tmp_path) / "vectors.safetensors"
-    flip(path)
-    assert len(open_folder(tmp_path).words) == 3
-    with pytest.raises(ValueError, match=r"vectors\.safetensors: damaged or of another run"):
-        open_folder(tmp_path, whole=True)
-    path.write_bytes(path.read_bytes() + bytes(4))
-    with pytest.raises(ValueError, match=r"vectors\.safetensors: not of the size noted"):
-        open_folder(tmp_path)
-
-
 def test_a_word_is_found_by_its_spelling_as_a_dictionary_finds_it() -> None:
     draw = random.Random(0)
     words = ["".join(draw.choices("abcé𝔘 ", k=draw.randrange(0, 6))) for _ in range(4_000)]
@@ -114,13 +92,6 @@ def test_a_word_is_found_by_its_spelling_as_a_dictionary_finds_it() -> None:
     index = WordIndex(strings(words))
     assert index.places(strings(wanted)).tolist() == [first.get(word, NOWHERE) for word in wanted]
     assert index.distinct_places().tolist() == sorted(first.values())
-
-
-def test_words_of_one_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(word_lists, "hashes_of", lambda words: np.full(len(words), 5, np.uint64))
-    index = WordIndex(strings(["a", "b", "a", "c"]))
-    assert index.places(strings(["c", "a", "x", "b"])).tolist() == [3, 0, NOWHERE, 1]
-    assert index.first_places().tolist() == [0, 1, 0, 3]
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,14 @@ import pytest
 from tests.support.parsed_corpora import stories, write_corpus
 from treeviews.pipeline.shards.arrow import strings
 from treeviews.pipeline.shards.manifests import read_dataset_manifest
-from treeviews.pipeline.vectors import merge_counts as merging
-from treeviews.pipeline.vectors.count_shard import count_shard, counts_path
-from treeviews.pipeline.vectors.merge_counts import VocabularyConfig, coverage_by, merge_counts
+from treeviews.pipeline.vectors import word_counts as merging
+from treeviews.pipeline.vectors.word_counts import (
+    VocabularyConfig,
+    count_shard,
+    counts_path,
+    coverage_by,
+    merge_counts,
+)
 from treeviews.pipeline.vectors.word_lists import WordList, read_word_list
 
 DOCUMENTS = {**stories(6), "odd": [["The", "the", "THE", "naïve", "É"], ["the", "a b"]]}
@@ -80,16 +85,6 @@ def test_shards_and_the_way_of_merging_change_no_byte(
     for name in ("words.parquet", "vocabulary.json"):
         one, two = ((tmp_path / folder / name).read_bytes() for folder in ("one", "two"))
         assert one == two
-
-
-def test_what_is_counted_is_not_counted_again_unless_the_shard_changed(tmp_path: Path) -> None:
-    counts, _ = counted(tmp_path, rows_per_shard=1_000)
-    path = counts_path(counts, 0)
-    before = path.stat().st_ino
-    count_shard(tmp_path / "corpus" / "sentences", 0, counts)
-    assert path.stat().st_ino == before
-    count_shard(write_corpus(tmp_path / "other", stories(2)).sentences, 0, counts)
-    assert path.stat().st_ino != before
 
 
 def test_no_words_and_damaged_counts_are_errors(tmp_path: Path) -> None:

@@ -9,8 +9,7 @@ import pytest
 
 from tests.support.parsed_corpora import stories, write_corpus
 from treeviews.command.app import main
-from treeviews.pipeline.vectors.count_shard import count_shard
-from treeviews.pipeline.vectors.merge_counts import VocabularyConfig, merge_counts
+from treeviews.pipeline.vectors.word_counts import VocabularyConfig, count_shard, merge_counts
 
 TEXT = "the 0.5 -1\ncat 2 3\ncat 4 5\nbroken 1\n"
 

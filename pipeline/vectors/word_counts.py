@@ -1,7 +1,9 @@
-"""Merges the counts of shards: ``python -m treeviews.pipeline.vectors.merge_counts JOB.json``.
+"""Counts the words of sentence shards, and merges the counts to a vocabulary.
 
-All distinct words are in memory, some 100 bytes each. The result is the same whatever the number of
-shards counted side by side.
+``python -m treeviews.pipeline.vectors.word_counts JOB.json``, whose file holds a `CountJob`. To
+count, a row group is in memory at a time, and the distinct words of a shard; to merge, all distinct
+words, some 100 bytes each. The result is the same whatever the number of shards counted side by
+side.
 """
 
 from __future__ import annotations
@@ -16,10 +18,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treeviews.pipeline.base.job import Progress, run_job_from_command_line
-from treeviews.pipeline.base.json_files import write_sealed_json
+from treeviews.pipeline.base.json_files import check_file, read_object, write_sealed_json
 from treeviews.pipeline.base.settings import Count, Natural, Option, Settings
-from treeviews.pipeline.shards.arrow import numbers
-from treeviews.pipeline.vectors.count_shard import REMEDY, checked_counts, summed
+from treeviews.pipeline.shards.arrow import numbers, values_of
+from treeviews.pipeline.shards.manifests import read_verified_manifest
+from treeviews.pipeline.shards.shards import read_row_groups
 from treeviews.pipeline.vectors.word_lists import (
     NOWHERE,
     WordIndex,
@@ -28,6 +31,10 @@ from treeviews.pipeline.vectors.word_lists import (
     write_word_list,
 )
 
+COUNTING_VERSION = 1
+"""Raised when the same sentences would give other counts."""
+REMEDY = "delete it and its .json, and run CountVocabulary again"
+_COUNTED_FROM = "counted_from"
 VOCABULARY_FILE = "words.parquet"
 REPORT_FILE = "vocabulary.json"
 """What the vocabulary covers; sealed, with the sha256 of the words."""
@@ -52,22 +59,96 @@ class VocabularyConfig(Settings):
     """Rarer words are not kept."""
 
 
-class MergeJob(Settings):
-    """Which counts are merged, and where the vocabulary goes."""
+class CountJob(Settings):
+    """Which shards are counted, or that the counts of all are merged."""
 
-    called: ClassVar[str] = "merging job field"
+    called: ClassVar[str] = "counting job field"
 
     counts: Path
     """Folder of the counts."""
-    num_shards: Natural
     config: VocabularyConfig
-    out: Path
+    sentences: Path
+    """Folder of the sentence shards."""
+    number: Natural | None = None
+    """Of the first shard to count; null, when all are counted, to merge."""
+    count: Count = 1
+    """Number of shards: ``number`` and those that follow it, or all."""
+    out: Path | None = None
+    """Where the vocabulary goes, to merge."""
 
 
-def execute(job: MergeJob, progress: Progress) -> None:
-    """Merges as a job says; see `merge_counts`."""
-    merge_counts(job.counts, job.num_shards, job.config, job.out)
-    progress(1.0, f"{job.num_shards} shards merged")
+def execute(job: CountJob, progress: Progress) -> None:
+    """Does what a job says; see `count_shard` and `merge_counts`."""
+    if job.number is None:
+        assert job.out is not None
+        merge_counts(job.counts, job.count, job.config, job.out)
+        progress(1.0, f"{job.count} shards merged")
+        return
+    for done, number in enumerate(range(job.number, job.number + job.count), start=1):
+        count_shard(job.sentences, number, job.counts, lower_case=job.config.lower_case)
+        progress(done / job.count, f"shard {number} counted")
+
+
+def counts_path(folder: Path, number: int) -> Path:
+    """Returns the path of a shard's counts; beside it a sealed .json says that they are whole."""
+    return folder / f"{number:05d}.parquet"
+
+
+def is_counted(folder: Path, number: int, sha256: str) -> bool:
+    """Returns whether the counts of a shard are there, of the rows with this sha256.
+
+    Raises:
+        ValueError: what says so is damaged; names it and the remedy.
+    """
+    path = counts_path(folder, number)
+    noted = path.with_suffix(".json")
+    if not (path.is_file() and noted.is_file()):
+        return False
+    return bool(read_object(noted, (), remedy=REMEDY).get(_COUNTED_FROM) == sha256)
+
+
+def count_shard(sentences: Path, number: int, counts: Path, *, lower_case: bool = False) -> None:
+    """Writes the distinct words of a shard with their counts, in the order of their bytes.
+
+    Nothing is done where they are there; the same shard gives the same bytes.
+
+    Args:
+        sentences: folder of the sentence shards.
+        counts: folder of the counts; `counts_path` names the file.
+
+    Raises:
+        FileNotFoundError: the sentence shard is not complete.
+        ValueError: it is damaged.
+    """
+    source = read_verified_manifest(sentences, number)
+    if source is None:
+        raise FileNotFoundError(
+            f"{sentences}: shard {number} is not complete; run the sentence stage again"
+        )
+    if is_counted(counts, number, source.sha256):
+        return
+    counted = WordList(pa.array([], pa.large_string()), np.empty(0, dtype=np.int64))
+    for group in read_row_groups(sentences, "sentences", number, ["tokens"]):
+        words = pc.list_flatten(group["tokens"]).cast(pa.large_string())
+        tokens = pc.utf8_lower(words) if lower_case else words
+        values = pc.value_counts(tokens)
+        part = WordList(values.field("values"), values_of(values.field("counts")))
+        counted = summed([counted, part])
+    counts.mkdir(parents=True, exist_ok=True)
+    path = counts_path(counts, number)
+    write_word_list(path, counted)
+    write_sealed_json(path.with_suffix(".json"), {_COUNTED_FROM: source.sha256}, [path])
+
+
+def summed(parts: list[WordList]) -> WordList:
+    """Returns the distinct words of all parts with the sums of their counts, in byte order."""
+    words = pa.chunked_array([part.words for part in parts], pa.large_string())
+    encoded = words.combine_chunks().dictionary_encode()
+    weights = np.concatenate([part.counts for part in parts if part.counts is not None])
+    sums = np.zeros(len(encoded.dictionary), dtype=np.int64)
+    np.add.at(sums, values_of(encoded.indices), weights)
+    order = pc.sort_indices(encoded.dictionary)
+    return WordList(encoded.dictionary.take(order), sums[values_of(order).astype(np.int64)])
 
 
 def merge_counts(
@@ -87,7 +168,9 @@ def merge_counts(
     """
     out.mkdir(parents=True, exist_ok=True)
     counted = WordList(pa.array([], pa.large_string()), np.empty(0, dtype=np.int64))
-    paths = [checked_counts(counts, number) for number in range(num_shards)]
+    paths = [counts_path(counts, number) for number in range(num_shards)]
+    for path in paths:
+        check_file(path, read_object(path.with_suffix(".json"), (), remedy=REMEDY), REMEDY)
     for first in range(0, num_shards, _FILES_AT_ONCE):
         some = paths[first : first + _FILES_AT_ONCE]
         counted = summed([counted, *(read_word_list(path, remedy=REMEDY) for path in some)])
@@ -191,4 +274,4 @@ def coverage_by(known: pa.Array, vocabulary: WordList) -> CoverageByWords:
 
 
 if __name__ == "__main__":
-    sys.exit(run_job_from_command_line(MergeJob, execute))
+    sys.exit(run_job_from_command_line(CountJob, execute))

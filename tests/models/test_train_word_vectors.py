@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 
 from tests.support.repository import REPOSITORY
+from treeviews.models.train_word_vectors import SkipGramConfig, train_on_tokens
 from treeviews.models.words.word_vectors import load_word_vectors
-from treeviews.pipeline.vectors.skip_gram import SkipGramConfig, train_on_tokens
 
 
 def test_tokens_give_scaled_vectors_of_their_words_each_time_the_same(tmp_path: Path) -> None:
     pytest.importorskip("gensim")
     lines = ["The cat sees a dog .", "The dog does n't see the cat ; the bird sees both ."] * 40
-    (tmp_path / "tokens.txt").write_text("\n".join(lines), encoding="utf-8")
+    tokens = [line.split() for line in lines]
     config = SkipGramConfig(size=6, epochs=1, max_words=100)
     for name in ("first", "second"):
-        train_on_tokens(tmp_path / "tokens.txt", tmp_path / name, config, {"sentences": 80})
+        train_on_tokens(tokens, tmp_path / name, config, {"sentences": 80})
 
     vectors = load_word_vectors(tmp_path / "first")
     assert {"The", "the", "does", "n't", ";", "bird"} <= set(vectors.words)

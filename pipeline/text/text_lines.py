@@ -1,0 +1,257 @@
+"""Lines of texts: how they are read and refused, where they may be cut, paragraphs made of them."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import lzma
+import re
+import tarfile
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import chain
+from typing import IO, Any, NamedTuple
+
+from treeviews.pipeline.base.refusal import Refusal, excerpt_of
+from treeviews.pipeline.text import documents
+from treeviews.pipeline.text.documents import START, Document, Paragraph, ParagraphMode, Place
+from treeviews.pipeline.text.text_files import FilesConfig, recoded
+
+UNPACKING_ERRORS: tuple[type[Exception], ...] = (OSError, EOFError, zlib.error, lzma.LZMAError)
+"""What reading a damaged compressed file may raise."""
+READ_ERRORS: tuple[type[Exception], ...] = (*UNPACKING_ERRORS, tarfile.TarError, UnicodeError)
+"""What reading damaged text may raise."""
+
+_BLOCK_BYTES = 1 << 20
+_BINARY_PROBE_BYTES = 8192
+_UNDECODABLE = re.compile("[\udc80-\udcff]")
+_WIDE_ENCODINGS = re.compile(r"utf[-_]?(?:16|32)|ucs", re.IGNORECASE)
+
+
+class TextName(NamedTuple):
+    """A text of a stream: a file, a member of an archive, a row."""
+
+    name: str
+    start: int = 0
+    """Bytes of the stream's text before it."""
+
+
+class Line(NamedTuple):
+    """One line of a text without its end, or one row of a table."""
+
+    of: TextName
+    before: Place
+    """Bytes of the stream's text before it, and lines of the text, or rows of the table."""
+    text: str | Refusal
+    start: int | None = None
+    """Characters of the text before it, as `Paragraph.start` counts them; None where not known."""
+    end: str = "\n"
+    """What ended it, of the characters that count."""
+
+    @property
+    def is_damage(self) -> bool:
+        """Whether nothing behind it can be read."""
+        return isinstance(self.text, Refusal) and self.text.reason == "damaged_file"
+
+
+def read_lines(
+    stream: io.BufferedReader,
+    of: TextName,
+    config: FilesConfig,
+    *,
+    max_characters: int,
+    before: Place | None = None,
+) -> Iterator[Line]:
+    """Yields a text's lines; a line that can't be taken holds a refusal.
+
+    Refusals: ``binary_file`` (bytes of value 0 near its beginning) and ``damaged_file`` end the
+    text, ``undecodable`` and ``giant_line`` cost the line.
+
+    Args:
+        stream: the text's bytes, decompressed.
+        max_characters: of a line; a longer one is never held.
+        before: where the stream begins, by default at the text's beginning.
+    """
+    characters = None if before else 0  # of the text up to here
+    offset, number = before or (of.start, 0)
+    limit, encoding = 4 * max_characters + 2, config.codec
+    is_utf8 = codecs.lookup(encoding).name == "utf-8"
+    try:
+        if not number and is_binary(stream, config):
+            yield Line(of, Place(offset, 0), binary(of.name))
+            return
+        text = recoded(stream, config)
+        while raw := text.readline(limit):
+            line = raw.decode(encoding, "surrogateescape")
+            if is_utf8 and not number:
+                line = line.removeprefix("\ufeff")
+            content = line.removesuffix("\n").removesuffix("\r")
+            size, length = len(raw), len(content) + 1
+            if len(content) > max_characters:
+                size, length = _size_of_line(text, raw, encoding)
+            place, start = Place(offset, number), characters
+            offset, number = offset + size, number + 1
+            characters = None if characters is None else characters + length
+            yield Line(of, place, _refused(content, f"{of.name}:{number}", max_characters), start)
+    except READ_ERRORS as error:
+        refusal = damaged(f"{of.name}:{number + 1}", error)
+        yield Line(of, Place(offset, number), refusal)
+
+
+def _refused(content: str, position: str, most: int) -> str | Refusal:
+    """Returns a line, or why it is not taken."""
+    if len(content) > most:
+        detail = f"more than {most:,} characters on one line; break it into lines"
+        return Refusal("giant_line", detail, position, excerpt_of(content))
+    return undecodable(content, position) or content
+
+
+def undecodable(text: str, position: str) -> Refusal | None:
+    """Returns why a text is refused that has bytes of another encoding, as lone surrogates."""
+    if text.isascii() or not _UNDECODABLE.search(text):
+        return None
+    detail = "bytes of another encoding; convert the file or set its encoding"
+    return Refusal("undecodable", detail, position, excerpt_of(text))
+
+
+def _size_of_line(stream: IO[bytes], begun: bytes, encoding: str) -> tuple[int, int]:
+    """Returns the bytes and characters of a line, of which the rest is passed over."""
+    decoder = codecs.getincrementaldecoder(encoding)("surrogateescape")
+    size = length = 0
+    while begun:
+        size, length = size + len(begun), length + len(decoder.decode(begun))
+        begun = b"" if begun.endswith(b"\n") else stream.readline(_BLOCK_BYTES)
+    return size, length
+
+
+def binary(name: str) -> Refusal:
+    """Returns what stands for a file that is no text."""
+    detail = "holds zero bytes, so it is no text; unpack it or set its encoding (utf-16?)"
+    return Refusal("binary_file", detail, name)
+
+
+def is_binary(stream: io.BufferedReader, config: FilesConfig) -> bool:
+    """Returns whether a file is no text: its first bytes, which are looked at, hold a zero."""
+    probe = stream.peek(_BINARY_PROBE_BYTES)[:_BINARY_PROBE_BYTES]
+    return b"\0" in probe and not _WIDE_ENCODINGS.search(config.encoding)
+
+
+def damaged(position: str, error: Exception) -> Refusal:
+    """Returns what stands for text that cannot be read."""
+    shown = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+    detail = f"unreadable from here on ({shown}); make or fetch it again"
+    return Refusal("damaged_file", detail, position)
+
+
+def places_in(text: IO[bytes], *, lines_are_enough: bool) -> Iterator[Place]:
+    """Yields the places in a text behind blank lines, far enough apart, and its end.
+
+    Where it cannot be read on, that is its end.
+
+    Args:
+        lines_are_enough: behind any line.
+    """
+    end = START
+    with suppress(*READ_ERRORS):
+        while read := text.read(documents.STEP_BYTES):
+            if end != START:
+                yield end
+            for part in chain([read], _up_to_cut(text, read, lines_are_enough)):
+                end = Place(end.offset + len(part), end.number + part.count(b"\n"))
+    yield end
+
+
+def _up_to_cut(text: IO[bytes], read: bytes, lines_are_enough: bool) -> Iterator[bytes]:
+    """Yields what follows ``read`` up to the next place where a text may be cut."""
+    is_cut = False
+    while read and not is_cut:
+        begins = read.endswith(b"\n")
+        if begins and lines_are_enough:
+            return
+        yield (read := text.readline(_BLOCK_BYTES))
+        is_cut = begins and read.endswith(b"\n") and not read.strip(b" \t\r\n")
+
+
+def paragraphs_of(
+    lines: Iterable[Line], name: str, mode: ParagraphMode, most: int
+) -> Iterator[Paragraph | Refusal]:
+    """Yields the paragraphs of a text; refusals pass through and end the paragraph before them.
+
+    Args:
+        name: names the text in positions.
+        mode: ``blank-line``: lines up to a blank one are joined; ``line``: every line is one.
+        most: characters of a paragraph; a longer one is refused as ``giant_paragraph``, and no more
+            than this of it is held.
+    """
+    held: list[Line] = []
+    characters = 0
+    for line in lines:
+        text = line.text if isinstance(line.text, str) else ""
+        if mode == "blank-line" and text.strip():
+            if characters <= most:
+                held.append(line)
+            characters += len(text) + 1
+            continue
+        if held:
+            yield _joined(held, name, characters - 1, most)
+            held, characters = [], 0
+        if isinstance(line.text, Refusal):
+            yield line.text
+        elif text.strip():
+            yield _joined([line], name, 0, most)
+    if held:
+        yield _joined(held, name, characters - 1, most)
+
+
+def _joined(lines: Sequence[Line], name: str, characters: int, most: int) -> Paragraph | Refusal:
+    """Returns lines as one paragraph, or why they are none."""
+    first, text = lines[0], " ".join(str(line.text) for line in lines)
+    position = f"{name}:{first.before.number + 1}"
+    if characters > most:
+        detail = (
+            f"{characters:,} characters without a blank line, at most {most:,}; separate "
+            "paragraphs by blank lines, or set paragraphs=line if every line is one"
+        )
+        return Refusal("giant_paragraph", detail, position, excerpt_of(text))
+    if len(lines) == 1:
+        return Paragraph(text, position, first.start)
+    given = "".join(f"{line.text}{line.end}" for line in lines)
+    return Paragraph(text, position, first.start, given.removesuffix(lines[-1].end))
+
+
+def row_document(text: str | Refusal, position: str, mode: ParagraphMode, most: int) -> Document:
+    """Returns the text of a row, or why there is none, as a document.
+
+    A paragraph's position is the row's and the line in the text, as ``a.jsonl:3:1``.
+
+    Args:
+        position: of the row, and the document's name.
+        mode, most: of the text's paragraphs; see `paragraphs_of`.
+    """
+    if isinstance(text, Refusal):
+        return Document(text.position, [text])
+    return Document(position, paragraphs_of(_lines_of(text), position, mode, most))
+
+
+def _lines_of(text: str) -> Iterator[Line]:
+    start = 0
+    for number, line in enumerate(io.StringIO(text, newline="")):
+        content = line.rstrip("\r\n")
+        yield Line(TextName(""), Place(start, number), content, start, line[len(content) :])
+        start += len(line)
+
+
+def checked_text(value: Any, position: str, text_field: str, excerpt: str) -> str | Refusal:
+    """Returns the text in a row's field, or why there is none.
+
+    Args:
+        value: what the field holds.
+        excerpt: of the row.
+    """
+    if not isinstance(value, str):
+        detail = f"no text in field {text_field!r}; set text_field to the field that holds it"
+        return Refusal("missing_text", detail, position, excerpt)
+    if not value.strip():
+        return Refusal("empty_text", f"field {text_field!r} is empty", position, excerpt)
+    return value
