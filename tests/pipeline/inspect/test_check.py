@@ -48,14 +48,14 @@ def test_a_good_corpus_is_right(corpus: Path, capsys: pytest.CaptureFixture[str]
 
 ARCS_AT_FAULT = [
     ({"heads": [3, 3, 4, 0, 7, 4, 5]}, "heads", "cycle"),
-    ({"heads": [2, 0], "deprels": ["a", "b"]}, "heads", "2 heads for 7 tokens"),
-    ({"deprels": ["root"]}, "deprels", "1 relations for 7 heads"),
+    ({"heads": [2, 0], "deprels": ["a", "b"]}, "heads", "2 heads and 2 relations for 7 tokens"),
+    ({"deprels": ["root"]}, "heads", "7 heads and 1 relations for 7 tokens"),
     ({"deprels": None}, "deprels", "null, but heads is not"),
 ]
 PHRASES_AT_FAULT = [
     ({"span_starts": [0, 2, 1, 4]}, "span_starts", "constituent 2 [1, 6)"),
     ({"tags": ["PRP"]}, "span_starts", "1 tags for 7 tokens"),
-    ({"span_labels": ["S", "NP|", "VP", "NP"]}, "span_labels", "'NP|' ends with '|'"),
+    ({"span_labels": ["S", "NP|", "VP", "NP"]}, "span_starts", "'NP|' ends with '|'"),
     ({"binary_left": [-2, -1]}, "binary_left", "the binarization of the spans is ["),
 ]
 

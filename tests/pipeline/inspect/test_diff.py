@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.inspect.aligned_rows import constituency_of
+from pipeline.inspect.aligned_rows import tree_of
 from pipeline.trees.flat_trees import DependencyParse
 from pipeline.trees.tree_scores import score_brackets, score_dependencies
 from pipeline.trees.treebanks import TreebankSentence
@@ -67,7 +67,7 @@ def test_both_kinds_are_scored_as_treebanks_are(
     (worst,) = arcs["most_different"]
     assert (worst["shard"], worst["row"], worst["differences"]) == (0, 0, 2)
     first, second = (
-        [constituency_of(constituent_row(one)[1]) for one in trees]
+        [tree_of("constituents", constituent_row(one)[1]) for one in trees]
         for trees in (BRACKETS, OTHER_BRACKETS)
     )
     assert phrases["scores"]["f1"] == pytest.approx(score_brackets(first, second).f1)

@@ -131,7 +131,7 @@ def test_a_file_that_is_there_is_not_overwritten(
     [
         ({"heads": [5, 0], "deprels": ["det", "root"]}, "token 1 has head 5, outside 0 to 2"),
         ({"heads": [0, 0], "deprels": ["root", "root"]}, "2 roots where exactly one is needed"),
-        ({"heads": [0], "deprels": ["root"]}, "1 heads for 2 tokens"),
+        ({"heads": [0], "deprels": ["root"]}, "1 heads and 1 relations for 2 tokens"),
     ],
 )
 def test_a_row_that_is_no_tree_is_named(tmp_path: Path, arcs: dict[str, Any], said: str) -> None:

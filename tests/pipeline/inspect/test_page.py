@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from pipeline.inspect.aligned_rows import constituency_of
+from pipeline.inspect.aligned_rows import tree_of
 from pipeline.inspect.show import arcs, phrases
-from pipeline.trees.flat_trees import ConstituencyParse
+from pipeline.trees.flat_trees import ConstituencyParse, DependencyParse
 from tests.support.command import subcommand
 from tests.support.looked_at_corpus import BRACKETS, constituent_row, write_looked_at
 from tests.support.shard_files import sentence_rows, write_stage
@@ -102,7 +102,7 @@ def test_a_corpus_own_text_stands_there_as_itself(tmp_path: Path) -> None:
     arcs_ = {"heads": list(range(n)), "deprels": ["<i>"] * n}
     write_stage(tmp_path / "dependencies", "dependencies", [arcs_])
     spans = {"span_starts": [0], "span_ends": [n], "span_labels": ["<a>"], "tags": ["<u>"] * n}
-    binary = {"binary_left": [0] * (n - 1), "binary_right": [0] * (n - 1)}
+    binary = {"binary_left": [*range(1, n - 1), -1], "binary_right": list(range(-n, -1))}
     write_stage(tmp_path / "constituents", "constituents", [spans | binary])
     found = read_page(tmp_path)
     assert not {"script", "img", "i", "b", "a", "u", "link"} & {tag for tag, _ in found.elements}
@@ -127,7 +127,7 @@ def test_what_is_no_tree_is_told(tmp_path: Path) -> None:
 
 def test_a_tree_of_phrases_is_drawn_over_its_words() -> None:
     tokens, row = constituent_row(BRACKETS[3])
-    lines = phrases(tokens, constituency_of(row)).split("\n")
+    lines = phrases(tokens, tree_of("constituents", row)).split("\n")
     assert [line.split() for line in lines[::2]] == [["S"], ["NP", "VP"], ["PRP", "VBD"], tokens]
     assert "┌" in lines[1] and "┐" in lines[1]
 
@@ -135,7 +135,7 @@ def test_a_tree_of_phrases_is_drawn_over_its_words() -> None:
 @pytest.mark.parametrize("length", [1, 200])
 def test_sentences_of_any_length_and_depth_are_drawn(length: int) -> None:
     tokens = ["w"] * length
-    drawn = arcs(tokens, list(range(length)), ["dep"] * length, "0:0")
+    drawn = arcs(tokens, DependencyParse(list(range(length)), ["dep"] * length), "0:0")
     assert drawn.count("displacy-arrowhead") == length - 1
     tree = ConstituencyParse(
         list(range(length)), [length] * length, ["S"] * length, ["NN"] * length
