@@ -12,7 +12,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import torch
 from safetensors import SafetensorError
@@ -25,6 +25,7 @@ from pipeline.base.digest import sha256_of_file
 from pipeline.base.inside import inside
 from pipeline.base.json_files import write_sealed_json
 from pipeline.base.refusal import shortened
+from pipeline.base.settings import Settings
 from pipeline.parsers.parser_files import (
     CHECKSUMS_NAME,
     DESCRIPTION_NAME,
@@ -36,15 +37,7 @@ from pipeline.parsers.parser_files import (
 )
 
 ModuleT = TypeVar("ModuleT", bound=nn.Module)
-
-
-class ParserModel(Protocol):
-    """A network with what its input and its answers are made with."""
-
-    @property
-    def network(self) -> nn.Module:
-        """Returns the network."""
-        ...
+DescriptionT = TypeVar("DescriptionT", bound=Settings)
 
 
 def write_parser_folder(
@@ -130,6 +123,38 @@ def read_parser_folder(path: Path, kind: str) -> tuple[dict[str, Any], dict[str,
             f"files together or train the parser again"
         )
     return dict(description.config), tensors, checksum
+
+
+def read_network(
+    path: Path,
+    kind: str,
+    described: type[DescriptionT],
+    build: Callable[[DescriptionT], ModuleT],
+    num_layers: Callable[[DescriptionT], int],
+) -> tuple[DescriptionT, ModuleT, str]:
+    """Returns a parser's description, its network ready for prediction, and its checksum.
+
+    Args:
+        path: the folder.
+        kind: the kind the caller can use.
+        described: what the description is.
+        build: makes a network of it, see `built_to_fit`.
+        num_layers: how many it stacks.
+
+    Raises:
+        ValueError: see `read_parser_folder`, or weights and description do not fit together.
+    """
+    config, tensors, checksum = read_parser_folder(path, kind)
+    try:
+        description = described.from_dict(config)
+        layers = num_layers(description)
+        network = built_to_fit(lambda: build(description), tensors, num_layers=layers)
+    except ValueError as error:
+        raise ValueError(
+            f"{path / DESCRIPTION_NAME}: does not describe the weights beside it ({error}); "
+            f"restore both files together or train the parser again"
+        ) from error
+    return description, network.eval(), checksum
 
 
 def _check_file(file: Path, sha256: str) -> None:
@@ -223,15 +248,3 @@ def check_layers(num_layers: int, tensors: Mapping[str, Any]) -> None:
         raise ValueError(
             f"{num_layers:,} layers are asked for, and there are {len(tensors)} weights"
         )
-
-
-def check_sizes(sizes: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
-    """Refuses sizes that no weight has, of networks that cannot be built without memory.
-
-    Raises:
-        ValueError: a size is larger than the weights in all dimensions; names it.
-    """
-    largest = max((max(tensor.shape, default=1) for tensor in tensors.values()), default=0)
-    for name, value in sizes.items():
-        if isinstance(value, int) and value > largest:
-            raise ValueError(f"{name} is {value:,}, and no weight is larger than {largest:,}")

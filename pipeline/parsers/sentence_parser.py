@@ -139,7 +139,7 @@ def load_parser(
     )
 
 
-def _adapter_of(kind: str) -> type[BatchedParser[Any, Any]]:
+def _adapter_of(kind: str) -> type[BatchedParser[Any]]:
     if kind == PLAIN_DEPENDENCY:
         from pipeline.parsers.dependency_adapter import SuparDependencyParser
 

@@ -22,14 +22,13 @@ from supar.models.dep import BiaffineDependencyModel as BiaffineNetwork
 from torch import Tensor
 from transformers import AutoConfig, AutoTokenizer, PreTrainedTokenizerBase
 
-from pipeline.base.refusal import Refusal, shortened
+from pipeline.base.refusal import Refusal
 from pipeline.base.settings import Settings
 from pipeline.parsers.batched_parser import BatchedParser
 from pipeline.parsers.dependency_decoding import trees_of_states
 from pipeline.parsers.dependency_model import ROOT_WORD, DependencyVocabulary
 from pipeline.parsers.devices import products_in
 from pipeline.parsers.parser_files import TRANSFORMER_DEPENDENCY
-from pipeline.parsers.parser_folder import check_sizes
 from pipeline.parsers.sentence_parser import Sentence
 from pipeline.parsers.transformer_folder import (
     check_transformer,
@@ -41,13 +40,6 @@ from pipeline.trees.flat_trees import DependencyParse
 
 TRANSFORMER_ENCODER = "bert"
 """supar's name of any transformer that is the whole encoder."""
-_OWN_SIZES = ("n_rels", "n_arc_mlp", "n_rel_mlp")
-_SIZES = {
-    "lstm": ("n_words", "n_embed", "n_feat_embed", "n_lstm_hidden", "n_lstm_layers"),
-    "char": ("n_chars", "n_char_embed", "n_char_hidden"),
-    "bert": ("n_bert_layers",),
-}
-"""Encoder or feature of supar's network -> its arguments that weights have in their shapes."""
 
 NETWORK_ARGUMENTS = {
     name: parameter.default
@@ -111,19 +103,11 @@ def load_transformer_dependency_model(folder: Path) -> tuple[TransformerDependen
     return read_transformer_parser(folder, TRANSFORMER_DEPENDENCY, _build)
 
 
-def _build(
-    config: dict[str, Any], tensors: Mapping[str, Tensor], transformer: Path
-) -> TransformerDependencyModel:
+def _build(config: dict[str, Any], transformer: Path) -> TransformerDependencyModel:
     """Returns supar's model: the transformer's weights are read, the others are random."""
     description = TransformerDependencyDescription.from_dict(config)
-    network = description.network
-    parts = {network["encoder"], *network["feat"]}
-    if not parts <= _SIZES.keys():
-        raise ValueError(f"encoder and feat name {shortened(sorted(map(str, parts)))}")
-    names = [*_OWN_SIZES, *(name for part in parts for name in _SIZES[part])]
-    check_sizes({name: network.get(name) for name in names}, tensors)
     return TransformerDependencyModel(
-        network=BiaffineNetwork(**network, bert=str(transformer)),
+        network=BiaffineNetwork(**description.network, bert=str(transformer)),
         tokenizer=AutoTokenizer.from_pretrained(transformer, trust_remote_code=False),
         subwords=description.subwords,
         relations=list(description.relations),
@@ -296,7 +280,7 @@ def padded(rows: Sequence[Sequence[Sequence[int]]], pad_id: int) -> Tensor:
     return filled
 
 
-class TransformerDependencyParser(BatchedParser[TransformerDependencyModel, DependencyParse]):
+class TransformerDependencyParser(BatchedParser[DependencyParse]):
     """A ``SentenceParser[DependencyParse]`` over a biaffine dependency model with a transformer.
 
     Differs from supar in that the name of the padding, where it is a token, counts as unknown, that

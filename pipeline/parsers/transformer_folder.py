@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 from safetensors import safe_open
@@ -21,14 +21,7 @@ from pipeline.base.inside import inside
 from pipeline.base.json_files import read_json
 from pipeline.base.refusal import shortened
 from pipeline.parsers.parser_files import TRANSFORMER_FOLDER
-from pipeline.parsers.parser_folder import (
-    ParserModel,
-    check_layers,
-    read_parser_folder,
-    write_parser_folder,
-)
-
-ModelT = TypeVar("ModelT", bound=ParserModel)
+from pipeline.parsers.parser_folder import check_layers, read_parser_folder, write_parser_folder
 
 MAX_SUBWORDS = 2048
 """Of a sentence where the transformer itself knows no limit; bounds the memory that it takes."""
@@ -105,17 +98,16 @@ def write_transformer_parser(
 def read_transformer_parser(
     folder: Path,
     kind: str,
-    build: Callable[[dict[str, Any], Mapping[str, Tensor], Path], ModelT],
-) -> tuple[ModelT, str]:
+    build: Callable[[dict[str, Any], Path], Any],
+) -> tuple[Any, str]:
     """Returns the model of a parser with a transformer inside, and its checksum.
 
     Asks no hub, and leaves torch's global generator as it was.
 
     Args:
         kind: of parser that is wanted.
-        build: gives, of a description, the weights that are to be given to it and the
-            transformer's folder, a model whose transformer has its weights; the others may be
-            random. No size of the description may be larger than those weights.
+        build: gives, of a description and the transformer's folder, a model whose transformer has
+            its weights; the others may be random.
 
     Raises:
         ValueError: a file is missing or damaged, holds another kind of parser, or weights and
@@ -125,7 +117,7 @@ def read_transformer_parser(
     check_transformer(folder / TRANSFORMER_FOLDER)
     try:
         with torch.random.fork_rng(devices=[]):
-            model = build(config, tensors, folder / TRANSFORMER_FOLDER)
+            model = build(config, folder / TRANSFORMER_FOLDER)
         state = model.network.state_dict()
         own = {name: tensor for name, tensor in state.items() if _OF_TRANSFORMER.match(name)}
         load_strictly(model.network, {**own, **tensors}, what="the model of parser.json")
