@@ -65,9 +65,9 @@ def pairs_of_parses(first: Selection, second: Selection) -> list[tuple[Selection
             f"{places}: nothing of one kind to compare; give two folders of dependencies, two of "
             "constituents, or two corpora that have them"
         )
-    for one, other in ((a.folders[-1].path, b.folders[-1].path) for a, b in pairs):
-        if one.resolve() == other.resolve():
-            raise ValueError(f"{one}: the same folder twice; give two parses to compare")
+    for path, second_path in ((a.folders[-1].path, b.folders[-1].path) for a, b in pairs):
+        if path.resolve() == second_path.resolve():
+            raise ValueError(f"{path}: the same folder twice; give two parses to compare")
     return pairs
 
 
@@ -130,8 +130,8 @@ def _rows(first: Selection, second: Selection) -> Iterator[tuple[dict[str, Any],
         paths = f"{first.folders[-1].path} and {second.folders[-1].path}"
         raise ValueError(f"no shard that both {paths} have")
     for number in numbers:
-        pairs = zip_longest(read_rows(first, number), read_rows(second, number), fillvalue={})
-        for one, other in pairs:
+        rows = read_rows(first, number), read_rows(second, number)
+        for one, other in zip_longest(*rows, fillvalue=dict[str, Any]()):
             if one.get("tokens") != other.get("tokens"):
                 raise ValueError(
                     f"{first.folders[0].path}, {second.folders[0].path}: the sentences of shard "

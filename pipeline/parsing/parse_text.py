@@ -5,8 +5,9 @@ The parsers are those of the shard job, and what one of them refuses is refused 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache, lru_cache
 from pathlib import Path
 from threading import Lock
 from typing import IO, TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args, overload
@@ -101,6 +102,14 @@ class Parser:
             for stage, folder in folders.items()
         }
         """Stage (``dependencies``, ``constituents``) -> its parser."""
+        made_of = [(stage, one.path, one.checksum) for stage, one in self.parsers.items()]
+        self._made_of = device, *made_of
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Parser) and self._made_of == other._made_of
+
+    def __hash__(self) -> int:
+        return hash(self._made_of)
 
     # A string is a sequence of strings, too; type checkers take the first that fits.
     @overload
@@ -184,20 +193,16 @@ class Parser:
         """
         from pipeline.parsing.parse_shard import row_of
 
-        refused: dict[int, Refusal] = {}
-        found: dict[str, dict[int, Any]] = {}
+        trees: list[Any] = [Trees()] * len(sentences)
         for stage, parser in self.parsers.items():
-            asked = [i for i in range(len(sentences)) if i not in refused]
+            taken = [i for i, answer in enumerate(trees) if isinstance(answer, Trees)]
             with self._turn:
-                answers = parser.parse([sentences[i] for i in asked])
-            found[stage] = dict(zip(asked, answers, strict=True))
-            for i, answer in found[stage].items():
-                if isinstance(row := row_of(answer, sentences[i]), Refusal):
-                    refused[i] = row
-        return [
-            refused.get(i) or Trees(**{stage: answers[i] for stage, answers in found.items()})
-            for i in range(len(sentences))
-        ]
+                answers = parser.parse([sentences[i] for i in taken])
+            for i, answer in zip(taken, answers, strict=True):
+                row = row_of(answer, sentences[i])
+                is_refused = isinstance(row, Refusal)
+                trees[i] = row if is_refused else replace(trees[i], **{stage: answer})
+        return trees
 
     def _parsed(
         self, pool: Sequence[AlignedSentence], on_refusal: OnRefusal, *, split: bool
@@ -256,20 +261,10 @@ def parse(
     return parser.parse(texts, split=split, on_refusal=on_refusal, on_progress=on_progress)
 
 
-_LOADED: dict[Hashable, Parser] = {}
-"""What parsers are -> the loaded ones, the last used one last."""
-_LOADED_LOCK = Lock()
-
-
+@lru_cache(maxsize=MOST_LOADED)
 def _loaded(parser: Parser) -> Parser:
-    """Returns an earlier parser of the same folders, while they hold the same, or this one."""
-    made_of = [(stage, one.path, one.checksum) for stage, one in parser.parsers.items()]
-    key = (parser.device, *made_of)
-    with _LOADED_LOCK:
-        _LOADED[key] = kept = _LOADED.pop(key, parser)
-        for old in list(_LOADED)[:-MOST_LOADED]:
-            del _LOADED[old]
-    return kept
+    """Returns an earlier parser that is equal to this one, so may be loaded, or this one."""
+    return parser
 
 
 def _check_on_refusal(value: str) -> None:
