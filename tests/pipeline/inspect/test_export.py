@@ -86,16 +86,6 @@ def test_a_row_says_why_it_has_no_tree(tmp_path: Path) -> None:
     assert refusals[2] is None
 
 
-def test_line_ends_in_words_and_names_break_no_format(tmp_path: Path) -> None:
-    rows = sentence_rows([["a\tb", "c\nd"]], document="x\n# sent_id = 9")
-    write_stage(tmp_path / "corpus" / "sentences", "sentences", rows)
-    arcs = [{"heads": [0, 1], "deprels": ["root", "dep"]}]
-    write_stage(tmp_path / "corpus" / "dependencies", "dependencies", arcs)
-    (sentence,) = read_conllu(exported(tmp_path / "corpus", "trees.conllu"))
-    assert sentence.tokens == ["a␣b", "c␣d"]
-    assert sentence.document_id == r"x\n# sent_id = 9"
-
-
 @pytest.mark.parametrize(
     ("path", "name", "said"),
     [
@@ -113,17 +103,6 @@ def test_what_cannot_be_written_is_said_before(
     assert main(["export", str(corpus / path), "--out", str(out)]) == 2
     assert said in capsys.readouterr().err
     assert not out.exists()
-
-
-@pytest.mark.parametrize("name", ["trees.conllu", "trees.mrg", "trees.spacy"])
-def test_a_file_that_is_there_is_not_overwritten(
-    corpus: Path, capsys: pytest.CaptureFixture[str], name: str
-) -> None:
-    out = corpus.parent / name
-    out.write_text("mine", encoding="utf-8")
-    assert main(["export", str(corpus), "--out", str(out)]) == 2
-    assert f"{name} is there already; delete it or choose another" in capsys.readouterr().err
-    assert out.read_text(encoding="utf-8") == "mine"
 
 
 @pytest.mark.parametrize(
@@ -274,11 +253,3 @@ def test_a_folder_of_doc_bins_has_all_sentences(
         " ".join(row["tokens"]) for row in sentence_rows_of()
     ]
     assert main(["export", str(corpus), "--out", str(out), "--format", "spacy"]) == 2
-
-
-def test_more_sentences_than_one_file_holds_are_refused_before(
-    corpus: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(doc_bins, "MOST_IN_ONE_FILE", 3)
-    with pytest.raises(ValueError, match=r"leave \.spacy out of the name for a folder of files"):
-        export(select(corpus), corpus / "trees.spacy", "spacy")

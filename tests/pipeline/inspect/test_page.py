@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from pipeline.inspect.aligned_rows import tree_of
 from pipeline.inspect.show import arcs, phrases
 from pipeline.trees.flat_trees import ConstituencyParse, DependencyParse
 from tests.support.command import subcommand
-from tests.support.looked_at_corpus import BRACKETS, constituent_row, write_looked_at
+from tests.support.looked_at_corpus import write_looked_at
 from tests.support.shard_files import sentence_rows, write_stage
 
 main = subcommand("inspect")
@@ -123,13 +122,6 @@ def test_what_is_no_tree_is_told(tmp_path: Path) -> None:
     said = read_page(tmp_path).of("p")
     assert said[2].startswith("dependencies: no tree (0 roots where exactly one is needed)")
     assert said[5] == "dependencies: rejected by the parser"
-
-
-def test_a_tree_of_phrases_is_drawn_over_its_words() -> None:
-    tokens, row = constituent_row(BRACKETS[3])
-    lines = phrases(tokens, tree_of("constituents", row)).split("\n")
-    assert [line.split() for line in lines[::2]] == [["S"], ["NP", "VP"], ["PRP", "VBD"], tokens]
-    assert "┌" in lines[1] and "┐" in lines[1]
 
 
 @pytest.mark.parametrize("length", [1, 200])

@@ -8,12 +8,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
 from pipeline.inspect.aligned_rows import ask
 from pipeline.inspect.dataset import select
-from pipeline.shards.schema import Vectors
 from pipeline.shards.shards import ShardWriter
 from tests.support.command import subcommand
 from tests.support.looked_at_corpus import write_looked_at
@@ -89,17 +87,6 @@ def test_rows_stay_side_by_side_over_many_shards_and_row_groups(tmp_path: Path) 
     )
     long = [n for n in lengths[7] if n > 4]
     assert list(filtered.rows) == [(len(long), sum(long))]
-
-
-def test_embeddings_stand_beside_their_sentences(corpus: Path) -> None:
-    vectors = Vectors(2)
-    for number in (0, 1):
-        values = pa.array([[1, 2], [3, 4]], vectors.schema().field(0).type)
-        with ShardWriter(corpus / "embeddings-a", "embeddings", number, vectors=vectors) as writer:
-            writer.write(pa.table({"embedding": values}))
-            writer.finish(drops={}, quarantine=[])
-    answer = ask(select(corpus), "SELECT row, embedding[2] FROM corpus WHERE shard = 1")
-    assert list(answer.rows) == [(0, 2.0), (1, 4.0)]
 
 
 @pytest.fixture

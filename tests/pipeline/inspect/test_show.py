@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,7 +9,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.shards.manifests import shard_path
-from pipeline.shards.schema import DESCRIBED, SCHEMA_VERSION
 from tests.support.command import subcommand
 from tests.support.looked_at_corpus import write_looked_at, write_parse
 from tests.support.shard_files import write_rows, write_stage
@@ -59,17 +57,6 @@ def test_the_overview_counts_and_says_what_was_refused_and_cleaned(
         "0:0  first 0  The old owl",
     ):
         assert part in out
-
-
-def test_every_column_is_told_with_its_meaning(
-    corpus: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["schema", str(corpus), "--json"]) == 0
-    for stage in json.loads(capsys.readouterr().out):
-        assert (stage["version"], stage["shards"], stage["rows"]) == (SCHEMA_VERSION, 2, 4)
-        assert [c["name"] for c in stage["columns"]] == [c.name for c in DESCRIBED[stage["stage"]]]
-    assert main(["schema", str(corpus / "dependencies-x")]) == 0
-    assert "  heads: list of int16, may be null\n    position of each" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["sentences", "sentences/00000.parquet", "dependencies-x"])

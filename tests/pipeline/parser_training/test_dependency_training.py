@@ -109,17 +109,6 @@ def test_the_seed_determines_the_weights_and_a_killed_training_ends_with_them(
     assert epochs == [1, 2, 3, 4]
 
 
-def test_what_word_vectors_hold_and_their_number_are_part_of_what_a_training_is(
-    config: DependencyTrainingConfig, tmp_path: Path
-) -> None:
-    for name in ("vectors.safetensors", "words.json"):
-        (tmp_path / name).write_bytes(b"")
-    given = [config.changed(word_vectors=tmp_path, num_word_vectors=n) for n in (0, 1, 2)]
-    digests = {config.digest(), *(one.digest() for one in given)}
-    (tmp_path / "words.json").write_bytes(b"[]")
-    assert len({*digests, given[0].digest()}) == 5
-
-
 def test_folders_of_another_training_a_damaged_or_a_finished_one_are_refused(
     config: DependencyTrainingConfig, tmp_path: Path
 ) -> None:

@@ -66,16 +66,6 @@ def test_a_word_is_its_learned_vector_plus_its_pretrained_one() -> None:
     assert embedding.table().tolist() == [[1.0, 1.0], [3.0, 321.0]]
 
 
-def test_the_vectors_themselves_are_not_trained_nor_kept_as_state() -> None:
-    embedding = VectorWordEmbedding(
-        torch.ones(2, 2), torch.ones(3, 2), torch.eye(2), unknown_word_id=1
-    )
-    assert sorted(embedding.state_dict()) == ["map", "weight"]
-    embedding(torch.tensor([2, 2])).sum().backward()
-    assert embedding.weight.grad is not None
-    assert embedding.weight.grad.tolist() == [[0.0, 0.0], [2.0, 2.0]]
-
-
 def test_a_network_with_vectors_parses_like_its_plain_copy() -> None:
     small = vocabulary()
     full = small.extended(["zebra", "the"])
@@ -89,13 +79,6 @@ def test_a_network_with_vectors_parses_like_its_plain_copy() -> None:
     unknown = network.word_embed.weight[full.unknown_word_id]
     torch.testing.assert_close(plain.word_embed(ids)[0], unknown + vectors.matrix[0])
     assert isinstance(network.word_embed, VectorWordEmbedding)
-
-
-def test_vectors_of_another_width_are_refused() -> None:
-    words = vocabulary()
-    vectors = PretrainedVectors(["the"], torch.zeros(1, 5))
-    with pytest.raises(ValueError, match="word vectors of 5 dimensions for a word embedding of 3"):
-        add_pretrained_vectors(build_network(SIZES, words), words, vectors, num_learned=4)
 
 
 def test_a_trained_parser_keeps_its_words_and_gains_those_of_the_vectors() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -20,9 +19,6 @@ from pipeline.parsers.chart_adapter import BeneparConstituencyParser
 from pipeline.parsers.chart_model import from_benepar_label, save_constituency_model
 from pipeline.parsers.dependency_adapter import SuparDependencyParser
 from pipeline.parsers.dependency_model import (
-    DependencyModel,
-    DependencyVocabulary,
-    build_network,
     save_dependency_model,
 )
 from pipeline.parsers.transformer_dependency import (
@@ -33,7 +29,7 @@ from pipeline.trees.flat_trees import TOP_LABEL, validate_heads
 from pipeline.trees.treebanks import TreebankSentence, read_bracketed, read_conllu, read_treebank
 from tests.support.constituency_trees import tiny_model, toy_treebank, write_documents
 from tests.support.dependency_examples import treebank, write_conllu
-from tests.support.random_dependency_parsers import SIZES, random_model
+from tests.support.random_dependency_parsers import random_model
 from tests.support.shard_files import sentence_rows, write_stage
 from tests.support.tiny_transformers import random_weights, tiny_bert
 
@@ -79,15 +75,6 @@ def test_a_high_penalty_leaves_only_phrases_with_one_head() -> None:
         spans = list(zip(tree.starts, tree.ends, strict=True))
         assert spans[0] == (0, len(h))
         assert all(counts[start, end - 1] == 1 for start, end in spans)
-
-
-def test_tags_of_the_file_are_kept_where_the_parser_knows_them() -> None:
-    toys = toy_treebank(12)
-    model = tiny_model(toys)
-    tokens, known = toys[0].tokens, model.vocabularies.tags[0]
-    (tree,) = guided_trees([model], [chain(tokens, [known, *["?"] * (len(tokens) - 1)])])
-    assert tree.tags[0] == known
-    assert set(tree.tags) <= set(model.vocabularies.tags)
 
 
 def test_parsers_of_other_vocabularies_agree_on_what_all_of_them_know() -> None:
@@ -145,20 +132,6 @@ def test_a_sure_parser_outvotes_an_unsure_one() -> None:
     assert all(validate_heads(tree.heads) is None for tree in trees)
 
 
-def test_the_order_of_relations_has_no_meaning() -> None:
-    parser = random_parser(1)
-    turned = random_model(1)
-    order = list(reversed(range(len(turned.vocabulary.relations))))
-    relations = [turned.vocabulary.relations[place] for place in order]
-    with torch.no_grad():
-        turned.network.rel_attn.weight.copy_(turned.network.rel_attn.weight[order])
-    vocabulary = turned.vocabulary.changed(relations=relations)
-    other = SuparDependencyParser(replace(turned, vocabulary=vocabulary), name="x")
-    assert other.relations != parser.relations
-
-    assert joint_trees([parser, other], SENTENCES) == parser.parse(SENTENCES)
-
-
 def test_parsers_of_different_kinds_give_trees_together(tmp_path: Path) -> None:
     small, relations = random_parser(1), random_parser(1).relations
     torch.manual_seed(5)
@@ -170,22 +143,6 @@ def test_parsers_of_different_kinds_give_trees_together(tmp_path: Path) -> None:
 
     assert joint_trees([large], SENTENCES) == large.parse(SENTENCES)
     assert trees not in (small.parse(SENTENCES), large.parse(SENTENCES))
-
-
-def test_parsers_of_other_relations_are_refused() -> None:
-    other = DependencyVocabulary.build(treebank()[:1], min_word_frequency=1)
-    model = DependencyModel(build_network(SIZES, other), SIZES, other)
-    with pytest.raises(ValueError, match="different relations; train them on the same treebanks"):
-        joint_trees([random_parser(1), SuparDependencyParser(model, name="x")], SENTENCES)
-
-
-@pytest.mark.parametrize("part", ["arc_attn", "rel_attn"])
-def test_scores_that_are_no_numbers_make_no_trees(part: str) -> None:
-    damaged = random_model(2)
-    with torch.no_grad():
-        getattr(damaged.network, part).weight.view(-1)[0] = float("nan")
-    with pytest.raises(FloatingPointError, match="not finite"):
-        joint_trees([random_parser(1), SuparDependencyParser(damaged, name="x")], SENTENCES)
 
 
 def sentence_stage(folder: Path) -> Path:

@@ -118,27 +118,6 @@ def test_a_training_goes_on_from_a_parser_with_its_transformer(
         train(further.changed(sizes=config.sizes.changed(arc_mlp=8)), tmp_path / "third")
 
 
-def test_a_training_without_or_with_two_transformers_is_refused(
-    config: TransformerTrainingConfig, tmp_path: Path
-) -> None:
-    with pytest.raises(ValueError, match="give --transformer FOLDER, or --initial PARSER"):
-        config.changed(transformer=None)
-    with pytest.raises(ValueError, match="--transformer and --initial are both given"):
-        config.changed(initial_parser=tmp_path)
-
-
-def test_what_lies_in_the_transformers_folder_is_part_of_what_a_training_is(
-    config: TransformerTrainingConfig, tmp_path: Path
-) -> None:
-    assert config.transformer is not None
-    shutil.copytree(config.transformer, tmp_path / "moved")
-    moved = config.changed(transformer=tmp_path / "moved")
-    assert moved.digest() == config.digest()
-    description = tmp_path / "moved" / "config.json"
-    description.write_text(description.read_text() + " ")
-    assert moved.digest() != config.digest()
-
-
 def test_the_command_trains_and_scores(
     config: TransformerTrainingConfig, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -10,7 +10,6 @@ import zipfile
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
-from types import FunctionType
 from typing import Any
 
 import dill
@@ -42,7 +41,7 @@ from tests.support.hostile_checkpoints import (
     torch_zip,
 )
 from tests.support.library_parsers import benepar_file, from_supar, supar_parser
-from tests.support.tiny_transformers import tiny_bert, tiny_electra
+from tests.support.tiny_transformers import tiny_bert
 
 
 @pytest.fixture
@@ -118,16 +117,6 @@ def test_what_a_pickle_would_run_is_not_run(tmp_path: Path) -> None:
     assert isinstance(read["fn"], Inert)
     assert read["tensor"].tolist() == [1, 1]
     assert not (tmp_path / "sprung").exists()
-
-
-def test_bytecode_of_another_python_version_does_no_harm(supar_checkpoint: Path) -> None:
-    state = torch.load(supar_checkpoint, weights_only=False)
-
-    code = (lambda token: token.lower()).__code__
-    foreign = code.replace(co_code=b"\xff\xff" * (len(code.co_code) // 2))
-    state["transform"].FORM[0].fn = FunctionType(foreign, {})
-    torch.save(state, supar_checkpoint, pickle_module=dill)
-    assert convert(supar_checkpoint)
 
 
 def test_a_benepar_file_gives_the_trees_of_its_module(benepar_checkpoint: Path) -> None:
@@ -239,14 +228,6 @@ def test_a_missing_tokenizer_is_named_with_its_remedy(
     assert convert(checkpoint, transformer=str(elsewhere))
 
 
-def test_the_tokenizer_must_be_that_of_the_training(tmp_path: Path) -> None:
-    parser = supar_parser(tmp_path, encoder="bert", bert=tiny_bert(tmp_path / "hub"))
-    parser.transform.FORM[0].vocab = {**parser.transform.FORM[0].vocab, "more": 999}
-    parser.save(str(tmp_path / "supar.pt"))
-    with pytest.raises(ValueError, match="another vocabulary than the parser"):
-        convert(tmp_path / "supar.pt", transformer=str(tiny_electra(tmp_path / "other")))
-
-
 def test_no_network_names_the_address_and_the_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -303,12 +284,6 @@ def test_other_formats_of_torch_are_not_read(tmp_path: Path) -> None:
 def test_what_a_pickle_may_not_say_is_refused(tmp_path: Path, program: bytes, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         read_torch_file(torch_zip(tmp_path / "trap.pt", program, ONE))
-
-
-def test_a_program_of_torchscript_is_refused_before_it_runs(tmp_path: Path) -> None:
-    program = torch_zip(tmp_path / "program.pt", tensor_program((1,), 1), {**ONE, "code/a.py": b""})
-    with pytest.raises(ValueError, match=r"program\.pt: .*a program of TorchScript"):
-        read_torch_file(program)
 
 
 def test_what_torch_saves_is_read_as_torch_reads_it(tmp_path: Path) -> None:

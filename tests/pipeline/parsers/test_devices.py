@@ -10,7 +10,6 @@ from pipeline.parsers.devices import (
     automatic_device,
     fast_dtype,
     resolve_device,
-    warn_if_emulated,
 )
 
 
@@ -29,33 +28,6 @@ def test_a_named_device_is_not_replaced(num_gpus: int) -> None:
         assert resolve_device("cuda:1") == "cuda:1"
     with pytest.raises(ValueError, match=f"'cuda:2': torch .* finds {num_gpus} CUDA devices"):
         resolve_device("cuda:2")
-
-
-@pytest.mark.parametrize("name", ["", "gpu", "cpu:1", "cuda:x", "CUDA"])
-def test_an_unknown_device_is_an_error(name: str) -> None:
-    with pytest.raises(ValueError, match=r"unknown device .*; known: auto, cpu, cuda or cuda:NUM"):
-        resolve_device(name)
-
-
-@pytest.mark.parametrize(
-    ("precision", "capabilities", "is_told"),
-    [
-        ("bfloat16", {"avx512_bf16": True}, False),
-        ("bfloat16", {"amx_bf16": True}, False),
-        ("bfloat16", {"avx512_f": True}, True),
-        ("float32", {}, False),
-    ],
-)
-def test_a_precision_that_is_only_emulated_is_told(
-    precision: str,
-    capabilities: dict[str, bool],
-    is_told: bool,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities, raising=False)
-    warn_if_emulated(precision, torch.device("cpu"))
-    assert ("some 20 times as long as in float32" in caplog.text) is is_told
 
 
 @pytest.mark.parametrize(("free_gib", "tokens"), [(0.5, 4_000), (16, 16_384), (140, 64_000)])

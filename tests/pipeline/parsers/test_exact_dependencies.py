@@ -104,16 +104,6 @@ def asked(parser: SuparDependencyParser) -> int:
     return parser.checked.asked
 
 
-def test_the_longest_sentences_are_parsed_exactly_at_once(
-    parser: SuparDependencyParser, exact: list[DependencyParse]
-) -> None:
-    long = [sentence * 9 for sentence in SENTENCES[:7] if len(sentence) > 4][:5]
-    found = parser.parse([*SENTENCES, *long])
-    assert found[: len(SENTENCES)] == exact
-    assert found[len(SENTENCES) :] == parser.parse(long)
-    assert 0.9 * len(SENTENCES) < asked(parser) <= len(SENTENCES)
-
-
 @pytest.mark.slow
 def test_a_call_for_which_the_margin_does_not_hold_is_exact_throughout(
     parser: SuparDependencyParser,

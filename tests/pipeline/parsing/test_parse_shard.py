@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 
 from pipeline.base.bundled import BUNDLED_PARSERS
@@ -119,19 +118,6 @@ def test_dependency_rows_stay_aligned_and_rejections_are_null(sentences):
     }
 
 
-def test_constituents_are_stored_with_their_binarization(sentences):
-    parse_shard(job(sentences, "constituents"), Scripted(flat))
-    rows = read_shard(sentences.parent / "parsed", "constituents", 0).to_pylist()
-    assert rows[0] == {
-        "span_starts": [0],
-        "span_ends": [4],
-        "span_labels": ["S"],
-        "tags": ["NN"] * 4,
-        "binary_left": [1, 2, -1],
-        "binary_right": [-4, -3, -2],
-    }
-
-
 @pytest.mark.parametrize(
     ("stage", "answer"),
     [
@@ -163,19 +149,6 @@ def test_bytes_do_not_depend_on_pools(sentences, monkeypatch, bound, value, pool
     pooled = parse_shard(job(sentences, name="pooled"), parser)
     assert parser.calls == pools
     assert pooled.sha256 == whole.sha256
-
-
-def test_row_groups_of_the_sentences_are_row_groups_of_the_parses(tmp_path, monkeypatch):
-    monkeypatch.setattr(shards, "ROW_GROUP_ROWS", 3)
-    parse_job = numbered(tmp_path, 8, 1)
-    manifest = parse_shard(parse_job, Scripted(failing("bad", "too_long")))
-    file = pq.ParquetFile(shard_path(parse_job.output, 0))
-    assert [file.metadata.row_group(i).num_rows for i in range(3)] == [3, 3, 2]
-    assert manifest.rows == 8
-    assert read_shard(parse_job.output, "dependencies", 0)["heads"].to_pylist() == [[0]] * 7 + [
-        None
-    ]
-    assert '"row": 7' in quarantine_path(parse_job.output, 0).read_text()
 
 
 def test_a_parser_that_fails_in_a_later_row_group_leaves_no_file(tmp_path, monkeypatch):

@@ -17,7 +17,7 @@ from pipeline.parsing.parsed_sentence import ParsedSentence, Trees, write_parses
 from pipeline.text.aligned import whole_texts
 from pipeline.text.tokenization import EnglishTokenizer
 from pipeline.trees.flat_trees import ConstituencyParse, DependencyParse
-from pipeline.trees.treebanks import read_bracketed, read_conllu
+from pipeline.trees.treebanks import read_conllu
 from tests.support.bundled_parsers import bundled_parser
 
 TOKENIZER = EnglishTokenizer()
@@ -107,18 +107,6 @@ def test_conllu_of_a_sentence() -> None:
     )
 
 
-def test_brackets_read_back(tmp_path: Path) -> None:
-    texts = ["The old dog (a beagle) barked.", "It rains."]
-    parsed = bundled_parser().parse(texts)
-    file = tmp_path / "trees.mrg"
-
-    write_parses(file, parsed)
-
-    assert "(-LRB- -LRB-)" in file.read_text()
-    read = [(one.tokens, one.parse) for one in read_bracketed(file)]
-    assert read == [(one.tokens, one.trees.constituents) for one in parsed]
-
-
 def test_json_has_all_in_plain_types() -> None:
     (sentence,) = bundled_parser().parse(["It  rains."])
 
@@ -166,15 +154,6 @@ def test_a_refused_sentence_is_told_and_keeps_its_place(
     elif name.endswith("conllu"):
         written = [line for line in written if line.startswith("# sent_id")]
     assert written == lines
-
-
-def test_texts_that_were_split_are_documents(tmp_path: Path) -> None:
-    parsed = bundled_parser().parse(["It rains. It pours.", "It ends."], split=True)
-
-    write_parses(tmp_path / "t.conllu", parsed)
-
-    read = read_conllu(tmp_path / "t.conllu")
-    assert [one.document_id for one in read] == ["1", "1", "2"]
 
 
 def test_lines_become_lines() -> None:

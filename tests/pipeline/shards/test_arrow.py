@@ -43,11 +43,6 @@ def test_numbers_go_there_and_back(dtype: str) -> None:
     assert not len(values_of(numbers(values[:0])))
 
 
-def test_half_a_character_is_refused() -> None:
-    with pytest.raises(UnicodeEncodeError):
-        strings(["\ud800"])
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["english", "english-trees"])
 def test_a_first_call_looks_for_no_pandas(name: str) -> None:

@@ -50,11 +50,6 @@ def test_brackets_in_words_are_escaped_and_restored() -> None:
     assert from_brackets(line) == (["(", "f[x]", ")"], parse)
 
 
-def test_brackets_in_labels_leave_the_line_balanced() -> None:
-    parse = ConstituencyParse([0], [1], ["S)+N P("], ["NN"])
-    assert to_brackets(["a"], parse) == "(S-RRB- (N␣P-LRB- (NN a)))"
-
-
 def test_depth_is_bounded_by_memory_alone() -> None:
     depth = 5000
     _, parse = from_brackets("(NP (DT a) " * depth + "(NN b)" + ")" * depth)
@@ -148,9 +143,3 @@ def test_the_inverse_is_exact_whatever_the_order(
 def test_the_longest_sentence_flat_or_deep_needs_no_recursion(text: str) -> None:
     _, parse = from_brackets(text)
     assert unbinarize(binarize(parse)) == parse
-
-
-def test_labels_that_look_like_new_nodes_are_refused() -> None:
-    _, parse = from_brackets("(NP (NN a) (NN b))")
-    with pytest.raises(ValueError, match=r"label 'NP\|' ends with '\|'"):
-        binarize(replace(parse, labels=["NP|"]))
