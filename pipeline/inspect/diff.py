@@ -106,7 +106,10 @@ def compare(first: Selection, second: Selection, *, most: int) -> Agreement:
             continue
         tokens, place = one["tokens"], {name: one[name] for name in ("shard", "row")}
         if not len(tokens) == len(one[a_token]) == len(other[a_token]):
-            raise ValueError(f"{place}: trees of other tokens than the sentence's; see `check`")
+            raise ValueError(
+                f"shard {one['shard']}, row {one['row']}: trees of other tokens than the sentence's; "
+                "see `check`"
+            )
         if isinstance(counts, BracketCounts):
             wrong = counts.add(gold, predicted)
         else:

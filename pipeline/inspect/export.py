@@ -35,7 +35,6 @@ from pipeline.base.atomic_files import (
 from pipeline.base.refusal import Refusal
 from pipeline.inspect.aligned_rows import (
     TREE_COLUMNS,
-    check_same_rows,
     read_rows,
     tree_fault,
     tree_of,
@@ -51,7 +50,6 @@ from pipeline.parsing.parsed_sentence import (
     write_parses,
 )
 from pipeline.shards.manifests import quarantine_path
-from pipeline.text.aligned import AlignedSentence
 from pipeline.text.split_corpus import SourceText
 
 if TYPE_CHECKING:
@@ -67,8 +65,6 @@ NEEDED: dict[ExportFormat, tuple[str, ...]] = {
 """Stages without which a format has nothing to write; others are written where they are."""
 _HALF = re.compile("[\\ud800-\\udfff]")
 SUFFIX = ".spacy"
-MOST_IN_ONE_FILE = 100_000
-"""Sentences; some 300 MB of memory while they are packed."""
 SENTENCES_A_FILE = 10_000
 """Of a folder of files."""
 SENTENCES_A_DOC = 500
@@ -143,13 +139,6 @@ def export(
     elif out.suffix.lower() != SUFFIX:
         write_doc_bins(out, sentences)
     else:
-        numbers = chosen.shared_numbers()
-        if sum(check_same_rows(chosen.folders, number) for number in numbers) > MOST_IN_ONE_FILE:
-            raise ValueError(
-                f"{out}: more than {MOST_IN_ONE_FILE:,} sentences, which one {SUFFIX} file cannot "
-                f"hold; leave {SUFFIX} out of the name for a folder of files, or export shard by "
-                "shard"
-            )
         write_by_library(out, lambda path: path.write_bytes(_packed(sentences)))
     files = out.iterdir() if out.is_dir() else [out]
     done.bytes = sum(path.stat().st_size for path in files)
@@ -269,27 +258,18 @@ def _in_source(rows: Iterator[ParsedSentence], selection: Selection) -> Iterator
                 "without its source"
             )
         assert row.place is not None
-        if text is None or _HALF.search(text.text):
-            yield replace(row, place=row.place._replace(in_source=False))
+        is_placed = text is not None and not _HALF.search(text.text)
+        row = replace(row, place=row.place._replace(in_source=is_placed))
+        if text is None or not is_placed:
+            yield row
         elif text.words != row.tokens:
             raise ValueError(
                 f"{row.sent_id}: the source has other words there now than the shard; make the "
                 "corpus again, or export without its source"
             )
         else:
-            yield _placed(row, text)
-
-
-def _placed(row: ParsedSentence, text: AlignedSentence) -> ParsedSentence:
-    assert row.place is not None
-    return replace(
-        row,
-        text=text.text,
-        start=text.start,
-        tokens=text.tokens,
-        offsets=text.offsets,
-        place=row.place._replace(in_source=True),
-    )
+            offsets, start = text.offsets, text.start
+            yield replace(row, text=text.text, tokens=text.tokens, offsets=offsets, start=start)
 
 
 def write_doc_bins(folder: Path, sentences: Iterable[ParsedSentence]) -> None:

@@ -185,9 +185,9 @@ def built_to_fit(
 ) -> ModuleT:
     """Returns a network with these weights, each of them and no other.
 
-    A description may ask for any size. A network on torch's device ``meta`` has shapes and no
-    memory, so what is asked for is first compared with the weights, of which there are no more
-    bytes than their file has. Leaves torch's global generator as it was.
+    A description may ask for any size: what is not touched takes no memory, and the weights, of
+    which there are no more bytes than their file has, do not fit. Leaves torch's global generator
+    as it was.
 
     Args:
         build: makes the network with any weights, on torch's default device.
@@ -199,29 +199,19 @@ def built_to_fit(
     check_layers(num_layers, tensors)
     with torch.random.fork_rng(devices=[]), _NoInitialValues():
         try:
-            with torch.device("meta"):
-                described = _shapes(build().state_dict())
-        except (RuntimeError, OverflowError, TypeError) as error:  # beyond what torch can count
-            raise ValueError(f"no network has these sizes ({shortened(str(error))})") from error
-        if differing := dict(described.items() ^ _shapes(tensors).items()):
+            network = build()
+            network.load_state_dict(dict(tensors))
+        except (RuntimeError, OverflowError, TypeError) as error:  # as beyond what torch can count
             raise ValueError(
-                f"the weights do not fit what is described: missing, too many or of another shape: "
-                f"{shortened(sorted(differing))}"
-            )
-        network = build()
-    network.load_state_dict(dict(tensors))
+                f"the weights do not fit what is described: {shortened(str(error))}"
+            ) from error
     return network
-
-
-def _shapes(tensors: Mapping[str, Tensor]) -> dict[str, tuple[int, ...]]:
-    return {name: tuple(tensor.shape) for name, tensor in tensors.items()}
 
 
 class _NoInitialValues(TorchFunctionMode):
     """Leaves tensors as they are where `torch.nn.init` would fill them.
 
-    All of them are read from a file afterwards. Orthogonal matrices take a second to draw, and to
-    draw nothing on the device ``meta`` torch imports its compiler, which takes three.
+    All of them are read from a file afterwards, and orthogonal matrices take a second to draw.
     """
 
     def __torch_function__(

@@ -130,15 +130,6 @@ def _flip(corpus: Path) -> None:
     path.write_bytes(content)
 
 
-def _swap(corpus: Path) -> None:
-    folder = corpus / "dependencies-x"
-    for ending in ("parquet", "json", "quarantine.jsonl"):
-        one, other = (folder / f"0000{number}.{ending}" for number in (0, 1))
-        content = one.read_bytes()
-        one.write_bytes(other.read_bytes())
-        other.write_bytes(content)
-
-
 def _write_shorter(corpus: Path) -> None:
     write_rows(corpus / "dependencies-x", "dependencies", 0, dependency_rows()[:1])
 
@@ -153,18 +144,9 @@ def _add_shard(corpus: Path) -> None:
     write_rows(corpus / "sentences", "sentences", 2, [sentence("z", 0, "x")])
 
 
-def _add_listed_shard(corpus: Path) -> None:
-    _add_shard(corpus)
-    write_dataset_manifest(corpus / "sentences", "sentences", config={})
-
-
 def _of_another_parser(corpus: Path) -> None:
     replace(corpus / "dependencies-x" / "00001.json", "c0ffee", "tea")
     write_dataset_manifest(corpus / "dependencies-x", "dependencies", config={})
-
-
-def _forget_the_sentences(corpus: Path) -> None:
-    replace(corpus / "dependencies-x" / "00000.json", "sentences_sha256", "sentences")
 
 
 def _in_quarantine(text: str | None) -> Callable[[Path], None]:
@@ -178,13 +160,11 @@ def _in_quarantine(text: str | None) -> Callable[[Path], None]:
 DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     "a cut shard": (_cut, "00000.parquet: cannot be read ("),
     "a flipped bit": (_flip, "sha256 differs from its manifest's"),
-    "swapped shards": (_swap, "00000.json: of shard 1: files were renamed"),
     "fewer rows": (_write_shorter, "1 rows, the sentences have 2"),
     "another shard than listed": (_write_shorter, "lists another shard 0 than its own manifest"),
     "other sentences": (_write_other_sentences, "was parsed from other sentences"),
-    "sentences unknown": (_forget_the_sentences, "does not say from which sentences"),
     "an unlisted shard": (_add_shard, "sentences: has shards [2], its manifest does not"),
-    "too few shards": (_add_listed_shard, "dependencies-x: lacks shards [2] of the sentences"),
+    "too few shards": (_add_shard, "dependencies-x: lacks shards [2] of the sentences"),
     "several parsers": (_of_another_parser, "several parsers (c0ffee: [0]; tea: [1])"),
     "no stage manifest": (
         lambda corpus: (corpus / "dependencies-x" / "manifest.json").unlink(),
@@ -210,7 +190,6 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
         _in_quarantine('{"row": 1, "reason": "odd"}\n'),
         "00001.quarantine.jsonl: sha256 differs",
     ),
-    "records cut": (_in_quarantine('{"reason"'), "cannot be read (line 1: JSONDecodeError"),
     "records gone": (_in_quarantine(None), "00001.quarantine.jsonl: cannot be read ("),
     "counts of records": (
         lambda corpus: edit(

@@ -87,25 +87,6 @@ def test_a_row_says_why_it_has_no_tree(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "name", "said"),
-    [
-        ("constituents-x", "a.conllu", "no dependencies here, without which conllu has nothing"),
-        ("dependencies-x", "a.mrg", "no constituents here, without which brackets has nothing"),
-        ("sentences", "a.jsonl", "no dependencies and no constituents here"),
-        (".", "a.txt", "(spacy); or give --format"),
-        (".", "nowhere/a.conllu", "no such folder"),
-    ],
-)
-def test_what_cannot_be_written_is_said_before(
-    corpus: Path, capsys: pytest.CaptureFixture[str], path: str, name: str, said: str
-) -> None:
-    out = corpus.parent / name
-    assert main(["export", str(corpus / path), "--out", str(out)]) == 2
-    assert said in capsys.readouterr().err
-    assert not out.exists()
-
-
-@pytest.mark.parametrize(
     ("arcs", "said"),
     [
         ({"heads": [5, 0], "deprels": ["det", "root"]}, "token 1 has head 5, outside 0 to 2"),

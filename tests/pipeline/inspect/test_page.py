@@ -71,27 +71,6 @@ def test_sentences_are_chosen_by_place_or_by_sql(
     assert read_page(corpus, *options).of("h2") == places
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--at", "0:9"], "shard 0 has no row 9"),
-        (["--at", "7:0"], "no shard 7 that all stages have; they share [0, 1]"),
-        (["--at", "7"], "'7' is no place; write SHARD:ROW, such as 0:7"),
-        (["--at", "0:0", "--where", "true"], "leave out --where, or --at"),
-        (["--where", "false"], "no sentence is so"),
-        (["--where", "len("], "Parser Error"),
-        (["--stage", "nosuch"], "no stage is called 'nosuch'"),
-    ],
-)
-def test_a_choice_without_a_sentence_is_a_mistake_and_leaves_no_page(
-    corpus: Path, capsys: pytest.CaptureFixture[str], options: list[str], said: str
-) -> None:
-    out = corpus / "page.html"
-    assert main(["html", str(corpus), "--out", str(out), *options]) == 2
-    assert said in capsys.readouterr().err
-    assert not out.exists()
-
-
 HOSTILE = ["<script>", "alert(1)", "</script>", "&amp;", '"><img', "\x1b[2J", "\u202eevil", "🦉"]
 
 

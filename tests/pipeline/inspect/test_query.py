@@ -15,7 +15,7 @@ from pipeline.inspect.dataset import select
 from pipeline.shards.shards import ShardWriter
 from tests.support.command import subcommand
 from tests.support.looked_at_corpus import write_looked_at
-from tests.support.shard_files import sentence_rows, stage_table, write_rows
+from tests.support.shard_files import sentence_rows, stage_table
 
 pytest.importorskip("duckdb")
 query = subcommand("inspect", "query")
@@ -113,25 +113,3 @@ def test_results_are_a_table_or_json_or_csv(printed: Any) -> None:
     assert (json.loads(first["tokens"]), json.loads(first["heads"])) == (tokens, heads)
     code, out, said = printed(sql, "-n", "1")
     assert (code, len(out.splitlines())) == (0, 2) and "the first 1 rows" in said
-
-
-@pytest.mark.parametrize(
-    ("sql", "said"),
-    [
-        ("SELEC 1", 'error: Parser Error: syntax error at or near "SELEC"'),
-        ("SELECT token FROM corpus", 'error: Binder Error: Referenced column "token" not found'),
-        ("SELECT CAST(document_id AS INT) FROM corpus", "error: Conversion Error: Could not"),
-        ("", "error: no single query in ''"),
-        ("COPY (SELECT 1) TO 'x.csv'", "error: no single query in"),
-    ],
-)
-def test_wrong_sql_is_told_in_one_sentence_of_duckdb(printed: Any, sql: str, said: str) -> None:
-    code, out, error = printed(sql)
-    assert (code, out) == (2, "")
-    assert error.startswith(said) and len(error.splitlines()) == 1
-
-
-def test_stages_that_differ_in_rows_are_refused(corpus: Path, printed: Any) -> None:
-    write_rows(corpus / "dependencies-x", "dependencies", 0, [{"heads": [0], "deprels": ["root"]}])
-    code, _, error = printed("SELECT 1 FROM corpus")
-    assert code == 2 and "has 1 rows, " in error and "parse this shard again" in error

@@ -18,22 +18,14 @@ from pipeline.parser_training.dependency_training import (
 )
 from pipeline.parser_training.train_parser import train_parser
 from pipeline.parser_training.training_state import OptimizerConfig
-from pipeline.parsers.dependency_model import Dropouts, NetworkSizes
+from pipeline.parsers.dependency_model import Dropouts
 from pipeline.parsers.sentence_parser import load_parser
 from pipeline.trees.flat_trees import DependencyParse
 from pipeline.trees.treebanks import TreebankSentence
 from tests.support.dependency_examples import treebank, write_conllu
+from tests.support.random_dependency_parsers import SIZES as TINY
 
-SIZES = NetworkSizes(
-    word_embedding=24,
-    character_embedding=8,
-    character_hidden=16,
-    character_features=16,
-    lstm_hidden=32,
-    lstm_layers=1,
-    arc_mlp=32,
-    relation_mlp=16,
-)
+SIZES = TINY.changed(word_embedding=24, lstm_hidden=32, arc_mlp=32, relation_mlp=16)
 SENTENCE = TreebankSentence(
     "a", ["Ann", "saw", "it", "."], [2, 0, 2, 2], ["nsubj", "root", "obj", "punct"]
 )

@@ -16,7 +16,7 @@ from pipeline.parser_training.teacher_trees import (
     sample_sentences,
 )
 from pipeline.parsers.chart_adapter import BeneparConstituencyParser
-from pipeline.parsers.chart_model import from_benepar_label, save_constituency_model
+from pipeline.parsers.chart_model import save_constituency_model
 from pipeline.parsers.dependency_adapter import SuparDependencyParser
 from pipeline.parsers.dependency_model import (
     save_dependency_model,
@@ -25,7 +25,7 @@ from pipeline.parsers.transformer_dependency import (
     TransformerDependencyParser,
     new_transformer_dependency_model,
 )
-from pipeline.trees.flat_trees import TOP_LABEL, validate_heads
+from pipeline.trees.flat_trees import validate_heads
 from pipeline.trees.treebanks import TreebankSentence, read_bracketed, read_conllu, read_treebank
 from tests.support.constituency_trees import tiny_model, toy_treebank, write_documents
 from tests.support.dependency_examples import treebank, write_conllu
@@ -75,21 +75,6 @@ def test_a_high_penalty_leaves_only_phrases_with_one_head() -> None:
         spans = list(zip(tree.starts, tree.ends, strict=True))
         assert spans[0] == (0, len(h))
         assert all(counts[start, end - 1] == 1 for start, end in spans)
-
-
-def test_parsers_of_other_vocabularies_agree_on_what_all_of_them_know() -> None:
-    toys = toy_treebank(12)
-    model, other = tiny_model(toys), tiny_model(toys[:1], seed=1)
-    known = set(model.vocabularies.labels) & set(other.vocabularies.labels)
-    assert known < set(model.vocabularies.labels)
-    sentences = [chain(toy.tokens) for toy in toys]
-
-    trees = guided_trees([model, other], sentences)
-
-    labels = {label for tree in trees for label in tree.labels}
-    assert labels <= {from_benepar_label(label) for label in known} | {TOP_LABEL}
-    assert {tag for tree in trees for tag in tree.tags} <= set(other.vocabularies.tags)
-    assert trees != guided_trees([model], sentences)
 
 
 def test_the_guided_command_writes_trees_in_the_order_of_their_sentences(

@@ -104,24 +104,6 @@ def asked(parser: SuparDependencyParser) -> int:
     return parser.checked.asked
 
 
-@pytest.mark.slow
-def test_a_call_for_which_the_margin_does_not_hold_is_exact_throughout(
-    parser: SuparDependencyParser,
-    exact: list[DependencyParse],
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    with monkeypatch.context() as patch, caplog.at_level(logging.WARNING):
-        patch.setattr(dependency_adapter, "MULTIPLE", 1.0)
-        assert parser.parse(SENTENCES) == exact
-    assert asked(parser) == 0
-    assert "bfloat16 moved the difference of two scores by" in caplog.text
-    caplog.clear()
-    assert parser.parse(SENTENCES) == exact
-    assert asked(parser) > 0
-    assert not caplog.text
-
-
 @pytest.mark.parametrize("failing", ["learn", "__call__"])
 def test_a_first_way_that_fails_costs_nothing(
     failing: str,

@@ -76,17 +76,6 @@ def test_dependencies_are_those_of_supars_own_prediction(
     assert [loaded.parse([sentence])[0] for sentence in sentences] == ours
 
 
-def test_a_space_stands_before_a_token_where_supar_had_put_it(tmp_path: Path) -> None:
-    parser = supar_parser(
-        tmp_path, encoder="bert", bert=TINY_TRANSFORMERS["roberta"](tmp_path / "hub")
-    )
-    parser.transform.FORM[0].fn = lambda token: " " + token  # as supar's for GPT-2
-    theirs = parser.predict([list(s) for s in SENTENCES], tree=True, proj=False, verbose=False)
-    convert_supar(parser, tmp_path)
-    ours = load_parser(tmp_path / "parser", "dependencies").parse(SENTENCES)
-    assert [parse.heads for parse in ours] == list(theirs.arcs)
-
-
 @pytest.mark.parametrize(
     ("transformer", "changes"),
     [
