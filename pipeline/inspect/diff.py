@@ -107,8 +107,8 @@ def compare(first: Selection, second: Selection, *, most: int) -> Agreement:
         tokens, place = one["tokens"], {name: one[name] for name in ("shard", "row")}
         if not len(tokens) == len(one[a_token]) == len(other[a_token]):
             raise ValueError(
-                f"shard {one['shard']}, row {one['row']}: trees of other tokens than the sentence's; "
-                "see `check`"
+                f"shard {one['shard']}, row {one['row']}: trees of other tokens than the "
+                "sentence's; see `check`"
             )
         if isinstance(counts, BracketCounts):
             wrong = counts.add(gold, predicted)

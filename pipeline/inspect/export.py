@@ -259,17 +259,17 @@ def _in_source(rows: Iterator[ParsedSentence], selection: Selection) -> Iterator
             )
         assert row.place is not None
         is_placed = text is not None and not _HALF.search(text.text)
-        row = replace(row, place=row.place._replace(in_source=is_placed))
+        place = row.place._replace(in_source=is_placed)
         if text is None or not is_placed:
-            yield row
+            yield replace(row, place=place)
         elif text.words != row.tokens:
             raise ValueError(
                 f"{row.sent_id}: the source has other words there now than the shard; make the "
                 "corpus again, or export without its source"
             )
         else:
-            offsets, start = text.offsets, text.start
-            yield replace(row, text=text.text, tokens=text.tokens, offsets=offsets, start=start)
+            aligned = {name: getattr(text, name) for name in ("text", "start", "tokens", "offsets")}
+            yield replace(row, place=place, **aligned)
 
 
 def write_doc_bins(folder: Path, sentences: Iterable[ParsedSentence]) -> None:

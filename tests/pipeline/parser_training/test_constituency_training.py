@@ -79,22 +79,6 @@ def test_a_killed_training_ends_as_an_uninterrupted_one_with_its_metrics_and_its
         assert load_parser(out, "constituents").checksum == summary["checksum"]
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"dev_documents": (Path("a"), Path("b"))}, "2 dev_documents for 1 dev_files"),
-        ({"max_sentence_tokens": 600}, "max_sentence_tokens=600, but the model takes 510"),
-        ({"seed": -1}, "seed must be at least 0, got -1"),
-        ({"exclude_document_prefixes": ("doc_",)}, r"no sentence in .*dev\.mrg but those .*: name"),
-    ],
-)
-def test_a_senseless_configuration_is_refused(
-    config: ConstituencyTrainingConfig, change: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        ConstituencyTraining(config.changed(**change))
-
-
 def test_the_command_lines_train_score_and_keep_the_sizes_of_an_initial_parser(
     config: ConstituencyTrainingConfig, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

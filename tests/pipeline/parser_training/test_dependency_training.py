@@ -134,24 +134,6 @@ def test_a_training_goes_on_from_a_parser_that_has_its_sizes_and_relations(
         train(going_on.changed(train_files=(foreign,)), tmp_path / "second")
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"batch_tokens": 0}, "batch_tokens must be at least 1, got 0"),
-        ({"train_files": ()}, "at least one train file and one dev file"),
-        ({"altered_share": 1.5}, r"must lie in \[0, 1\]"),
-        ({"num_word_vectors": 3}, "of which none are given"),
-        ({"max_sentence_tokens": 2}, "none of 8 training sentences has at most 2 tokens"),
-        ({"exclude_document_prefixes": ("story",)}, "no sentence in .*but those"),
-    ],
-)
-def test_impossible_settings_are_refused(
-    config: DependencyTrainingConfig, change: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        DependencyTraining(config.changed(**change))
-
-
 def test_the_final_mark_goes_where_nothing_needs_it() -> None:
     cut = dependencies_without_final_mark(SENTENCE)
     assert (cut.tokens, cut.heads) == (["Ann", "saw", "it"], [2, 0, 2])
@@ -162,29 +144,6 @@ def test_the_final_mark_goes_where_nothing_needs_it() -> None:
         TreebankSentence("", ["so", "."], [2, 0], ["discourse", "punct"]),
     ):
         assert dependencies_without_final_mark(needed) == needed
-
-
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (["dependency", "out", "--num-epoch", "1"], "--num-epoch 1; did you mean --num-epochs?"),
-        (["dependency", "out", "--num_epochs", "x"], "--num-epochs: invalid int value: 'x'"),
-        (["dependncy"], "no command 'dependncy'; did you mean dependency?"),
-        (["guided-trees", "out", "--penalty", "-3"], "penalty must be at least 0, got -3"),
-        (["constituency", "out"], "none.conllu: no such file"),
-    ],
-)
-def test_the_command_line_names_mistakes(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], told: str
-) -> None:
-    file = str(write_conllu(treebank(), tmp_path / "t.conllu"))
-    given = ["--parsers", "constituency", "--dependencies", file]
-    if arguments[0] == "dependency":
-        given = ["--train", file, "--dev", file]
-    if arguments[0] == "constituency":
-        given = ["--train", "none.conllu", "--dev", "none.conllu"]
-    assert main([*arguments, *given]) == 2
-    assert told in capsys.readouterr().err
 
 
 def test_a_job_has_the_options_of_the_command_line(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from transformers import AutoModel, GPT2Config, GPT2Model
+from transformers import AutoModel
 
 from pipeline.parser_training.__main__ import main
 from pipeline.parser_training.train_parser import train_parser
@@ -23,7 +23,7 @@ from pipeline.parsers.evaluate_parser import evaluate_dependency_parser
 from pipeline.parsers.evaluate_parser import main as evaluate_main
 from pipeline.parsers.sentence_parser import load_parser
 from tests.support.dependency_examples import treebank, write_conllu
-from tests.support.tiny_transformers import TINY_TRANSFORMERS, tiny_bert, tiny_t5
+from tests.support.tiny_transformers import TINY_TRANSFORMERS, tiny_bert
 
 THREADS = ["--threads", str(torch.get_num_threads())]
 
@@ -130,31 +130,3 @@ def test_the_command_trains_and_scores(
     assert json.loads(capsys.readouterr().out)["best_epoch"] == 1
     assert evaluate_main([out, file, *THREADS]) == 0
     assert json.loads(capsys.readouterr().out)["num_sentences"] == len(treebank())
-
-
-def test_a_transformer_that_cannot_be_read_is_named(
-    config: TransformerTrainingConfig, tmp_path: Path
-) -> None:
-    assert config.transformer is not None
-    bare, pickled, gpt2 = tmp_path / "bare", tmp_path / "pickled", tmp_path / "gpt2"
-    for folder in (bare, pickled):
-        shutil.copytree(config.transformer, folder)
-    (pickled / "pytorch_model.bin").touch()
-    for file in [*bare.glob("*token*"), bare / "vocab.txt"]:
-        file.unlink()
-    (tmp_path / "empty").mkdir()
-    GPT2Model(GPT2Config(n_embd=8, n_layer=3, n_head=2, vocab_size=9)).save_pretrained(gpt2)
-    files = json.loads((config.transformer / "tokenizer_config.json").read_text())
-    shutil.copy(config.transformer / "tokenizer.json", gpt2)
-    (gpt2 / "tokenizer_config.json").write_text(json.dumps(files | {"pad_token": None}))
-    for change, message in (
-        ({"sizes": ScorerSizes(mixed_layers=5)}, "of its 3 layers .* --mixed-layers 4 or fewer"),
-        ({"transformer": tiny_t5(tmp_path / "t5")}, "t5: a t5; give an encoder such as a BERT"),
-        ({"transformer": bare}, "bare.*no tokenizer that can be read.* save_pretrained"),
-        ({"transformer": pickled}, "pickled.*a pickle.* save_pretrained"),
-        ({"transformer": tmp_path / "empty"}, "empty: no transformer that can be read"),
-        ({"transformer": gpt2}, "gpt2: its tokenizer has no subword for pad"),
-        ({"transformer": tmp_path / "absent"}, "absent: no such folder"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            TransformerTraining(config.changed(**change))
