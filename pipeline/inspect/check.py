@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +25,7 @@ from pipeline.shards.manifests import (
     MANIFEST_NAME,
     PARSED_FROM,
     ShardManifest,
+    is_parsed_from,
     manifest_beside,
     parser_problems,
     quarantine_path,
@@ -159,9 +160,6 @@ def _refusal_faults(path: Path, manifest: ShardManifest, nulls: int) -> Iterator
         yield Fault(path, f"{nulls} rows of nulls, its manifest says that {refused} were refused")
     records = quarantine_path(path.parent, manifest.number)
     if not manifest.has_quarantine:
-        if manifest.drops and is_parse:
-            problem = f"the manifest says {manifest.drops} were refused, but keeps no record"
-            yield Fault(records, f"{problem} of them")
         return
     try:
         counts = Counter(reason for _, reason, _ in read_refusals(records))
@@ -171,8 +169,7 @@ def _refusal_faults(path: Path, manifest: ShardManifest, nulls: int) -> Iterator
     if manifest.quarantine_sha256 and sha256_of_file(records) != manifest.quarantine_sha256:
         yield Fault(records, f"sha256 differs from its manifest's; {remedy(path)}")
     elif counts != Counter(manifest.drops):
-        problem = f"has records of {dict(counts)}, the manifest says {manifest.drops}"
-        yield Fault(records, problem)
+        yield Fault(records, f"has records of {dict(counts)}, its manifest says {manifest.drops}")
 
 
 def read_refusals(path: Path) -> Iterator[tuple[int | None, str, str]]:
@@ -196,16 +193,14 @@ def _alignment_faults(
     path: Path, manifest: ShardManifest, sentences: StageFolder
 ) -> Iterator[Fault]:
     """Checks that a parsed shard is of the sentences beside it."""
-    parsed_from = manifest.extra.get(PARSED_FROM)
-    if parsed_from is None:
+    if PARSED_FROM not in manifest.extra:
         yield Fault(path, "its manifest does not say from which sentences it was parsed")
         return
     with suppress(ValueError):  # named where the sentences are checked
         source = read_shard_manifest(sentences.path, manifest.number)
-        if source is not None and parsed_from != source.sha256:
-            yield Fault(
-                path, f"was parsed from other sentences than those beside it; {remedy(path)}"
-            )
+        if source is not None and not is_parsed_from(manifest, source):
+            problem = "was parsed from other sentences than those beside it"
+            yield Fault(path, f"{problem}; {remedy(path)}")
 
 
 def _row_faults(
@@ -228,16 +223,15 @@ def _row_faults(
         if tokens is not None:
             words = tokens.slice(start, ROWS_AT_ONCE).to_pylist()
         for position, (row, own) in enumerate(zip(rows.to_pylist(), words, strict=True), start):
-            is_text = stage == SENTENCES
-            fault = _token_fault(row["tokens"]) if is_text else tree_fault(stage, row, own)
+            if stage != SENTENCES:
+                fault = tree_fault(stage, row, own)
+            elif not row["tokens"]:
+                fault = "tokens", "no token"
+            else:
+                empty = [number for number, token in enumerate(row["tokens"], 1) if not token]
+                fault = ("tokens", f"token {empty[0]} is empty") if empty else None
             if fault is not None:
                 yield position, *fault
-
-
-def _token_fault(tokens: Sequence[str]) -> tuple[str, str] | None:
-    if all(tokens) and tokens:
-        return None
-    return "tokens", f"token {tokens.index('') + 1} is empty" if tokens else "no token"
 
 
 def _order_faults(sentences: StageFolder, numbers: Iterable[int]) -> Iterator[Fault]:

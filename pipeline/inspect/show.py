@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 Facts = dict[str, Any]
 """What is known of a stage, as JSON has it; counts of several things are by name."""
+MAKERS = {"parser": "parser_checksum", "encoder": ENCODER_DIGEST}
+"""What a shard's extra facts say of who made it: the name and what tells it from others."""
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 STYLE = """
 body{margin:1rem 2rem;font:16px/1.5 system-ui,sans-serif;color:#1b1f24;background:#fff}
@@ -70,13 +72,10 @@ def stage_facts(selection: Selection) -> Iterator[Facts]:
             "cleaned": _total(manifest.extra.get(CLEANED, {}) for manifest in manifests),
             "made_by": sorted(
                 {
-                    f"{m.extra[name]} {m.extra.get(checksum, '')}"
-                    for name, checksum in (
-                        ("parser", "parser_checksum"),
-                        ("encoder", ENCODER_DIGEST),
-                    )
-                    for m in manifests
-                    if name in m.extra
+                    f"{facts[name]} {facts.get(checksum, '')}"
+                    for facts in (manifest.extra for manifest in manifests)
+                    for name, checksum in MAKERS.items()
+                    if name in facts
                 }
             ),
         }
@@ -92,30 +91,26 @@ def _total(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
 def overview_lines(selection: Selection) -> Iterator[str]:
     """Yields the same as lines for people."""
     for facts in stage_facts(selection):
-        rows, seconds = facts["rows"], facts["seconds"]
+        rows, shards, seconds = facts["rows"], facts["shards"], facts["seconds"]
+        cleaned, rate = _counts(facts["cleaned"]), rows / max(seconds, 1e-9)
         yield f"{facts['stage']}  {printable(facts['path'])}"
-        yield _line("rows", f"{rows:,} in {facts['shards']:,} shard{'s' * (facts['shards'] != 1)}")
-        yield _line("bytes", f"{facts['bytes']:,} ({facts['bytes'] / max(rows, 1):.1f} a row)")
-        rate = rows / max(seconds, 1e-9)
-        yield _line("seconds", f"{seconds:,.1f} ({rate:,.0f} sentences/s a process)")
-        for gap in facts["incomplete"]:
-            yield _line("incomplete", gap)
-        yield _line("refused", _counts(facts["refused"]) or "none")
-        if facts["failed"]:
-            yield _line("failed", facts["failed"])
-        if facts["cleaned"]:
-            yield _line("cleaned", f"paragraphs changed: {_counts(facts['cleaned'])}")
-        for maker in facts["made_by"]:
-            yield _line("made by", maker)
+        for name, value in (
+            ("rows", f"{rows:,} in {shards:,} shard{'s' * (shards != 1)}"),
+            ("bytes", f"{facts['bytes']:,} ({facts['bytes'] / max(rows, 1):.1f} a row)"),
+            ("seconds", f"{seconds:,.1f} ({rate:,.0f} sentences/s a process)"),
+            *(("incomplete", gap) for gap in facts["incomplete"]),
+            ("refused", _counts(facts["refused"]) or "none"),
+            ("failed", facts["failed"]),
+            ("cleaned", cleaned and f"paragraphs changed: {cleaned}"),
+            *(("made by", maker) for maker in facts["made_by"]),
+        ):
+            if value:
+                yield f"  {name:>13}  {printable(value)}"
         yield ""
 
 
 def _counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count:,}" for name, count in counts.items())
-
-
-def _line(name: str, value: str) -> str:
-    return f"  {name:>13}  {printable(value)}"
 
 
 def schema_of(selection: Selection) -> Iterator[dict[str, Any]]:

@@ -196,7 +196,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
             corpus / "dependencies-x" / "00001.json",
             lambda manifest: manifest.update(drops={"rare": 1}),
         ),
-        "has records of {'odd': 1}, the manifest says {'rare': 1}",
+        "has records of {'odd': 1}, its manifest says {'rare': 1}",
     ),
 }
 
