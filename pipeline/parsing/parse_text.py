@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
 from threading import Lock
-from typing import IO, TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args, overload
+from typing import IO, TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, get_args, overload
 
 from pipeline.base.bundled import BUNDLED_PARSERS, parser_folder, shipped_parsers
 from pipeline.base.foreign_text import checked_string, decoded_lines, listed_strings, told
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pipeline.text.aligned import AlignedSentence
     from pipeline.text.tokenization import EnglishTokenizer
 
+ItemT = TypeVar("ItemT")
 OnRefusal = Literal["error", "skip"]
 """A sentence that cannot be parsed ends it all, or stands in its place without trees."""
 
@@ -176,8 +177,10 @@ class Parser:
             RuntimeError: see `parse`.
         """
         _check_on_refusal(on_refusal)
+        given = [texts] if isinstance(texts, str) else texts
+        checked = (checked_string(text, index, _TOKENS) for index, text in enumerate(given))
         first = 0
-        for piece in _pieces([texts] if isinstance(texts, str) else texts):
+        for piece in _runs(checked, len, CHARACTERS_AT_ONCE):
             for pool in _pools(_cut(piece, split=split, first=first)):
                 yield from self._parsed(pool, on_refusal, split=split)
             first += len(piece)
@@ -272,31 +275,23 @@ def _check_on_refusal(value: str) -> None:
         raise ValueError(f"on_refusal must be error or skip, got {shortened(value)}")
 
 
-def _pieces(texts: Iterable[str]) -> Iterator[list[str]]:
-    """Yields texts in runs that are read ahead together."""
-    piece: list[str] = []
-    characters = 0
-    for index, text in enumerate(texts):
-        piece.append(checked_string(text, index, _TOKENS))
-        characters += len(text)
-        if len(piece) == SENTENCES_AT_ONCE or characters >= CHARACTERS_AT_ONCE:
-            yield piece
-            piece, characters = [], 0
-    if piece:
-        yield piece
+def _runs(items: Iterable[ItemT], size: Callable[[ItemT], int], most: int) -> Iterator[list[ItemT]]:
+    """Yields items in runs that end once they have this size, or are `SENTENCES_AT_ONCE`."""
+    run: list[ItemT] = []
+    total = 0
+    for item in items:
+        run.append(item)
+        total += size(item)
+        if len(run) == SENTENCES_AT_ONCE or total >= most:
+            yield run
+            run, total = [], 0
+    if run:
+        yield run
 
 
-def _pools(sentences: Sequence[AlignedSentence]) -> Iterator[Sequence[AlignedSentence]]:
-    """Yields sentences in pools that are parsed together, one sentence at least."""
-    start = tokens = 0
-    for stop, sentence in enumerate(sentences):
-        tokens += len(sentence.words)
-        is_full = stop - start == SENTENCES_AT_ONCE or tokens > TOKENS_AT_ONCE
-        if is_full and stop > start:
-            yield sentences[start:stop]
-            start, tokens = stop, len(sentence.words)
-    if start < len(sentences):
-        yield sentences[start:]
+def _pools(sentences: Sequence[AlignedSentence]) -> Iterator[list[AlignedSentence]]:
+    """Yields sentences in pools that are parsed together."""
+    return _runs(sentences, lambda sentence: len(sentence.words), TOKENS_AT_ONCE)
 
 
 @cache
@@ -376,8 +371,10 @@ def parse_lines(
         # Refused here rather than by the stream, which knows neither its name nor its lines.
         for sentence in parser.stream(texts, split=split, on_refusal="skip"):
             if on_refusal == "error" and (refusal := sentence.refusal) is not None:
+                place = f"{'sentence' if split else 'line'} {sentence.sent_id.rpartition('-')[2]}"
+                detail = f" ({told(refusal.detail)})" if refusal.detail else ""
                 hint = "" if split or refusal.reason != "too_long" else _HINT
-                raise ValueError(f"{_refused(sentence, name, split)}; {_REMEDY}{hint}")
+                raise ValueError(f"{name}, {place}: {refusal.reason}{detail}; {_REMEDY}{hint}")
             if on_sentence is not None:
                 on_sentence(sentence)
             yield sentence
@@ -385,15 +382,6 @@ def parse_lines(
             raise ValueError(f"{name}: no sentences; give {'a text' if split else 'one a line'}")
 
     return format_sentences(sentences(), form)
-
-
-def _refused(sentence: ParsedSentence, name: str, split: bool) -> str:
-    """Returns where a sentence stands and why it has no trees, in words."""
-    assert sentence.refusal is not None
-    number = sentence.sent_id.rpartition("-")[2]
-    detail = f" ({told(sentence.refusal.detail)})" if sentence.refusal.detail else ""
-    place = f"{name}, {'sentence' if split else 'line'} {number}"
-    return f"{place}: {sentence.refusal.reason}{detail}"
 
 
 def _folders(
