@@ -18,17 +18,11 @@ from tests.support.looked_at_corpus import (
     constituent_row,
     dependency_rows,
     sentence_rows_of,
-    write_looked_at,
     write_parse,
 )
 from tests.support.shard_files import write_rows, write_stage
 
 check = subcommand("inspect", "check")
-
-
-@pytest.fixture
-def corpus(tmp_path: Path) -> Path:
-    return write_looked_at(tmp_path / "corpus")
 
 
 def said(corpus: Path, capsys: pytest.CaptureFixture[str]) -> str:

@@ -22,17 +22,11 @@ from tests.support.looked_at_corpus import (
     PLACES,
     constituent_row,
     sentence_rows_of,
-    write_looked_at,
 )
 from tests.support.shard_files import sentence_rows, write_rows, write_stage
 from tests.support.splitting import split_sentences
 
 main = subcommand("inspect")
-
-
-@pytest.fixture
-def corpus(tmp_path: Path) -> Path:
-    return write_looked_at(tmp_path / "corpus")
 
 
 def exported(corpus: Path, name: str, *options: str) -> Path:
@@ -183,22 +177,14 @@ def test_a_doc_bin_has_documents_with_trees(corpus: Path) -> None:
     first, second, without_arcs = docs_of(exported(corpus, "trees.spacy"))
     assert first.text == "The old owl saw a mouse . Run ."
     assert [sent.text for sent in first.sents] == ["The old owl saw a mouse .", "Run ."]
-    assert [token.dep_ for token in second][:5] == [
-        "det",
-        "nsubj:pass",
-        "aux:pass",
-        "ROOT",
-        "punct",
-    ]
+    labels = ["det", "nsubj:pass", "aux:pass", "ROOT", "punct"]
+    assert [token.dep_ for token in second][:5] == labels
     assert [token.head.text for token in first][:4] == ["owl", "owl", "saw", "saw"]
     assert first[7].head.text == "Run" and first[8].head.text == "Run"
     spans = [(span.text, span.label_) for span in first.spans["constituents"]]
     assert ("a mouse", "NP") in spans and ("Run .", "S+VP") in spans
-    assert second.user_data["treeviews"] == {
-        "document_id": "second",
-        "sent_ids": ("1:0",),
-        "sentence_indices": (0,),
-    }
+    own = {"document_id": "second", "sent_ids": ("1:0",), "sentence_indices": (0,)}
+    assert second.user_data["treeviews"] == own
     assert without_arcs.user_data["treeviews"]["sent_ids"] == ("1:1",)
     assert next(first.sents)._.parse_string.startswith("(S (NP (DT The) (JJ old) (NN owl))")
 

@@ -11,7 +11,6 @@ import pytest
 from pipeline.inspect.show import arcs, phrases
 from pipeline.trees.flat_trees import ConstituencyParse, DependencyParse
 from tests.support.command import subcommand
-from tests.support.looked_at_corpus import write_looked_at
 from tests.support.shard_files import sentence_rows, write_stage
 
 main = subcommand("inspect")
@@ -41,11 +40,6 @@ class Read(HTMLParser):
 
     def of(self, tag: str) -> list[str]:
         return [text for where, text in self.texts if where == tag]
-
-
-@pytest.fixture
-def corpus(tmp_path: Path) -> Path:
-    return write_looked_at(tmp_path / "corpus")
 
 
 def read_page(corpus: Path, *options: str) -> Read:

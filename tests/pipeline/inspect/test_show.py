@@ -7,15 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.support.command import subcommand
-from tests.support.looked_at_corpus import write_looked_at, write_parse
+from tests.support.looked_at_corpus import write_parse
 from tests.support.shard_files import write_rows, write_stage
 
 main = subcommand("inspect")
-
-
-@pytest.fixture
-def corpus(tmp_path: Path) -> Path:
-    return write_looked_at(tmp_path / "corpus")
 
 
 def test_show_prints_both_trees(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -95,11 +95,6 @@ def test_the_longest_sentence_and_a_giant_token_are_parsed(trained: Constituency
     assert answers[2] == Refusal("too_long", "511 tokens, limit 510")
 
 
-def test_reserved_characters_count_as_unknown_ones(trained: ConstituencyModel) -> None:
-    reserved, unknown = _parser(trained).parse([["she", "\1\4\2", "."], ["she", "猫猫猫", "."]])
-    assert reserved == unknown
-
-
 def test_a_saved_parser_gives_the_same_answers(trained: ConstituencyModel, tmp_path: Path) -> None:
     checksum = save_constituency_model(tmp_path / "tiny", trained)
     (tmp_path / "elsewhere").symlink_to(tmp_path / "tiny")

@@ -16,8 +16,6 @@ import pytest
 import torch
 
 from pipeline.base.digest import sha256_of_file
-from pipeline.downloads.download import DownloadError
-from pipeline.parsers import convert as convert_module
 from pipeline.parsers.chart_adapter import BeneparConstituencyParser
 from pipeline.parsers.convert import convert_checkpoint, main
 from pipeline.parsers.dependency_adapter import SuparDependencyParser
@@ -33,9 +31,6 @@ from tests.support.constituency_trees import tiny_model, toy_treebank
 from tests.support.dependency_examples import treebank
 from tests.support.hostile_checkpoints import (
     attribute_program,
-    legacy_file,
-    module_program,
-    tar_file,
     tensor_program,
     torch_zip,
 )
@@ -220,35 +215,7 @@ def test_a_missing_tokenizer_is_named_with_its_remedy(
     assert convert(checkpoint, transformer=str(elsewhere))
 
 
-def test_no_network_names_the_address_and_the_remedy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object) -> None:
-        raise DownloadError("no network")
-
-    monkeypatch.setattr(convert_module, "download", refuse)
-    with pytest.raises(DownloadError, match=r"dep-en: no network.* download https://.*\.zip"):
-        convert_checkpoint("biaffine-dep-en", tmp_path, sha256="", downloads=tmp_path)
-
-
 ONE = {"data/0": b"\0\0\0\0"}
-
-
-def test_other_formats_of_torch_are_not_read(tmp_path: Path) -> None:
-    """A tar's hard link changes another file's mode, a bare pickle's persistent id writes one."""
-    (tmp_path / "victim").write_text("private")
-    (tmp_path / "victim").chmod(0o600)
-    program = module_program(tmp_path / "planted")
-    traps = [
-        tar_file(tmp_path / "tar.pt", tmp_path / "victim"),
-        legacy_file(tmp_path / "legacy.pt", program),
-        torch_zip(tmp_path / "zip.pt", program),
-    ]
-    for trap in traps:
-        with pytest.raises(ValueError, match=rf"{trap.name}: not a whole file of torch\.save"):
-            read_torch_file(trap)
-    assert (tmp_path / "victim").stat().st_mode & 0o7777 == 0o600
-    assert not (tmp_path / "planted.patch").exists()
 
 
 @pytest.mark.parametrize(

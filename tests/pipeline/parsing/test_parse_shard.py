@@ -92,14 +92,8 @@ def job(sentences: Path, stage: str = "dependencies", name: str = "parsed") -> P
 def test_dependency_rows_stay_aligned_and_rejections_are_null(sentences):
     manifest = parse_shard(job(sentences), Scripted())
     table = read_shard(sentences.parent / "parsed", "dependencies", 0)
-    assert table["heads"].to_pylist() == [
-        [2, 3, 4, 0],
-        None,
-        [2, 0],
-        [2, 3, 4, 5, 6, 7, 8, 0],
-    ]
-    assert table["deprels"].to_pylist()[2] == ["dep", "root"]
-    assert table["deprels"].to_pylist()[1] is None
+    assert table["heads"].to_pylist() == [[2, 3, 4, 0], None, [2, 0], [2, 3, 4, 5, 6, 7, 8, 0]]
+    assert table["deprels"].to_pylist()[1:3] == [None, ["dep", "root"]]
     assert (manifest.rows, manifest.drops) == (4, {"odd_word": 1})
     source = read_shard_manifest(sentences, 0)
     assert source is not None

@@ -11,7 +11,6 @@ from pipeline.trees.treebanks import (
     escape_word,
     read_bracketed,
     read_conllu,
-    read_treebank,
     scan_brackets,
     unescape_word,
 )
@@ -70,13 +69,6 @@ def test_a_written_treebank_reads_back_the_same(tmp_path: Path) -> None:
 def test_malformed_lines_are_named(tmp_path: Path, rows: str, message: str) -> None:
     with pytest.raises(ValueError, match=rf"trees\.conllu, {message}"):
         read_conllu(written(tmp_path, "# comment\n" + rows + "\n"))
-
-
-def test_a_treebank_without_a_sentence_is_refused(tmp_path: Path) -> None:
-    file = write_conllu(treebank(), tmp_path / "t.conllu")
-    assert len(read_treebank([file, file])) == 2 * len(treebank())
-    with pytest.raises(ValueError, match=r"no sentence in .*t\.conllu"):
-        read_treebank([file], exclude_document_prefixes=["story_"])
 
 
 def _read_one(tmp_path: Path, text: str) -> tuple[list[str], object]:
