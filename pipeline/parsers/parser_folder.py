@@ -196,7 +196,8 @@ def built_to_fit(
     Raises:
         ValueError: weights are missing, too many, or of other shapes; names some.
     """
-    check_layers(num_layers, tensors)
+    if num_layers > len(tensors):
+        raise ValueError(f"{num_layers:,} layers, and there are {len(tensors)} weights")
     with torch.random.fork_rng(devices=[]), _NoInitialValues():
         try:
             network = build()
@@ -226,15 +227,3 @@ class _NoInitialValues(TorchFunctionMode):
         if getattr(func, "__module__", None) == nn.init.__name__:
             return args[0] if args else named["tensor"]
         return func(*args, **named)
-
-
-def check_layers(num_layers: int, tensors: Mapping[str, Any]) -> None:
-    """Refuses more layers than there are tensors.
-
-    Raises:
-        ValueError: names both numbers.
-    """
-    if num_layers > len(tensors):
-        raise ValueError(
-            f"{num_layers:,} layers are asked for, and there are {len(tensors)} weights"
-        )
