@@ -157,7 +157,7 @@ def _report(options: argparse.Namespace) -> dict[str, Any]:
     stage = STAGE_OF_KIND.get(read_description(options.parser).kind, "dependencies")
     parser: Any = load_parser(options.parser, stage, device=resolve_device(options.device))
     treebank: dict[str, Any]
-    sentences: Sequence[Any]
+    sentences: Any
     if stage == "dependencies":
         treebank = {"files": list(map(str, files)), "excluded_documents": excluded}
         sentences = read_treebank(files, exclude_document_prefixes=excluded)

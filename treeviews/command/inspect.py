@@ -251,8 +251,8 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write sentences and trees as CoNLL-U, brackets, JSON lines or spaCy's DocBin."""
-    from pipeline.inspect.export import export as written
-    from pipeline.inspect.export import export_format
+    from pipeline.inspect.tree_export import export as written
+    from pipeline.inspect.tree_export import export_format
 
     form = form or export_format(out)
     if form != "spacy" or out.suffix == ".spacy":

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from pipeline.inspect import export as doc_bins
+from pipeline.inspect import tree_export
 from pipeline.inspect.dataset import select
-from pipeline.inspect.export import export, export_format
+from pipeline.inspect.tree_export import export, export_format
 from pipeline.shards.shards import read_shard
 from pipeline.text.split_corpus import SourceText
 from pipeline.text.text_sources import TextFiles
@@ -211,8 +211,8 @@ def test_sentences_without_dependencies_keep_their_starts(tmp_path: Path) -> Non
 def test_a_folder_of_doc_bins_has_all_sentences(
     corpus: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(doc_bins, "SENTENCES_A_FILE", 3)
-    monkeypatch.setattr(doc_bins, "SENTENCES_A_DOC", 1)
+    monkeypatch.setattr(tree_export, "SENTENCES_A_FILE", 3)
+    monkeypatch.setattr(tree_export, "SENTENCES_A_DOC", 1)
     out = exported(corpus, "trees", "--format", "spacy")
     files = sorted(out.iterdir())
     assert [path.name for path in files] == ["00000.spacy", "00001.spacy"]
