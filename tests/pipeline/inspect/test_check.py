@@ -92,10 +92,6 @@ def sentence(document: str, index: int, *tokens: str) -> dict[str, object]:
         ([[sentence("a", 0)]], "00000.parquet row 0 field tokens: no token"),
         ([[sentence("a", 0, "a", "")]], "row 0 field tokens: token 2 is empty"),
         (
-            [[sentence("a", 0, "x"), sentence("a", 0, "x")]],
-            "row 1 field sentence_index: 0 follows 0 in one document",
-        ),
-        (
             [[sentence("a", 3, "x")], [sentence("a", 3, "x")]],
             "00001.parquet row 0 field sentence_index: 3 follows 3 in one document",
         ),

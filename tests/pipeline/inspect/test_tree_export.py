@@ -147,19 +147,6 @@ def test_what_has_no_place_says_so(
     assert json.loads(first)["in_source"] is False
 
 
-def test_another_text_is_refused_and_nothing_written(
-    split: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (split.parent / "a.txt").write_text(SOURCE + "More.", encoding="utf-8")
-    out = split.parent / "trees.conllu"
-    assert main(["export", str(split), "--out", str(out), "--from-source"]) == 2
-    assert "a.txt: gone, or no longer the text that" in capsys.readouterr().err
-    monkeypatch.setattr(SourceText, "sentences", lambda source, number: iter([]))
-    assert main(["export", str(split), "--out", str(out), "--from-source"]) == 2
-    assert "another number of sentences" in capsys.readouterr().err
-    assert not out.exists()
-
-
 # ---- spaCy
 
 

@@ -1,7 +1,6 @@
 """A dependency parser over a transformer learns, resumes, and is one like any other."""
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,11 +18,10 @@ from pipeline.parser_training.transformer_training import (
     TransformerTraining,
     TransformerTrainingConfig,
 )
-from pipeline.parsers.evaluate_parser import evaluate_dependency_parser
 from pipeline.parsers.evaluate_parser import main as evaluate_main
 from pipeline.parsers.sentence_parser import load_parser
 from tests.support.dependency_examples import treebank, write_conllu
-from tests.support.tiny_transformers import TINY_TRANSFORMERS, tiny_bert
+from tests.support.tiny_transformers import tiny_bert
 
 THREADS = ["--threads", str(torch.get_num_threads())]
 
@@ -48,28 +46,6 @@ def config(tmp_path: Path) -> TransformerTrainingConfig:
         optimizer=OptimizerConfig(num_epochs=2, learning_rate=1e-3, averaging=0.5),
         batch_tokens=120,
     )
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["roberta"])
-def test_most_of_a_tiny_treebank_is_learnt_by_heart(
-    config: TransformerTrainingConfig, tmp_path: Path, kind: str
-) -> None:
-    optimizer = config.optimizer.changed(num_epochs=160, learning_rate=0.01, warmup_epochs=5.0)
-    folder = TINY_TRANSFORMERS[kind](tmp_path / "transformer")
-    changes = {"optimizer": optimizer, "transformer": folder, "scorer_rate": 1.0}
-    training = TransformerTraining(config.changed(batch_tokens=1200, **changes))
-    for epoch in range(160):
-        training.train_epoch()
-        training.state.epoch = epoch + 1
-    scores, las, words = training.dev_scores()
-    assert las == scores["las"] > 60 and words == f"LAS {las:.2f}"
-
-    checksum = training.save(tmp_path / "out")
-    shutil.rmtree(folder)
-
-    parser = load_parser(tmp_path / "out", "dependencies", expected_checksum=checksum)
-    assert evaluate_dependency_parser(parser, treebank()).las == las
 
 
 def test_the_transformer_learns_more_slowly_than_its_scorers(

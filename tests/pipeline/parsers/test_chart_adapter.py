@@ -10,7 +10,6 @@ import nltk
 import pytest
 import torch
 
-from pipeline.base.bundled import BUNDLED_PARSERS
 from pipeline.base.refusal import Refusal
 from pipeline.parser_training.chart_loss import chart_losses
 from pipeline.parser_training.constituency_training import chart_batch
@@ -25,7 +24,6 @@ from pipeline.parsers.chart_model import (
 )
 from pipeline.parsers.sentence_parser import load_parser
 from pipeline.trees.flat_trees import ConstituencyParse, validate_constituents
-from pipeline.trees.treebanks import to_brackets
 from tests.support.constituency_trees import tiny_model, toy_treebank
 from tests.support.inverse_trees import from_brackets
 
@@ -120,12 +118,3 @@ def test_a_chart_network_has_the_weights_of_benepar_s() -> None:
     assert bare.decoder.force_root_constituent == library.decoder.force_root_constituent
     layers = zip(bare.encoder.layers, library.encoder.layers, strict=True)
     assert all(a.self_attn.scaling_factor == b.self_attn.scaling_factor for a, b in layers)
-
-
-def test_the_bundled_parser_reads_a_plain_sentence() -> None:
-    words = ["She", "lives", "in", "a", "small", "house", "."]
-    (answer,) = load_parser(BUNDLED_PARSERS["constituents"], "constituents").parse([words])
-    assert isinstance(answer, ConstituencyParse)
-    assert to_brackets(words, answer) == (
-        "(S (NP (PRP She)) (VP (VBZ lives) (PP (IN in) (NP (DT a) (JJ small) (NN house)))) (. .))"
-    )

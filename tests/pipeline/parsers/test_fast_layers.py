@@ -44,20 +44,6 @@ def test_products_are_those_of_the_formula(
     torch.testing.assert_close(rectified, expected.clamp_min(0), atol=1e-5, rtol=1e-5)
 
 
-@pytest.mark.parametrize("count", [2, BLOCK_ROWS + 2])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_what_is_no_number_is_none_afterwards(
-    mkl_fast: bool, dtype: torch.dtype, count: int
-) -> None:
-    rows = rows_of(count).to(dtype)
-    rows[1, 0] = float("nan")
-
-    products = FixedProduct(WEIGHT.to(dtype), BIAS.to(dtype))(rows, rectified=True)
-
-    assert products[1].isnan().all()
-    assert not products[0].isnan().any()
-
-
 @pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="no oneDNN")
 def test_the_processor_decides_who_multiplies(mkl_fast: bool) -> None:
     assert (FixedProduct(WEIGHT)._packed is None) is mkl_fast

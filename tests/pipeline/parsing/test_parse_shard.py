@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from pipeline.base.bundled import BUNDLED_PARSERS
-from pipeline.base.job import run_from_command_line
 from pipeline.base.machine import MAXRSS_BYTES
 from pipeline.base.refusal import Refusal
 from pipeline.parsers.parser_files import (
@@ -23,9 +22,7 @@ from pipeline.parsing import parse_shard as parsing
 from pipeline.parsing.parse_shard import (
     MEMORY_BOUND_MIB,
     ParseJob,
-    ParseShardJob,
     describe_parsing,
-    execute,
     parse_shard,
 )
 from pipeline.shards.manifests import quarantine_path, read_shard_manifest, shard_path
@@ -205,37 +202,6 @@ def test_what_is_not_there_damaged_or_by_another_parser_is_an_error(sentences, t
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(ValueError, match=r"sha256 differs from its manifest's; delete 00000.parq"):
         parse_shard(job(sentences), Scripted())
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"speed": 3}, "unknown parse job fields ['speed']"),
-        ({}, "parser"),
-        ({"device": "cuda:99"}, "device 'cuda:99': torch "),
-        ({"precision": "half"}, "precision must be 'exact' or 'fast', got 'half'"),
-    ],
-)
-def test_a_job_that_makes_no_sense_ends_with_a_clear_message(
-    sentences, capsys, monkeypatch, changes, message
-):
-    fields = {
-        "stage": "dependencies",
-        "parser": str(sentences.parent / "no-parser"),
-        "sentences": str(sentences),
-        "output": str(sentences.parent / "parsed"),
-        "number": 0,
-    } | changes
-    path = sentences.parent / "job.json"
-    path.write_text(json.dumps({k: v for k, v in fields.items() if v is not None}))
-    monkeypatch.setattr(os, "environ", os.environ.copy())  # in which threads are set
-
-    def run(values, progress):
-        execute(ParseShardJob.from_dict(values), progress)
-
-    assert run_from_command_line(run, [str(path)]) == 2
-    error = capsys.readouterr().err
-    assert message in error and "Traceback" not in error
 
 
 def test_a_parser_without_memory_ends_the_job_and_names_the_row(tmp_path):

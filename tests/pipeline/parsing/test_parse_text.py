@@ -199,11 +199,6 @@ def test_parsers_stay_loaded_between_calls(monkeypatch: pytest.MonkeyPatch) -> N
     ("texts", "settings", "message"),
     [
         (["It rains."], {"dependency_parser": "dependency-larg"}, "did you mean dependency-large"),
-        (
-            ["It rains."],
-            {"constituency_parser": "/no/such"},
-            r"\(constituency, constituency-large\)",
-        ),
         (["It rains."], {"dependencies": False, "constituents": False}, "nothing to parse"),
         (
             ["It rains."],
@@ -212,7 +207,6 @@ def test_parsers_stay_loaded_between_calls(monkeypatch: pytest.MonkeyPatch) -> N
         ),
         (["It rains."], {"device": "gpu"}, "unknown device 'gpu'"),
         (["It rains."], {"on_refusal": "zero"}, "on_refusal must be error or skip, got 'zero'"),
-        (b"It rains.", {}, "not bytes"),
         (["It rains.", None], {}, r"sentence 1 \(from 0\) is NoneType"),
         ([["It", "rains"]], {}, "parse_tokens takes tokens"),
     ],

@@ -61,13 +61,9 @@ def test_depth_is_bounded_by_memory_alone() -> None:
     ("change", "reason"),
     [
         ({"ends": [4, 2]}, "3 starts, 2 ends and 3 labels"),
-        ({"tags": ["DT"]}, "1 tags for 4 tokens"),
         ({"starts": [1, 0, 2]}, "not the whole sentence"),
-        ({"starts": [], "ends": [], "labels": []}, "not the whole sentence"),
         ({"labels": ["S", "", "VP"]}, "constituent 1 has an empty label"),
-        ({"labels": ["S", "NP+", "VP"]}, "constituent 1 has an empty label"),
         ({"ends": [4, 2, 5]}, r"constituent 2 \[2, 5\) is empty or outside"),
-        ({"ends": [4, 0, 3]}, r"constituent 1 \[0, 0\) is empty or outside"),
         ({"starts": [0, 0, 1]}, r"constituent 2 \[1, 3\) crosses"),
         ({"starts": [0, 2, 0], "ends": [4, 3, 2]}, r"constituent 2 \[0, 2\) .* out of preorder"),
         ({"ends": [4, 4, 3]}, "occurs twice; collapse the unary chain"),
@@ -89,9 +85,7 @@ def test_trees_of_heads_are_accepted(heads: list[int]) -> None:
     [
         ([], "0 roots"),
         ([0, 0], "2 roots where exactly one is needed"),
-        ([2, 1], "0 roots"),
         ([0, 3, 4, 2], "token 2 is in a cycle"),
-        ([0, 2], "token 2 is in a cycle"),
         ([0, 9], "token 2 has head 9, outside 0 to 2"),
         ([-1, 0], "token 1 has head -1"),
     ],
@@ -135,11 +129,3 @@ def test_the_inverse_is_exact_whatever_the_order(
     tree: tuple[list[str], ConstituencyParse], order: int
 ) -> None:
     assert unbinarize(binarize(tree[1], order=order)) == tree[1]
-
-
-@pytest.mark.parametrize(
-    "text", ["(NP " + "(NN a) " * 510 + ")", "(X (NN a) " * 509 + "(X (NN a))" + ")" * 509]
-)
-def test_the_longest_sentence_flat_or_deep_needs_no_recursion(text: str) -> None:
-    _, parse = from_brackets(text)
-    assert unbinarize(binarize(parse)) == parse
