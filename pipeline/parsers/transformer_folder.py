@@ -139,8 +139,8 @@ def check_transformer(
     folder: Path,
     *,
     remedy: str = "restore the parser's files together or convert the checkpoint again",
-) -> None:
-    """Checks what a transformer's folder says, before any library reads it.
+) -> Any:
+    """Checks what a transformer's folder says, before any library reads it; its configuration.
 
     Libraries call ``from_pretrained`` without saying that no code of the folder is to be run.
 
@@ -160,7 +160,7 @@ def check_transformer(
         if file.is_file() and "auto_map" in read_object(file, (), remedy=remedy):
             raise ValueError(f"{file}: names code of its own to be run (auto_map); {remedy}")
     try:
-        AutoConfig.from_pretrained(folder, trust_remote_code=False)
+        return AutoConfig.from_pretrained(folder, trust_remote_code=False)
     except Exception as error:  # of transformers, for whatever its files may say
         raise ValueError(
             f"{folder}: no transformer that can be read ({reason_of(error)}); {remedy}"
