@@ -8,7 +8,6 @@ import torch
 from pipeline.parsers.devices import (
     automatic_batch_tokens,
     automatic_device,
-    fast_dtype,
     resolve_device,
 )
 
@@ -38,12 +37,3 @@ def test_a_gpu_is_given_what_its_memory_holds(
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (free_bytes, 1 << 40))
     assert automatic_batch_tokens("cuda:0") == tokens
     assert automatic_batch_tokens("cpu") == 0
-
-
-@pytest.mark.parametrize("instructions", ["avx512_bf16", "amx_bf16", "avx512_vnni"])
-def test_a_cpu_computes_in_bfloat16_where_it_has_instructions_for_it(
-    monkeypatch: pytest.MonkeyPatch, instructions: str
-) -> None:
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {instructions: True})
-    expected = torch.bfloat16 if instructions.endswith("bf16") else torch.float32
-    assert fast_dtype(torch.device("cpu")) == expected

@@ -23,7 +23,6 @@ from pipeline.parsers.dependency_adapter import (
     Margin,
     SuparDependencyParser,
     certain_trees,
-    sample_of,
 )
 from pipeline.parsers.dependency_decoding import best_heads
 from pipeline.parsers.sentence_parser import Sentence, load_parser
@@ -210,13 +209,3 @@ def test_what_is_no_number_is_not_trusted(
         caplog.clear()
         margin.warn_unless_it_holds("mine")
         assert "mine: in a sample, scores in bfloat16 are no numbers" in caplog.text
-
-
-def test_a_sample_has_middling_and_long_sentences_whatever_their_order() -> None:
-    sentences = [[f"w{number}"] * (1 + number % 100) for number in range(2000)]
-    middling, long = sample_of(sentences)
-    assert [middling, long] == sample_of(sentences[::-1])
-    assert {len(sentence) for sentence in middling} == {51}
-    assert {len(sentence) for sentence in long} == {99}
-    assert len(middling) == len(long) == 16
-    assert len(sample_of(sentences[:30])[1]) == 16

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.base.refusal import Refusal
-from pipeline.parsing.parse_text import parse_lines
 from pipeline.parsing.parsed_sentence import ParsedSentence, Trees, write_parses
 from pipeline.text.aligned import whole_texts
 from pipeline.text.tokenization import EnglishTokenizer
@@ -154,29 +152,3 @@ def test_a_refused_sentence_is_told_and_keeps_its_place(
     elif name.endswith("conllu"):
         written = [line for line in written if line.startswith("# sent_id")]
     assert written == lines
-
-
-def test_lines_become_lines() -> None:
-    stream = io.BytesIO(b"\xef\xbb\xbfIt rains.\r\n\nIt\x0cpours.")
-    seen: list[str | None] = []
-
-    lines = list(
-        parse_lines(
-            stream,
-            bundled_parser(),
-            "brackets",
-            name="in",
-            on_refusal="skip",
-            on_sentence=lambda one: seen.append(one.refusal and one.refusal.reason),
-        )
-    )
-
-    assert lines == [
-        "(S (NP (PRP It)) (VP (VBZ rains)) (. .))\n",
-        "\n",
-        "(S (NP (PRP It)) (VP (VBZ pours)) (. .))\n",
-    ]
-    assert seen == [None, "empty", None]
-    bad = parse_lines(io.BytesIO(b"It rains.\n\xff\n"), bundled_parser(), "json", name="a.txt")
-    with pytest.raises(ValueError, match=r"a\.txt:2: not UTF-8"):
-        list(bad)

@@ -156,20 +156,6 @@ def test_a_refusal_may_be_an_error_and_an_unknown_parser_is() -> None:
     assert len(nlp("  ")) == 1
 
 
-def test_one_kind_of_tree_leaves_the_other_alone() -> None:
-    nlp = spacy.blank("en")
-    nlp.add_pipe(
-        "treeviews_parser",
-        config={"dependencies": False, "constituency_parser": "constituency-large"},
-    )
-    doc = Doc(nlp.vocab, ["It", "rains"], heads=[0, 0], deps=["ROOT", "own"], tags=["A", "B"])
-
-    doc = nlp(doc)
-
-    assert [(token.dep_, token.tag_) for token in doc] == [("ROOT", "A"), ("own", "B")]
-    assert next(doc.sents)._.parse_string == "(S (NP (A It)) (VP (B rains)))"
-
-
 def test_a_saved_pipeline_brings_its_parsers(nlp: Any, tmp_path: Path) -> None:
     first, moved = tmp_path / "first", tmp_path / "moved"
     nlp.to_disk(first)

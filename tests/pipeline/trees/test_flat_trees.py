@@ -18,7 +18,6 @@ from pipeline.trees.flat_trees import (
 )
 from pipeline.trees.treebanks import to_brackets
 from tests.support.inverse_trees import from_brackets, unbinarize
-from tests.support.tree_strategies import trees
 
 TEXT = "(S (NP (DT the) (NN dog)) (VP (VBD slept)) (. .))"
 
@@ -26,6 +25,18 @@ TEXT = "(S (NP (DT the) (NN dog)) (VP (VBD slept)) (. .))"
 TREE = ConstituencyParse(
     starts=[0, 0, 2], ends=[4, 2, 3], labels=["S", "NP", "VP"], tags=["DT", "NN", "VBD", "."]
 )
+
+
+def trees() -> st.SearchStrategy[tuple[list[str], ConstituencyParse]]:
+    """Any tree: n-ary, deep, unary chains, bare tokens, one token."""
+    leaf = st.sampled_from(["(DT a)", "(NN b)", "(VB c)"])
+    label = st.sampled_from(["NP", "VP", "S"])
+
+    def node(children: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+        parts = st.tuples(label, st.lists(children, min_size=1, max_size=4))
+        return parts.map(lambda part: f"({part[0]} {' '.join(part[1])})")
+
+    return node(st.recursive(leaf, node, max_leaves=25)).map(from_brackets)
 
 
 def test_brackets_become_spans_in_preorder_and_bare_tokens_have_none() -> None:
