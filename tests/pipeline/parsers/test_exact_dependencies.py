@@ -148,9 +148,8 @@ def random_scores(seed: int) -> tuple[Tensor, Tensor]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
-def test_a_certain_tree_stays_the_best_whatever_the_scores_move_by(seed: int) -> None:
-    scores, lengths = random_scores(seed)
+def test_a_certain_tree_stays_the_best_whatever_the_scores_move_by() -> None:
+    scores, lengths = random_scores(0)
     heads = best_heads(scores, lengths)
     certain = certain_trees(scores, heads, lengths, 0.2).numpy()
     assert 0.2 < certain.mean() < 0.9
