@@ -26,7 +26,7 @@ HOMES = {
     "rich": ("tasks/run_display.py",),
     "spacy": (
         *("pipeline/text/tokenization.py", "pipeline/parsing/", "treeviews/spacy_component.py"),
-        *("pipeline/inspect/show.py", "pipeline/inspect/export.py"),
+        *("pipeline/inspect/show.py", "pipeline/inspect/tree_export.py"),
     ),
     "supar": ("pipeline/parsers/",),
     "benepar": (

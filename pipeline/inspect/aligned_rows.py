@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,11 +12,13 @@ import pyarrow as pa
 from treeviews.pipeline.base.bundled import how_to_install
 from treeviews.pipeline.base.foreign_text import printable
 from treeviews.pipeline.base.mistakes import did_you_mean
+from treeviews.pipeline.base.refusal import Refusal
 from treeviews.pipeline.inspect.dataset import Selection, StageFolder, select, stage_in
+from treeviews.pipeline.parsing.parse_shard import row_of as columns_of
 from treeviews.pipeline.shards.manifests import shard_path
 from treeviews.pipeline.shards.schema import COLUMNS, EMBEDDING, EMBEDDINGS
 from treeviews.pipeline.shards.shards import read_shard, shard_metadata
-from treeviews.pipeline.trees.flat_trees import ConstituencyParse
+from treeviews.pipeline.trees.flat_trees import ConstituencyParse, DependencyParse
 
 if TYPE_CHECKING:
     import duckdb
@@ -28,12 +30,11 @@ WIDEST = 60
 """Characters of a value that a table shows, but in its last column."""
 ROWS_AT_ONCE = 10_000
 """Rows that are Python's objects together."""
-NEEDED_COLUMNS = {
-    "sentences": ("document_id", "sentence_index", "tokens"),
+TREE_COLUMNS = {
     "dependencies": ("heads", "deprels"),
     "constituents": ("span_starts", "span_ends", "span_labels", "tags"),
 }
-"""Columns of each stage in which sentences and trees stand, without what follows from these."""
+"""Columns in which the trees of a stage stand, without what follows from these."""
 
 
 def check_same_rows(folders: Sequence[StageFolder], number: int) -> int:
@@ -85,7 +86,7 @@ def aligned_table(
 def read_rows(
     selection: Selection, number: int, *, start: int = 0, count: int | None = None
 ) -> Iterator[dict[str, Any]]:
-    """Yields a shard's rows with the columns of all stages that are read together.
+    """Yields a shard's rows with their places and the columns of all stages read together.
 
     Raises:
         FileNotFoundError: a stage has no such shard.
@@ -93,17 +94,17 @@ def read_rows(
     """
     table = aligned_table(selection.read_together, number).slice(start, count)
     for begin in range(0, table.num_rows, ROWS_AT_ONCE):
-        yield from table.slice(begin, ROWS_AT_ONCE).to_pylist()
+        for row, columns in enumerate(table.slice(begin, ROWS_AT_ONCE).to_pylist(), start + begin):
+            yield {"shard": number, "row": row, **columns}
 
 
 def first_rows(selection: Selection, num_rows: int) -> Iterator[dict[str, Any]]:
     """Yields the first rows with their parses and places, as they are in the shards."""
-    left = num_rows
     for number in selection.shared_numbers():
-        rows = list(read_rows(selection, number, count=left)) if left > 0 else []
-        left -= len(rows)
-        for position, row in enumerate(rows):
-            yield {"shard": number, "row": position, **row}
+        if num_rows > 0:
+            rows = list(read_rows(selection, number, count=num_rows))
+            num_rows -= len(rows)
+            yield from rows
 
 
 def row_of(selection: Selection, shard: int, row: int) -> dict[str, Any]:
@@ -118,15 +119,43 @@ def row_of(selection: Selection, shard: int, row: int) -> dict[str, Any]:
         )
     if shard not in (known := selection.shared_numbers()):
         raise ValueError(f"no shard {shard} that all stages have; they share {known}")
-    found = list(read_rows(selection, shard, start=row, count=1)) if row >= 0 else []
-    if not found:
+    rows = list(read_rows(selection, shard, start=row, count=1)) if row >= 0 else []
+    if not rows:
         raise ValueError(f"shard {shard} has no row {row}; `overview` says how many there are")
-    return {"shard": shard, "row": row, **found[0]}
+    return rows[0]
 
 
-def constituency_of(row: dict[str, Any]) -> ConstituencyParse:
-    """Returns the constituency tree of a row that has one."""
-    return ConstituencyParse(*(row[name] for name in NEEDED_COLUMNS["constituents"]))
+def tree_of(stage: str, row: Mapping[str, Any]) -> Any:
+    """Returns the tree of a row of a stage, right or not; None where it has none."""
+    columns = [row[name] for name in TREE_COLUMNS[stage]]
+    if None in columns:
+        return None
+    return DependencyParse(*columns) if stage == "dependencies" else ConstituencyParse(*columns)
+
+
+def tree_fault(
+    stage: str, row: Mapping[str, Any], tokens: Sequence[str] | None
+) -> tuple[str, str] | None:
+    """Returns the column of a row that is wrong and the problem; None of a tree, or of none.
+
+    Args:
+        row: has the stage's columns.
+        tokens: of its sentence, where that is at hand.
+    """
+    columns = {name: row[name] for name in COLUMNS[stage]}
+    tree = tree_of(stage, row)
+    if tree is None or None in columns.values():
+        given = [name for name, value in columns.items() if value is not None]
+        missing = next(name for name, value in columns.items() if value is None)
+        return (missing, f"null, but {given[0]} is not") if given else None
+    own: Any = tree.heads if isinstance(tree, DependencyParse) else tree.tags
+    expected = columns_of(tree, own if tokens is None else tokens)
+    if isinstance(expected, Refusal):
+        return TREE_COLUMNS[stage][0], expected.detail
+    for name, value in expected.items():
+        if columns[name] != value:
+            return name, f"is {columns[name]}, the binarization of the spans is {value}"
+    return None
 
 
 def read_tables(path: Path, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
@@ -152,18 +181,13 @@ def read_tables(path: Path, columns: Sequence[str] | None = None) -> Iterator[pa
         if name not in known:
             meant = did_you_mean(name, known=known)
             raise ValueError(f"{path}: no column {name!r}, only {', '.join(known)}{meant}")
-    if EMBEDDING in (columns or ()):
-        _check_one_encoder(folders, path)
-    return (aligned_table(folders, number, columns) for number in selection.numbers())
-
-
-def _check_one_encoder(folders: Sequence[StageFolder], path: Path) -> None:
-    found = [str(folder.path) for folder in folders if folder.stage == EMBEDDINGS]
-    if len(found) > 1:
+    encoders = [str(folder.path) for folder in folders if folder.stage == EMBEDDINGS]
+    if EMBEDDING in (columns or ()) and len(encoders) > 1:
         raise ValueError(
-            f"{path}: has embeddings by several encoders, {', '.join(found)}; give the folder of "
-            "the ones that you mean"
+            f"{path}: has embeddings by several encoders, {', '.join(encoders)}; give the folder "
+            "of the ones that you mean"
         )
+    return (aligned_table(folders, number, columns) for number in selection.numbers())
 
 
 class Answer(NamedTuple):
@@ -181,9 +205,8 @@ def ask(selection: Selection, sql: str) -> Answer:
 
     Raises:
         ModuleNotFoundError: DuckDB is not installed; says how to install it.
-        FileNotFoundError: no shard is there that all stages have.
-        ValueError: DuckDB refuses the SQL, in its own words; or the stages differ in rows, or there
-            are several folders of a kind.
+        ValueError: DuckDB refuses the SQL, in its own words; the stages differ in rows or share no
+            shard, or there are several folders of a kind.
     """
     try:
         import duckdb
@@ -199,8 +222,8 @@ def ask(selection: Selection, sql: str) -> Answer:
             raise ValueError(
                 f"no single query in {sql!r}; write one such as SELECT * FROM {TABLE} LIMIT 5"
             )
-        found = connection.execute(sql)
-    return Answer([str(column[0]) for column in found.description], _fetched(found))
+        result = connection.execute(sql)
+    return Answer([str(column[0]) for column in result.description], _fetched(result))
 
 
 @contextmanager
@@ -217,10 +240,10 @@ def _named_mistakes() -> Iterator[None]:
         raise ValueError(" ".join(sentence.split())) from None
 
 
-def _fetched(found: duckdb.DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
+def _fetched(result: duckdb.DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
     with _named_mistakes():
-        while some := found.fetchmany(FETCHED_AT_ONCE):
-            yield from some
+        while rows := result.fetchmany(FETCHED_AT_ONCE):
+            yield from rows
 
 
 def _view_of(selection: Selection) -> str:
@@ -230,17 +253,15 @@ def _view_of(selection: Selection) -> str:
     must agree in rows one by one.
     """
     selection.check_one_of_each()
-    has_one_encoder = len(selection.folders_of(EMBEDDINGS)) == 1
-    folders = [f for f in selection.folders if f.stage != EMBEDDINGS or has_one_encoder]
-    numbers = set.intersection(*(set(selection.numbers_in(folder)) for folder in folders))
-    if not numbers:
-        names = ", ".join(str(folder.path) for folder in folders)
-        raise FileNotFoundError(f"no shard that all of these have: {names}")
+    folders = selection.read_together
+    if len(selection.folders_of(EMBEDDINGS)) == 1:
+        folders = selection.folders
+    numbers = selection.numbers_in(*folders) or selection.shared_numbers()
     for number in numbers:
         check_same_rows(folders, number)
     first = folders[0].stage
     columns = ", ".join(name for folder in folders for name in COLUMNS[folder.stage])
-    files = " POSITIONAL JOIN ".join(_files_of(folder, sorted(numbers)) for folder in folders)
+    files = " POSITIONAL JOIN ".join(_files_of(folder, numbers) for folder in folders)
     return (
         f"CREATE VIEW {TABLE} AS SELECT CAST(parse_filename({first}.filename, true) AS INTEGER) "
         f"AS shard, {first}.file_row_number AS row, {columns} FROM {files}"
@@ -248,19 +269,16 @@ def _view_of(selection: Selection) -> str:
 
 
 def _files_of(folder: StageFolder, numbers: Sequence[int]) -> str:
-    paths = (str(shard_path(folder.path, number)) for number in numbers)
-    named = ", ".join(f"'{_literally(path)}'" for path in paths)
-    return f"read_parquet([{named}]) AS {folder.stage}"
-
-
-def _literally(path: str) -> str:
-    """Returns a path as SQL has it, in which no sign stands for others."""
-    return "".join(f"[{sign}]" if sign in "*?[" else sign for sign in path).replace("'", "''")
+    """Returns a stage's files as SQL has them, where no sign of a path stands for others."""
+    paths = [str(shard_path(folder.path, number)) for number in numbers]
+    plain = ["".join(f"[{sign}]" if sign in "*?[" else sign for sign in path) for path in paths]
+    names = ", ".join("'{}'".format(path.replace("'", "''")) for path in plain)
+    return f"read_parquet([{names}]) AS {folder.stage}"
 
 
 def table_lines(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[str]:
     """Yields rows as a table, one a line; long values are cut, but those of the last column."""
-    cells = [[_shown(value) for value in row] for row in (columns, *rows)]
+    cells = [[_cell(value) for value in row] for row in (columns, *rows)]
     for row in cells:
         row[:-1] = [cell if len(cell) <= WIDEST else f"{cell[:WIDEST]} …" for cell in row[:-1]]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
@@ -269,6 +287,6 @@ def table_lines(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterat
         yield "  ".join(padded).rstrip()
 
 
-def _shown(value: Any) -> str:
+def _cell(value: Any) -> str:
     text = " ".join(map(str, value)) if isinstance(value, list) else str(value)
     return printable("" if value is None else text)

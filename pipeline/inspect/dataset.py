@@ -1,4 +1,4 @@
-"""Finds the stages that a path stands for: a dataset's folder, a stage's folder, or one shard."""
+"""Finds the stages that a path stands for: a corpus folder, a stage's folder, or one shard."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from treeviews.pipeline.shards.manifests import (
 )
 from treeviews.pipeline.shards.schema import COLUMNS, EMBEDDINGS, STAGE_KEY
 
+SENTENCES = "sentences"
 SHARD_MANIFEST_GLOB = "[0-9]" * 5 + ".json"
 
 
@@ -55,18 +56,22 @@ class StageFolder:
 class Selection:
     """What a path stands for."""
 
-    sentences: StageFolder | None
-    """The sentences that the parses are of; None where they are not beside them."""
-    parses: tuple[StageFolder, ...]
-    shard: int | None
+    folders: tuple[StageFolder, ...]
+    """All stages, the sentences first where they are there."""
+    shard: int | None = None
     """The one shard that was asked for; None for all."""
     is_one_stage: bool = False
     """Whether a stage or a shard was asked for, rather than a corpus."""
 
     @property
-    def folders(self) -> tuple[StageFolder, ...]:
-        """All stages, the sentences first."""
-        return ((self.sentences,) if self.sentences else ()) + self.parses
+    def sentences(self) -> StageFolder | None:
+        """The sentences that the parses are of; None where they are not beside them."""
+        return next((folder for folder in self.folders if folder.stage == SENTENCES), None)
+
+    @property
+    def parses(self) -> tuple[StageFolder, ...]:
+        """All stages but the sentences."""
+        return tuple(folder for folder in self.folders if folder.stage != SENTENCES)
 
     @property
     def read_together(self) -> tuple[StageFolder, ...]:
@@ -85,9 +90,10 @@ class Selection:
             return [self.shard]
         return sorted({number for folder in self.folders for number in folder.numbers()})
 
-    def numbers_in(self, folder: StageFolder) -> list[int]:
-        """Returns the shards asked for that a stage has."""
-        return [number for number in folder.numbers() if self.shard in (None, number)]
+    def numbers_in(self, *folders: StageFolder) -> list[int]:
+        """Returns the shards asked for that all of these stages have."""
+        shared = set.intersection(*(set(folder.numbers()) for folder in folders))
+        return [number for number in sorted(shared) if self.shard in (None, number)]
 
     def shared_numbers(self) -> list[int]:
         """Returns the shards asked for that every stage has: what can be read side by side.
@@ -95,12 +101,11 @@ class Selection:
         Raises:
             ValueError: there is none.
         """
-        folders = self.read_together
-        shared = set.intersection(*(set(self.numbers_in(folder)) for folder in folders))
+        shared = self.numbers_in(*self.read_together)
         if not shared:
-            names = ", ".join(str(folder.path) for folder in folders)
+            names = ", ".join(str(folder.path) for folder in self.read_together)
             raise ValueError(f"no shard that all of these have: {names}; `check` says what is gone")
-        return sorted(shared)
+        return shared
 
     def folders_of(self, stage: str) -> list[StageFolder]:
         """Returns all folders of a stage."""
@@ -112,14 +117,14 @@ class Selection:
         Raises:
             ValueError: there are several; names them and how to choose.
         """
-        found = self.folders_of(stage)
-        if len(found) > 1:
-            names = ", ".join(folder.path.name for folder in found)
+        folders = self.folders_of(stage)
+        if len(folders) > 1:
+            names = ", ".join(folder.path.name for folder in folders)
             raise ValueError(
-                f"{found[0].path.parent}: several folders of {stage}: {names}; give the folder "
-                f"of one, or choose it with --stage {found[0].path.name}"
+                f"{folders[0].path.parent}: several folders of {stage}: {names}; give the folder "
+                f"of one, or choose it with --stage {folders[0].path.name}"
             )
-        return found[0] if found else None
+        return folders[0] if folders else None
 
     def check_one_of_each(self) -> None:
         """Refuses several folders of one stage where a row of each stage is asked for.
@@ -141,20 +146,21 @@ class Selection:
         """
         chosen = [self._named(name) for name in names]
         kinds = {folder.stage for folder in chosen}
-        kept = [f for f in self.parses if f.stage not in kinds or f in chosen]
-        return replace(self, parses=tuple(kept))
+        kept = [f for f in self.folders if f.stage not in kinds or f in chosen]
+        return replace(self, folders=tuple(kept))
 
     def _named(self, name: str) -> StageFolder:
-        known = [folder.path.name for folder in self.parses]
-        found = [folder for folder in self.parses if folder.path.name == name]
-        digest = re.compile(rf"{re.escape(name)}-[0-9a-f]+")
-        found = found or [folder for folder in self.parses if digest.fullmatch(folder.path.name)]
-        found = found or [f for f in self.parses if name and f.path.name.startswith(name)]
-        if len(found) == 1:
-            return found[0]
-        known = [folder.path.name for folder in found] or known
-        what = "several stages begin with" if found else "no stage is called"
-        meant = "" if found else did_you_mean(name, known=known)
+        matches: list[StageFolder] = []
+        for ending in ("", "-[0-9a-f]+", ".*") if name else ():
+            pattern = re.compile(re.escape(name) + ending)
+            matches = [f for f in self.parses if pattern.fullmatch(f.path.name)]
+            if matches:
+                break
+        if len(matches) == 1:
+            return matches[0]
+        known = [folder.path.name for folder in matches or self.parses]
+        what = "several stages begin with" if matches else "no stage is called"
+        meant = "" if matches else did_you_mean(name, known=known)
         raise ValueError(f"{what} {name!r}; there are {', '.join(known) or 'none'}{meant}")
 
 
@@ -174,30 +180,24 @@ def select(path: Path) -> Selection:
     if path.is_file():
         if path.suffix != ".parquet" or not path.stem.isdigit():
             raise ValueError(f"{path}: not named like a shard, such as 00000.parquet")
-        chosen = StageFolder(stage_in(path.parent) or stage_of(path), path.parent)
-        return _select_stage(chosen, int(path.stem))
+        return _select_stage(stage_in(path.parent) or stage_of(path), path.parent, int(path.stem))
     if (stage_here := stage_in(path)) is not None:
-        return _select_stage(StageFolder(stage_here, path), None)
+        return _select_stage(stage_here, path, None)
     folders = [folder for folder in sorted(path.iterdir()) if folder.is_dir()]
-    stages = {folder: stage for folder in folders if (stage := stage_in(folder)) is not None}
+    stages = [StageFolder(stage, folder) for folder in folders if (stage := stage_in(folder))]
     if not stages:
         raise FileNotFoundError(
             f"{path}: no shards here; give a folder with sentences/ in it, a stage's folder, "
             "or a shard such as 00000.parquet"
         )
-    found = [StageFolder(stage, folder) for folder, stage in stages.items()]
-    sentences = next((folder for folder in found if folder.stage == "sentences"), None)
-    parses = [folder for folder in found if folder.stage != "sentences"]
-    parses.sort(key=lambda folder: (list(COLUMNS).index(folder.stage), folder.path))
-    return Selection(sentences, tuple(parses), None)
+    return Selection(tuple(sorted(stages, key=lambda stage: list(COLUMNS).index(stage.stage))))
 
 
-def _select_stage(chosen: StageFolder, shard: int | None) -> Selection:
-    if chosen.stage == "sentences":
-        return Selection(chosen, (), shard, is_one_stage=True)
-    beside = chosen.path.parent / "sentences"
-    sentences = StageFolder("sentences", beside) if beside.is_dir() else None
-    return Selection(sentences, (chosen,), shard, is_one_stage=True)
+def _select_stage(stage: str, folder: Path, shard: int | None) -> Selection:
+    chosen, beside = StageFolder(stage, folder), folder.parent / SENTENCES
+    comes_along = stage != SENTENCES and beside.is_dir()
+    folders = (StageFolder(SENTENCES, beside), chosen) if comes_along else (chosen,)
+    return Selection(folders, shard, is_one_stage=True)
 
 
 def stage_in(folder: Path) -> str | None:

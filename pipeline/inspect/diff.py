@@ -10,41 +10,20 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple
+from itertools import zip_longest
+from typing import Any
 
 from treeviews.pipeline.base.foreign_text import printable
-from treeviews.pipeline.inspect.aligned_rows import (
-    ROWS_AT_ONCE,
-    aligned_table,
-    check_same_rows,
-    constituency_of,
-)
+from treeviews.pipeline.inspect.aligned_rows import read_rows, tree_of
 from treeviews.pipeline.inspect.dataset import Selection, StageFolder
-from treeviews.pipeline.shards.schema import COLUMNS
-from treeviews.pipeline.trees.flat_trees import DependencyParse
 from treeviews.pipeline.trees.tree_scores import AttachmentCounts, BracketCounts
 from treeviews.pipeline.trees.treebanks import TreebankSentence
 
-KINDS = {"dependencies": ("heads", "deprels"), "constituents": ("tags", "span_labels")}
-"""Stages that are compared, each with columns of a value a token and of labels."""
 SCORES = {
     "dependencies": ("uas", "las", "uas_no_punctuation", "las_no_punctuation"),
     "constituents": ("f1", "tag_accuracy"),
 }
-
-
-_Row = dict[str, Any]
-
-
-class TwoParses(NamedTuple):
-    """Two stages of one kind, and the sentences that both are parses of."""
-
-    stage: str
-    sentences: StageFolder
-    first: StageFolder
-    second: StageFolder
-    numbers: list[int]
-    """Shards that both have."""
+"""Stages that are compared, with what is told of each."""
 
 
 @dataclass(slots=True)
@@ -63,118 +42,115 @@ class Agreement:
     """``shard``, ``row``, ``differences`` (tokens or brackets), ``tokens``."""
 
 
-def pairs_of_parses(first: Selection, second: Selection) -> list[TwoParses]:
-    """Returns the stages to be compared, of each kind that both have.
+def pairs_of_parses(first: Selection, second: Selection) -> list[tuple[Selection, Selection]]:
+    """Returns the stages to be compared, with their sentences, of each kind that both have.
 
     One corpus given twice stands for the two parses of a kind that lie in it.
 
     Raises:
-        ValueError: they have no kind in common, are the same folder, or of different sentences.
+        ValueError: they have no kind in common, are the same folder, or have no sentences.
     """
     pairs = []
-    for stage in KINDS:
+    for stage in SCORES:
         one, other = first.folders_of(stage), second.folders_of(stage)
         if first == second and len(one) == 2:
             one, other = one[:1], one[1:]
         elif first == second and len(first.parses) > 1:
             continue
         if one and other:
-            pairs.append(_pair(first, second, one, other))
+            pairs.append((_with_sentences(first, one), _with_sentences(second, other)))
     if not pairs:
         places = f"{first.folders[-1].path}, {second.folders[-1].path}"
         raise ValueError(
             f"{places}: nothing of one kind to compare; give two folders of dependencies, two of "
             "constituents, or two corpora that have them"
         )
+    for path, second_path in ((a.folders[-1].path, b.folders[-1].path) for a, b in pairs):
+        if path.resolve() == second_path.resolve():
+            raise ValueError(f"{path}: the same folder twice; give two parses to compare")
     return pairs
 
 
-def _pair(
-    first: Selection, second: Selection, one: list[StageFolder], other: list[StageFolder]
-) -> TwoParses:
-    for found in (one, other):
-        if len(found) > 1:
-            names = ", ".join(str(folder.path) for folder in found)
-            raise ValueError(f"several folders of {found[0].stage}: {names}; give two of them")
-    a, b = one[0], other[0]
-    if a.path.resolve() == b.path.resolve():
-        raise ValueError(f"{a.path}: the same folder twice; give two parses to compare")
-    if first.sentences is None or second.sentences is None:
-        lacking = a.path if first.sentences is None else b.path
-        raise ValueError(f"{lacking}: no sentences/ beside it; put those that it is of there")
-    numbers = sorted(set(first.numbers_in(a)) & set(second.numbers_in(b)))
-    if not numbers:
-        raise ValueError(f"no shard that both {a.path} and {b.path} have")
-    if first.sentences.path.resolve() != second.sentences.path.resolve():
-        for number in numbers:
-            folders = (first.sentences, second.sentences)
-            tables = [aligned_table([folder], number, ["tokens"]) for folder in folders]
-            if not tables[0].equals(tables[1]):
-                raise ValueError(
-                    f"{first.sentences.path}, {second.sentences.path}: the sentences of shard "
-                    f"{number} differ; give two parses of one text"
-                )
-    return TwoParses(a.stage, first.sentences, a, b, numbers)
+def _with_sentences(selection: Selection, folders: list[StageFolder]) -> Selection:
+    if len(folders) > 1:
+        names = ", ".join(str(folder.path) for folder in folders)
+        raise ValueError(f"several folders of {folders[0].stage}: {names}; give two of them")
+    if selection.sentences is None:
+        raise ValueError(
+            f"{folders[0].path}: no sentences/ beside it; put those that it is of there"
+        )
+    return Selection((selection.sentences, *folders), selection.shard, is_one_stage=True)
 
 
-def compare(parses: TwoParses, *, most: int) -> Agreement:
+def compare(first: Selection, second: Selection, *, most: int) -> Agreement:
     """Returns how far two parses agree, and the sentences that differ in most.
 
     Args:
-        parses: of the same sentences.
+        first: the sentences and one parse of them.
+        second: the same with another parse.
         most: how many of the sentences that differ most are kept.
 
     Raises:
-        ValueError: a shard is damaged, or trees have other tokens than their sentence.
+        ValueError: a shard is damaged, the sentences differ, or trees have other tokens than their
+            sentence.
     """
-    found = Agreement(parses.stage, str(parses.first.path), str(parses.second.path))
-    counts = AttachmentCounts() if parses.stage == "dependencies" else BracketCounts()
+    stage = first.folders[-1].stage
+    agreement = Agreement(stage, str(first.folders[-1].path), str(second.folders[-1].path))
+    counts = AttachmentCounts() if stage == "dependencies" else BracketCounts()
+    a_token = "heads" if stage == "dependencies" else "tags"
     worst: list[tuple[int, int, dict[str, Any]]] = []
-    column = KINDS[parses.stage][0]
-    for place, tokens, first, second in _rows(parses):
-        found.sentences += 1
-        if first[column] is None or second[column] is None:
+    for one, other in _rows(first, second):
+        agreement.sentences += 1
+        gold, predicted = tree_of(stage, one), tree_of(stage, other)
+        if gold is None or predicted is None:
             continue
-        if not len(tokens) == len(first[column]) == len(second[column]):
-            raise ValueError(f"{place}: trees of other tokens than the sentence's; see `check`")
+        tokens, place = one["tokens"], {name: one[name] for name in ("shard", "row")}
+        if not len(tokens) == len(one[a_token]) == len(other[a_token]):
+            raise ValueError(
+                f"shard {one['shard']}, row {one['row']}: trees of other tokens than the "
+                "sentence's; see `check`"
+            )
         if isinstance(counts, BracketCounts):
-            wrong = counts.add(constituency_of(first), constituency_of(second))
+            wrong = counts.add(gold, predicted)
         else:
-            gold = TreebankSentence("", tokens, first["heads"], first["deprels"])
-            wrong = counts.add(gold, DependencyParse(second["heads"], second["deprels"]))
-        found.identical += first == second
-        told = {**place, "differences": wrong, "tokens": tokens}
-        heapq.heappush(worst, (wrong, -found.sentences, told))
+            wrong = counts.add(TreebankSentence("", tokens, gold.heads, gold.deprels), predicted)
+        agreement.identical += gold == predicted
+        row = {**place, "differences": wrong, "tokens": tokens}
+        heapq.heappush(worst, (wrong, -agreement.sentences, row))
         if len(worst) > most:
             heapq.heappop(worst)
-    found.compared = counts.sentences
+    agreement.compared = counts.sentences
     scores = asdict(counts.scores())
-    found.scores = {name: scores[name] for name in SCORES[parses.stage]}
-    found.most_different = [told for wrong, _, told in sorted(worst, reverse=True) if wrong]
-    return found
+    agreement.scores = {name: scores[name] for name in SCORES[stage]}
+    agreement.most_different = [row for wrong, _, row in sorted(worst, reverse=True) if wrong]
+    return agreement
 
 
-def _rows(parses: TwoParses) -> Iterator[tuple[dict[str, int], list[str], _Row, _Row]]:
-    """Yields where a sentence stands, its tokens, and its columns in either parse."""
-    columns = list(COLUMNS[parses.stage])
-    for number in parses.numbers:
-        check_same_rows((parses.sentences, parses.first, parses.second), number)
-        tables = [aligned_table([parses.sentences], number, ["tokens"])]
-        tables += [aligned_table([f], number, columns) for f in (parses.first, parses.second)]
-        for start in range(0, tables[0].num_rows, ROWS_AT_ONCE):
-            some = [table.slice(start, ROWS_AT_ONCE).to_pylist() for table in tables]
-            for row, (sentence, first, second) in enumerate(zip(*some, strict=True), start):
-                yield {"shard": number, "row": row}, sentence["tokens"], first, second
+def _rows(first: Selection, second: Selection) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Yields the rows of the shards that both have."""
+    numbers = sorted({*first.shared_numbers()} & {*second.shared_numbers()})
+    if not numbers:
+        paths = f"{first.folders[-1].path} and {second.folders[-1].path}"
+        raise ValueError(f"no shard that both {paths} have")
+    for number in numbers:
+        rows = read_rows(first, number), read_rows(second, number)
+        for one, other in zip_longest(*rows, fillvalue=dict[str, Any]()):
+            if one.get("tokens") != other.get("tokens"):
+                raise ValueError(
+                    f"{first.folders[0].path}, {second.folders[0].path}: the sentences of shard "
+                    f"{number} differ; give two parses of one text"
+                )
+            yield one, other
 
 
-def agreement_lines(found: Agreement) -> Iterator[str]:
+def agreement_lines(agreement: Agreement) -> Iterator[str]:
     """Yields the same as lines for people."""
-    yield printable(f"{found.stage}  first: {found.first}, second: {found.second}")
-    yield f"  {found.sentences:,} sentences, {found.compared:,} with both trees, of which "
-    yield f"  {found.identical:,} are identical"
-    for name, score in found.scores.items():
+    yield printable(f"{agreement.stage}  first: {agreement.first}, second: {agreement.second}")
+    yield f"  {agreement.sentences:,} sentences, {agreement.compared:,} with both trees, of which "
+    yield f"  {agreement.identical:,} are identical"
+    for name, score in agreement.scores.items():
         yield f"  {name:>18}  {score:.1f} %"
-    what = "tokens" if found.stage == "dependencies" else "brackets"
-    for one in found.most_different:
-        text = printable(" ".join(one["tokens"]))
-        yield f"  {one['shard']}:{one['row']}  {one['differences']} {what}  {text}"
+    what = "tokens" if agreement.stage == "dependencies" else "brackets"
+    for row in agreement.most_different:
+        text = printable(" ".join(row["tokens"]))
+        yield f"  {row['shard']}:{row['row']}  {row['differences']} {what}  {text}"

@@ -17,13 +17,13 @@ import pyarrow as pa
 
 from treeviews.pipeline.base.atomic_files import write_text_atomically
 from treeviews.pipeline.base.foreign_text import printable
-from treeviews.pipeline.inspect.aligned_rows import NEEDED_COLUMNS, constituency_of, table_lines
-from treeviews.pipeline.inspect.check import parser_failures, row_faults
+from treeviews.pipeline.inspect.aligned_rows import TREE_COLUMNS, table_lines, tree_fault, tree_of
+from treeviews.pipeline.inspect.check import parser_failures
 from treeviews.pipeline.inspect.dataset import Selection
 from treeviews.pipeline.shards.manifests import CLEANED, ENCODER_DIGEST, manifest_beside
 from treeviews.pipeline.shards.schema import DESCRIBED, SCHEMA_VERSION
 from treeviews.pipeline.shards.shards import shard_metadata
-from treeviews.pipeline.trees.flat_trees import ConstituencyParse
+from treeviews.pipeline.trees.flat_trees import ConstituencyParse, DependencyParse, Parse
 from treeviews.pipeline.trees.treebanks import to_brackets
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 Facts = dict[str, Any]
 """What is known of a stage, as JSON has it; counts of several things are by name."""
+MAKERS = {"parser": "parser_checksum", "encoder": ENCODER_DIGEST}
+"""What a shard's extra facts say of who made it: the name and what tells it from others."""
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 STYLE = """
 body{margin:1rem 2rem;font:16px/1.5 system-ui,sans-serif;color:#1b1f24;background:#fff}
@@ -41,8 +43,6 @@ section{border-top:1px solid #d5dae0}
 pre{font:13px/1.15 ui-monospace,monospace}
 @media print{section{break-inside:avoid}.scroll{overflow:visible}svg{max-width:100%;height:auto}}
 """
-DRAWN = {stage: NEEDED_COLUMNS[stage] for stage in ("dependencies", "constituents")}
-"""Stages whose trees are drawn, with the columns that these are in."""
 LABEL = 20
 """Pixels above an arc for its relation."""
 LETTER = 9
@@ -72,13 +72,10 @@ def stage_facts(selection: Selection) -> Iterator[Facts]:
             "cleaned": _total(manifest.extra.get(CLEANED, {}) for manifest in manifests),
             "made_by": sorted(
                 {
-                    f"{m.extra[name]} {m.extra.get(checksum, '')}"
-                    for name, checksum in (
-                        ("parser", "parser_checksum"),
-                        ("encoder", ENCODER_DIGEST),
-                    )
-                    for m in manifests
-                    if name in m.extra
+                    f"{facts[name]} {facts.get(checksum, '')}"
+                    for facts in (manifest.extra for manifest in manifests)
+                    for name, checksum in MAKERS.items()
+                    if name in facts
                 }
             ),
         }
@@ -94,30 +91,26 @@ def _total(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
 def overview_lines(selection: Selection) -> Iterator[str]:
     """Yields the same as lines for people."""
     for facts in stage_facts(selection):
-        rows, seconds = facts["rows"], facts["seconds"]
+        rows, shards, seconds = facts["rows"], facts["shards"], facts["seconds"]
+        cleaned, rate = _counts(facts["cleaned"]), rows / max(seconds, 1e-9)
         yield f"{facts['stage']}  {printable(facts['path'])}"
-        yield _line("rows", f"{rows:,} in {facts['shards']:,} shard{'s' * (facts['shards'] != 1)}")
-        yield _line("bytes", f"{facts['bytes']:,} ({facts['bytes'] / max(rows, 1):.1f} a row)")
-        rate = rows / max(seconds, 1e-9)
-        yield _line("seconds", f"{seconds:,.1f} ({rate:,.0f} sentences/s a process)")
-        for gap in facts["incomplete"]:
-            yield _line("incomplete", gap)
-        yield _line("refused", _counts(facts["refused"]) or "none")
-        if facts["failed"]:
-            yield _line("failed", facts["failed"])
-        if facts["cleaned"]:
-            yield _line("cleaned", f"paragraphs changed: {_counts(facts['cleaned'])}")
-        for maker in facts["made_by"]:
-            yield _line("made by", maker)
+        for name, value in (
+            ("rows", f"{rows:,} in {shards:,} shard{'s' * (shards != 1)}"),
+            ("bytes", f"{facts['bytes']:,} ({facts['bytes'] / max(rows, 1):.1f} a row)"),
+            ("seconds", f"{seconds:,.1f} ({rate:,.0f} sentences/s a process)"),
+            *(("incomplete", gap) for gap in facts["incomplete"]),
+            ("refused", _counts(facts["refused"]) or "none"),
+            ("failed", facts["failed"]),
+            ("cleaned", cleaned and f"paragraphs changed: {cleaned}"),
+            *(("made by", maker) for maker in facts["made_by"]),
+        ):
+            if value:
+                yield f"  {name:>13}  {printable(value)}"
         yield ""
 
 
 def _counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count:,}" for name, count in counts.items())
-
-
-def _line(name: str, value: str) -> str:
-    return f"  {name:>13}  {printable(value)}"
 
 
 def schema_of(selection: Selection) -> Iterator[dict[str, Any]]:
@@ -186,28 +179,26 @@ def show_lines(row: dict[str, Any]) -> Iterator[str]:
         row: with its place, as `row_of` gives it.
     """
     yield sentence_line(row)
-    for stage in _stages_drawn(row):
+    for stage, tree in _trees(row):
         yield f"\n{stage}"
-        if reason := _no_tree(stage, row):
-            yield f"({printable(reason)})"
-        elif stage == "dependencies":
-            yield from _dependency_lines(row["tokens"], row["heads"], row["deprels"])
+        if isinstance(tree, str):
+            yield f"({printable(tree)})"
+        elif isinstance(tree, DependencyParse):
+            yield from _dependency_lines(row["tokens"], tree)
         else:
-            tree = _phrase_tree(list(map(printable, row["tokens"])), constituency_of(row))
-            yield tree.pformat(margin=LINE_WIDTH)
+            phrases = _phrase_tree(list(map(printable, row["tokens"])), tree)
+            yield phrases.pformat(margin=LINE_WIDTH)
 
 
-def _stages_drawn(row: dict[str, Any]) -> list[str]:
-    return [stage for stage, columns in DRAWN.items() if columns[0] in row]
-
-
-def _no_tree(stage: str, row: dict[str, Any]) -> str:
-    """Returns why a row has no tree of a stage, if it has none."""
-    parse = {name: row[name] for name in DRAWN[stage]}
-    if all(column is None for column in parse.values()):
-        return "rejected by the parser"
-    faults = row_faults(stage, parse, len(row["tokens"]))
-    return next((f"no tree ({fault}); `inspect check` says more" for _, fault in faults), "")
+def _trees(row: dict[str, Any]) -> Iterator[tuple[str, Parse | str]]:
+    """Yields the stages of trees that a row is of, with its tree, or why it has none."""
+    for stage, columns in TREE_COLUMNS.items():
+        if columns[0] not in row:
+            continue
+        if fault := tree_fault(stage, row, row["tokens"]):
+            yield stage, f"no tree ({fault[1]}); `inspect check` says more"
+        else:
+            yield stage, tree_of(stage, row) or "rejected by the parser"
 
 
 def _phrase_tree(leaves: Sequence[Any], parse: ConstituencyParse) -> Tree:
@@ -218,16 +209,12 @@ def _phrase_tree(leaves: Sequence[Any], parse: ConstituencyParse) -> Tree:
     return Tree.fromstring(to_brackets(numbers, parse), read_leaf=lambda n: leaves[int(n)])
 
 
-def _dependency_lines(
-    tokens: Sequence[str], heads: Sequence[int], deprels: Sequence[str]
-) -> Iterator[str]:
+def _dependency_lines(tokens: Sequence[str], tree: DependencyParse) -> Iterator[str]:
     """Yields a table of the tokens: each with its number, its relation and its head."""
     words = ["", *tokens]
     rows = [
-        (number, token, deprel, f"{head} {words[head]}" if head else "")
-        for number, (token, head, deprel) in enumerate(
-            zip(tokens, heads, deprels, strict=True), start=1
-        )
+        (number, words[number], deprel, f"{head} {words[head]}" if head else "")
+        for number, (head, deprel) in enumerate(zip(tree.heads, tree.deprels, strict=True), 1)
     ]
     return table_lines(("token", "word", "relation", "head"), rows)
 
@@ -259,25 +246,22 @@ def _text(text: object) -> str:
 def _section(row: dict[str, Any]) -> str:
     tokens, place = row["tokens"], f"{row['shard']}:{row['row']}"
     about = f"{row['document_id']}, sentence {row['sentence_index']}, {len(tokens)} tokens"
-    drawings = [
-        f'<div class="scroll">{_drawing(stage, row, place)}</div>' for stage in _stages_drawn(row)
-    ]
+    drawings = []
+    for stage, tree in _trees(row):
+        if isinstance(tree, str):
+            drawn = f"<p>{stage}: {_text(tree)}</p>"
+        elif isinstance(tree, DependencyParse):
+            drawn = arcs(tokens, tree, place)
+        else:
+            drawn = f"<pre>{phrases(tokens, tree)}</pre>"
+        drawings.append(f'<div class="scroll">{drawn}</div>')
     return (
         f'<section><h2>{place}</h2><p class="about">{_text(about)}</p>'
         f'<p dir="auto">{_text(" ".join(tokens))}</p>{"".join(drawings)}</section>'
     )
 
 
-def _drawing(stage: str, row: dict[str, Any], place: str) -> str:
-    """Returns a tree of a sentence, or why there is none."""
-    if reason := _no_tree(stage, row):
-        return f"<p>{stage}: {_text(reason)}</p>"
-    if stage == "dependencies":
-        return arcs(row["tokens"], row["heads"], row["deprels"], place)
-    return f"<pre>{phrases(row['tokens'], constituency_of(row))}</pre>"
-
-
-def arcs(tokens: Sequence[str], heads: Sequence[int], deprels: Sequence[str], place: str) -> str:
+def arcs(tokens: Sequence[str], tree: DependencyParse, place: str) -> str:
     """Returns a dependency tree as arcs over its words, in SVG.
 
     Args:
@@ -285,8 +269,7 @@ def arcs(tokens: Sequence[str], heads: Sequence[int], deprels: Sequence[str], pl
     """
     from spacy.displacy.render import DependencyRenderer
 
-    words = [printable(token) for token in tokens]
-    names = [printable(relation) for relation in deprels]
+    words, names = (list(map(printable, texts)) for texts in (tokens, tree.deprels))
     options = {
         "compact": True,
         "distance": LETTER * (2 + max(map(len, (*words, *names)))),
@@ -296,22 +279,14 @@ def arcs(tokens: Sequence[str], heads: Sequence[int], deprels: Sequence[str], pl
         "arrow_stroke": 1,
         "font": "sans-serif",
     }
-    roots = [escape(name) if not head else "" for name, head in zip(names, heads, strict=True)]
-    renderer = DependencyRenderer(options)
-    drawn = renderer.render_svg(
-        place,
-        [{"text": word, "tag": root} for word, root in zip(words, roots, strict=True)],
-        [
-            {
-                "start": min(token, head - 1),
-                "end": max(token, head - 1),
-                "label": escape(names[token]),
-                "dir": "left" if token < head - 1 else "right",
-            }
-            for token, head in enumerate(heads)
-            if head
-        ],
-    )
+    renderer, nodes, edges = DependencyRenderer(options), [], []
+    for token, (word, name, head) in enumerate(zip(words, names, tree.heads, strict=True)):
+        nodes.append({"text": word, "tag": "" if head else escape(name)})
+        if head:
+            start, end = sorted((token, head - 1))
+            way = "left" if token < head - 1 else "right"
+            edges.append({"start": start, "end": end, "label": escape(name), "dir": way})
+    drawn = renderer.render_svg(place, nodes, edges)
     # displaCy leaves room for arcs of three times their height.
     empty = max(renderer.highest_level * renderer.distance // 3 - LABEL, 0)
     return f'<div style="margin-top:-{empty}px">{drawn}</div>'

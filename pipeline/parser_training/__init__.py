@@ -1,10 +1,11 @@
 """Training of parsers: annotated treebanks in, parser folders out; no part of the way to a score.
 
-One door, ``python -m treeviews.pipeline.parser_training``: ``dependency`` and ``constituency``
-train a parser, ``joint-trees`` and ``guided-trees`` make further trees to train one on. Tasks use
-the same door. What a parser needs to parse stands in ``pipeline.parsers``, which does not know this
-folder.
+One door, ``python -m treeviews.pipeline.parser_training``: ``dependency``,
+``dependency-transformer`` and ``constituency`` train a parser, ``joint-trees`` and ``guided-trees``
+make further trees to train one on (`teacher_trees`). Tasks use the same door. What a parser needs
+to parse stands in ``pipeline.parsers``, which does not know this folder.
 
-The loop is in `training`, what it leaves on disk in `training_folder`; ``dependency/`` and
-``constituency/`` hold what differs: configuration, network before the first step, batches, loss.
+The loop and what it leaves on disk are in `train_parser`, what a step changes in `training_state`;
+`dependency_training`, `transformer_training` and `constituency_training` hold what differs:
+settings, network before the first step, batches, loss.
 """

@@ -20,6 +20,7 @@ marks), S spans, K labels without the null label, D d_model, H d_label_hidden.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -29,7 +30,7 @@ from torch import Tensor
 
 from treeviews.pipeline.parsers.chart_adapter import read_table
 from treeviews.pipeline.parsers.chart_decoding import best_spans
-from treeviews.pipeline.parsers.chart_model import WordTable
+from treeviews.pipeline.parsers.chart_model import START_ROW, STOP_ROW, WordTable, word_table
 from treeviews.pipeline.parsers.fast_layers import read_by_length
 
 if TYPE_CHECKING:
@@ -51,22 +52,40 @@ class SpanIndex(NamedTuple):
     """Exclusive."""
 
 
-class ChartBatch(NamedTuple):
-    """B sentences of like length; T positions with the sentence marks, S gold spans."""
+class ChartInput(NamedTuple):
+    """B sentences as a chart model reads them; T positions with the sentence marks."""
 
     words: WordTable
-    """The batch's distinct words."""
+    """Their distinct words."""
     rows: Tensor
     """``[B, T]`` int64: each position's row in ``words``."""
     mask: Tensor
     """``[B, T]`` bool: False where a position is padding."""
     lengths: Tensor
     """``[B]`` int64, numbers of tokens."""
+
+
+class ChartBatch(NamedTuple):
+    """B sentences of like length with their trees, of S spans."""
+
+    input: ChartInput
     gold: SpanIndex
     gold_labels: Tensor
     """``[S]`` int64, at least 1."""
     tags: Tensor
     """``[B, T]`` int64, ``IGNORED_TAG`` where there is none."""
+
+
+def chart_input(sentences: Sequence[Sequence[str]], char_vocab: Mapping[str, int]) -> ChartInput:
+    """Returns sentences as a model with these characters reads them."""
+    words = sorted({token for sentence in sentences for token in sentence})
+    row_of = {word: row for row, word in enumerate(words, start=2)}
+    marked = [(START_ROW, *map(row_of.__getitem__, tokens), STOP_ROW) for tokens in sentences]
+    lengths = torch.tensor([len(tokens) for tokens in sentences])
+    mask = torch.arange(int(lengths.max()) + 2) < lengths[:, None] + 2
+    rows = torch.zeros(mask.shape, dtype=torch.int64)
+    rows[mask] = torch.tensor([row for sentence in marked for row in sentence])
+    return ChartInput(word_table(words, char_vocab), rows, mask, lengths)
 
 
 def read_words(model: ChartParser, table: WordTable) -> Tensor:
@@ -85,22 +104,14 @@ def read_words(model: ChartParser, table: WordTable) -> Tensor:
     return read_by_length(table.lengths, (*_WIDTHS, int(table.lengths.max())), read)
 
 
-def encode_sentences(
-    model: ChartParser, word_vectors: Tensor, rows: Tensor, mask: Tensor
-) -> tuple[Tensor, Tensor]:
-    """Runs the transformer over sentences of words that are already vectors.
+def encode_sentences(model: ChartParser, batch: ChartInput) -> tuple[Tensor, Tensor]:
+    """Returns what a model with a character LSTM and a tag scorer makes of sentences.
 
-    Returns the vectors of the places between tokens, ``[B, T - 1, D]``, and the scores of tags,
+    The vectors of the places between tokens, ``[B, T - 1, D]``, and the scores of tags,
     ``[B, T, number of tags]``; token i stands at position i + 1.
-
-    Args:
-        model: with a character LSTM and a tag scorer.
-        word_vectors: ``[W, D / 2]`` float.
-        rows: ``[B, T]`` int64: each position's row of ``word_vectors``, sentence marks included.
-        mask: ``[B, T]`` bool: False where a position is padding.
     """
-    content = model.morpho_emb_dropout(word_vectors[rows])
-    states = model.encoder(model.add_timing(content), mask)
+    content = model.morpho_emb_dropout(read_words(model, batch.words)[batch.rows])
+    states = model.encoder(model.add_timing(content), batch.mask)
     # As benepar does: every fencepost shall get an even split of content and position features.
     states = torch.cat([states[..., 0::2], states[..., 1::2]], -1)
     half = states.shape[-1] // 2
@@ -146,12 +157,12 @@ def all_spans(lengths: Tensor) -> SpanIndex:
 
 def chart_losses(model: ChartParser, batch: ChartBatch) -> tuple[Tensor, Tensor]:
     """Returns the margin loss of the trees and the cross entropy of the tags, means over tokens."""
-    vectors = read_words(model, batch.words)
-    fenceposts, tag_scores = encode_sentences(model, vectors, batch.rows, batch.mask)
-    violations = margin_loss(model, fenceposts, batch.lengths, batch.gold, batch.gold_labels)
+    fenceposts, tag_scores = encode_sentences(model, batch.input)
+    lengths = batch.input.lengths
+    violations = margin_loss(model, fenceposts, lengths, batch.gold, batch.gold_labels)
     tag_scores = tag_scores.float().flatten(0, 1)
     tag_loss = F.cross_entropy(tag_scores, batch.tags.flatten(), ignore_index=IGNORED_TAG)
-    return violations.sum() / batch.lengths.sum(), tag_loss
+    return violations.sum() / lengths.sum(), tag_loss
 
 
 def margin_loss(

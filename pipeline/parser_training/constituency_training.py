@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -27,6 +27,7 @@ from treeviews.pipeline.parser_training.chart_loss import (
     IGNORED_TAG,
     ChartBatch,
     SpanIndex,
+    chart_input,
     chart_losses,
 )
 from treeviews.pipeline.parser_training.train_parser import (
@@ -41,18 +42,14 @@ from treeviews.pipeline.parser_training.training_state import OptimizerConfig
 from treeviews.pipeline.parsers.chart_adapter import BeneparConstituencyParser
 from treeviews.pipeline.parsers.chart_model import (
     RESERVED_CHARACTERS,
-    START_ROW,
-    STOP_ROW,
     ChartModelConfig,
     ChartVocabularies,
     ConstituencyModel,
-    WordTable,
     from_benepar_label,
     load_constituency_model,
     new_constituency_model,
     save_constituency_model,
     to_benepar_label,
-    word_table,
 )
 from treeviews.pipeline.parsers.evaluate_parser import evaluate_constituency_parser
 from treeviews.pipeline.trees.flat_trees import CHAIN_MARK, TOP_LABEL, ConstituencyParse
@@ -139,15 +136,32 @@ class ConstituencyTraining(ParserTraining[ConstituencyTrainingConfig, BracketedS
 
     def _start(self, sentences: list[BracketedSentence]) -> ChartParser:
         model = _start_model(self.config, sentences)
-        self._vocabularies = model.vocabularies
-        self._examples = ExampleSet(
-            sentences, model.vocabularies, altered_share=self.config.altered_share
+        self._sentences, self._vocabularies = sentences, model.vocabularies
+        labels = model.vocabularies.labels[1:]
+        self._without_mark = partial(
+            constituents_without_final_mark, labels=set(map(from_benepar_label, labels))
         )
-        logger.info("%d labels", len(model.vocabularies.labels))
+        logger.info("%d labels", len(labels) + 1)
         return model.network
 
     def _batches(self, seed: int) -> Sequence[ChartBatch]:
-        return list(self._examples.batches(self.config.batch_tokens, seed=seed))
+        config, generator = self.config, torch.Generator().manual_seed(seed)
+        sizes = [len(sentence.tokens) for sentence in self._sentences]
+        shuffled = torch.randperm(len(sizes), generator=generator).tolist()
+        shuffled.sort(key=sizes.__getitem__)
+        groups: list[list[int]] = []
+        for index in shuffled:
+            padded = sizes[index] * (len(groups[-1]) + 1 if groups else 1)
+            if not groups or padded > config.batch_tokens:
+                groups.append([])
+            groups[-1].append(index)
+        random = np.random.default_rng(seed)
+        batches = []
+        for which in torch.randperm(len(groups), generator=generator).tolist():
+            drawn = (self._sentences[index] for index in groups[which])
+            altered = [alter(s, config.altered_share, random, self._without_mark) for s in drawn]
+            batches.append(chart_batch(altered, self._vocabularies))
+        return batches
 
     def _losses(self, batch: ChartBatch) -> tuple[Tensor, Sequence[Tensor]]:
         brackets, tags = chart_losses(self.state.network, batch)
@@ -218,87 +232,23 @@ def build_vocabularies(
     )
 
 
-class ExampleSet:
-    """A training set whose words are spelled once; batches are drawn from it by seed."""
-
-    def __init__(
-        self,
-        sentences: Sequence[BracketedSentence],
-        vocabularies: ChartVocabularies,
-        *,
-        altered_share: float = 0.0,
-    ) -> None:
-        """Takes the sentences.
-
-        Args:
-            altered_share: see `ParserTrainingConfig`.
-        """
-        known = {token for sentence in sentences for token in sentence.tokens}
-        if altered_share:
-            known |= {token.lower() for token in known}
-        words = sorted(known)
-        characters = {c: i for i, c in enumerate(vocabularies.characters)}
-        self._table = word_table(words, characters)
-        self._row_of = {word: row for row, word in enumerate(words, start=2)}
-        self._label_ids = {label: i for i, label in enumerate(vocabularies.labels)}
-        self._tag_ids = {tag: i for i, tag in enumerate(vocabularies.tags)}
-        self._sentences = sentences
-        self._without_mark = partial(
-            constituents_without_final_mark,
-            labels={from_benepar_label(label) for label in vocabularies.labels[1:]},
-        )
-        self._altered_share = altered_share
-
-    def batches(self, batch_tokens: int, *, seed: int) -> Iterator[ChartBatch]:
-        """Yields every sentence once, in batches of like length and about ``batch_tokens`` tokens.
-
-        Args:
-            batch_tokens: a batch's tokens, padding included; one longer sentence stands alone.
-            seed: determines which sentences meet, the order of the batches and what is altered.
-        """
-        generator = torch.Generator().manual_seed(seed)
-        sizes = [len(sentence.tokens) for sentence in self._sentences]
-        shuffled = torch.randperm(len(sizes), generator=generator).tolist()
-        shuffled.sort(key=sizes.__getitem__)
-        groups: list[list[int]] = []
-        for index in shuffled:
-            padded = sizes[index] * (len(groups[-1]) + 1 if groups else 1)
-            if not groups or padded > batch_tokens:
-                groups.append([])
-            groups[-1].append(index)
-        random = np.random.default_rng(seed)
-        for which in torch.randperm(len(groups), generator=generator).tolist():
-            drawn = (self._sentences[index] for index in groups[which])
-            yield self._collate(
-                [alter(s, self._altered_share, random, self._without_mark) for s in drawn]
-            )
-
-    def _collate(self, sentences: Sequence[BracketedSentence]) -> ChartBatch:
-        num_positions = max(len(sentence.tokens) for sentence in sentences) + 2
-        rows = torch.zeros(len(sentences), num_positions, dtype=torch.int64)
-        mask = torch.zeros(len(sentences), num_positions, dtype=torch.bool)
-        tags = torch.full((len(sentences), num_positions), IGNORED_TAG)
-        spans: list[tuple[int, int, int, int]] = []
-        for b, sentence in enumerate(sentences):
-            own = [START_ROW, *(self._row_of[token] for token in sentence.tokens), STOP_ROW]
-            rows[b, : len(own)] = torch.tensor(own)
-            mask[b, : len(own)] = True
-            parse = sentence.parse
-            tags[b, 1 : len(own) - 1] = torch.tensor([self._tag_ids[tag] for tag in parse.tags])
-            labels = [self._label_ids[to_benepar_label(label)] for label in parse.labels]
-            spans += zip([b] * len(labels), parse.starts, parse.ends, labels, strict=True)
-        used, local_rows = rows.unique(return_inverse=True)
-        lengths = self._table.lengths[used]
-        *gold, gold_labels = torch.tensor(spans).unbind(1)
-        return ChartBatch(
-            words=WordTable(self._table.char_ids[used, : int(lengths.max())], lengths),
-            rows=local_rows,
-            mask=mask,
-            lengths=mask.sum(1) - 2,
-            gold=SpanIndex(*gold),
-            gold_labels=gold_labels,
-            tags=tags,
-        )
+def chart_batch(
+    sentences: Sequence[BracketedSentence], vocabularies: ChartVocabularies
+) -> ChartBatch:
+    """Returns sentences and their trees as numbers."""
+    characters, label_ids, tag_ids = (
+        {entry: i for i, entry in enumerate(entries)}
+        for entries in (vocabularies.characters, vocabularies.labels, vocabularies.tags)
+    )
+    batch = chart_input([sentence.tokens for sentence in sentences], characters)
+    tags = torch.full(batch.rows.shape, IGNORED_TAG)
+    spans: list[tuple[int, int, int, int]] = []
+    for b, parse in enumerate(sentence.parse for sentence in sentences):
+        tags[b, 1 : len(parse.tags) + 1] = torch.tensor([tag_ids[tag] for tag in parse.tags])
+        labels = [label_ids[to_benepar_label(label)] for label in parse.labels]
+        spans += zip([b] * len(labels), parse.starts, parse.ends, labels, strict=True)
+    *gold, gold_labels = torch.tensor(spans).unbind(1)
+    return ChartBatch(batch, SpanIndex(*gold), gold_labels, tags)
 
 
 def constituents_without_final_mark(

@@ -32,20 +32,17 @@ from treeviews.pipeline.base.settings import Count, Natural, Settings, at_least
 from treeviews.pipeline.parser_training.chart_loss import (
     SpanIndex,
     all_spans,
+    chart_input,
     encode_sentences,
     fencepost_projection,
     label_scores,
-    read_words,
 )
 from treeviews.pipeline.parsers.chart_decoding import best_spans
 from treeviews.pipeline.parsers.chart_decoding import labelled_trees as labelled_constituents
 from treeviews.pipeline.parsers.chart_model import (
-    START_ROW,
-    STOP_ROW,
     ConstituencyModel,
     from_benepar_label,
     load_constituency_model,
-    word_table,
 )
 from treeviews.pipeline.parsers.dependency_decoding import best_heads, labelled_trees
 from treeviews.pipeline.parsers.dependency_forward import arc_scores, relation_scores
@@ -286,14 +283,19 @@ def guided_trees(
 def _parse_guided(
     models: Sequence[ConstituencyModel], penalty: float, sentences: Sequence[TreebankSentence]
 ) -> list[ConstituencyParse]:
-    lengths = torch.tensor([len(sentence.tokens) for sentence in sentences])
+    tokens, networks = [sentence.tokens for sentence in sentences], [m.network for m in models]
+    inputs = [chart_input(tokens, network.char_vocab) for network in networks]
+    lengths = inputs[0].lengths
     spans = all_spans(lengths)
-    of_models = [_scores(model, sentences, lengths, spans) for model in models]
-    vocabularies = [model.vocabularies for model in models]
+    encoded = list(map(encode_sentences, networks, inputs))
+    span_scores = [
+        label_scores(network, fencepost_projection(network, fenceposts), spans)
+        for network, (fenceposts, _) in zip(networks, encoded, strict=True)
+    ]
     # The null label, the first, has no column.
-    label_scores, labels = _mean([s for s, _ in of_models], [v.labels[1:] for v in vocabularies])
-    tag_scores, tags = _mean([s for _, s in of_models], [v.tags for v in vocabularies])
-    best, label_ids = label_scores.max(1)
+    means, labels = _mean(span_scores, [model.vocabularies.labels[1:] for model in models])
+    tag_scores, tags = _mean([s for _, s in encoded], [m.vocabularies.tags for m in models])
+    best, label_ids = means.max(1)
     scores, label_charts = _charts(best, label_ids, spans, sentences, penalty)
     tag_ids = tag_scores.argmax(-1).tolist()
     names = [TOP_LABEL, *(from_benepar_label(label) for label in labels)]
@@ -307,26 +309,6 @@ def _parse_guided(
     return labelled_constituents(
         best_spans(scores, lengths.tolist()), label_charts, predicted, names
     )
-
-
-def _scores(
-    model: ConstituencyModel,
-    sentences: Sequence[TreebankSentence],
-    lengths: Tensor,
-    spans: SpanIndex,
-) -> tuple[Tensor, Tensor]:
-    """Returns the scores of the spans' labels, ``[S, labels]``, and of tags, ``[B, T, tags]``."""
-    network = model.network
-    words = sorted({token for sentence in sentences for token in sentence.tokens})
-    row_of = {word: row for row, word in enumerate(words, start=2)}
-    vectors = read_words(network, word_table(words, network.char_vocab))
-    mask = torch.arange(int(lengths.max()) + 2) < lengths[:, None] + 2
-    rows = torch.full(mask.shape, START_ROW)
-    rows[mask] = torch.tensor(
-        [row for s in sentences for row in (START_ROW, *(row_of[t] for t in s.tokens), STOP_ROW)]
-    )
-    fenceposts, tag_scores = encode_sentences(network, vectors, rows, mask)
-    return label_scores(network, fencepost_projection(network, fenceposts), spans), tag_scores
 
 
 def _mean(scores: Sequence[Tensor], names: Sequence[Sequence[str]]) -> tuple[Tensor, list[str]]:

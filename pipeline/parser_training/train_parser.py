@@ -7,6 +7,7 @@ the epoch and what stays on disk are the same for all.
 from __future__ import annotations
 
 import copy
+import json
 import logging
 import time
 from abc import ABC, abstractmethod
@@ -21,20 +22,29 @@ from numpy.typing import DTypeLike
 from pydantic import ConfigDict
 from torch import Tensor, nn
 
+from treeviews.pipeline.base.atomic_files import write_text_atomically
 from treeviews.pipeline.base.digest import digest_of, sha256_of_file
 from treeviews.pipeline.base.settings import Count, Natural, Settings, Share
 from treeviews.pipeline.parser_training.training_state import (
     OptimizerConfig,
     ParameterGroup,
-    ParserTrainingFolder,
     TrainingState,
-    update_weights,
 )
-from treeviews.pipeline.parsers.parser_files import PARSER_FILES
+from treeviews.pipeline.parsers.parser_files import (
+    CHECKSUMS_NAME,
+    DESCRIPTION_NAME,
+    PARSER_FILES,
+    SCORES_NAME,
+    TRANSFORMER_FOLDER,
+    WEIGHTS_NAME,
+    checksum_of_parser_folder,
+)
 from treeviews.pipeline.trees.treebanks import BracketedSentence, TreebankSentence
 
 logger = logging.getLogger(__name__)
 
+CHECKPOINT_NAME, METRICS_NAME, BEST_NAME = "checkpoint.safetensors", "metrics.jsonl", "best"
+RECORD_NAME = "training.json"
 MOST_NAMES = 5
 """Of what a parser lacks, as messages name them."""
 FINAL_MARKS = frozenset(".!?;:")
@@ -162,9 +172,9 @@ class ParserTraining(ABC, Generic[ConfigT, SentenceT]):
         network = self._start(kept)
         logger.info("%d sentences, %d too long left out", len(kept), len(train) - len(kept))
         averaged = copy.deepcopy(network).eval().requires_grad_(False)
-        self.state = TrainingState(
-            network, averaged, config.optimizer.new_optimizer(self._groups(network))
-        )
+        rate, betas = config.optimizer.learning_rate, config.optimizer.adam_betas
+        optimizer = torch.optim.Adam(self._groups(network), lr=rate, betas=betas, fused=True)
+        self.state = TrainingState(network, averaged, optimizer)
 
     @abstractmethod
     def _read(self, part: str) -> list[SentenceT]:
@@ -216,7 +226,7 @@ class ParserTraining(ABC, Generic[ConfigT, SentenceT]):
                 loss, parts = self._losses(batch)
             # A step's middle: at its start the first rate would be 0, at its end the last.
             epochs = state.epoch + (index + 0.5) / len(batches)
-            norm = update_weights(state, loss, config.optimizer, epochs=epochs)
+            norm = state.update(loss, config.optimizer, epochs=epochs)
             rows.append([*(part.item() for part in parts), norm])
         seconds = time.monotonic() - started
         names = (*self.loss_names, "gradient_norm")
@@ -237,9 +247,11 @@ def train_parser(
 ) -> dict[str, Any]:
     """Trains a parser and returns its summary; ``out_dir`` is then a parser folder.
 
-    A call that finds an earlier one's checkpoint in ``out_dir`` goes on from its last epoch and
-    ends with the same weights. ``metrics.jsonl``, ``training.json`` and ``scores.json`` stay beside
-    the parser.
+    Between two epochs it holds ``best/``, a parser folder that is usable at once, ``metrics.jsonl``
+    with a line for each epoch, and ``checkpoint.safetensors``, which is written last: a call that
+    finds an earlier one's goes on from its last epoch and ends with the same weights. At the end
+    the metrics, ``training.json`` (what was trained) and ``scores.json`` (how well the parser does
+    on the development sentences) stay beside the parser.
 
     Args:
         training: freshly built.
@@ -253,31 +265,72 @@ def train_parser(
     Raises:
         ValueError: ``out_dir`` holds a finished parser or another training's checkpoint.
     """
-    started, config, state = time.monotonic(), training.config, training.state
-    folder = ParserTrainingFolder(state, out_dir, config=config.as_json(), digest=config.digest())
-    if (products := config.optimizer.products) != config.optimizer.precision:
+    started, optimizer, state = time.monotonic(), training.config.optimizer, training.state
+    digest, checkpoint = training.config.digest(), out_dir / CHECKPOINT_NAME
+    out_dir.mkdir(parents=True, exist_ok=True)
+    if checkpoint.exists():
+        state.read(checkpoint, digest)
+        logger.info("going on after epoch %d", state.epoch)
+    elif any((out_dir / name).exists() for name in (DESCRIPTION_NAME, TRANSFORMER_FOLDER)):
+        raise ValueError(f"{out_dir}: holds a parser or a part of one; give another folder")
+    _warn(optimizer)
+    # An epoch whose metrics were written but not its checkpoint is trained again.
+    metrics = out_dir / METRICS_NAME
+    lines = metrics.read_text(encoding="utf-8").splitlines() if metrics.exists() else []
+    del lines[state.epoch :]
+    while state.epoch < optimizer.num_epochs:
+        means = training.train_epoch()
+        dev, score, words = training.dev_scores()
+        state.epoch += 1
+        if score > state.best_score:
+            state.best_epoch, state.best_score = state.epoch, score
+            training.save(out_dir / BEST_NAME)
+        lines.append(json.dumps({"epoch": state.epoch, **means, "dev": dev}))
+        write_text_atomically(metrics, "".join(f"{line}\n" for line in lines))
+        state.write(checkpoint, digest)
+        loss = training.loss_names[0]
+        message = f"{loss.replace('_', ' ')} {means[loss]:.3f}, dev {words}"
+        logger.info("epoch %d: %s", state.epoch, message)
+        if on_progress is not None:
+            on_progress(state.epoch / optimizer.num_epochs, message)
+    summary = {
+        "best_epoch": state.best_epoch,
+        "num_parameters": sum(p.numel() for p in state.network.parameters()),
+        "dev": json.loads(lines[state.best_epoch - 1])["dev"],
+    }
+    record = {"config": training.config.as_json(), "digest": digest, **summary}
+    scores = {name: round(score, 2) for name, score in training.headline(summary["dev"]).items()}
+    _finish(out_dir, {RECORD_NAME: record, SCORES_NAME: scores})
+    seconds = round(time.monotonic() - started, 1)
+    return {"checksum": checksum_of_parser_folder(out_dir), **summary, "seconds": seconds}
+
+
+def _warn(config: OptimizerConfig) -> None:
+    if config.products != config.precision:
         logger.warning(
             "matrix products are taken in %s: this processor does not take %s",
-            products,
-            config.optimizer.precision,
+            config.products,
+            config.precision,
         )
-    if config.optimizer.warmup_epochs >= config.optimizer.num_epochs:
+    if config.warmup_epochs >= config.num_epochs:
         logger.warning(
             "the learning rate rises for all %d epochs, so little is learned; give a smaller "
             "--warmup-epochs",
-            config.optimizer.num_epochs,
+            config.num_epochs,
         )
-    while state.epoch < config.optimizer.num_epochs:
-        metrics = training.train_epoch()
-        dev, score, words = training.dev_scores()
-        folder.end_epoch(metrics, dev, score, save=training.save)
-        loss = training.loss_names[0]
-        message = f"{loss.replace('_', ' ')} {metrics[loss]:.3f}, dev {words}"
-        logger.info("epoch %d: %s", state.epoch, message)
-        if on_progress is not None:
-            on_progress(state.epoch / config.optimizer.num_epochs, message)
-    summary = folder.finish(headline=training.headline)
-    return summary | {"seconds": round(time.monotonic() - started, 1)}
+
+
+def _finish(folder: Path, records: Mapping[str, Any]) -> None:
+    """Makes the best epoch's parser the folder's own and removes what only a training needs."""
+    best = folder / BEST_NAME
+    for name, value in records.items():
+        (folder / name).write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
+    for name in (TRANSFORMER_FOLDER, WEIGHTS_NAME, CHECKSUMS_NAME, DESCRIPTION_NAME):
+        if (best / name).exists():  # not so when an earlier call was killed just here
+            (best / name).replace(folder / name)
+    if best.exists():
+        best.rmdir()
+    (folder / CHECKPOINT_NAME).unlink()
 
 
 def check_sizes_given(parser: Path, of_parser: Settings, of_training: Settings) -> None:
@@ -292,15 +345,11 @@ def check_sizes_given(parser: Path, of_parser: Settings, of_training: Settings) 
     given = of_training.to_dict()
     other = {name: own for name, own in of_parser.to_dict().items() if own != given[name]}
     if other:
+        options = " ".join(f"--{name.replace('_', '-')} {own}" for name, own in other.items())
         raise ValueError(
             f"{parser}: has other sizes than the training; leave sizes out, or give the training "
-            f"{as_options(other)}"
+            f"{options}"
         )
-
-
-def as_options(values: Mapping[str, object]) -> str:
-    """Returns settings as a command line gives them: ``--num-epochs 3 --seed 1``."""
-    return " ".join(f"--{name.replace('_', '-')} {value}" for name, value in values.items())
 
 
 def check_known(parser: Path, kind: str, needed: Iterable[str], known: Collection[str]) -> None:

@@ -106,9 +106,10 @@ class TransformerTraining(TreebankTraining[TransformerTrainingConfig]):
 
     def _start(self, sentences: list[TreebankSentence]) -> Network:
         self._model = _first_model(self.config, sentences)
-        self._reader = SubwordReader(self._model.tokenizer, self._model.subwords)
+        description = self._model.description
+        self._reader = SubwordReader(self._model.tokenizer, description.subwords)
         sizes = [self._reader.num_subwords(s.tokens) for s in sentences]
-        self._take(sentences, sizes, self._model.relations)
+        self._take(sentences, sizes, description.relations)
         return self._model.network
 
     def _groups(self, network: Network) -> list[ParameterGroup]:
@@ -164,7 +165,7 @@ def _go_on_from(
     folder: Path, sizes: ScorerSizes, relations: Sequence[str], dropouts: Mapping[str, float]
 ) -> TransformerDependencyModel:
     initial, _ = load_transformer_dependency_model(folder)
-    check_known(folder, "relations", relations, initial.relations)
+    check_known(folder, "relations", relations, initial.description.relations)
     args = initial.network.args
     if args.encoder != TRANSFORMER_ENCODER:
         raise ValueError(

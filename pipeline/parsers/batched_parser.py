@@ -13,7 +13,6 @@ import logging
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -23,7 +22,6 @@ from treeviews.pipeline.base.machine import free_memory, own_memory
 from treeviews.pipeline.base.refusal import Refusal
 from treeviews.pipeline.parsers.devices import dtype_for, name_of
 from treeviews.pipeline.parsers.fast_layers import length_batches
-from treeviews.pipeline.parsers.parser_folder import ParserModel
 from treeviews.pipeline.parsers.sentence_parser import (
     MAX_TOKENS,
     ParserFailedError,
@@ -33,16 +31,12 @@ from treeviews.pipeline.parsers.sentence_parser import (
 
 logger = logging.getLogger(__name__)
 
-ModelT = TypeVar("ModelT", bound=ParserModel)
 ItemT = TypeVar("ItemT", bound=Sequence[Any])
 ParseT = TypeVar("ParseT")
 Parse = Callable[[Sequence[ItemT]], Iterable[ParseT]]
 
-MOST_IN_A_ROW = 20
-"""After so many sentences that failed one after the other, the parser must prove itself."""
-PLAIN = ("This", "is", "a", "sentence", ",") * 8
-"""What a parser proves itself on that has parsed nothing yet. A machine without memory for a
-sentence this long has none to parse with at all."""
+SHORT_SENTENCE = 40
+"""Tokens; a machine without memory for as many has none to parse with at all."""
 
 _MEMORY_ERRORS: tuple[type[BaseException], ...] = (MemoryError, torch.OutOfMemoryError)
 _MEMORY_WORDS = re.compile(
@@ -73,102 +67,52 @@ def _says(error: BaseException, words: re.Pattern[str]) -> bool:
     return isinstance(error, RuntimeError) and words.search(str(error).lower()) is not None
 
 
-@dataclass(slots=True)
-class Failures:
-    """What a parser has done of late; whoever calls it more than once keeps it."""
-
-    in_a_row: int = 0
-    """Sentences that it failed on since it last parsed one."""
-    last_parsed: Any = None
-    """A sentence, or None before the first."""
-
-
-def parse_or_reject(
-    parse: Parse[ItemT, ParseT], batch: Sequence[ItemT], failures: Failures | None = None
-) -> list[ParseT | Refusal]:
+def parse_or_reject(parse: Parse[ItemT, ParseT], batch: Sequence[ItemT]) -> list[ParseT | Refusal]:
     """Returns one parse or rejection an item; a failing batch is halved down to the culprit.
 
-    Reasons: ``parser_error``, and ``out_of_memory`` for a sentence that exhausts memory alone
-    while a plain one can be parsed.
+    Reasons: ``parser_error``, and ``out_of_memory`` for a long sentence that exhausts memory alone.
 
     Args:
         parse: gives one parse an item, in order.
         batch: any number of sentences.
-        failures: of the calls before, with the same parser.
 
     Raises:
-        ParserFailedError: there is no memory even for a short sentence, or the parser failed on
-            `MOST_IN_A_ROW` sentences and then on one that it has parsed before, or on `PLAIN`.
+        ParserFailedError: there is no memory even for a short sentence.
         RuntimeError: a device failed.
     """
-    failures = Failures() if failures is None else failures
     if not batch:
         return []
     try:
-        parses = list(parse(batch))
+        return list(parse(batch))
     except Exception as error:  # whatever it is must not cost the other sentences
         if is_machine_error(error) and not is_memory_error(error):
             raise
         if len(batch) == 1:
-            return [_rejection(parse, batch[0], error, failures)]
-    else:
-        failures.in_a_row, failures.last_parsed = 0, batch[-1]
-        return [*parses]
+            return [_rejection(batch[0], error)]
     # Out of the handler, or the error's frames would keep the failed batch in memory.
     _free_memory()
     middle = len(batch) // 2
-    return [
-        *parse_or_reject(parse, batch[:middle], failures),
-        *parse_or_reject(parse, batch[middle:], failures),
-    ]
+    return [*parse_or_reject(parse, batch[:middle]), *parse_or_reject(parse, batch[middle:])]
 
 
-def _rejection(
-    parse: Parse[ItemT, ParseT], item: ItemT, error: Exception, failures: Failures
-) -> Refusal:
+def _rejection(item: Sequence[Any], error: Exception) -> Refusal:
     """Returns why a sentence that failed alone is refused.
 
     Raises:
-        ParserFailedError: the parser or its machine, not the sentence, is at fault.
+        ParserFailedError: the machine, not the sentence, is at fault.
     """
-    failures.in_a_row += 1
-    detail = f"{type(error).__name__}: {error}"
-    short = is_memory_error(error)
-    trace = error if failures.in_a_row == 1 and not short else None
-    logger.warning("a sentence of %d tokens was rejected: %s", len(item), detail, exc_info=trace)
-    if not short and failures.in_a_row < MOST_IN_A_ROW:
-        return Refusal("parser_error", detail)
-    error.__traceback__ = None  # its frames hold what was computed of the sentence
-    _free_memory()
-    is_first = failures.last_parsed is None
-    sample: Any = PLAIN if short or is_first else failures.last_parsed
-    if not (short and len(item) <= len(PLAIN)) and _parses(parse, sample):
-        failures.in_a_row = 0
-        if short:
-            return Refusal("out_of_memory", f"{len(item)} tokens; {detail}")
-        return Refusal("parser_error", detail)
-    remedy = (
-        f"{own_memory()}, {free_memory()}; let fewer run side by side (--workers), raise the limit "
-        "if there is one, or take a machine with more"
-    )
-    if short:
-        reason = f"no memory to parse a sentence of {len(item)} tokens ({detail}): {remedy}"
-    else:
-        known = "also on a plain one" if is_first else "now it fails on one that it parsed before"
-        reason = (
-            f"the parser failed on {failures.in_a_row} sentences in a row, and {known}; the last, "
-            f"of {len(item)} tokens, by {detail}: check its libraries and the device; if it is "
-            f"memory: {remedy}"
-        )
-    raise ParserFailedError(reason, item) from error
-
-
-def _parses(parse: Parse[Any, Any], sentence: Any) -> bool:
-    try:
-        list(parse([sentence]))
-    except Exception:  # the first error tells what failed
-        return False
-    return True
+    detail, is_short_of_memory = f"{type(error).__name__}: {error}", is_memory_error(error)
+    if is_short_of_memory and len(item) <= SHORT_SENTENCE:
+        raise ParserFailedError(
+            f"no memory to parse a sentence of {len(item)} tokens ({detail}): {own_memory()}, "
+            f"{free_memory()}; let fewer run side by side (--workers), raise the limit if there is "
+            "one, or take a machine with more",
+            item,
+        ) from error
+    logger.warning("a sentence of %d tokens was rejected: %s", len(item), detail)
+    if is_short_of_memory:
+        return Refusal("out_of_memory", f"{len(item)} tokens; {detail}")
+    return Refusal("parser_error", detail)
 
 
 def _free_memory() -> None:
@@ -178,7 +122,7 @@ def _free_memory() -> None:
         torch.cuda.empty_cache()
 
 
-class BatchedParser(ABC, Generic[ModelT, ParseT]):
+class BatchedParser(ABC, Generic[ParseT]):
     """A ``SentenceParser[ParseT]`` that parses sentences of like size together.
 
     Deterministic: apart from the last bits of a score, which depend on the shape of a matrix
@@ -195,7 +139,7 @@ class BatchedParser(ABC, Generic[ModelT, ParseT]):
 
     def __init__(
         self,
-        model: ModelT,
+        model: Any,
         *,
         name: str,
         checksum: str = "",
@@ -233,7 +177,6 @@ class BatchedParser(ABC, Generic[ModelT, ParseT]):
         self.name = name
         is_exact = self._dtype == weight.dtype
         self.checksum = checksum if is_exact else f"{checksum}-{self.precision}"
-        self._failures = Failures()
         self._take(model)
 
     @torch.inference_mode()
@@ -244,21 +187,19 @@ class BatchedParser(ABC, Generic[ModelT, ParseT]):
         ``too_long``, ``parser_error``, ``out_of_memory``, and those that `_sizes` gives.
 
         Raises:
-            ParserFailedError: memory or the parser failed.
+            ParserFailedError: there is no memory to parse with.
             RuntimeError: the device did.
         """
-        answers: dict[int, ParseT | Refusal] = {}
-        for position, sentence in enumerate(sentences):
-            if rejection := reject_input(sentence, self._max_tokens):
-                answers[position] = rejection
+        answers: dict[int, ParseT | Refusal] = {
+            position: rejection
+            for position, sentence in enumerate(sentences)
+            if (rejection := reject_input(sentence, self._max_tokens))
+        }
         accepted = [position for position in range(len(sentences)) if position not in answers]
         measured = parse_or_reject(self._sizes, [sentences[position] for position in accepted])
-        sizes: dict[int, int] = {}
-        for position, size in zip(accepted, measured, strict=True):
-            if isinstance(size, Refusal):
-                answers[position] = size
-            else:
-                sizes[position] = size
+        known = dict(zip(accepted, measured, strict=True))
+        answers.update((at, size) for at, size in known.items() if isinstance(size, Refusal))
+        sizes = {at: size for at, size in known.items() if not isinstance(size, Refusal)}
         certain = self._certain_answers(sentences, sizes)
         answers.update(certain)
         doubtful = {position: size for position, size in sizes.items() if position not in certain}
@@ -266,7 +207,7 @@ class BatchedParser(ABC, Generic[ModelT, ParseT]):
         max_tokens = 1 + self._batch_tokens // 3 if certain else self._batch_tokens
         for members in self._batches(doubtful, max_tokens=max_tokens):
             chosen = [sentences[position] for position in members]
-            parsed = parse_or_reject(self._parse_batch, chosen, self._failures)
+            parsed = parse_or_reject(self._parse_batch, chosen)
             answers.update(zip(members, parsed, strict=True))
         return [answers[position] for position in range(len(sentences))]
 
@@ -286,7 +227,7 @@ class BatchedParser(ABC, Generic[ModelT, ParseT]):
         """
         return {}
 
-    def _position_limit(self, model: ModelT) -> int | None:
+    def _position_limit(self, model: Any) -> int | None:
         """Returns how many tokens a sentence of the model may have; None: any number."""
         return None
 
@@ -296,7 +237,7 @@ class BatchedParser(ABC, Generic[ModelT, ParseT]):
         """Returns the model of a parser folder and its checksum; executes nothing from it."""
 
     @abstractmethod
-    def _take(self, model: ModelT) -> None:
+    def _take(self, model: Any) -> None:
         """Prepares the model for prediction in ``self._dtype`` on ``self._device``."""
 
     @abstractmethod

@@ -70,7 +70,7 @@ _ROWS_AT_ONCE = {"cpu": BLOCK_ROWS, "cuda": 1 << 20}
 """On a CPU few enough that what is made of them between two layers stays in a core's cache."""
 
 
-class BeneparConstituencyParser(BatchedParser[ConstituencyModel, ConstituencyParse]):
+class BeneparConstituencyParser(BatchedParser[ConstituencyParse]):
     """A loaded chart model as a ``SentenceParser[ConstituencyParse]``.
 
     The model reads the raw characters of each token, as ``benepar.Parser`` does for given words:

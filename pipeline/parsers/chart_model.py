@@ -16,12 +16,8 @@ import torch
 from torch import Tensor, nn
 
 from treeviews.pipeline.base.settings import Count, Settings, Share
-from treeviews.pipeline.parsers.parser_files import DESCRIPTION_NAME, PLAIN_CONSTITUENCY
-from treeviews.pipeline.parsers.parser_folder import (
-    built_to_fit,
-    read_parser_folder,
-    write_parser_folder,
-)
+from treeviews.pipeline.parsers.parser_files import PLAIN_CONSTITUENCY
+from treeviews.pipeline.parsers.parser_folder import read_network, write_parser_folder
 from treeviews.pipeline.trees.flat_trees import CHAIN_MARK
 
 if TYPE_CHECKING:
@@ -193,21 +189,15 @@ def load_constituency_model(path: Path, *, bare: bool = False) -> tuple[Constitu
     Raises:
         ValueError: a file is missing, damaged, or not of this kind; names the file.
     """
-    description, tensors, checksum = read_parser_folder(path, PLAIN_CONSTITUENCY)
-    try:
-        described = _Description.from_dict(description)
-        config, vocabularies = described.model, described.vocabularies
-        build = BareChartNetwork if bare else build_chart_parser
-        network = built_to_fit(
-            lambda: build(config, vocabularies), tensors, num_layers=config.num_layers
-        )
-    except ValueError as error:
-        raise ValueError(
-            f"{path / DESCRIPTION_NAME}: does not describe the weights beside it ({error}); "
-            f"restore both files together"
-        ) from error
-    network.eval()
-    return ConstituencyModel(config, vocabularies, network), checksum
+    build = BareChartNetwork if bare else build_chart_parser
+    described, network, checksum = read_network(
+        path,
+        PLAIN_CONSTITUENCY,
+        _Description,
+        lambda of: build(of.model, of.vocabularies),
+        lambda of: of.model.num_layers,
+    )
+    return ConstituencyModel(described.model, described.vocabularies, network), checksum
 
 
 class BareChartNetwork(nn.Module):

@@ -285,7 +285,7 @@ _CACHED_WORDS = 100_000
 """Distinct words whose spelling features are kept; 40 MB at the bundled parser's 100 features."""
 
 
-class SuparDependencyParser(BatchedParser[DependencyModel, DependencyParse]):
+class SuparDependencyParser(BatchedParser[DependencyParse]):
     """A ``SentenceParser[DependencyParse]`` over a biaffine dependency model."""
 
     default_batch_tokens = 2000

@@ -18,12 +18,8 @@ import torch
 from torch import Tensor, nn
 
 from treeviews.pipeline.base.settings import Count, Settings, ShareBelow1
-from treeviews.pipeline.parsers.parser_files import DESCRIPTION_NAME, PLAIN_DEPENDENCY
-from treeviews.pipeline.parsers.parser_folder import (
-    built_to_fit,
-    read_parser_folder,
-    write_parser_folder,
-)
+from treeviews.pipeline.parsers.parser_files import PLAIN_DEPENDENCY
+from treeviews.pipeline.parsers.parser_folder import read_network, write_parser_folder
 from treeviews.pipeline.trees.treebanks import TreebankSentence
 
 if TYPE_CHECKING:
@@ -216,20 +212,15 @@ def load_dependency_model(folder: Path, *, bare: bool = False) -> tuple[Dependen
         ValueError: a file is missing or damaged, holds another kind of parser, or weights and
             description do not fit together; names the file and the remedy.
     """
-    config, tensors, checksum = read_parser_folder(folder, PLAIN_DEPENDENCY)
-    try:
-        description = _Description.from_dict(config)
-        sizes, vocabulary = description.sizes, description.vocabulary
-        build = BareDependencyNetwork if bare else build_network
-        network = built_to_fit(
-            lambda: build(sizes, vocabulary), tensors, num_layers=sizes.lstm_layers
-        )
-    except ValueError as error:
-        raise ValueError(
-            f"{folder / DESCRIPTION_NAME}: does not describe the weights beside it ({error}); "
-            f"restore both files together or train the parser again"
-        ) from error
-    return DependencyModel(network.eval(), sizes, vocabulary), checksum
+    build = BareDependencyNetwork if bare else build_network
+    described, network, checksum = read_network(
+        folder,
+        PLAIN_DEPENDENCY,
+        _Description,
+        lambda of: build(of.sizes, of.vocabulary),
+        lambda of: of.sizes.lstm_layers,
+    )
+    return DependencyModel(network, described.sizes, described.vocabulary), checksum
 
 
 def build_network(

@@ -13,7 +13,7 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,6 @@ from treeviews.pipeline.parsers.parser_files import STAGE_OF_KIND, read_descript
 from treeviews.pipeline.parsers.sentence_parser import SentenceParser, load_parser
 from treeviews.pipeline.trees.flat_trees import TOP_LABEL, ConstituencyParse, DependencyParse
 from treeviews.pipeline.trees.tree_scores import (
-    BracketConvention,
     BracketScores,
     DependencyScores,
     score_brackets,
@@ -79,11 +78,11 @@ class ConstituencyEvaluation:
 
     def as_json(self) -> dict[str, Any]:
         """Returns nested JSON values, scores rounded to two decimals."""
-        return {
-            "evalb": _rounded(self.evalb),
-            "all_tokens": _rounded(self.all_tokens),
-            "rejected": self.rejected,
+        rounded = {
+            convention: {name: round(value, 2) for name, value in asdict(scores).items()}
+            for convention, scores in (("evalb", self.evalb), ("all_tokens", self.all_tokens))
         }
+        return rounded | {"rejected": self.rejected}
 
 
 def evaluate_constituency_parser(
@@ -96,11 +95,7 @@ def evaluate_constituency_parser(
     predicted = scored_constituents(sentences, answers)
     return ConstituencyEvaluation(
         evalb=score_brackets(gold, predicted),
-        all_tokens=score_brackets(
-            gold,
-            predicted,
-            BracketConvention(keep_punctuation=True, equate_advp_and_prt=False),
-        ),
+        all_tokens=score_brackets(gold, predicted, all_tokens=True),
         rejected=dict(rejected),
     )
 
@@ -115,10 +110,6 @@ def scored_constituents(
         else answer
         for gold, answer in zip(sentences, answers, strict=True)
     ]
-
-
-def _rounded(scores: BracketScores) -> dict[str, float]:
-    return {name: round(value, 2) for name, value in asdict(scores).items()}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -162,29 +153,26 @@ def _report(options: argparse.Namespace) -> dict[str, Any]:
     Raises:
         ValueError: a parser, a device or a file that is none; names it and the remedy.
     """
+    files, excluded = options.files, options.exclude
     stage = STAGE_OF_KIND.get(read_description(options.parser).kind, "dependencies")
-    parser: SentenceParser[Any] = load_parser(
-        options.parser, stage, device=resolve_device(options.device)
-    )
+    parser: Any = load_parser(options.parser, stage, device=resolve_device(options.device))
     treebank: dict[str, Any]
-    scores: Mapping[str, Any]
-    sentences: Sequence[Any]
+    sentences: Any
     if stage == "dependencies":
-        sentences = read_treebank(options.files, exclude_document_prefixes=options.exclude)
-        started = time.monotonic()
-        scores = asdict(evaluate_dependency_parser(parser, sentences))
-        names = [str(path) for path in options.files]
-        treebank = {"files": names, "excluded_documents": options.exclude}
+        treebank = {"files": list(map(str, files)), "excluded_documents": excluded}
+        sentences = read_treebank(files, exclude_document_prefixes=excluded)
+    elif len(files) > 1:
+        raise ValueError(f"{len(files)} files: give one of bracketed trees")
     else:
-        if len(options.files) > 1:
-            raise ValueError(f"{len(options.files)} files: give one of bracketed trees")
-        (file,) = options.files
+        treebank = {"treebank": files[0].name, "excluded": excluded}
         sentences = read_bracketed(
-            file, documents=options.documents, exclude_document_prefixes=options.exclude
+            files[0], documents=options.documents, exclude_document_prefixes=excluded
         )
-        started = time.monotonic()
+    started = time.monotonic()
+    if stage == "dependencies":
+        scores = asdict(evaluate_dependency_parser(parser, sentences))
+    else:
         scores = evaluate_constituency_parser(parser, sentences).as_json()
-        treebank = {"treebank": file.name, "excluded": options.exclude}
     seconds = time.monotonic() - started
     return {
         "parser": parser.name,

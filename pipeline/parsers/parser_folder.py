@@ -12,7 +12,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import torch
 from safetensors import SafetensorError
@@ -25,6 +25,7 @@ from treeviews.pipeline.base.digest import sha256_of_file
 from treeviews.pipeline.base.inside import inside
 from treeviews.pipeline.base.json_files import write_sealed_json
 from treeviews.pipeline.base.refusal import shortened
+from treeviews.pipeline.base.settings import Settings
 from treeviews.pipeline.parsers.parser_files import (
     CHECKSUMS_NAME,
     DESCRIPTION_NAME,
@@ -36,15 +37,7 @@ from treeviews.pipeline.parsers.parser_files import (
 )
 
 ModuleT = TypeVar("ModuleT", bound=nn.Module)
-
-
-class ParserModel(Protocol):
-    """A network with what its input and its answers are made with."""
-
-    @property
-    def network(self) -> nn.Module:
-        """Returns the network."""
-        ...
+DescriptionT = TypeVar("DescriptionT", bound=Settings)
 
 
 def write_parser_folder(
@@ -132,6 +125,38 @@ def read_parser_folder(path: Path, kind: str) -> tuple[dict[str, Any], dict[str,
     return dict(description.config), tensors, checksum
 
 
+def read_network(
+    path: Path,
+    kind: str,
+    described: type[DescriptionT],
+    build: Callable[[DescriptionT], ModuleT],
+    num_layers: Callable[[DescriptionT], int],
+) -> tuple[DescriptionT, ModuleT, str]:
+    """Returns a parser's description, its network ready for prediction, and its checksum.
+
+    Args:
+        path: the folder.
+        kind: the kind the caller can use.
+        described: what the description is.
+        build: makes a network of it, see `built_to_fit`.
+        num_layers: how many it stacks.
+
+    Raises:
+        ValueError: see `read_parser_folder`, or weights and description do not fit together.
+    """
+    config, tensors, checksum = read_parser_folder(path, kind)
+    try:
+        description = described.from_dict(config)
+        layers = num_layers(description)
+        network = built_to_fit(lambda: build(description), tensors, num_layers=layers)
+    except ValueError as error:
+        raise ValueError(
+            f"{path / DESCRIPTION_NAME}: does not describe the weights beside it ({error}); "
+            f"restore both files together or train the parser again"
+        ) from error
+    return description, network.eval(), checksum
+
+
 def _check_file(file: Path, sha256: str) -> None:
     if not file.is_file():
         raise ValueError(
@@ -160,9 +185,9 @@ def built_to_fit(
 ) -> ModuleT:
     """Returns a network with these weights, each of them and no other.
 
-    A description may ask for any size. A network on torch's device ``meta`` has shapes and no
-    memory, so what is asked for is first compared with the weights, of which there are no more
-    bytes than their file has. Leaves torch's global generator as it was.
+    A description may ask for any size: what is not touched takes no memory, and the weights, of
+    which there are no more bytes than their file has, do not fit. Leaves torch's global generator
+    as it was.
 
     Args:
         build: makes the network with any weights, on torch's default device.
@@ -171,32 +196,23 @@ def built_to_fit(
     Raises:
         ValueError: weights are missing, too many, or of other shapes; names some.
     """
-    check_layers(num_layers, tensors)
+    if num_layers > len(tensors):
+        raise ValueError(f"{num_layers:,} layers, and there are {len(tensors)} weights")
     with torch.random.fork_rng(devices=[]), _NoInitialValues():
         try:
-            with torch.device("meta"):
-                described = _shapes(build().state_dict())
-        except (RuntimeError, OverflowError, TypeError) as error:  # beyond what torch can count
-            raise ValueError(f"no network has these sizes ({shortened(str(error))})") from error
-        if differing := dict(described.items() ^ _shapes(tensors).items()):
+            network = build()
+            network.load_state_dict(dict(tensors))
+        except (RuntimeError, OverflowError, TypeError) as error:  # as beyond what torch can count
             raise ValueError(
-                f"the weights do not fit what is described: missing, too many or of another shape: "
-                f"{shortened(sorted(differing))}"
-            )
-        network = build()
-    network.load_state_dict(dict(tensors))
+                f"the weights do not fit what is described: {shortened(str(error))}"
+            ) from error
     return network
-
-
-def _shapes(tensors: Mapping[str, Tensor]) -> dict[str, tuple[int, ...]]:
-    return {name: tuple(tensor.shape) for name, tensor in tensors.items()}
 
 
 class _NoInitialValues(TorchFunctionMode):
     """Leaves tensors as they are where `torch.nn.init` would fill them.
 
-    All of them are read from a file afterwards. Orthogonal matrices take a second to draw, and to
-    draw nothing on the device ``meta`` torch imports its compiler, which takes three.
+    All of them are read from a file afterwards, and orthogonal matrices take a second to draw.
     """
 
     def __torch_function__(
@@ -211,27 +227,3 @@ class _NoInitialValues(TorchFunctionMode):
         if getattr(func, "__module__", None) == nn.init.__name__:
             return args[0] if args else named["tensor"]
         return func(*args, **named)
-
-
-def check_layers(num_layers: int, tensors: Mapping[str, Any]) -> None:
-    """Refuses more layers than there are tensors.
-
-    Raises:
-        ValueError: names both numbers.
-    """
-    if num_layers > len(tensors):
-        raise ValueError(
-            f"{num_layers:,} layers are asked for, and there are {len(tensors)} weights"
-        )
-
-
-def check_sizes(sizes: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
-    """Refuses sizes that no weight has, of networks that cannot be built without memory.
-
-    Raises:
-        ValueError: a size is larger than the weights in all dimensions; names it.
-    """
-    largest = max((max(tensor.shape, default=1) for tensor in tensors.values()), default=0)
-    for name, value in sizes.items():
-        if isinstance(value, int) and value > largest:
-            raise ValueError(f"{name} is {value:,}, and no weight is larger than {largest:,}")

@@ -58,7 +58,7 @@ def reject_input(sentence: Sentence | None, max_tokens: int) -> Refusal | None:
 
 
 class ParserFailedError(RuntimeError):
-    """A parser or its machine failed, as it would on any sentence."""
+    """A machine has no memory to parse even a short sentence with."""
 
     def __init__(self, message: str, sentence: object) -> None:
         super().__init__(message)
@@ -81,7 +81,7 @@ class SentenceParser(Protocol[ParseT_co]):
         """Returns one parse or rejection per sentence, in input order; never raises for input.
 
         Raises:
-            ParserFailedError: memory or the parser failed, which is no sentence's fault.
+            ParserFailedError: there is no memory to parse with, which is no sentence's fault.
             RuntimeError: a device did.
         """
         ...
@@ -139,7 +139,7 @@ def load_parser(
     )
 
 
-def _adapter_of(kind: str) -> type[BatchedParser[Any, Any]]:
+def _adapter_of(kind: str) -> type[BatchedParser[Any]]:
     if kind == PLAIN_DEPENDENCY:
         from treeviews.pipeline.parsers.dependency_adapter import SuparDependencyParser
 

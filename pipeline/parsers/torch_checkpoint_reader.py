@@ -9,8 +9,7 @@ that put tensors and plain containers together and take no attributes; every oth
 version loads, too, though its bytecode would crash the interpreter.
 
 Only torch's zip format is read. torch's reader takes older formats as well: a tar, of which a hard
-link changes another file's mode, and a bare pickle, whose persistent ids can write a file. It also
-hands an archive of TorchScript to an interpreter of its own, which runs the methods in it.
+link changes another file's mode, and a bare pickle, whose persistent ids can write a file.
 """
 
 from __future__ import annotations
@@ -59,9 +58,6 @@ STAGE_OF_LIBRARY = {"supar": "dependencies", "benepar": "constituents"}
 
 class Inert:
     """Stands for an object of a class that is not looked up: attributes, and no behaviour."""
-
-    origin = ""
-    """The module and name that the pickle gave."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Inert:
         """Takes any arguments and drops them."""
@@ -134,8 +130,8 @@ def read_torch_file(path: Path) -> Any:
     """Returns the object in a file of ``torch.save``, tensors on the CPU, classes as `Inert`.
 
     Raises:
-        ValueError: the file is not in torch's zip format, is cut short, is a program of
-            TorchScript, or is of a shape that nothing inert can fill.
+        ValueError: the file is not in torch's zip format, is cut short, or is of a shape that
+            nothing inert can fill.
     """
     with path.open("rb") as stream:
         signature = stream.read(len(_ZIP_SIGNATURE))
@@ -146,7 +142,7 @@ def read_torch_file(path: Path) -> Any:
         )
     try:
         with zipfile.ZipFile(path) as archive:
-            return _Archive(archive, path.stat().st_size).content()
+            return _InertUnpickler(archive).load()
     except MemoryError:
         raise
     except Exception as error:  # whatever a damaged or foreign file makes of the reader
@@ -155,62 +151,6 @@ def read_torch_file(path: Path) -> Any:
             f"{path.name}: not a whole file of torch.save ({type(error).__name__}: {reason}); "
             f"{_REMEDY}"
         ) from error
-
-
-class _Archive:
-    """The records of a file: a pickle, and the bytes of each storage that it names."""
-
-    def __init__(self, archive: zipfile.ZipFile, num_bytes: int) -> None:
-        """Checks the list of records.
-
-        Args:
-            num_bytes: of the file; its records are not compressed and so hold no more.
-        """
-        self._archive = archive
-        self._records = {record.filename: record for record in archive.infolist()}
-        pickles = [name for name in self._records if PurePosixPath(name).name == "data.pkl"]
-        if len(pickles) != 1:
-            raise ValueError(f"{len(pickles)} records data.pkl instead of one")
-        self._pickle, self._folder = pickles[0], str(PurePosixPath(pickles[0]).parent)
-        names = {name.removeprefix(f"{self._folder}/") for name in self._records}
-        if "constants.pkl" in names or any(name.startswith("code/") for name in names):
-            raise ValueError("a program of TorchScript, which would be run by being read")
-        if sum(record.file_size for record in self._records.values()) > num_bytes:
-            raise ValueError("records larger than the file")
-        order = self._records.get(f"{self._folder}/byteorder")
-        if order is not None and archive.read(order) != b"little":
-            raise ValueError("saved on a machine whose numbers begin at the other end")
-        self._storages: dict[str, Tensor] = {}
-
-    def content(self) -> Any:
-        """Returns the object that the pickle puts together."""
-        with self._archive.open(self._records[self._pickle]) as stream:
-            unpickler = _InertUnpickler(stream)
-            unpickler.persistent_load = self.storage  # type: ignore[method-assign]
-            return unpickler.load()
-
-    def storage(self, persistent_id: Any) -> Tensor:
-        """Returns the numbers that a persistent id names, in one dimension.
-
-        Raises:
-            ValueError: it names anything else, or more numbers than its record has.
-        """
-        named = isinstance(persistent_id, tuple) and persistent_id[:1] == ("storage",)
-        if not named or len(persistent_id) != 5:
-            raise ValueError("it names something of the file that is no storage")
-        _, kind, key, _, count = persistent_id
-        if not isinstance(kind, _StorageKind) or not isinstance(count, int):
-            raise ValueError("it names a storage of an unknown kind")
-        name = f"{self._folder}/data/{key}"
-        if name not in self._records:
-            raise ValueError(f"record {name!r:.80} is missing")
-        if name not in self._storages:
-            raw = bytearray(self._archive.read(name))
-            self._storages[name] = _numbers(raw, kind.dtype)
-        numbers = self._storages[name]
-        if numbers.dtype != kind.dtype or not 0 <= count <= len(numbers):
-            raise ValueError(f"record {name!r:.80} has {len(numbers)} numbers instead of {count}")
-        return numbers
 
 
 def _numbers(raw: bytearray, dtype: torch.dtype) -> Tensor:
@@ -244,6 +184,37 @@ _STAND_INS: dict[str, Callable[..., Any]] = {
 
 
 class _InertUnpickler(pickle.Unpickler):
+    """Reads the pickle of an archive, and the records with the numbers that it names."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        pickles = [name for name in archive.namelist() if PurePosixPath(name).name == "data.pkl"]
+        if len(pickles) != 1:
+            raise ValueError(f"{len(pickles)} records data.pkl instead of one")
+        super().__init__(archive.open(pickles[0]))
+        self._archive, self._folder = archive, PurePosixPath(pickles[0]).parent / "data"
+        self._storages: dict[str, Tensor] = {}
+
+    def persistent_load(self, persistent_id: Any) -> Tensor:
+        """Returns the numbers that a persistent id names, in one dimension.
+
+        Raises:
+            KeyError: there is no such record.
+            ValueError: it names anything else, or more numbers than its record has.
+        """
+        named = isinstance(persistent_id, tuple) and persistent_id[:1] == ("storage",)
+        if not named or len(persistent_id) != 5:
+            raise ValueError("it names something of the file that is no storage")
+        _, kind, key, _, count = persistent_id
+        if not isinstance(kind, _StorageKind) or not isinstance(count, int):
+            raise ValueError("it names a storage of an unknown kind")
+        name = str(self._folder / str(key))
+        if name not in self._storages:
+            self._storages[name] = _numbers(bytearray(self._archive.read(name)), kind.dtype)
+        numbers = self._storages[name]
+        if numbers.dtype != kind.dtype or not 0 <= count <= len(numbers):
+            raise ValueError(f"record {name!r:.80} has {len(numbers)} numbers instead of {count}")
+        return numbers
+
     def find_class(self, module: str, name: str) -> Any:
         """Returns a stand-in of the few things that may be called, or else an inert class."""
         origin = f"{module}.{name}"
@@ -252,7 +223,7 @@ class _InertUnpickler(pickle.Unpickler):
         kind = name.removesuffix("Storage")
         if module == "torch" and name != kind and kind in _DTYPES:
             return _StorageKind(_DTYPES[kind])
-        return type("Inert", (Inert,), {"origin": origin})
+        return type("Inert", (Inert,), {})
 
 
 @dataclass(frozen=True, slots=True)

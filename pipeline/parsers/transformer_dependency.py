@@ -13,23 +13,22 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 import torch
 from supar.models.dep import BiaffineDependencyModel as BiaffineNetwork
 from torch import Tensor
-from transformers import AutoConfig, AutoTokenizer, PreTrainedTokenizerBase
+from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
-from treeviews.pipeline.base.refusal import Refusal, shortened
+from treeviews.pipeline.base.refusal import Refusal
 from treeviews.pipeline.base.settings import Settings
 from treeviews.pipeline.parsers.batched_parser import BatchedParser
 from treeviews.pipeline.parsers.dependency_decoding import trees_of_states
 from treeviews.pipeline.parsers.dependency_model import ROOT_WORD, DependencyVocabulary
 from treeviews.pipeline.parsers.devices import products_in
 from treeviews.pipeline.parsers.parser_files import TRANSFORMER_DEPENDENCY
-from treeviews.pipeline.parsers.parser_folder import check_sizes
 from treeviews.pipeline.parsers.sentence_parser import Sentence
 from treeviews.pipeline.parsers.transformer_folder import (
     check_transformer,
@@ -41,13 +40,6 @@ from treeviews.pipeline.trees.flat_trees import DependencyParse
 
 TRANSFORMER_ENCODER = "bert"
 """supar's name of any transformer that is the whole encoder."""
-_OWN_SIZES = ("n_rels", "n_arc_mlp", "n_rel_mlp")
-_SIZES = {
-    "lstm": ("n_words", "n_embed", "n_feat_embed", "n_lstm_hidden", "n_lstm_layers"),
-    "char": ("n_chars", "n_char_embed", "n_char_hidden"),
-    "bert": ("n_bert_layers",),
-}
-"""Encoder or feature of supar's network -> its arguments that weights have in their shapes."""
 
 NETWORK_ARGUMENTS = {
     name: parameter.default
@@ -82,18 +74,6 @@ class SubwordRules(Settings):
     """Whether a token is read with a space before it, as GPT-2's and RoBERTa's are."""
 
 
-@dataclass(frozen=True)
-class TransformerDependencyModel:
-    """A network with all that its input is made with."""
-
-    network: BiaffineNetwork
-    tokenizer: PreTrainedTokenizerBase
-    subwords: SubwordRules
-    relations: list[str]
-    vocabulary: DependencyVocabulary | None
-    """Of the words and characters beside the subwords; None if there are none."""
-
-
 class TransformerDependencyDescription(Settings):
     """What a parser folder says of a model."""
 
@@ -104,6 +84,16 @@ class TransformerDependencyDescription(Settings):
     subwords: SubwordRules
     relations: tuple[str, ...]
     vocabulary: DependencyVocabulary | None
+    """Of the words and characters beside the subwords; None if there are none."""
+
+
+@dataclass(frozen=True)
+class TransformerDependencyModel:
+    """A network with all that its input is made with."""
+
+    network: BiaffineNetwork
+    tokenizer: PreTrainedTokenizerBase
+    description: TransformerDependencyDescription
 
 
 def load_transformer_dependency_model(folder: Path) -> tuple[TransformerDependencyModel, str]:
@@ -111,24 +101,12 @@ def load_transformer_dependency_model(folder: Path) -> tuple[TransformerDependen
     return read_transformer_parser(folder, TRANSFORMER_DEPENDENCY, _build)
 
 
-def _build(
-    config: dict[str, Any], tensors: Mapping[str, Tensor], transformer: Path
-) -> TransformerDependencyModel:
+def _build(config: dict[str, Any], transformer: Path) -> TransformerDependencyModel:
     """Returns supar's model: the transformer's weights are read, the others are random."""
     description = TransformerDependencyDescription.from_dict(config)
-    network = description.network
-    parts = {network["encoder"], *network["feat"]}
-    if not parts <= _SIZES.keys():
-        raise ValueError(f"encoder and feat name {shortened(sorted(map(str, parts)))}")
-    names = [*_OWN_SIZES, *(name for part in parts for name in _SIZES[part])]
-    check_sizes({name: network.get(name) for name in names}, tensors)
-    return TransformerDependencyModel(
-        network=BiaffineNetwork(**network, bert=str(transformer)),
-        tokenizer=AutoTokenizer.from_pretrained(transformer, trust_remote_code=False),
-        subwords=description.subwords,
-        relations=list(description.relations),
-        vocabulary=description.vocabulary,
-    )
+    network = BiaffineNetwork(**description.network, bert=str(transformer))
+    tokenizer = AutoTokenizer.from_pretrained(transformer, trust_remote_code=False)
+    return TransformerDependencyModel(network, tokenizer, description)
 
 
 def new_transformer_dependency_model(
@@ -145,8 +123,15 @@ def new_transformer_dependency_model(
         ValueError: the folder holds no encoder that can be read, or no tokenizer with the subwords
             that are needed, names code of its own, or has fewer layers than are to be mixed.
     """
-    check_transformer(transformer, remedy=_HOW_TO_SAVE)
-    _check_encoder(transformer, mixed_layers=arguments.get("n_bert_layers", 0))
+    config = check_transformer(transformer, remedy=_HOW_TO_SAVE)
+    if config.is_encoder_decoder or not hasattr(config, "max_position_embeddings"):
+        raise ValueError(f"{transformer}: a {config.model_type}; give an encoder such as a BERT")
+    most, mixed = config.num_hidden_layers + 1, arguments.get("n_bert_layers", 0)
+    if mixed > most:
+        raise ValueError(
+            f"{transformer}: of its {most - 1} layers and embeddings {mixed} cannot be mixed; give "
+            f"--mixed-layers {most} or fewer"
+        )
     tokenizer = _tokenizer_of(transformer)
     subwords = rules_of(tokenizer)
     network = BiaffineNetwork(
@@ -161,19 +146,10 @@ def new_transformer_dependency_model(
         freeze=False,
         **arguments,
     )
-    return TransformerDependencyModel(network, tokenizer, subwords, list(relations), None)
-
-
-def _check_encoder(folder: Path, *, mixed_layers: int) -> None:
-    config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
-    if config.is_encoder_decoder or not hasattr(config, "max_position_embeddings"):
-        raise ValueError(f"{folder}: a {config.model_type}; give an encoder such as a BERT")
-    most = config.num_hidden_layers + 1
-    if mixed_layers > most:
-        raise ValueError(
-            f"{folder}: of its {config.num_hidden_layers} layers and embeddings {mixed_layers} "
-            f"cannot be mixed; give --mixed-layers {most} or fewer"
-        )
+    description = TransformerDependencyDescription(
+        network=_described(network), subwords=subwords, relations=tuple(relations), vocabulary=None
+    )
+    return TransformerDependencyModel(network, tokenizer, description)
 
 
 def _tokenizer_of(folder: Path) -> PreTrainedTokenizerBase:
@@ -197,29 +173,25 @@ def with_dropouts(
         transformer: the model's, as its parser folder holds it.
         dropouts: by supar's names.
     """
-    args = model.network.args
-    arguments = described({name: args[name] for name in NETWORK_ARGUMENTS})
-    changed = {"freeze": False, **dropouts}
-    network = BiaffineNetwork(**{**arguments, **changed}, bert=str(transformer))
+    arguments = {**_described(model.network), "freeze": False, **dropouts}
+    network = BiaffineNetwork(**arguments, bert=str(transformer))
     network.load_state_dict(model.network.state_dict())
-    return replace(model, network=network)
+    description = model.description.changed(network=_described(network))
+    return TransformerDependencyModel(network, model.tokenizer, description)
+
+
+def _described(network: BiaffineNetwork) -> dict[str, Any]:
+    return described({name: network.args[name] for name in NETWORK_ARGUMENTS})
 
 
 def save_transformer_dependency_model(model: TransformerDependencyModel, folder: Path) -> str:
     """Writes a parser folder and returns its checksum."""
-    network = model.network
-    description = TransformerDependencyDescription(
-        network=described({name: network.args[name] for name in NETWORK_ARGUMENTS}),
-        subwords=model.subwords,
-        relations=tuple(model.relations),
-        vocabulary=model.vocabulary,
-    )
     return write_transformer_parser(
         folder,
         TRANSFORMER_DEPENDENCY,
-        description.to_dict(),
-        network.state_dict(),
-        transformer=transformer_inside(network).config,
+        model.description.to_dict(),
+        model.network.state_dict(),
+        transformer=transformer_inside(model.network).config,
         tokenizer=model.tokenizer,
     )
 
@@ -296,7 +268,7 @@ def padded(rows: Sequence[Sequence[Sequence[int]]], pad_id: int) -> Tensor:
     return filled
 
 
-class TransformerDependencyParser(BatchedParser[TransformerDependencyModel, DependencyParse]):
+class TransformerDependencyParser(BatchedParser[DependencyParse]):
     """A ``SentenceParser[DependencyParse]`` over a biaffine dependency model with a transformer.
 
     Differs from supar in that the name of the padding, where it is a token, counts as unknown, that
@@ -311,9 +283,9 @@ class TransformerDependencyParser(BatchedParser[TransformerDependencyModel, Depe
     load_model = staticmethod(load_transformer_dependency_model)
 
     def _take(self, model: TransformerDependencyModel) -> None:
-        self._model, self.network = model, model.network
-        self.relations = model.relations
-        self._reader = SubwordReader(model.tokenizer, model.subwords)
+        self._vocabulary, self.network = model.description.vocabulary, model.network
+        self.relations = list(model.description.relations)
+        self._reader = SubwordReader(model.tokenizer, model.description.subwords)
 
     def _sizes(self, sentences: Sequence[Sentence]) -> list[int | Refusal]:
         return [self._reader.num_subwords(tokens) for tokens in sentences]
@@ -329,7 +301,7 @@ class TransformerDependencyParser(BatchedParser[TransformerDependencyModel, Depe
 
     def _input(self, sentences: Sequence[Sentence]) -> tuple[Tensor, list[Tensor]]:
         """Returns supar's two arguments: what it calls the words, and further features."""
-        vocabulary = self._model.vocabulary
+        vocabulary = self._vocabulary
         subwords_BTF = self._reader.batch(sentences).to(self._device)
         if vocabulary is None:
             return subwords_BTF, []

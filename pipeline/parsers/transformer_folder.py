@@ -10,25 +10,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
-from safetensors import safe_open
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedTokenizerBase
 
-from treeviews.pipeline.base.inside import inside
-from treeviews.pipeline.base.json_files import read_json
+from treeviews.pipeline.base.json_files import read_object
 from treeviews.pipeline.base.refusal import shortened
 from treeviews.pipeline.parsers.parser_files import TRANSFORMER_FOLDER
-from treeviews.pipeline.parsers.parser_folder import (
-    ParserModel,
-    check_layers,
-    read_parser_folder,
-    write_parser_folder,
-)
-
-ModelT = TypeVar("ModelT", bound=ParserModel)
+from treeviews.pipeline.parsers.parser_folder import read_parser_folder, write_parser_folder
 
 MAX_SUBWORDS = 2048
 """Of a sentence where the transformer itself knows no limit; bounds the memory that it takes."""
@@ -105,17 +96,16 @@ def write_transformer_parser(
 def read_transformer_parser(
     folder: Path,
     kind: str,
-    build: Callable[[dict[str, Any], Mapping[str, Tensor], Path], ModelT],
-) -> tuple[ModelT, str]:
+    build: Callable[[dict[str, Any], Path], Any],
+) -> tuple[Any, str]:
     """Returns the model of a parser with a transformer inside, and its checksum.
 
     Asks no hub, and leaves torch's global generator as it was.
 
     Args:
         kind: of parser that is wanted.
-        build: gives, of a description, the weights that are to be given to it and the
-            transformer's folder, a model whose transformer has its weights; the others may be
-            random. No size of the description may be larger than those weights.
+        build: gives, of a description and the transformer's folder, a model whose transformer has
+            its weights; the others may be random.
 
     Raises:
         ValueError: a file is missing or damaged, holds another kind of parser, or weights and
@@ -125,7 +115,7 @@ def read_transformer_parser(
     check_transformer(folder / TRANSFORMER_FOLDER)
     try:
         with torch.random.fork_rng(devices=[]):
-            model = build(config, tensors, folder / TRANSFORMER_FOLDER)
+            model = build(config, folder / TRANSFORMER_FOLDER)
         state = model.network.state_dict()
         own = {name: tensor for name, tensor in state.items() if _OF_TRANSFORMER.match(name)}
         load_strictly(model.network, {**own, **tensors}, what="the model of parser.json")
@@ -149,60 +139,32 @@ def check_transformer(
     folder: Path,
     *,
     remedy: str = "restore the parser's files together or convert the checkpoint again",
-) -> None:
-    """Checks what a transformer's folder says, before any library reads it.
+) -> Any:
+    """Checks what a transformer's folder says, before any library reads it; its configuration.
 
-    ``from_pretrained`` takes files from wherever their names lead, and libraries call it without
-    saying that no code of the folder is to be run.
+    Libraries call ``from_pretrained`` without saying that no code of the folder is to be run.
 
     Args:
         remedy: what a user does about a folder that is refused.
 
     Raises:
-        ValueError: it names code of its own, a file outside, or more layers than it has weights;
-            or weights in a pickle. Names the file and the remedy.
+        ValueError: it names code of its own, has its weights in a pickle, or none. Names the file
+            and the remedy.
     """
     for file in sorted(folder.rglob("*")):
         if file.suffix in _PICKLES:
             raise ValueError(f"{file}: a pickle, and weights are read from safetensors; {remedy}")
     if not any((folder / name).is_file() for name in (_WEIGHTS, _INDEX)):
         raise ValueError(f"{folder}: no transformer that can be read: no {_WEIGHTS}; {remedy}")
-    for name in (_CONFIG, _TOKENIZER_CONFIG, _INDEX):
-        if (folder / name).is_file():
-            _check_names(folder, read_json(folder / name, remedy=remedy), folder / name, remedy)
+    for file in (folder / _CONFIG, folder / _TOKENIZER_CONFIG):
+        if file.is_file() and "auto_map" in read_object(file, (), remedy=remedy):
+            raise ValueError(f"{file}: names code of its own to be run (auto_map); {remedy}")
     try:
-        config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
-        check_layers(int(getattr(config, "num_hidden_layers", 0)), _weights_of(folder))
+        return AutoConfig.from_pretrained(folder, trust_remote_code=False)
     except Exception as error:  # of transformers, for whatever its files may say
         raise ValueError(
             f"{folder}: no transformer that can be read ({reason_of(error)}); {remedy}"
         ) from error
-
-
-def _weights_of(folder: Path) -> dict[str, Any]:
-    """Returns a transformer's weights by their names, whatever is known of them."""
-    if (folder / _INDEX).is_file():
-        named: dict[str, Any] = read_json(folder / _INDEX, remedy="")["weight_map"]
-        return named
-    with safe_open(folder / _WEIGHTS, "pt") as stored:
-        return dict.fromkeys(stored.keys())
-
-
-def _check_names(folder: Path, value: Any, file: Path, remedy: str) -> None:
-    """Checks the names of files in one of a transformer's files.
-
-    Raises:
-        ValueError: it names code, or files that are not in the folder.
-    """
-    if not isinstance(value, dict):
-        raise ValueError(f"{file}: must hold an object, got {shortened(value)}; {remedy}")
-    if "auto_map" in value:
-        raise ValueError(f"{file}: names code of its own to be run (auto_map); {remedy}")
-    files = value.get("weight_map")
-    names = list(files.values()) if isinstance(files, dict) else []
-    for name in [*names, *(part for key, part in value.items() if key.endswith("_file"))]:
-        if name is not None:
-            inside(folder, name)
 
 
 def save_transformer(

@@ -197,15 +197,23 @@ def _parse_rows(
         columns = {field.name: FlatListColumn(field.type) for field in schema}
         for pool in _pools(group):
             sentences = pool.to_pylist()
-            answers = _answers(job, parser, sentences, done)
+            tokens = [sentence["tokens"] for sentence in sentences]
+            try:
+                answers = parser.parse(tokens)
+            except ParserFailedError as error:
+                row = next((n for n, of in enumerate(tokens, done) if of is error.sentence), done)
+                raise RuntimeError(
+                    f"{shard_path(job.sentences, job.number)}, row {row}: {error}. Of this shard "
+                    "nothing was written, complete ones are kept: run the stage again"
+                ) from error
             for number, (sentence, answer) in enumerate(zip(sentences, answers, strict=True), done):
-                row = row_of(answer, sentence["tokens"])
-                if isinstance(row, Refusal):
+                parse = row_of(answer, sentence["tokens"])
+                if isinstance(parse, Refusal):
                     place = {key: sentence[key] for key in ("document_id", "sentence_index")}
-                    row = replace(row, excerpt=excerpt_of(sentence["tokens"]))
-                    quarantine.append(row.record(row=number, **place))
+                    refusal = replace(parse, excerpt=excerpt_of(sentence["tokens"]))
+                    quarantine.append(refusal.record(row=number, **place))
                 for name, column in columns.items():
-                    column.append(None if isinstance(row, Refusal) else row[name])
+                    column.append(None if isinstance(parse, Refusal) else parse[name])
             done += len(sentences)
             _check_faults(job, parser, quarantine, num_rows)
             if on_progress is not None:
@@ -215,25 +223,6 @@ def _parse_rows(
         arrays = [column.to_arrow() for column in columns.values()]
         writer.write(pa.Table.from_arrays(arrays, schema=schema))
     return quarantine
-
-
-def _answers(
-    job: ParseJob, parser: SentenceParser[Parse], sentences: Sequence[dict[str, Any]], first: int
-) -> Sequence[Parse | Refusal]:
-    """Returns what the parser says of a pool whose first row has this number.
-
-    Raises:
-        RuntimeError: the parser failed; names shard, row and remedy.
-    """
-    tokens = [sentence["tokens"] for sentence in sentences]
-    try:
-        return parser.parse(tokens)
-    except ParserFailedError as error:
-        at = next((n for n, one in enumerate(tokens) if one is error.sentence), 0)
-        raise RuntimeError(
-            f"{shard_path(job.sentences, job.number)}, row {first + at}: {error}. Of this shard "
-            "nothing was written, complete ones are kept: run the stage again"
-        ) from error
 
 
 def _pools(rows: pa.Table) -> Iterator[pa.Table]:

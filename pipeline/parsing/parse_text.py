@@ -5,11 +5,12 @@ The parsers are those of the shard job, and what one of them refuses is refused 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache, lru_cache
 from pathlib import Path
 from threading import Lock
-from typing import IO, TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args, overload
+from typing import IO, TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, get_args, overload
 
 from treeviews.pipeline.base.bundled import BUNDLED_PARSERS, parser_folder, shipped_parsers
 from treeviews.pipeline.base.foreign_text import checked_string, decoded_lines, listed_strings, told
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from treeviews.pipeline.text.aligned import AlignedSentence
     from treeviews.pipeline.text.tokenization import EnglishTokenizer
 
+ItemT = TypeVar("ItemT")
 OnRefusal = Literal["error", "skip"]
 """A sentence that cannot be parsed ends it all, or stands in its place without trees."""
 
@@ -106,6 +108,14 @@ class Parser:
             for stage, folder in folders.items()
         }
         """Stage (``dependencies``, ``constituents``) -> its parser."""
+        made_of = [(stage, one.path, one.checksum) for stage, one in self.parsers.items()]
+        self._made_of = device, *made_of
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Parser) and self._made_of == other._made_of
+
+    def __hash__(self) -> int:
+        return hash(self._made_of)
 
     # A string is a sequence of strings, too; type checkers take the first that fits.
     @overload
@@ -172,8 +182,10 @@ class Parser:
             RuntimeError: see `parse`.
         """
         _check_on_refusal(on_refusal)
+        given = [texts] if isinstance(texts, str) else texts
+        checked = (checked_string(text, index, _TOKENS) for index, text in enumerate(given))
         first = 0
-        for piece in _pieces([texts] if isinstance(texts, str) else texts):
+        for piece in _runs(checked, len, CHARACTERS_AT_ONCE):
             for pool in _pools(_cut(piece, split=split, first=first)):
                 yield from self._parsed(pool, on_refusal, split=split)
             first += len(piece)
@@ -189,20 +201,16 @@ class Parser:
         """
         from treeviews.pipeline.parsing.parse_shard import row_of
 
-        refused: dict[int, Refusal] = {}
-        found: dict[str, dict[int, Any]] = {}
+        trees: list[Any] = [Trees()] * len(sentences)
         for stage, parser in self.parsers.items():
-            asked = [i for i in range(len(sentences)) if i not in refused]
+            taken = [i for i, answer in enumerate(trees) if isinstance(answer, Trees)]
             with self._turn:
-                answers = parser.parse([sentences[i] for i in asked])
-            found[stage] = dict(zip(asked, answers, strict=True))
-            for i, answer in found[stage].items():
-                if isinstance(row := row_of(answer, sentences[i]), Refusal):
-                    refused[i] = row
-        return [
-            refused.get(i) or Trees(**{stage: answers[i] for stage, answers in found.items()})
-            for i in range(len(sentences))
-        ]
+                answers = parser.parse([sentences[i] for i in taken])
+            for i, answer in zip(taken, answers, strict=True):
+                row = row_of(answer, sentences[i])
+                is_refused = isinstance(row, Refusal)
+                trees[i] = row if is_refused else replace(trees[i], **{stage: answer})
+        return trees
 
     def _parsed(
         self, pool: Sequence[AlignedSentence], on_refusal: OnRefusal, *, split: bool
@@ -261,20 +269,10 @@ def parse(
     return parser.parse(texts, split=split, on_refusal=on_refusal, on_progress=on_progress)
 
 
-_LOADED: dict[Hashable, Parser] = {}
-"""What parsers are -> the loaded ones, the last used one last."""
-_LOADED_LOCK = Lock()
-
-
+@lru_cache(maxsize=MOST_LOADED)
 def _loaded(parser: Parser) -> Parser:
-    """Returns an earlier parser of the same folders, while they hold the same, or this one."""
-    made_of = [(stage, one.path, one.checksum) for stage, one in parser.parsers.items()]
-    key = (parser.device, *made_of)
-    with _LOADED_LOCK:
-        _LOADED[key] = kept = _LOADED.pop(key, parser)
-        for old in list(_LOADED)[:-MOST_LOADED]:
-            del _LOADED[old]
-    return kept
+    """Returns an earlier parser that is equal to this one, so may be loaded, or this one."""
+    return parser
 
 
 def _check_on_refusal(value: str) -> None:
@@ -282,31 +280,23 @@ def _check_on_refusal(value: str) -> None:
         raise ValueError(f"on_refusal must be error or skip, got {shortened(value)}")
 
 
-def _pieces(texts: Iterable[str]) -> Iterator[list[str]]:
-    """Yields texts in runs that are read ahead together."""
-    piece: list[str] = []
-    characters = 0
-    for index, text in enumerate(texts):
-        piece.append(checked_string(text, index, _TOKENS))
-        characters += len(text)
-        if len(piece) == SENTENCES_AT_ONCE or characters >= CHARACTERS_AT_ONCE:
-            yield piece
-            piece, characters = [], 0
-    if piece:
-        yield piece
+def _runs(items: Iterable[ItemT], size: Callable[[ItemT], int], most: int) -> Iterator[list[ItemT]]:
+    """Yields items in runs that end once they have this size, or are `SENTENCES_AT_ONCE`."""
+    run: list[ItemT] = []
+    total = 0
+    for item in items:
+        run.append(item)
+        total += size(item)
+        if len(run) == SENTENCES_AT_ONCE or total >= most:
+            yield run
+            run, total = [], 0
+    if run:
+        yield run
 
 
-def _pools(sentences: Sequence[AlignedSentence]) -> Iterator[Sequence[AlignedSentence]]:
-    """Yields sentences in pools that are parsed together, one sentence at least."""
-    start = tokens = 0
-    for stop, sentence in enumerate(sentences):
-        tokens += len(sentence.words)
-        is_full = stop - start == SENTENCES_AT_ONCE or tokens > TOKENS_AT_ONCE
-        if is_full and stop > start:
-            yield sentences[start:stop]
-            start, tokens = stop, len(sentence.words)
-    if start < len(sentences):
-        yield sentences[start:]
+def _pools(sentences: Sequence[AlignedSentence]) -> Iterator[list[AlignedSentence]]:
+    """Yields sentences in pools that are parsed together."""
+    return _runs(sentences, lambda sentence: len(sentence.words), TOKENS_AT_ONCE)
 
 
 @cache
@@ -386,8 +376,10 @@ def parse_lines(
         # Refused here rather than by the stream, which knows neither its name nor its lines.
         for sentence in parser.stream(texts, split=split, on_refusal="skip"):
             if on_refusal == "error" and (refusal := sentence.refusal) is not None:
+                place = f"{'sentence' if split else 'line'} {sentence.sent_id.rpartition('-')[2]}"
+                detail = f" ({told(refusal.detail)})" if refusal.detail else ""
                 hint = "" if split or refusal.reason != "too_long" else _HINT
-                raise ValueError(f"{_refused(sentence, name, split)}; {_REMEDY}{hint}")
+                raise ValueError(f"{name}, {place}: {refusal.reason}{detail}; {_REMEDY}{hint}")
             if on_sentence is not None:
                 on_sentence(sentence)
             yield sentence
@@ -395,15 +387,6 @@ def parse_lines(
             raise ValueError(f"{name}: no sentences; give {'a text' if split else 'one a line'}")
 
     return format_sentences(sentences(), form)
-
-
-def _refused(sentence: ParsedSentence, name: str, split: bool) -> str:
-    """Returns where a sentence stands and why it has no trees, in words."""
-    assert sentence.refusal is not None
-    number = sentence.sent_id.rpartition("-")[2]
-    detail = f" ({told(sentence.refusal.detail)})" if sentence.refusal.detail else ""
-    place = f"{name}, {'sentence' if split else 'line'} {number}"
-    return f"{place}: {sentence.refusal.reason}{detail}"
 
 
 def _folders(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
@@ -37,8 +38,6 @@ LEAST_RANGES, JOBS_PER_CORE = 256, 4
 """Jobs that a cluster is given where there are as many shards: enough that little waits for the
 last ones to end, and few enough that starting them is no matter."""
 ManifestT = TypeVar("ManifestT", bound=Settings)
-Stamps = dict[Path, tuple[int, int, int]]
-"""Files -> their size in bytes, time in nanoseconds, and inode."""
 
 
 class ShardRange(NamedTuple):
@@ -251,14 +250,10 @@ def check_identity(folder: Path, standing: ShardManifest, identity: Mapping[str,
             )
 
 
-_stood_whole: dict[tuple[Path, Path | None], Stamps] = {}
-"""A stage's folder, and that of the sentences it was parsed from -> their files at that time."""
-
-
 def stands_whole(folder: Path, parsed_from: Path | None = None) -> bool:
     """Returns whether all that a stage's manifest lists is there, in its size; no rows are read.
 
-    Found once a process for as long as the size and time of every file stay.
+    Asked once a process for as long as the size and time of every file stay.
 
     Args:
         parsed_from: folder of the sentences that the stage is to be parsed from; while these are
@@ -269,32 +264,26 @@ def stands_whole(folder: Path, parsed_from: Path | None = None) -> bool:
     """
     if not (folder / MANIFEST_NAME).exists():
         return False
-    files = _stamps(folder, parsed_from)
-    if _stood_whole.get((folder, parsed_from)) == files:
-        return True
+    paths = [path for path in folder.iterdir() if path.suffix not in {".lock", TEMPORARY_SUFFIX}]
+    if parsed_from is not None:
+        paths += parsed_from.glob(MANIFEST_NAME)
+    stats = ((path, path.stat()) for path in paths)
+    # What is written in place of a file within one tick of the clock has another inode.
+    stamps = frozenset((path, s.st_size, s.st_mtime_ns, s.st_ino) for path, s in stats)
+    return _stands_whole(folder, parsed_from, stamps)
+
+
+@lru_cache(maxsize=256)
+def _stands_whole(folder: Path, parsed_from: Path | None, stamps: frozenset[object]) -> bool:
     manifest = read_dataset_manifest(folder)
     whole = all(
-        (found := read_shard_manifest(folder, shard.number)) and found.sha256 == shard.sha256
+        (own := read_shard_manifest(folder, shard.number)) and own.sha256 == shard.sha256
         for shard in manifest.shards
     ) and all((folder / name).is_file() for name in manifest.file_sha256)
     if whole and parsed_from is not None and (parsed_from / MANIFEST_NAME).exists():
         sources = read_dataset_manifest(parsed_from).shards
         whole = all(map(is_parsed_from, manifest.shards, sources))
-    if whole:
-        _stood_whole[folder, parsed_from] = files
     return whole
-
-
-def _stamps(folder: Path, parsed_from: Path | None) -> Stamps:
-    """Returns size, time and inode of a folder's files but locks, and of the sentences' manifest.
-
-    Of the inode: what is written in place of a file within one tick of the clock has another.
-    """
-    paths = [path for path in folder.iterdir() if path.suffix not in {".lock", TEMPORARY_SUFFIX}]
-    if parsed_from is not None:
-        paths += parsed_from.glob(MANIFEST_NAME)
-    stats = ((path, path.stat()) for path in paths)
-    return {path: (stat.st_size, stat.st_mtime_ns, stat.st_ino) for path, stat in stats}
 
 
 def complete_shards(folder: Path) -> list[ShardManifest]:

@@ -36,7 +36,7 @@ from treeviews.pipeline.shards.manifests import (
     shard_path,
 )
 from treeviews.pipeline.shards.schema import (
-    DESCRIBED,
+    COLUMNS,
     EMBEDDING,
     SCHEMA_VERSION,
     STAGE_KEY,
@@ -275,7 +275,7 @@ def _naming_damage(path: Path) -> Iterator[None]:
     """Turns what Arrow raises for a damaged shard into a ValueError with the remedy."""
     try:
         yield
-    except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
+    except (pa.ArrowException, KeyError, UnicodeDecodeError, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:  # the system's, not Arrow's
             raise
         raise ValueError(f"{path}: not a whole Parquet file ({error}); {remedy(path)}") from error
@@ -286,8 +286,7 @@ def _open_shard(path: Path, stage: str) -> pq.ParquetFile:
 
     Raises:
         FileNotFoundError: no such file.
-        ValueError: not a whole Parquet file, another stage, an unknown schema version, or a column
-            that is missing or of another type.
+        ValueError: not a whole Parquet file, another stage, or an unknown schema version.
     """
     import pyarrow.parquet as pq
 
@@ -310,28 +309,7 @@ def _open_shard(path: Path, stage: str) -> pq.ParquetFile:
             f"{path}: schema version {found_version}, this release reads {SCHEMA_VERSION}; delete "
             "the stage's folder and run the stage again, or install the release that wrote it"
         )
-    _check_columns(path, stage, file.schema_arrow)
     return file
-
-
-def _check_columns(path: Path, stage: str, found: pa.Schema) -> None:
-    """Refuses a shard that lacks a column, or has it of another type; others do no harm."""
-    for column in DESCRIBED[stage]:
-        if column.name not in found.names:
-            raise ValueError(
-                f"{path}: has no column {column.name!r}, only {', '.join(found.names) or 'none'}; "
-                f"{remedy(path)}"
-            )
-        type_ = found.field(column.name).type
-        if column.type is not None and _plain(type_) != _plain(column.type):
-            raise ValueError(
-                f"{path}: its column {column.name!r} is {type_}, not {column.type}; {remedy(path)}"
-            )
-
-
-def _plain(type_: pa.DataType) -> pa.DataType:
-    """Returns a type without what a list says of its items but their type."""
-    return pa.list_(_plain(type_.value_type)) if pa.types.is_list(type_) else type_
 
 
 def shard_metadata(folder: Path, stage: str, number: int) -> tuple[pa.Schema, pq.FileMetaData]:
@@ -359,8 +337,8 @@ def read_shard(
     if not groups:
         with _open_shard(shard_path(folder, number), stage) as file:
             groups = [file.schema_arrow.empty_table()]
-    table = pa.concat_tables(groups)
-    return table if columns is None else table.select(list(columns))
+    with _naming_damage(shard_path(folder, number)):
+        return pa.concat_tables(groups).select(columns or list(COLUMNS[stage]))
 
 
 def read_row_groups(

@@ -157,21 +157,12 @@ class BracketScores:
     """Over all tokens, punctuation included."""
 
 
-@dataclass(frozen=True, slots=True)
-class BracketConvention:
-    """Which brackets count, and when two are equal."""
-
-    keep_punctuation: bool = False
-    """Measures spans over all tokens instead."""
-    equate_advp_and_prt: bool = True
-    """COLLINS.prm's ``EQ_LABEL``."""
-
-
 @dataclass(slots=True)
 class BracketCounts:
     """Bracket scores in the making: sentences are added one by one, none is kept."""
 
-    convention: BracketConvention = BracketConvention()
+    all_tokens: bool = False
+    """Counts without EVALB's exceptions: punctuation is kept, ADVP and PRT are apart."""
     sentences: int = 0
     exact: int = 0
     gold: int = 0
@@ -195,11 +186,11 @@ class BracketCounts:
                 f"sentence {self.sentences}: {len(gold.tags)} gold tokens, but "
                 f"{len(predicted.tags)} predicted ones"
             )
-        deleted = () if self.convention.keep_punctuation else PUNCTUATION_TAGS
+        deleted = () if self.all_tokens else PUNCTUATION_TAGS
         # How many tokens before each place between tokens are kept.
         offsets = list(accumulate((tag not in deleted for tag in gold.tags), initial=0))
-        of_gold = Counter(_brackets(gold, offsets, self.convention))
-        of_predicted = Counter(_brackets(predicted, offsets, self.convention))
+        of_gold = Counter(_brackets(gold, offsets, self.all_tokens))
+        of_predicted = Counter(_brackets(predicted, offsets, self.all_tokens))
         matched = (of_gold & of_predicted).total()
         self.sentences += 1
         self.gold += of_gold.total()
@@ -228,29 +219,28 @@ class BracketCounts:
 def score_brackets(
     gold: Sequence[ConstituencyParse],
     predicted: Sequence[ConstituencyParse],
-    convention: BracketConvention = BracketConvention(),
+    *,
+    all_tokens: bool = False,
 ) -> BracketScores:
     """Returns how well predicted trees match gold ones.
 
     Args:
         gold: trees whose tags tell punctuation.
         predicted: trees over the same tokens in the same order.
-        convention: by default EVALB's.
+        all_tokens: see `BracketCounts`.
 
     Raises:
         ValueError: the two differ in their number of sentences, or a pair in its tokens.
     """
     if len(gold) != len(predicted):
         raise ValueError(f"{len(gold)} gold trees, but {len(predicted)} predicted ones")
-    counts = BracketCounts(convention)
+    counts = BracketCounts(all_tokens)
     for gold_tree, predicted_tree in zip(gold, predicted, strict=True):
         counts.add(gold_tree, predicted_tree)
     return counts.scores()
 
 
-def _brackets(
-    parse: ConstituencyParse, offsets: Sequence[int], convention: BracketConvention
-) -> list[Bracket]:
+def _brackets(parse: ConstituencyParse, offsets: Sequence[int], all_tokens: bool) -> list[Bracket]:
     brackets = []
     for start, end, chain in zip(parse.starts, parse.ends, parse.labels, strict=True):
         first, last = offsets[start], offsets[end]
@@ -259,7 +249,7 @@ def _brackets(
         for label in chain.split(CHAIN_MARK):
             if label in TOP_LABELS:
                 continue
-            equal = "ADVP" if convention.equate_advp_and_prt and label == "PRT" else label
+            equal = "ADVP" if label == "PRT" and not all_tokens else label
             brackets.append((first, last, equal))
     return brackets
 

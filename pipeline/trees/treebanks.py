@@ -357,14 +357,25 @@ def scan_brackets(lines: Iterable[str], *, source: str = "text") -> Iterator[Bra
         for piece in _PIECE.findall(line):
             if piece == "(":
                 open_nodes.append(BracketNode(label="", line=line_number))
-            elif not open_nodes:
+                continue
+            if not open_nodes:
                 raise ValueError(f"{where}: {piece!r} stands outside any tree")
-            elif piece != ")":
-                _add_text(open_nodes[-1], piece, where)
+            node = open_nodes[-1]
+            if piece != ")":
+                if node.word is not None or node.children:
+                    raise ValueError(f"{where}: word {piece!r} stands outside a node of its own")
+                node.label, node.word = (node.label, piece) if node.label else (piece, None)
+                continue
+            if node.word is None and not node.children:
+                raise ValueError(f"{where}: node {node.label!r} holds neither a word nor a phrase")
+            open_nodes.pop()
+            if not open_nodes:
+                yield node
+            elif open_nodes[-1].word is not None:
+                label = open_nodes[-1].label
+                raise ValueError(f"{where}: {label!r} holds both a word and a phrase")
             else:
-                node = _closed(open_nodes, where)
-                if not open_nodes:
-                    yield node
+                open_nodes[-1].children.append(node)
     if open_nodes:
         raise ValueError(
             f"{source}, line {line_number}: the text ends inside the tree that opens at line "
@@ -391,26 +402,3 @@ def unescape_word(word: str) -> str:
         return '"'
     word = word.replace("\\/", "/").replace("\\*", "*")
     return _ESCAPED.sub(lambda match: _UNESCAPES[match[0]], word)
-
-
-def _closed(open_nodes: list[BracketNode], where: str) -> BracketNode:
-    """Takes the innermost open node off the stack and hangs it under its parent."""
-    node = open_nodes.pop()
-    if node.word is None and not node.children:
-        raise ValueError(f"{where}: node {node.label!r} holds neither a word nor a phrase")
-    if open_nodes:
-        parent = open_nodes[-1]
-        if parent.word is not None:
-            raise ValueError(f"{where}: {parent.label!r} holds both a word and a phrase")
-        parent.children.append(node)
-    return node
-
-
-def _add_text(node: BracketNode, piece: str, where: str) -> None:
-    """Takes a piece of text as the node's label or, after that, its word."""
-    if not node.label and not node.children:
-        node.label = piece
-    elif node.word is None and not node.children:
-        node.word = piece
-    else:
-        raise ValueError(f"{where}: word {piece!r} stands outside a node of its own")

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import io
 import pickle
-import tarfile
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-_MAGIC, _PROTOCOL = 0x1950A86A20F9469CFC6C, 1001
 _REBUILDER = b"ctorch._utils\n_rebuild_tensor_v2\n"
 """The opcode that names one of torch's functions."""
 
@@ -37,38 +35,6 @@ def tensor_program(size: tuple[int, ...], count: int) -> bytes:
 def attribute_program(target: Path) -> bytes:
     """Returns a pickle that renames a function of torch to a path and makes it dump patches."""
     return b"\x80\x02" + _renamed(target) + b"."
-
-
-def module_program(target: Path) -> bytes:
-    """Returns a pickle with a persistent id by which torch's older reader writes to a path."""
-    container = _text("module") + _renamed(target) + _text("some.py") + _text("planted")
-    return b"\x80\x02(" + container + b"tQ."
-
-
-def legacy_file(path: Path, program: bytes) -> Path:
-    """Writes a file of torch's format before the zip one; returns its path."""
-    machine = {
-        "protocol_version": _PROTOCOL,
-        "little_endian": True,
-        "type_sizes": {"short": 2, "int": 4, "long": 4},
-    }
-    heads = b"".join(pickle.dumps(head, 2) for head in (_MAGIC, _PROTOCOL, machine))
-    path.write_bytes(heads + program + pickle.dumps([], 2))
-    return path
-
-
-def tar_file(path: Path, victim: Path) -> Path:
-    """Writes a file of torch's oldest format whose first member is a hard link to a victim."""
-    with tarfile.open(path, "w:") as archive:
-        link = tarfile.TarInfo("storages")
-        link.type, link.linkname, link.mode, link.mtime = tarfile.LNKTYPE, str(victim), 0o4777, 0
-        archive.addfile(link)
-        for name in ("tensors", "pickle"):
-            member = tarfile.TarInfo(name)
-            content = pickle.dumps(0, 2)
-            member.size = len(content)
-            archive.addfile(member, io.BytesIO(content))
-    return path
 
 
 def _renamed(target: Path) -> bytes:

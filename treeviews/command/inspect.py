@@ -140,13 +140,13 @@ def html(
     as_json: AsJson = False,
 ) -> None:
     """Draw sentences on one page: the first ones, those named by --at, or those of --where."""
-    from treeviews.pipeline.inspect.aligned_rows import first_rows, row_of
-    from treeviews.pipeline.inspect.show import DRAWN, write_page
+    from treeviews.pipeline.inspect.aligned_rows import TREE_COLUMNS, first_rows, row_of
+    from treeviews.pipeline.inspect.show import write_page
 
     check_output(out)
     selection = _selected(path, stage, tell=True)
     selection.check_one_of_each()
-    if not any(folder.stage in DRAWN for folder in selection.folders):
+    if not any(folder.stage in TREE_COLUMNS for folder in selection.folders):
         raise typer.BadParameter(f"{path}: no tree to draw; give the folder of a parsed corpus")
     if at and where:
         raise typer.BadParameter("--at names the sentences: leave out --where, or --at")
@@ -192,7 +192,7 @@ def diff(
     from treeviews.pipeline.inspect.diff import agreement_lines, compare, pairs_of_parses
 
     pairs = pairs_of_parses(_selected(first), _selected(second))
-    found = [compare(parses, most=rows) for parses in pairs]
+    found = [compare(*parses, most=rows) for parses in pairs]
     if as_json:
         print_json([asdict(one) for one in found])
         return
@@ -251,8 +251,8 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write sentences and trees as CoNLL-U, brackets, JSON lines or spaCy's DocBin."""
-    from treeviews.pipeline.inspect.export import export as written
-    from treeviews.pipeline.inspect.export import export_format
+    from treeviews.pipeline.inspect.tree_export import export as written
+    from treeviews.pipeline.inspect.tree_export import export_format
 
     form = form or export_format(out)
     if form != "spacy" or out.suffix == ".spacy":

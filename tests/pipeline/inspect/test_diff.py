@@ -18,8 +18,7 @@ from tests.support.looked_at_corpus import (
     write_looked_at,
     write_parse,
 )
-from tests.support.shard_files import write_rows
-from treeviews.pipeline.inspect.aligned_rows import constituency_of
+from treeviews.pipeline.inspect.aligned_rows import tree_of
 from treeviews.pipeline.trees.flat_trees import DependencyParse
 from treeviews.pipeline.trees.tree_scores import score_brackets, score_dependencies
 from treeviews.pipeline.trees.treebanks import TreebankSentence
@@ -67,7 +66,7 @@ def test_both_kinds_are_scored_as_treebanks_are(
     (worst,) = arcs["most_different"]
     assert (worst["shard"], worst["row"], worst["differences"]) == (0, 0, 2)
     first, second = (
-        [constituency_of(constituent_row(one)[1]) for one in trees]
+        [tree_of("constituents", constituent_row(one)[1]) for one in trees]
         for trees in (BRACKETS, OTHER_BRACKETS)
     )
     assert phrases["scores"]["f1"] == pytest.approx(score_brackets(first, second).f1)
@@ -86,26 +85,3 @@ def test_two_folders_are_compared_in_lines_and_a_copy_agrees_in_all(
     assert main(["diff", str(corpus / "constituents-x"), str(copy), "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)
     assert (found["identical"], found["scores"]["f1"], found["most_different"]) == (4, 100.0, [])
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "said"),
-    [
-        ("dependencies-x", "constituents-x", "nothing of one kind to compare"),
-        ("dependencies-x", "dependencies-x", "the same folder twice"),
-        ("sentences", "dependencies-x", "nothing of one kind to compare"),
-        ("dependencies-x", ".", "several folders of dependencies: "),
-        ("dependencies-x", "../lone/dependencies-y", "no sentences/ beside it"),
-        ("dependencies-x", "../other/dependencies-x", "the sentences of shard 1 differ"),
-    ],
-)
-def test_what_cannot_be_compared_is_a_mistake(
-    corpus: Path, capsys: pytest.CaptureFixture[str], first: str, second: str, said: str
-) -> None:
-    shutil.copytree(corpus / "dependencies-y", corpus.parent / "lone" / "dependencies-y")
-    other = write_looked_at(corpus.parent / "other")
-    rows = [dict(row) for row in sentence_rows_of()]
-    rows[3]["tokens"] = ["It", "slept"]
-    write_rows(other / "sentences", "sentences", 1, rows[2:])
-    assert main(["diff", str(corpus / first), str(corpus / second)]) == 2
-    assert said in capsys.readouterr().err

@@ -9,11 +9,9 @@ from typing import Any
 import pytest
 
 from tests.support.command import subcommand
-from tests.support.looked_at_corpus import BRACKETS, constituent_row, write_looked_at
 from tests.support.shard_files import sentence_rows, write_stage
-from treeviews.pipeline.inspect.aligned_rows import constituency_of
 from treeviews.pipeline.inspect.show import arcs, phrases
-from treeviews.pipeline.trees.flat_trees import ConstituencyParse
+from treeviews.pipeline.trees.flat_trees import ConstituencyParse, DependencyParse
 
 main = subcommand("inspect")
 
@@ -44,11 +42,6 @@ class Read(HTMLParser):
         return [text for where, text in self.texts if where == tag]
 
 
-@pytest.fixture
-def corpus(tmp_path: Path) -> Path:
-    return write_looked_at(tmp_path / "corpus")
-
-
 def read_page(corpus: Path, *options: str) -> Read:
     out = corpus / "page.html"
     assert main(["html", str(corpus), "--out", str(out), *options]) == 0
@@ -72,27 +65,6 @@ def test_sentences_are_chosen_by_place_or_by_sql(
     assert read_page(corpus, *options).of("h2") == places
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--at", "0:9"], "shard 0 has no row 9"),
-        (["--at", "7:0"], "no shard 7 that all stages have; they share [0, 1]"),
-        (["--at", "7"], "'7' is no place; write SHARD:ROW, such as 0:7"),
-        (["--at", "0:0", "--where", "true"], "leave out --where, or --at"),
-        (["--where", "false"], "no sentence is so"),
-        (["--where", "len("], "Parser Error"),
-        (["--stage", "nosuch"], "no stage is called 'nosuch'"),
-    ],
-)
-def test_a_choice_without_a_sentence_is_a_mistake_and_leaves_no_page(
-    corpus: Path, capsys: pytest.CaptureFixture[str], options: list[str], said: str
-) -> None:
-    out = corpus / "page.html"
-    assert main(["html", str(corpus), "--out", str(out), *options]) == 2
-    assert said in capsys.readouterr().err
-    assert not out.exists()
-
-
 HOSTILE = ["<script>", "alert(1)", "</script>", "&amp;", '"><img', "\x1b[2J", "\u202eevil", "🦉"]
 
 
@@ -102,7 +74,7 @@ def test_a_corpus_own_text_stands_there_as_itself(tmp_path: Path) -> None:
     arcs_ = {"heads": list(range(n)), "deprels": ["<i>"] * n}
     write_stage(tmp_path / "dependencies", "dependencies", [arcs_])
     spans = {"span_starts": [0], "span_ends": [n], "span_labels": ["<a>"], "tags": ["<u>"] * n}
-    binary = {"binary_left": [0] * (n - 1), "binary_right": [0] * (n - 1)}
+    binary = {"binary_left": [*range(1, n - 1), -1], "binary_right": list(range(-n, -1))}
     write_stage(tmp_path / "constituents", "constituents", [spans | binary])
     found = read_page(tmp_path)
     assert not {"script", "img", "i", "b", "a", "u", "link"} & {tag for tag, _ in found.elements}
@@ -125,17 +97,10 @@ def test_what_is_no_tree_is_told(tmp_path: Path) -> None:
     assert said[5] == "dependencies: rejected by the parser"
 
 
-def test_a_tree_of_phrases_is_drawn_over_its_words() -> None:
-    tokens, row = constituent_row(BRACKETS[3])
-    lines = phrases(tokens, constituency_of(row)).split("\n")
-    assert [line.split() for line in lines[::2]] == [["S"], ["NP", "VP"], ["PRP", "VBD"], tokens]
-    assert "┌" in lines[1] and "┐" in lines[1]
-
-
 @pytest.mark.parametrize("length", [1, 200])
 def test_sentences_of_any_length_and_depth_are_drawn(length: int) -> None:
     tokens = ["w"] * length
-    drawn = arcs(tokens, list(range(length)), ["dep"] * length, "0:0")
+    drawn = arcs(tokens, DependencyParse(list(range(length)), ["dep"] * length), "0:0")
     assert drawn.count("displacy-arrowhead") == length - 1
     tree = ConstituencyParse(
         list(range(length)), [length] * length, ["S"] * length, ["NN"] * length

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from tests.support.command import subcommand
-from tests.support.looked_at_corpus import write_looked_at, write_parse
+from tests.support.looked_at_corpus import write_parse
 from tests.support.shard_files import write_rows, write_stage
-from treeviews.pipeline.shards.manifests import shard_path
-from treeviews.pipeline.shards.schema import DESCRIBED, SCHEMA_VERSION
 
 main = subcommand("inspect")
-
-
-@pytest.fixture
-def corpus(tmp_path: Path) -> Path:
-    return write_looked_at(tmp_path / "corpus")
 
 
 def test_show_prints_both_trees(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -61,25 +51,6 @@ def test_the_overview_counts_and_says_what_was_refused_and_cleaned(
         assert part in out
 
 
-def test_every_column_is_told_with_its_meaning(
-    corpus: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["schema", str(corpus), "--json"]) == 0
-    for stage in json.loads(capsys.readouterr().out):
-        assert (stage["version"], stage["shards"], stage["rows"]) == (SCHEMA_VERSION, 2, 4)
-        assert [c["name"] for c in stage["columns"]] == [c.name for c in DESCRIBED[stage["stage"]]]
-    assert main(["schema", str(corpus / "dependencies-x")]) == 0
-    assert "  heads: list of int16, may be null\n    position of each" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("name", ["sentences", "sentences/00000.parquet", "dependencies-x"])
-def test_a_stage_or_a_shard_comes_with_the_sentences_beside_it(
-    corpus: Path, capsys: pytest.CaptureFixture[str], name: str
-) -> None:
-    assert main(["show", str(corpus / name)]) == 0
-    assert capsys.readouterr().out.startswith("    0:0  first 0  The old owl saw a mouse .")
-
-
 def test_of_two_parses_of_a_kind_one_is_named(
     corpus: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -97,49 +68,6 @@ def test_of_two_parses_of_a_kind_one_is_named(
     assert "did you mean dependencies-x-small" in shown("--stage", "dependencys-x-small")
     assert "nsubj" in shown("--stage", "dependencies-x")
     assert "nsubj" not in shown("--stage", "dependencies-x-small")
-
-
-@pytest.mark.parametrize("damage", ["foreign", "cut", "without column"])
-def test_a_damaged_shard_is_named_with_its_remedy(
-    corpus: Path, capsys: pytest.CaptureFixture[str], damage: str
-) -> None:
-    path = shard_path(corpus / "sentences", 0)
-    if damage == "foreign":
-        pq.write_table(pa.table({"a": [1]}), path)
-    elif damage == "cut":
-        path.write_bytes(path.read_bytes()[:100])
-    else:
-        path.with_suffix(".json").unlink()
-        pq.write_table(pq.ParquetFile(path).read().drop_columns(["tokens"]), path)
-    said = "has no column 'tokens'" if damage == "without column" else ""
-    assert main(["show", str(corpus)]) == 2
-    error = capsys.readouterr().err
-    assert str(path) in error and "run the stage again" in error and said in error
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["show", "nowhere"], "no such file or folder"),
-        (["show", "."], "no shards here"),
-        (["show", "corpus", "--row", "2"], "shard 0 has no row 2"),
-        (["show", "corpus", "--row", "-1"], "shard 0 has no row -1"),
-        (["show", "corpus", "--shard", "7"], "no shard 7 that all stages have"),
-        (["show", "alone"], "no sentences beside it"),
-    ],
-)
-def test_what_is_not_there_is_a_mistake(
-    corpus: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    arguments: list[str],
-    said: str,
-) -> None:
-    monkeypatch.chdir(corpus.parent)
-    (corpus.parent / "alone").mkdir()
-    (corpus / "dependencies-x").rename(corpus.parent / "alone" / "dependencies-x")
-    assert main(arguments) == 2
-    assert said in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["overview", "show", "check", "query"])

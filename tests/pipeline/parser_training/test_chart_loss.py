@@ -7,7 +7,7 @@ import torch
 
 from tests.support.constituency_trees import benepar_word_vectors, tiny_model, toy_treebank
 from treeviews.pipeline.parser_training.chart_loss import chart_losses, read_words
-from treeviews.pipeline.parser_training.constituency_training import ExampleSet
+from treeviews.pipeline.parser_training.constituency_training import chart_batch
 from treeviews.pipeline.parsers.chart_model import word_table
 from treeviews.pipeline.trees.treebanks import BracketedSentence, to_brackets
 
@@ -22,12 +22,12 @@ def test_losses_and_gradients_are_benepar_s_own(seed: int) -> None:
     toys = toy_treebank(9, seed=seed)
     model = tiny_model(toys, seed=seed)
     module = model.network.train()  # without dropout, so both see the same scores
-    (batch,) = ExampleSet(toys, model.vocabularies).batches(10_000, seed=0)
+    batch = chart_batch(toys, model.vocabularies)
     examples = [_benepar_example(sentence) for sentence in toys]
     ((_, expected_batch),) = module.encode_and_collate_subbatches(examples, 10_000)
 
     brackets, tags = chart_losses(module, batch)
-    loss = brackets * int(batch.lengths.sum()) / len(toys) + tags
+    loss = brackets * int(batch.input.lengths.sum()) / len(toys) + tags
     loss.backward()
     found = {name: p.grad.clone() for name, p in module.named_parameters() if p.grad is not None}
     module.zero_grad()
@@ -47,30 +47,3 @@ def test_words_are_read_as_benepar_reads_them() -> None:
     table = word_table(words, characters)
     module = model.network.eval()
     torch.testing.assert_close(read_words(module, table), benepar_word_vectors(module, table))
-
-
-def test_a_tree_that_wins_by_the_margin_costs_nothing() -> None:
-    toys = toy_treebank(1)
-    model = tiny_model(toys)
-    module = model.network
-    optimizer = torch.optim.Adam(module.parameters(), lr=1e-2)
-    (batch,) = ExampleSet(toys, model.vocabularies).batches(10_000, seed=0)
-    for _ in range(40):
-        optimizer.zero_grad()
-        brackets, _ = chart_losses(module, batch)
-        brackets.backward()
-        optimizer.step()
-    assert brackets.item() == pytest.approx(0.0, abs=1e-6)
-
-
-def test_every_sentence_is_drawn_once_in_batches_of_bounded_size_by_seed() -> None:
-    toys = toy_treebank(50)
-    examples = ExampleSet(toys, tiny_model(toys).vocabularies)
-
-    def drawn(seed: int) -> list[list[int]]:
-        return [batch.lengths.tolist() for batch in examples.batches(60, seed=seed)]
-
-    lengths = sorted(length for batch in drawn(1) for length in batch)
-    assert lengths == sorted(len(sentence.tokens) for sentence in toys)
-    assert all(len(batch) * max(batch) <= 60 for batch in drawn(1))
-    assert drawn(1) == drawn(1) != drawn(2)

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from tests.support.constituency_trees import TINY, toy_treebank, write_bracketed, write_documents
@@ -17,11 +16,9 @@ from treeviews.pipeline.parser_training.constituency_training import (
     DEFAULT_OPTIMIZER,
     ConstituencyTraining,
     ConstituencyTrainingConfig,
-    ExampleSet,
-    build_vocabularies,
     constituents_without_final_mark,
 )
-from treeviews.pipeline.parser_training.train_parser import alter, train_parser
+from treeviews.pipeline.parser_training.train_parser import train_parser
 from treeviews.pipeline.parsers.chart_model import ChartModelConfig
 from treeviews.pipeline.parsers.evaluate_parser import main as evaluate_main
 from treeviews.pipeline.parsers.sentence_parser import load_parser
@@ -80,30 +77,6 @@ def test_a_killed_training_ends_as_an_uninterrupted_one_with_its_metrics_and_its
             "tag accuracy dev": summary["dev"]["evalb"]["tag_accuracy"],
         }
         assert load_parser(out, "constituents").checksum == summary["checksum"]
-
-
-def test_excluded_documents_are_left_out_of_training_and_of_dev(
-    config: ConstituencyTrainingConfig,
-) -> None:
-    excluded = ("doc_0", "doc_1", "doc_2")
-    training = ConstituencyTraining(config.changed(exclude_document_prefixes=excluded))
-    assert (training.num_sentences, len(training.dev)) == (15, 5)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"dev_documents": (Path("a"), Path("b"))}, "2 dev_documents for 1 dev_files"),
-        ({"max_sentence_tokens": 600}, "max_sentence_tokens=600, but the model takes 510"),
-        ({"seed": -1}, "seed must be at least 0, got -1"),
-        ({"exclude_document_prefixes": ("doc_",)}, r"no sentence in .*dev\.mrg but those .*: name"),
-    ],
-)
-def test_a_senseless_configuration_is_refused(
-    config: ConstituencyTrainingConfig, change: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        ConstituencyTraining(config.changed(**change))
 
 
 def test_the_command_lines_train_score_and_keep_the_sizes_of_an_initial_parser(
@@ -176,19 +149,17 @@ def test_the_final_mark_goes_where_a_tree_of_the_parsers_is_left(
     assert cut == replace(expected, line=cut.line)
 
 
-def test_a_share_of_the_sentences_is_altered_anew_by_seed(tmp_path: Path) -> None:
-    tree = "(S (NP (PRP They)) (VP (MD must) (VP (VB ﬁnd) (NP (NN Straße)))) (. .))"
-    sentences = [bracketed(tree, tmp_path)] * 400
-    vocabularies = build_vocabularies(sentences, min_character_count=1)
+def test_sentences_are_drawn_once_in_bounded_batches_and_some_are_altered_by_seed(
+    config: ConstituencyTrainingConfig,
+) -> None:
+    def drawn(seed: int, **changes: Any) -> list[list[int]]:
+        training = ConstituencyTraining(config.changed(**changes))
+        return [batch.input.lengths.tolist() for batch in training._batches(seed)]
 
-    def lengths(share: float, seed: int) -> list[int]:
-        examples = ExampleSet(sentences, vocabularies, altered_share=share)
-        return [n for batch in examples.batches(90, seed=seed) for n in batch.lengths.tolist()]
-
-    assert lengths(0.0, 1) == [5] * 400
-    some = lengths(0.3, 1)
-    assert 310 < some.count(5) < 370 and set(some) == {4, 5}
-    assert lengths(0.3, 1) == some != lengths(0.3, 2)
-    random = np.random.default_rng(1)
-    drawn = [alter(sentences[0], 1.0, random, lambda whole: whole) for _ in range(400)]
-    assert 150 < sum(sentence.tokens[0] == "they" for sentence in drawn) < 250
+    whole = drawn(1, altered_share=0.0)
+    sizes = sorted(len(s.tokens) for s in read_bracketed(config.train_files[0]))
+    assert sorted(length for batch in whole for length in batch) == sizes
+    assert all(len(batch) * max(batch) <= config.batch_tokens for batch in whole)
+    some = drawn(1, altered_share=0.5)
+    assert 2 < sum(sizes) - sum(map(sum, some)) < 30  # final marks
+    assert some == drawn(1, altered_share=0.5) != drawn(2, altered_share=0.5)

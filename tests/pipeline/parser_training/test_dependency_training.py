@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.dependency_examples import treebank, write_conllu
+from tests.support.random_dependency_parsers import SIZES as TINY
 from treeviews.pipeline.parser_training.__main__ import main
 from treeviews.pipeline.parser_training.dependency_training import (
     DependencyTraining,
@@ -19,21 +20,12 @@ from treeviews.pipeline.parser_training.dependency_training import (
 )
 from treeviews.pipeline.parser_training.train_parser import train_parser
 from treeviews.pipeline.parser_training.training_state import OptimizerConfig
-from treeviews.pipeline.parsers.dependency_model import Dropouts, NetworkSizes
+from treeviews.pipeline.parsers.dependency_model import Dropouts
 from treeviews.pipeline.parsers.sentence_parser import load_parser
 from treeviews.pipeline.trees.flat_trees import DependencyParse
 from treeviews.pipeline.trees.treebanks import TreebankSentence
 
-SIZES = NetworkSizes(
-    word_embedding=24,
-    character_embedding=8,
-    character_hidden=16,
-    character_features=16,
-    lstm_hidden=32,
-    lstm_layers=1,
-    arc_mlp=32,
-    relation_mlp=16,
-)
+SIZES = TINY.changed(word_embedding=24, lstm_hidden=32, arc_mlp=32, relation_mlp=16)
 SENTENCE = TreebankSentence(
     "a", ["Ann", "saw", "it", "."], [2, 0, 2, 2], ["nsubj", "root", "obj", "punct"]
 )
@@ -109,17 +101,6 @@ def test_the_seed_determines_the_weights_and_a_killed_training_ends_with_them(
     assert epochs == [1, 2, 3, 4]
 
 
-def test_what_word_vectors_hold_and_their_number_are_part_of_what_a_training_is(
-    config: DependencyTrainingConfig, tmp_path: Path
-) -> None:
-    for name in ("vectors.safetensors", "words.json"):
-        (tmp_path / name).write_bytes(b"")
-    given = [config.changed(word_vectors=tmp_path, num_word_vectors=n) for n in (0, 1, 2)]
-    digests = {config.digest(), *(one.digest() for one in given)}
-    (tmp_path / "words.json").write_bytes(b"[]")
-    assert len({*digests, given[0].digest()}) == 5
-
-
 def test_folders_of_another_training_a_damaged_or_a_finished_one_are_refused(
     config: DependencyTrainingConfig, tmp_path: Path
 ) -> None:
@@ -153,24 +134,6 @@ def test_a_training_goes_on_from_a_parser_that_has_its_sizes_and_relations(
         train(going_on.changed(train_files=(foreign,)), tmp_path / "second")
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"batch_tokens": 0}, "batch_tokens must be at least 1, got 0"),
-        ({"train_files": ()}, "at least one train file and one dev file"),
-        ({"altered_share": 1.5}, r"must lie in \[0, 1\]"),
-        ({"num_word_vectors": 3}, "of which none are given"),
-        ({"max_sentence_tokens": 2}, "none of 8 training sentences has at most 2 tokens"),
-        ({"exclude_document_prefixes": ("story",)}, "no sentence in .*but those"),
-    ],
-)
-def test_impossible_settings_are_refused(
-    config: DependencyTrainingConfig, change: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        DependencyTraining(config.changed(**change))
-
-
 def test_the_final_mark_goes_where_nothing_needs_it() -> None:
     cut = dependencies_without_final_mark(SENTENCE)
     assert (cut.tokens, cut.heads) == (["Ann", "saw", "it"], [2, 0, 2])
@@ -181,29 +144,6 @@ def test_the_final_mark_goes_where_nothing_needs_it() -> None:
         TreebankSentence("", ["so", "."], [2, 0], ["discourse", "punct"]),
     ):
         assert dependencies_without_final_mark(needed) == needed
-
-
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (["dependency", "out", "--num-epoch", "1"], "--num-epoch 1; did you mean --num-epochs?"),
-        (["dependency", "out", "--num_epochs", "x"], "--num-epochs: invalid int value: 'x'"),
-        (["dependncy"], "no command 'dependncy'; did you mean dependency?"),
-        (["guided-trees", "out", "--penalty", "-3"], "penalty must be at least 0, got -3"),
-        (["constituency", "out"], "none.conllu: no such file"),
-    ],
-)
-def test_the_command_line_names_mistakes(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], told: str
-) -> None:
-    file = str(write_conllu(treebank(), tmp_path / "t.conllu"))
-    given = ["--parsers", "constituency", "--dependencies", file]
-    if arguments[0] == "dependency":
-        given = ["--train", file, "--dev", file]
-    if arguments[0] == "constituency":
-        given = ["--train", "none.conllu", "--dev", "none.conllu"]
-    assert main([*arguments, *given]) == 2
-    assert told in capsys.readouterr().err
 
 
 def test_a_job_has_the_options_of_the_command_line(

@@ -7,6 +7,7 @@ import torch
 from safetensors.numpy import save_file
 
 from tests.support.dependency_examples import treebank, write_conllu
+from tests.support.random_dependency_parsers import SIZES as TINY
 from treeviews.pipeline.parser_training.__main__ import main
 from treeviews.pipeline.parser_training.dependency_training import (
     DependencyTraining,
@@ -15,7 +16,6 @@ from treeviews.pipeline.parser_training.dependency_training import (
 from treeviews.pipeline.parser_training.pretrained_words import (
     PretrainedVectors,
     VectorWordEmbedding,
-    add_pretrained_vectors,
     extended_by_vectors,
     read_pretrained_vectors,
     with_plain_embedding,
@@ -24,21 +24,11 @@ from treeviews.pipeline.parsers.dependency_model import (
     DependencyModel,
     DependencyVocabulary,
     Dropouts,
-    NetworkSizes,
     build_network,
 )
 from treeviews.pipeline.parsers.sentence_parser import load_parser
 
-SIZES = NetworkSizes(
-    word_embedding=3,
-    character_embedding=4,
-    character_hidden=4,
-    character_features=4,
-    lstm_hidden=4,
-    lstm_layers=1,
-    arc_mlp=4,
-    relation_mlp=4,
-)
+SIZES = TINY.changed(word_embedding=3)
 
 
 def vocabulary() -> DependencyVocabulary:
@@ -64,38 +54,6 @@ def test_a_word_is_its_learned_vector_plus_its_pretrained_one() -> None:
     vectors = torch.tensor([[0.0, 0.0, 0.0], [2.0, 3.0, 4.0]])
     embedding = VectorWordEmbedding(torch.ones(2, 2), vectors, linear, unknown_word_id=0)
     assert embedding.table().tolist() == [[1.0, 1.0], [3.0, 321.0]]
-
-
-def test_the_vectors_themselves_are_not_trained_nor_kept_as_state() -> None:
-    embedding = VectorWordEmbedding(
-        torch.ones(2, 2), torch.ones(3, 2), torch.eye(2), unknown_word_id=1
-    )
-    assert sorted(embedding.state_dict()) == ["map", "weight"]
-    embedding(torch.tensor([2, 2])).sum().backward()
-    assert embedding.weight.grad is not None
-    assert embedding.weight.grad.tolist() == [[0.0, 0.0], [2.0, 2.0]]
-
-
-def test_a_network_with_vectors_parses_like_its_plain_copy() -> None:
-    small = vocabulary()
-    full = small.extended(["zebra", "the"])
-    network = build_network(SIZES, full)
-    vectors = PretrainedVectors(["zebra", "the"], torch.tensor([[1.0, 2, 3], [4, 5, 6]]))
-    add_pretrained_vectors(network, full, vectors, num_learned=len(small.words))
-    plain = with_plain_embedding(network)
-    assert type(plain.word_embed) is torch.nn.Embedding
-    ids = torch.tensor([full.word_id("zebra"), full.word_id("the"), full.word_id("dog")])
-    torch.testing.assert_close(plain.word_embed(ids), network.word_embed(ids))
-    unknown = network.word_embed.weight[full.unknown_word_id]
-    torch.testing.assert_close(plain.word_embed(ids)[0], unknown + vectors.matrix[0])
-    assert isinstance(network.word_embed, VectorWordEmbedding)
-
-
-def test_vectors_of_another_width_are_refused() -> None:
-    words = vocabulary()
-    vectors = PretrainedVectors(["the"], torch.zeros(1, 5))
-    with pytest.raises(ValueError, match="word vectors of 5 dimensions for a word embedding of 3"):
-        add_pretrained_vectors(build_network(SIZES, words), words, vectors, num_learned=4)
 
 
 def test_a_trained_parser_keeps_its_words_and_gains_those_of_the_vectors() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import torch
 
 from tests.support.constituency_trees import tiny_model, toy_treebank, write_documents
 from tests.support.dependency_examples import treebank, write_conllu
-from tests.support.random_dependency_parsers import SIZES, random_model
+from tests.support.random_dependency_parsers import random_model
 from tests.support.shard_files import sentence_rows, write_stage
 from tests.support.tiny_transformers import random_weights, tiny_bert
 from treeviews.pipeline.parser_training.__main__ import main
@@ -22,19 +21,16 @@ from treeviews.pipeline.parser_training.teacher_trees import (
     sample_sentences,
 )
 from treeviews.pipeline.parsers.chart_adapter import BeneparConstituencyParser
-from treeviews.pipeline.parsers.chart_model import from_benepar_label, save_constituency_model
+from treeviews.pipeline.parsers.chart_model import save_constituency_model
 from treeviews.pipeline.parsers.dependency_adapter import SuparDependencyParser
 from treeviews.pipeline.parsers.dependency_model import (
-    DependencyModel,
-    DependencyVocabulary,
-    build_network,
     save_dependency_model,
 )
 from treeviews.pipeline.parsers.transformer_dependency import (
     TransformerDependencyParser,
     new_transformer_dependency_model,
 )
-from treeviews.pipeline.trees.flat_trees import TOP_LABEL, validate_heads
+from treeviews.pipeline.trees.flat_trees import validate_heads
 from treeviews.pipeline.trees.treebanks import (
     TreebankSentence,
     read_bracketed,
@@ -86,30 +82,6 @@ def test_a_high_penalty_leaves_only_phrases_with_one_head() -> None:
         assert all(counts[start, end - 1] == 1 for start, end in spans)
 
 
-def test_tags_of_the_file_are_kept_where_the_parser_knows_them() -> None:
-    toys = toy_treebank(12)
-    model = tiny_model(toys)
-    tokens, known = toys[0].tokens, model.vocabularies.tags[0]
-    (tree,) = guided_trees([model], [chain(tokens, [known, *["?"] * (len(tokens) - 1)])])
-    assert tree.tags[0] == known
-    assert set(tree.tags) <= set(model.vocabularies.tags)
-
-
-def test_parsers_of_other_vocabularies_agree_on_what_all_of_them_know() -> None:
-    toys = toy_treebank(12)
-    model, other = tiny_model(toys), tiny_model(toys[:1], seed=1)
-    known = set(model.vocabularies.labels) & set(other.vocabularies.labels)
-    assert known < set(model.vocabularies.labels)
-    sentences = [chain(toy.tokens) for toy in toys]
-
-    trees = guided_trees([model, other], sentences)
-
-    labels = {label for tree in trees for label in tree.labels}
-    assert labels <= {from_benepar_label(label) for label in known} | {TOP_LABEL}
-    assert {tag for tree in trees for tag in tree.tags} <= set(other.vocabularies.tags)
-    assert trees != guided_trees([model], sentences)
-
-
 def test_the_guided_command_writes_trees_in_the_order_of_their_sentences(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -150,20 +122,6 @@ def test_a_sure_parser_outvotes_an_unsure_one() -> None:
     assert all(validate_heads(tree.heads) is None for tree in trees)
 
 
-def test_the_order_of_relations_has_no_meaning() -> None:
-    parser = random_parser(1)
-    turned = random_model(1)
-    order = list(reversed(range(len(turned.vocabulary.relations))))
-    relations = [turned.vocabulary.relations[place] for place in order]
-    with torch.no_grad():
-        turned.network.rel_attn.weight.copy_(turned.network.rel_attn.weight[order])
-    vocabulary = turned.vocabulary.changed(relations=relations)
-    other = SuparDependencyParser(replace(turned, vocabulary=vocabulary), name="x")
-    assert other.relations != parser.relations
-
-    assert joint_trees([parser, other], SENTENCES) == parser.parse(SENTENCES)
-
-
 def test_parsers_of_different_kinds_give_trees_together(tmp_path: Path) -> None:
     small, relations = random_parser(1), random_parser(1).relations
     torch.manual_seed(5)
@@ -175,22 +133,6 @@ def test_parsers_of_different_kinds_give_trees_together(tmp_path: Path) -> None:
 
     assert joint_trees([large], SENTENCES) == large.parse(SENTENCES)
     assert trees not in (small.parse(SENTENCES), large.parse(SENTENCES))
-
-
-def test_parsers_of_other_relations_are_refused() -> None:
-    other = DependencyVocabulary.build(treebank()[:1], min_word_frequency=1)
-    model = DependencyModel(build_network(SIZES, other), SIZES, other)
-    with pytest.raises(ValueError, match="different relations; train them on the same treebanks"):
-        joint_trees([random_parser(1), SuparDependencyParser(model, name="x")], SENTENCES)
-
-
-@pytest.mark.parametrize("part", ["arc_attn", "rel_attn"])
-def test_scores_that_are_no_numbers_make_no_trees(part: str) -> None:
-    damaged = random_model(2)
-    with torch.no_grad():
-        getattr(damaged.network, part).weight.view(-1)[0] = float("nan")
-    with pytest.raises(FloatingPointError, match="not finite"):
-        joint_trees([random_parser(1), SuparDependencyParser(damaged, name="x")], SENTENCES)
 
 
 def sentence_stage(folder: Path) -> Path:

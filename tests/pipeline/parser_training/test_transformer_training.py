@@ -1,17 +1,16 @@
 """A dependency parser over a transformer learns, resumes, and is one like any other."""
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from transformers import AutoModel, GPT2Config, GPT2Model
+from transformers import AutoModel
 
 from tests.support.dependency_examples import treebank, write_conllu
-from tests.support.tiny_transformers import TINY_TRANSFORMERS, tiny_bert, tiny_t5
+from tests.support.tiny_transformers import tiny_bert
 from treeviews.pipeline.parser_training.__main__ import main
 from treeviews.pipeline.parser_training.train_parser import train_parser
 from treeviews.pipeline.parser_training.training_state import OptimizerConfig
@@ -21,7 +20,6 @@ from treeviews.pipeline.parser_training.transformer_training import (
     TransformerTraining,
     TransformerTrainingConfig,
 )
-from treeviews.pipeline.parsers.evaluate_parser import evaluate_dependency_parser
 from treeviews.pipeline.parsers.evaluate_parser import main as evaluate_main
 from treeviews.pipeline.parsers.sentence_parser import load_parser
 
@@ -48,28 +46,6 @@ def config(tmp_path: Path) -> TransformerTrainingConfig:
         optimizer=OptimizerConfig(num_epochs=2, learning_rate=1e-3, averaging=0.5),
         batch_tokens=120,
     )
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["roberta"])
-def test_most_of_a_tiny_treebank_is_learnt_by_heart(
-    config: TransformerTrainingConfig, tmp_path: Path, kind: str
-) -> None:
-    optimizer = config.optimizer.changed(num_epochs=160, learning_rate=0.01, warmup_epochs=5.0)
-    folder = TINY_TRANSFORMERS[kind](tmp_path / "transformer")
-    changes = {"optimizer": optimizer, "transformer": folder, "scorer_rate": 1.0}
-    training = TransformerTraining(config.changed(batch_tokens=1200, **changes))
-    for epoch in range(160):
-        training.train_epoch()
-        training.state.epoch = epoch + 1
-    scores, las, words = training.dev_scores()
-    assert las == scores["las"] > 60 and words == f"LAS {las:.2f}"
-
-    checksum = training.save(tmp_path / "out")
-    shutil.rmtree(folder)
-
-    parser = load_parser(tmp_path / "out", "dependencies", expected_checksum=checksum)
-    assert evaluate_dependency_parser(parser, treebank()).las == las
 
 
 def test_the_transformer_learns_more_slowly_than_its_scorers(
@@ -118,27 +94,6 @@ def test_a_training_goes_on_from_a_parser_with_its_transformer(
         train(further.changed(sizes=config.sizes.changed(arc_mlp=8)), tmp_path / "third")
 
 
-def test_a_training_without_or_with_two_transformers_is_refused(
-    config: TransformerTrainingConfig, tmp_path: Path
-) -> None:
-    with pytest.raises(ValueError, match="give --transformer FOLDER, or --initial PARSER"):
-        config.changed(transformer=None)
-    with pytest.raises(ValueError, match="--transformer and --initial are both given"):
-        config.changed(initial_parser=tmp_path)
-
-
-def test_what_lies_in_the_transformers_folder_is_part_of_what_a_training_is(
-    config: TransformerTrainingConfig, tmp_path: Path
-) -> None:
-    assert config.transformer is not None
-    shutil.copytree(config.transformer, tmp_path / "moved")
-    moved = config.changed(transformer=tmp_path / "moved")
-    assert moved.digest() == config.digest()
-    description = tmp_path / "moved" / "config.json"
-    description.write_text(description.read_text() + " ")
-    assert moved.digest() != config.digest()
-
-
 def test_the_command_trains_and_scores(
     config: TransformerTrainingConfig, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -151,31 +106,3 @@ def test_the_command_trains_and_scores(
     assert json.loads(capsys.readouterr().out)["best_epoch"] == 1
     assert evaluate_main([out, file, *THREADS]) == 0
     assert json.loads(capsys.readouterr().out)["num_sentences"] == len(treebank())
-
-
-def test_a_transformer_that_cannot_be_read_is_named(
-    config: TransformerTrainingConfig, tmp_path: Path
-) -> None:
-    assert config.transformer is not None
-    bare, pickled, gpt2 = tmp_path / "bare", tmp_path / "pickled", tmp_path / "gpt2"
-    for folder in (bare, pickled):
-        shutil.copytree(config.transformer, folder)
-    (pickled / "pytorch_model.bin").touch()
-    for file in [*bare.glob("*token*"), bare / "vocab.txt"]:
-        file.unlink()
-    (tmp_path / "empty").mkdir()
-    GPT2Model(GPT2Config(n_embd=8, n_layer=3, n_head=2, vocab_size=9)).save_pretrained(gpt2)
-    files = json.loads((config.transformer / "tokenizer_config.json").read_text())
-    shutil.copy(config.transformer / "tokenizer.json", gpt2)
-    (gpt2 / "tokenizer_config.json").write_text(json.dumps(files | {"pad_token": None}))
-    for change, message in (
-        ({"sizes": ScorerSizes(mixed_layers=5)}, "of its 3 layers .* --mixed-layers 4 or fewer"),
-        ({"transformer": tiny_t5(tmp_path / "t5")}, "t5: a t5; give an encoder such as a BERT"),
-        ({"transformer": bare}, "bare.*no tokenizer that can be read.* save_pretrained"),
-        ({"transformer": pickled}, "pickled.*a pickle.* save_pretrained"),
-        ({"transformer": tmp_path / "empty"}, "empty: no transformer that can be read"),
-        ({"transformer": gpt2}, "gpt2: its tokenizer has no subword for pad"),
-        ({"transformer": tmp_path / "absent"}, "absent: no such folder"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            TransformerTraining(config.changed(**change))

@@ -11,7 +11,7 @@ from benepar.parse_chart import ChartParser
 from numpy.typing import NDArray
 
 from tests.support.constituency_trees import benepar_word_vectors
-from treeviews.pipeline.parser_training.chart_loss import encode_sentences
+from treeviews.pipeline.parser_training.chart_loss import chart_input, encode_sentences
 from treeviews.pipeline.parsers import chart_decoding as decoding
 from treeviews.pipeline.parsers.chart_adapter import (
     PackedTransformer,
@@ -69,22 +69,15 @@ def test_words_have_the_vectors_of_benepar_s_character_lstm(module: ChartParser)
     torch.testing.assert_close(content, expected[[place[row] for row in rows]])
 
 
-def test_what_was_read_before_changes_no_bit_of_a_word_s_vector(module: ChartParser) -> None:
-    fresh, used = WordVectors(module, capacity=500), WordVectors(module, capacity=500)
-    used.remember([["dogs", "x" * n] for n in range(1, 300)])
-    assert torch.equal(fresh.content(SENTENCES), used.content(SENTENCES))
-
-
 def test_states_and_charts_are_benepar_s(module: ChartParser) -> None:
     content = WordVectors(module, capacity=20).content(SENTENCES)
     runs = list(equal_runs([len(sentence) + 2 for sentence in SENTENCES]))
     packed = PackedTransformer(module)(content, runs)
     scorer, half = SpanScorer(module), CONFIG.d_model // 2
     for run in runs:
-        of_run = content[run.positions]
-        rows = torch.arange(len(of_run)).view(run.num_sentences, -1)
-        expected, _ = encode_sentences(module, of_run, rows, torch.ones_like(rows) > 0)
-        states = packed[run.positions].unflatten(0, rows.shape)
+        of_run = [s for s in SENTENCES if len(s) + 2 == run.num_positions]
+        expected, _ = encode_sentences(module, chart_input(of_run, module.char_vocab))
+        states = packed[run.positions].unflatten(0, (run.num_sentences, -1))
         fenceposts = torch.cat([states[:, :-1, :half], states[:, 1:, half:]], -1)
         torch.testing.assert_close(fenceposts, expected)
         _assert_chart_is_benepar_s(module, scorer, fenceposts)
@@ -159,16 +152,3 @@ def test_a_sentence_in_a_padded_batch_gets_the_tree_it_gets_alone() -> None:
         alone = best_binary_trees(chart[None, :length, :length], [length])
         assert [tree] == alone
         assert len(tree) == 2 * length - 1
-
-
-def test_of_equal_splits_the_leftmost_is_taken() -> None:
-    tree = best_binary_trees(np.zeros((1, 3, 3), np.float32), [3])[0]
-    assert tree == [(0, 3), (0, 1), (1, 3), (1, 2), (2, 3)]
-
-
-def test_the_longest_sentence_needs_no_recursion() -> None:
-    chart = np.zeros((1, 510, 510), np.float32)
-    chart[0, 0, :] = 1.0  # every prefix is good, so the tree branches left all the way down
-    spans = best_binary_trees(chart, [510])[0]
-    assert (0, 2) in spans
-    assert len(spans) == 1019

@@ -6,11 +6,9 @@ import json
 import os
 import shutil
 import tempfile
-import zipfile
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
-from types import FunctionType
 from typing import Any
 
 import dill
@@ -21,17 +19,12 @@ from tests.support.constituency_trees import tiny_model, toy_treebank
 from tests.support.dependency_examples import treebank
 from tests.support.hostile_checkpoints import (
     attribute_program,
-    legacy_file,
-    module_program,
-    tar_file,
     tensor_program,
     torch_zip,
 )
 from tests.support.library_parsers import benepar_file, from_supar, supar_parser
-from tests.support.tiny_transformers import tiny_bert, tiny_electra
+from tests.support.tiny_transformers import tiny_bert
 from treeviews.pipeline.base.digest import sha256_of_file
-from treeviews.pipeline.downloads.download import DownloadError
-from treeviews.pipeline.parsers import convert as convert_module
 from treeviews.pipeline.parsers.chart_adapter import BeneparConstituencyParser
 from treeviews.pipeline.parsers.convert import convert_checkpoint, main
 from treeviews.pipeline.parsers.dependency_adapter import SuparDependencyParser
@@ -120,16 +113,6 @@ def test_what_a_pickle_would_run_is_not_run(tmp_path: Path) -> None:
     assert not (tmp_path / "sprung").exists()
 
 
-def test_bytecode_of_another_python_version_does_no_harm(supar_checkpoint: Path) -> None:
-    state = torch.load(supar_checkpoint, weights_only=False)
-
-    code = (lambda token: token.lower()).__code__
-    foreign = code.replace(co_code=b"\xff\xff" * (len(code.co_code) // 2))
-    state["transform"].FORM[0].fn = FunctionType(foreign, {})
-    torch.save(state, supar_checkpoint, pickle_module=dill)
-    assert convert(supar_checkpoint)
-
-
 def test_a_benepar_file_gives_the_trees_of_its_module(benepar_checkpoint: Path) -> None:
     sentences = [sentence.tokens for sentence in toy_treebank(6, seed=1)]
     checksum = convert(benepar_checkpoint, stage="constituents")
@@ -164,7 +147,11 @@ def edited(checkpoint: Path, edit: Callable[[Any], object]) -> Path:
         ("supar", lambda c: setattr(c["args"], "feat", ["tag", "char"]), "cannot be taken over"),
         ("supar", lambda c: c["state_dict"].pop("arc_attn.weight"), "KeyError"),
         ("supar", lambda c: c["state_dict"].pop("arc_mlp_d.linear.bias"), "weights do not fit"),
-        ("benepar", lambda c: c["state_dict"].pop("f_label.0.bias"), r"shape: .*f_label\.0\.bias"),
+        (
+            "benepar",
+            lambda c: c["state_dict"].pop("f_label.0.bias"),
+            r"fit .*f_label\.0\.bias",
+        ),
         ("benepar", lambda c: c["config"]["hparams"].update(use_encoder=False), "use_encoder"),
         ("benepar", lambda c: c["config"]["hparams"].pop("d_kv"), "KeyError: 'd_kv'"),
         ("benepar", lambda c: c["config"]["label_vocab"].update(X=99), "ids are not 0, 1, 2"),
@@ -184,17 +171,6 @@ def test_a_parser_that_cannot_be_taken_over_is_refused(
     with pytest.raises(ValueError, match=message):
         convert(checkpoint)
     assert not list((checkpoint.parent / "converted").iterdir())
-
-
-def test_a_zip_is_unpacked_as_published_parsers_are(supar_checkpoint: Path, tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "published.zip", "w") as archive:
-        archive.write(supar_checkpoint, "ptb.biaffine.dep")
-    found = opened(tmp_path / "published.zip")
-    assert (found.library, found.content["name"]) == ("supar", "biaffine-dependency")
-    with zipfile.ZipFile(tmp_path / "published.zip", "a") as archive:
-        archive.writestr("folder/more.txt", "?")
-    with pytest.raises(ValueError, match="2 files in 2 folders, where a published parser is one"):
-        opened(tmp_path / "published.zip")
 
 
 def test_a_folder_with_something_else_in_it_is_left_alone(
@@ -239,53 +215,7 @@ def test_a_missing_tokenizer_is_named_with_its_remedy(
     assert convert(checkpoint, transformer=str(elsewhere))
 
 
-def test_the_tokenizer_must_be_that_of_the_training(tmp_path: Path) -> None:
-    parser = supar_parser(tmp_path, encoder="bert", bert=tiny_bert(tmp_path / "hub"))
-    parser.transform.FORM[0].vocab = {**parser.transform.FORM[0].vocab, "more": 999}
-    parser.save(str(tmp_path / "supar.pt"))
-    with pytest.raises(ValueError, match="another vocabulary than the parser"):
-        convert(tmp_path / "supar.pt", transformer=str(tiny_electra(tmp_path / "other")))
-
-
-def test_no_network_names_the_address_and_the_remedy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object) -> None:
-        raise DownloadError("no network")
-
-    monkeypatch.setattr(convert_module, "download", refuse)
-    with pytest.raises(DownloadError, match=r"dep-en: no network.* download https://.*\.zip"):
-        convert_checkpoint("biaffine-dep-en", tmp_path, sha256="", downloads=tmp_path)
-
-
-def test_only_a_published_parser_of_the_right_kind_is_downloaded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(convert_module, "download", None)
-    with pytest.raises(ValueError, match="benepar_en3: this parser gives constituents, not depen"):
-        convert_checkpoint("benepar_en3", tmp_path / "out", sha256="00", stage="dependencies")
-    with pytest.raises(ValueError, match=r"dep-biaffine-en: neither .* biaffine-dep-en, .*benepar"):
-        convert_checkpoint("dep-biaffine-en", tmp_path / "out", sha256="00")
-
-
 ONE = {"data/0": b"\0\0\0\0"}
-
-
-def test_other_formats_of_torch_are_not_read(tmp_path: Path) -> None:
-    """A tar's hard link changes another file's mode, a bare pickle's persistent id writes one."""
-    (tmp_path / "victim").write_text("private")
-    (tmp_path / "victim").chmod(0o600)
-    program = module_program(tmp_path / "planted")
-    traps = [
-        tar_file(tmp_path / "tar.pt", tmp_path / "victim"),
-        legacy_file(tmp_path / "legacy.pt", program),
-        torch_zip(tmp_path / "zip.pt", program),
-    ]
-    for trap in traps:
-        with pytest.raises(ValueError, match=rf"{trap.name}: not a whole file of torch\.save"):
-            read_torch_file(trap)
-    assert (tmp_path / "victim").stat().st_mode & 0o7777 == 0o600
-    assert not (tmp_path / "planted.patch").exists()
 
 
 @pytest.mark.parametrize(
@@ -303,12 +233,6 @@ def test_other_formats_of_torch_are_not_read(tmp_path: Path) -> None:
 def test_what_a_pickle_may_not_say_is_refused(tmp_path: Path, program: bytes, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         read_torch_file(torch_zip(tmp_path / "trap.pt", program, ONE))
-
-
-def test_a_program_of_torchscript_is_refused_before_it_runs(tmp_path: Path) -> None:
-    program = torch_zip(tmp_path / "program.pt", tensor_program((1,), 1), {**ONE, "code/a.py": b""})
-    with pytest.raises(ValueError, match=r"program\.pt: .*a program of TorchScript"):
-        read_torch_file(program)
 
 
 def test_what_torch_saves_is_read_as_torch_reads_it(tmp_path: Path) -> None:

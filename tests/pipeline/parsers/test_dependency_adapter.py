@@ -187,22 +187,6 @@ def test_a_description_of_other_weights_is_refused(model: DependencyModel, tmp_p
         load_parser(tmp_path, "dependencies")
 
 
-def test_the_bundled_parser_reads_a_plain_sentence() -> None:
-    parser = load_parser(BUNDLED, "dependencies")
-    tokens = ["The", "old", "gardener", "watered", "the", "red", "roses", "."]
-    (parse,) = parser.parse([tokens])
-    assert isinstance(parse, DependencyParse)
-    assert parse.heads == [3, 3, 4, 0, 7, 7, 4, 4]
-    assert parse.deprels == ["det", "amod", "nsubj", "root", "det", "amod", "obj", "punct"]
-
-
-def test_the_bundled_parser_is_small_and_its_card_names_its_checksum() -> None:
-    assert sum(path.stat().st_size for path in BUNDLED.iterdir()) <= 15_000_000
-    card = (BUNDLED / "card.md").read_text(encoding="utf-8")
-    assert load_parser(BUNDLED, "dependencies").checksum in card
-    assert "CC BY-SA 4.0" in card
-
-
 def shapes(network: torch.nn.Module) -> dict[str, tuple[int, ...]]:
     return {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}
 
@@ -227,7 +211,7 @@ def test_a_dependency_network_has_the_weights_of_supar_s(sizes: NetworkSizes) ->
 
 @pytest.mark.slow
 def test_raw_text_is_parsed_without_the_libraries() -> None:
-    heavy = ["supar", "benepar", "nltk", "scipy", "transformers", "spacy", "torch._dynamo"]
+    heavy = ["supar", "benepar", "nltk", "scipy", "transformers", "spacy", "pandas"]
     code = (
         "import models, sys\n"
         "assert models.load('english-trees').encode(['The cat sat.']).any()\n"

@@ -8,9 +8,7 @@ import torch
 from treeviews.pipeline.parsers.devices import (
     automatic_batch_tokens,
     automatic_device,
-    fast_dtype,
     resolve_device,
-    warn_if_emulated,
 )
 
 
@@ -31,33 +29,6 @@ def test_a_named_device_is_not_replaced(num_gpus: int) -> None:
         resolve_device("cuda:2")
 
 
-@pytest.mark.parametrize("name", ["", "gpu", "cpu:1", "cuda:x", "CUDA"])
-def test_an_unknown_device_is_an_error(name: str) -> None:
-    with pytest.raises(ValueError, match=r"unknown device .*; known: auto, cpu, cuda or cuda:NUM"):
-        resolve_device(name)
-
-
-@pytest.mark.parametrize(
-    ("precision", "capabilities", "is_told"),
-    [
-        ("bfloat16", {"avx512_bf16": True}, False),
-        ("bfloat16", {"amx_bf16": True}, False),
-        ("bfloat16", {"avx512_f": True}, True),
-        ("float32", {}, False),
-    ],
-)
-def test_a_precision_that_is_only_emulated_is_told(
-    precision: str,
-    capabilities: dict[str, bool],
-    is_told: bool,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities, raising=False)
-    warn_if_emulated(precision, torch.device("cpu"))
-    assert ("some 20 times as long as in float32" in caplog.text) is is_told
-
-
 @pytest.mark.parametrize(("free_gib", "tokens"), [(0.5, 4_000), (16, 16_384), (140, 64_000)])
 def test_a_gpu_is_given_what_its_memory_holds(
     free_gib: float, tokens: int, monkeypatch: pytest.MonkeyPatch
@@ -66,24 +37,3 @@ def test_a_gpu_is_given_what_its_memory_holds(
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (free_bytes, 1 << 40))
     assert automatic_batch_tokens("cuda:0") == tokens
     assert automatic_batch_tokens("cpu") == 0
-
-
-@pytest.mark.parametrize(
-    ("capability", "expected"),
-    [((7, 0), torch.float16), ((7, 5), torch.float16), ((8, 0), torch.bfloat16)],
-)
-def test_a_gpu_that_only_emulates_bfloat16_computes_in_float16(
-    monkeypatch: pytest.MonkeyPatch, capability: tuple[int, int], expected: torch.dtype
-) -> None:
-    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
-    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: True)
-    assert fast_dtype(torch.device("cuda")) == expected
-
-
-@pytest.mark.parametrize("instructions", ["avx512_bf16", "amx_bf16", "avx512_vnni"])
-def test_a_cpu_computes_in_bfloat16_where_it_has_instructions_for_it(
-    monkeypatch: pytest.MonkeyPatch, instructions: str
-) -> None:
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {instructions: True})
-    expected = torch.bfloat16 if instructions.endswith("bf16") else torch.float32
-    assert fast_dtype(torch.device("cpu")) == expected

@@ -23,7 +23,6 @@ from treeviews.pipeline.parsers.dependency_adapter import (
     Margin,
     SuparDependencyParser,
     certain_trees,
-    sample_of,
 )
 from treeviews.pipeline.parsers.dependency_decoding import best_heads
 from treeviews.pipeline.parsers.sentence_parser import Sentence, load_parser
@@ -104,34 +103,6 @@ def asked(parser: SuparDependencyParser) -> int:
     return parser.checked.asked
 
 
-def test_the_longest_sentences_are_parsed_exactly_at_once(
-    parser: SuparDependencyParser, exact: list[DependencyParse]
-) -> None:
-    long = [sentence * 9 for sentence in SENTENCES[:7] if len(sentence) > 4][:5]
-    found = parser.parse([*SENTENCES, *long])
-    assert found[: len(SENTENCES)] == exact
-    assert found[len(SENTENCES) :] == parser.parse(long)
-    assert 0.9 * len(SENTENCES) < asked(parser) <= len(SENTENCES)
-
-
-@pytest.mark.slow
-def test_a_call_for_which_the_margin_does_not_hold_is_exact_throughout(
-    parser: SuparDependencyParser,
-    exact: list[DependencyParse],
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    with monkeypatch.context() as patch, caplog.at_level(logging.WARNING):
-        patch.setattr(dependency_adapter, "MULTIPLE", 1.0)
-        assert parser.parse(SENTENCES) == exact
-    assert asked(parser) == 0
-    assert "bfloat16 moved the difference of two scores by" in caplog.text
-    caplog.clear()
-    assert parser.parse(SENTENCES) == exact
-    assert asked(parser) > 0
-    assert not caplog.text
-
-
 @pytest.mark.parametrize("failing", ["learn", "__call__"])
 def test_a_first_way_that_fails_costs_nothing(
     failing: str,
@@ -177,9 +148,8 @@ def random_scores(seed: int) -> tuple[Tensor, Tensor]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
-def test_a_certain_tree_stays_the_best_whatever_the_scores_move_by(seed: int) -> None:
-    scores, lengths = random_scores(seed)
+def test_a_certain_tree_stays_the_best_whatever_the_scores_move_by() -> None:
+    scores, lengths = random_scores(0)
     heads = best_heads(scores, lengths)
     certain = certain_trees(scores, heads, lengths, 0.2).numpy()
     assert 0.2 < certain.mean() < 0.9
@@ -238,13 +208,3 @@ def test_what_is_no_number_is_not_trusted(
         caplog.clear()
         margin.warn_unless_it_holds("mine")
         assert "mine: in a sample, scores in bfloat16 are no numbers" in caplog.text
-
-
-def test_a_sample_has_middling_and_long_sentences_whatever_their_order() -> None:
-    sentences = [[f"w{number}"] * (1 + number % 100) for number in range(2000)]
-    middling, long = sample_of(sentences)
-    assert [middling, long] == sample_of(sentences[::-1])
-    assert {len(sentence) for sentence in middling} == {51}
-    assert {len(sentence) for sentence in long} == {99}
-    assert len(middling) == len(long) == 16
-    assert len(sample_of(sentences[:30])[1]) == 16

@@ -49,39 +49,6 @@ def test_products_are_those_of_the_formula(
     torch.testing.assert_close(rectified, expected.clamp_min(0), atol=1e-5, rtol=1e-5)
 
 
-@pytest.mark.parametrize("count", SIZES)
-def test_bfloat16_rounds_its_operands_alone(count: int) -> None:
-    rows, weight = rows_of(count).bfloat16(), WEIGHT.bfloat16()
-
-    products = FixedProduct(weight, BIAS.bfloat16())(rows)
-
-    assert products.dtype == torch.bfloat16
-    expected = rows.double() @ weight.double() + BIAS.bfloat16().double()
-    torch.testing.assert_close(products.double(), expected, atol=2e-2, rtol=1e-2)
-
-
-def test_rows_may_be_part_of_wider_ones(mkl_fast: bool) -> None:
-    wide = rows_of(2 * BLOCK_ROWS + 5).repeat(1, 2)
-
-    products = FixedProduct(WEIGHT, BIAS)(wide[:, 48:])
-
-    torch.testing.assert_close(products, wide[:, 48:] @ WEIGHT + BIAS, atol=1e-5, rtol=1e-5)
-
-
-@pytest.mark.parametrize("count", [2, BLOCK_ROWS + 2])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_what_is_no_number_is_none_afterwards(
-    mkl_fast: bool, dtype: torch.dtype, count: int
-) -> None:
-    rows = rows_of(count).to(dtype)
-    rows[1, 0] = float("nan")
-
-    products = FixedProduct(WEIGHT.to(dtype), BIAS.to(dtype))(rows, rectified=True)
-
-    assert products[1].isnan().all()
-    assert not products[0].isnan().any()
-
-
 @pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="no oneDNN")
 def test_the_processor_decides_who_multiplies(mkl_fast: bool) -> None:
     assert (FixedProduct(WEIGHT)._packed is None) is mkl_fast
@@ -102,11 +69,6 @@ class _Reader:
 
 def _cache(reader: _Reader, capacity: int = 10) -> WordCache:
     return WordCache(reader, table=torch.empty(capacity, 2), widths=(2, 4))
-
-
-def test_each_word_gets_its_own_vector_also_where_words_repeat() -> None:
-    vectors = _cache(_Reader()).vectors(["abc", "a", "abc", "ab"])
-    assert vectors.tolist() == [[3, 4], [1, 2], [3, 4], [2, 2]]
 
 
 def test_a_word_is_read_once() -> None:

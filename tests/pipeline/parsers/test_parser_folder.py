@@ -47,14 +47,6 @@ def test_what_is_written_is_read_back_as_float32(folder: Path) -> None:
     assert size < 21_000  # two bytes each
 
 
-def test_equal_parsers_have_equal_checksums_and_others_do_not(tmp_path: Path) -> None:
-    first = write_parser_folder(tmp_path / "a", "toy", {"size": 2}, TENSORS)
-    assert write_parser_folder(tmp_path / "b", "toy", {"size": 2}, TENSORS) == first
-    assert write_parser_folder(tmp_path / "c", "toy", {"size": 3}, TENSORS) != first
-    other = {**TENSORS, "counts": torch.tensor([3, 5])}
-    assert write_parser_folder(tmp_path / "d", "toy", {"size": 2}, other) != first
-
-
 def changed(folder: Path, name: str, old: str, new: str, *, on_purpose: bool = True) -> None:
     file = folder / name
     file.write_bytes(file.read_bytes().replace(old.encode(), new.encode()))
@@ -66,18 +58,14 @@ def changed(folder: Path, name: str, old: str, new: str, *, on_purpose: bool = T
     ("spoil", "message"),
     [
         (lambda f: (f / WEIGHTS_NAME).unlink(), rf"{WEIGHTS_NAME}: no such file"),
-        (lambda f: (f / DESCRIPTION_NAME).unlink(), rf"{DESCRIPTION_NAME}: no such file"),
         (lambda f: (f / WEIGHTS_NAME).write_bytes(b"x"), "sha256 differs"),
         (lambda f: changed(f, DESCRIPTION_NAME, '"toy"', '"chart"'), "of kind 'chart', but 'toy'"),
         (lambda f: changed(f, DESCRIPTION_NAME, 'n": 1', 'n": 99'), "format version 99"),
-        (lambda f: changed(f, DESCRIPTION_NAME, "{", ""), "not JSON"),
-        (lambda f: changed(f, DESCRIPTION_NAME, '"kind"', '"kinds"'), "missing .*kind"),
         (lambda f: changed(f, DESCRIPTION_NAME, '"toy"', "3"), "kind must be"),
         (
             lambda f: changed(f, DESCRIPTION_NAME, "2", "3", on_purpose=False),
             r"damaged .* restore .* checksums\.json",
         ),
-        (lambda f: (f / CHECKSUMS_NAME).write_text("[]"), r"an object.*; restore the"),
         (lambda f: (f / CHECKSUMS_NAME).write_text('{"file_sha256": 5}'), "an object"),
     ],
 )
@@ -98,12 +86,6 @@ def test_a_bundled_parser_is_what_its_checksums_say(name: str, tmp_path: Path) -
     file.write_text(file.read_text().replace('"format_version": 1', '"format_version": 2'))
     with pytest.raises(ValueError, match=r"parser\.json: damaged"):
         read_description(file.parent)
-
-
-def test_weights_that_are_no_numbers_are_not_written(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="weight 'w' is not finite"):
-        write_parser_folder(tmp_path, "toy", {}, {"w": torch.tensor([1e30])})
-    assert not (tmp_path / DESCRIPTION_NAME).exists()
 
 
 class Network(nn.Module):
@@ -129,23 +111,7 @@ def test_weights_are_those_given_and_constants_those_of_the_code() -> None:
     assert {str(value.device) for value in network.state_dict().values()} == {"cpu"}
 
 
-def test_weights_of_another_shape_are_refused() -> None:
-    weights = Network(4).state_dict()
-    with pytest.raises(ValueError, match=r"of another shape: .*square"):
-        built_to_fit(Network, weights)
-
-
 def test_scores_are_read_where_there_are_any(tmp_path: Path) -> None:
     assert read_scores(tmp_path) == {}
     (tmp_path / "scores.json").write_text('{"LAS": 86, "UAS": 89.5}')
     assert read_scores(tmp_path) == {"LAS": 86.0, "UAS": 89.5}
-
-
-@pytest.mark.parametrize(
-    ("text", "fault"),
-    [("[1]", "must be a valid dictionary"), ('{"LAS": "x"}', "valid number"), ("{", "not JSON")],
-)
-def test_other_scores_are_refused(tmp_path: Path, text: str, fault: str) -> None:
-    (tmp_path / "scores.json").write_text(text)
-    with pytest.raises(ValueError, match=rf"scores\.json: .*{fault}.*; .*or remove the file"):
-        read_scores(tmp_path)

@@ -7,9 +7,6 @@ from typing import Any
 
 import benepar
 import pytest
-import torch
-from safetensors.torch import load_file
-from transformers import AutoModel
 
 from tests.support.constituency_trees import toy_treebank
 from tests.support.dependency_examples import treebank
@@ -22,8 +19,7 @@ from treeviews.pipeline.parsers.checkpoint_conversion import (
 )
 from treeviews.pipeline.parsers.sentence_parser import load_parser
 from treeviews.pipeline.parsers.torch_checkpoint_reader import read_torch_file
-from treeviews.pipeline.parsers.transformer_folder import find_transformer, save_transformer
-from treeviews.pipeline.trees.flat_trees import ConstituencyParse, DependencyParse
+from treeviews.pipeline.trees.flat_trees import ConstituencyParse
 from treeviews.pipeline.trees.treebanks import to_brackets
 
 SENTENCES = [
@@ -78,32 +74,6 @@ def test_dependencies_are_those_of_supars_own_prediction(
     assert [parse.heads for parse in ours] == list(theirs.arcs)
     assert [parse.deprels for parse in ours] == list(theirs.rels)
     assert [loaded.parse([sentence])[0] for sentence in sentences] == ours
-
-
-def test_a_space_stands_before_a_token_where_supar_had_put_it(tmp_path: Path) -> None:
-    parser = supar_parser(
-        tmp_path, encoder="bert", bert=TINY_TRANSFORMERS["roberta"](tmp_path / "hub")
-    )
-    parser.transform.FORM[0].fn = lambda token: " " + token  # as supar's for GPT-2
-    theirs = parser.predict([list(s) for s in SENTENCES], tree=True, proj=False, verbose=False)
-    convert_supar(parser, tmp_path)
-    ours = load_parser(tmp_path / "parser", "dependencies").parse(SENTENCES)
-    assert [parse.heads for parse in ours] == list(theirs.arcs)
-
-
-def test_any_surface_form_is_a_token_of_a_dependency_tree(tmp_path: Path) -> None:
-    convert_supar(
-        supar_parser(tmp_path, encoder="bert", bert=tiny_bert(tmp_path / "hub")), tmp_path
-    )
-    parser = load_parser(tmp_path / "parser", "dependencies", precision="fast")
-    forms = ["[PAD]", "[CLS]", "\u200b", " ", "a\tb", "🦜", "x" * 5000]
-    for parse in parser.parse([["The", form, "sleeps"] for form in forms]):
-        assert isinstance(parse, DependencyParse)
-        assert len(parse.heads) == 3
-    assert parser.parse([[], ["a", ""]]) == [
-        Refusal("empty"),
-        Refusal("empty_token", "token 2 of 2"),
-    ]
 
 
 @pytest.mark.parametrize(
@@ -171,16 +141,3 @@ def test_the_checksum_covers_every_file_and_none_may_be_missing(tmp_path: Path) 
     assert load_parser(folder, "constituents").name == "parser"
     with pytest.raises(ValueError, match="gives constituents, but one for dependencies is needed"):
         load_parser(folder, "dependencies")
-
-
-def test_weights_keep_their_precision_where_the_configuration_has_less(tmp_path: Path) -> None:
-    files = tiny_bert(tmp_path / "hub")
-    config, tokenizer = find_transformer(str(files), "")
-    config.dtype = torch.float16
-    tensors = AutoModel.from_pretrained(files).state_dict()
-    save_transformer(tmp_path / "saved", config, tokenizer, tensors)
-    stored = load_file(tmp_path / "saved" / "model.safetensors")
-    assert {name: tensor.dtype for name, tensor in stored.items()} == dict.fromkeys(
-        tensors, torch.float32
-    )
-    assert all(torch.equal(stored[name], tensor) for name, tensor in tensors.items())

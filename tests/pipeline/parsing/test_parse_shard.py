@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 
 from tests.support.memory_source import Memory
@@ -16,7 +15,6 @@ from tests.support.repository import REPOSITORY
 from tests.support.shard_files import sentence_rows, write_rows, write_stage
 from tests.support.splitting import split_sentences
 from treeviews.pipeline.base.bundled import BUNDLED_PARSERS
-from treeviews.pipeline.base.job import run_from_command_line
 from treeviews.pipeline.base.machine import MAXRSS_BYTES
 from treeviews.pipeline.base.refusal import Refusal
 from treeviews.pipeline.parsers.parser_files import (
@@ -28,12 +26,9 @@ from treeviews.pipeline.parsing import parse_shard as parsing
 from treeviews.pipeline.parsing.parse_shard import (
     MEMORY_BOUND_MIB,
     ParseJob,
-    ParseShardJob,
     describe_parsing,
-    execute,
     parse_shard,
 )
-from treeviews.pipeline.shards import shards
 from treeviews.pipeline.shards.manifests import quarantine_path, read_shard_manifest, shard_path
 from treeviews.pipeline.shards.shards import read_shard
 from treeviews.pipeline.text.tokenization import SentenceConfig
@@ -94,14 +89,8 @@ def job(sentences: Path, stage: str = "dependencies", name: str = "parsed") -> P
 def test_dependency_rows_stay_aligned_and_rejections_are_null(sentences):
     manifest = parse_shard(job(sentences), Scripted())
     table = read_shard(sentences.parent / "parsed", "dependencies", 0)
-    assert table["heads"].to_pylist() == [
-        [2, 3, 4, 0],
-        None,
-        [2, 0],
-        [2, 3, 4, 5, 6, 7, 8, 0],
-    ]
-    assert table["deprels"].to_pylist()[2] == ["dep", "root"]
-    assert table["deprels"].to_pylist()[1] is None
+    assert table["heads"].to_pylist() == [[2, 3, 4, 0], None, [2, 0], [2, 3, 4, 5, 6, 7, 8, 0]]
+    assert table["deprels"].to_pylist()[1:3] == [None, ["dep", "root"]]
     assert (manifest.rows, manifest.drops) == (4, {"odd_word": 1})
     source = read_shard_manifest(sentences, 0)
     assert source is not None
@@ -119,26 +108,11 @@ def test_dependency_rows_stay_aligned_and_rejections_are_null(sentences):
     }
 
 
-def test_constituents_are_stored_with_their_binarization(sentences):
-    parse_shard(job(sentences, "constituents"), Scripted(flat))
-    rows = read_shard(sentences.parent / "parsed", "constituents", 0).to_pylist()
-    assert rows[0] == {
-        "span_starts": [0],
-        "span_ends": [4],
-        "span_labels": ["S"],
-        "tags": ["NN"] * 4,
-        "binary_left": [1, 2, -1],
-        "binary_right": [-4, -3, -2],
-    }
-
-
 @pytest.mark.parametrize(
     ("stage", "answer"),
     [
         ("dependencies", DependencyParse([0, 0], ["root", "root"])),
-        ("dependencies", DependencyParse([0, 9], ["root", "dep"])),
         ("constituents", ConstituencyParse([0], [1], ["S"], ["NN", "NN"])),
-        ("constituents", ConstituencyParse([0, 0, 1], [3, 2, 3], ["S", "NP", "VP"], ["NN"] * 3)),
         ("constituents", ConstituencyParse([0], [4], ["NP|"], ["NN"] * 4)),
     ],
 )
@@ -165,27 +139,6 @@ def test_bytes_do_not_depend_on_pools(sentences, monkeypatch, bound, value, pool
     assert pooled.sha256 == whole.sha256
 
 
-def test_row_groups_of_the_sentences_are_row_groups_of_the_parses(tmp_path, monkeypatch):
-    monkeypatch.setattr(shards, "ROW_GROUP_ROWS", 3)
-    parse_job = numbered(tmp_path, 8, 1)
-    manifest = parse_shard(parse_job, Scripted(failing("bad", "too_long")))
-    file = pq.ParquetFile(shard_path(parse_job.output, 0))
-    assert [file.metadata.row_group(i).num_rows for i in range(3)] == [3, 3, 2]
-    assert manifest.rows == 8
-    assert read_shard(parse_job.output, "dependencies", 0)["heads"].to_pylist() == [[0]] * 7 + [
-        None
-    ]
-    assert '"row": 7' in quarantine_path(parse_job.output, 0).read_text()
-
-
-def test_a_parser_that_fails_in_a_later_row_group_leaves_no_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(shards, "ROW_GROUP_ROWS", 10)
-    parse_job = numbered(tmp_path, 40, 15)
-    with pytest.raises(RuntimeError, match="nothing was written"):
-        parse_shard(parse_job, Scripted(failing("bad")))
-    assert list(parse_job.output.iterdir()) == []
-
-
 def test_a_killed_job_leaves_no_shard_and_its_successor_the_same_bytes(sentences, monkeypatch):
     whole = parse_shard(job(sentences), Scripted())
     monkeypatch.setattr(parsing, "POOL_ROWS", 2)
@@ -205,16 +158,13 @@ def test_a_killed_job_leaves_no_shard_and_its_successor_the_same_bytes(sentences
     assert parser.calls == []  # it stands
 
 
-@pytest.mark.parametrize("reason", ["parser_error", "invalid_tree"])
 @pytest.mark.parametrize(("num_rows", "num_bad"), [(40, 11), (1500, 16)])
-def test_a_parser_that_fails_again_and_again_ends_the_job(tmp_path, num_rows, num_bad, reason):
+def test_a_parser_that_fails_again_and_again_ends_the_job(tmp_path, num_rows, num_bad):
     parse_job = numbered(tmp_path, num_rows, num_bad)
     with pytest.raises(RuntimeError) as caught:
-        parse_shard(parse_job, Scripted(failing("bad", reason)))
+        parse_shard(parse_job, Scripted(failing("bad")))
     message = str(caught.value)
-    assert "the parser right-chain failed on" in message
-    assert f"first, at row {num_rows - num_bad}: {reason} (IndexError: no luck)" in message
-    assert "nothing was written: check the parser, its libraries and the device" in message
+    assert f"first, at row {num_rows - num_bad}: parser_error (IndexError: no luck)" in message
     assert not parse_job.output.exists()
     manifest = parse_shard(
         numbered(tmp_path / "fewer", num_rows, num_bad - 1), Scripted(failing("bad"))
@@ -252,39 +202,6 @@ def test_what_is_not_there_damaged_or_by_another_parser_is_an_error(sentences, t
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(ValueError, match=r"sha256 differs from its manifest's; delete 00000.parq"):
         parse_shard(job(sentences), Scripted())
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"stage": None}, "missing parse job fields ['stage']"),
-        ({"speed": 3}, "unknown parse job fields ['speed']"),
-        ({"number": -1}, "number must be at least 0, got -1"),
-        ({}, "parser"),
-        ({"device": "cuda:99"}, "device 'cuda:99': torch "),
-        ({"precision": "half"}, "precision must be 'exact' or 'fast', got 'half'"),
-    ],
-)
-def test_a_job_that_makes_no_sense_ends_with_a_clear_message(
-    sentences, capsys, monkeypatch, changes, message
-):
-    fields = {
-        "stage": "dependencies",
-        "parser": str(sentences.parent / "no-parser"),
-        "sentences": str(sentences),
-        "output": str(sentences.parent / "parsed"),
-        "number": 0,
-    } | changes
-    path = sentences.parent / "job.json"
-    path.write_text(json.dumps({k: v for k, v in fields.items() if v is not None}))
-    monkeypatch.setattr(os, "environ", os.environ.copy())  # in which threads are set
-
-    def run(values, progress):
-        execute(ParseShardJob.from_dict(values), progress)
-
-    assert run_from_command_line(run, [str(path)]) == 2
-    error = capsys.readouterr().err
-    assert message in error and "Traceback" not in error
 
 
 def test_a_parser_without_memory_ends_the_job_and_names_the_row(tmp_path):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -69,18 +68,6 @@ def test_trees_are_those_of_the_shards_of_the_same_text(tmp_path: Path) -> None:
     assert [one.spans for one in parsed] == spans
     binary = [(row["binary_left"], row["binary_right"]) for row in shards["constituents"]]
     assert [(one.binarized().left, one.binarized().right) for one in parsed] == binary
-
-
-def test_sentences_of_a_text_say_where_they_stand() -> None:
-    parsed = bundled_parser().parse(["It rains.", "He left.  She\nstayed."], split=True)
-
-    assert [one.sent_id for one in parsed] == ["1-1", "2-1", "2-2"]
-    assert [(one.source, one.start, one.text) for one in parsed] == [
-        (0, 0, "It rains."),
-        (1, 0, "He left."),
-        (1, 10, "She\nstayed."),
-    ]
-    assert parsed[2].offsets == [(10, 13), (14, 20), (20, 21)]
 
 
 def test_one_kind_of_tree_is_parsed_alone() -> None:
@@ -208,25 +195,10 @@ def test_parsers_stay_loaded_between_calls(monkeypatch: pytest.MonkeyPatch) -> N
     assert parse(["It rains."]) == first
 
 
-def test_threads_take_turns() -> None:
-    texts = [[f"It took {'very ' * i}long."] * 5 for i in range(8)]
-    expected = [bundled_parser().parse(one) for one in texts]
-
-    with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(bundled_parser().parse, texts))
-
-    assert found == expected
-
-
 @pytest.mark.parametrize(
     ("texts", "settings", "message"),
     [
         (["It rains."], {"dependency_parser": "dependency-larg"}, "did you mean dependency-large"),
-        (
-            ["It rains."],
-            {"constituency_parser": "/no/such"},
-            r"\(constituency, constituency-large\)",
-        ),
         (["It rains."], {"dependencies": False, "constituents": False}, "nothing to parse"),
         (
             ["It rains."],
@@ -235,7 +207,6 @@ def test_threads_take_turns() -> None:
         ),
         (["It rains."], {"device": "gpu"}, "unknown device 'gpu'"),
         (["It rains."], {"on_refusal": "zero"}, "on_refusal must be error or skip, got 'zero'"),
-        (b"It rains.", {}, "not bytes"),
         (["It rains.", None], {}, r"sentence 1 \(from 0\) is NoneType"),
         ([["It", "rains"]], {}, "parse_tokens takes tokens"),
     ],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 from typing import Any
@@ -13,12 +12,11 @@ from hypothesis import strategies as st
 
 from tests.support.bundled_parsers import bundled_parser
 from treeviews.pipeline.base.refusal import Refusal
-from treeviews.pipeline.parsing.parse_text import parse_lines
 from treeviews.pipeline.parsing.parsed_sentence import ParsedSentence, Trees, write_parses
 from treeviews.pipeline.text.aligned import whole_texts
 from treeviews.pipeline.text.tokenization import EnglishTokenizer
 from treeviews.pipeline.trees.flat_trees import ConstituencyParse, DependencyParse
-from treeviews.pipeline.trees.treebanks import read_bracketed, read_conllu
+from treeviews.pipeline.trees.treebanks import read_conllu
 
 TOKENIZER = EnglishTokenizer()
 ODD = " \t\n\r|\\_#\u00ad\u200b\u00a0\u2028.!()[]{}\"'/*-ab1é🙂"
@@ -107,18 +105,6 @@ def test_conllu_of_a_sentence() -> None:
     )
 
 
-def test_brackets_read_back(tmp_path: Path) -> None:
-    texts = ["The old dog (a beagle) barked.", "It rains."]
-    parsed = bundled_parser().parse(texts)
-    file = tmp_path / "trees.mrg"
-
-    write_parses(file, parsed)
-
-    assert "(-LRB- -LRB-)" in file.read_text()
-    read = [(one.tokens, one.parse) for one in read_bracketed(file)]
-    assert read == [(one.tokens, one.trees.constituents) for one in parsed]
-
-
 def test_json_has_all_in_plain_types() -> None:
     (sentence,) = bundled_parser().parse(["It  rains."])
 
@@ -166,38 +152,3 @@ def test_a_refused_sentence_is_told_and_keeps_its_place(
     elif name.endswith("conllu"):
         written = [line for line in written if line.startswith("# sent_id")]
     assert written == lines
-
-
-def test_texts_that_were_split_are_documents(tmp_path: Path) -> None:
-    parsed = bundled_parser().parse(["It rains. It pours.", "It ends."], split=True)
-
-    write_parses(tmp_path / "t.conllu", parsed)
-
-    read = read_conllu(tmp_path / "t.conllu")
-    assert [one.document_id for one in read] == ["1", "1", "2"]
-
-
-def test_lines_become_lines() -> None:
-    stream = io.BytesIO(b"\xef\xbb\xbfIt rains.\r\n\nIt\x0cpours.")
-    seen: list[str | None] = []
-
-    lines = list(
-        parse_lines(
-            stream,
-            bundled_parser(),
-            "brackets",
-            name="in",
-            on_refusal="skip",
-            on_sentence=lambda one: seen.append(one.refusal and one.refusal.reason),
-        )
-    )
-
-    assert lines == [
-        "(S (NP (PRP It)) (VP (VBZ rains)) (. .))\n",
-        "\n",
-        "(S (NP (PRP It)) (VP (VBZ pours)) (. .))\n",
-    ]
-    assert seen == [None, "empty", None]
-    bad = parse_lines(io.BytesIO(b"It rains.\n\xff\n"), bundled_parser(), "json", name="a.txt")
-    with pytest.raises(ValueError, match=r"a\.txt:2: not UTF-8"):
-        list(bad)

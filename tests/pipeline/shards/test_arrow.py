@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.repository import REPOSITORY
 from treeviews.pipeline.shards.arrow import flags, numbers, strings, values_of
 
 texts = st.lists(st.text(st.characters(codec="utf-8")))
@@ -41,22 +37,3 @@ def test_numbers_go_there_and_back(dtype: str) -> None:
     assert found.equals(pa.array(values))
     np.testing.assert_array_equal(values_of(found[3:]), values[3:], strict=True)
     assert not len(values_of(numbers(values[:0])))
-
-
-def test_half_a_character_is_refused() -> None:
-    with pytest.raises(UnicodeEncodeError):
-        strings(["\ud800"])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["english", "english-trees"])
-def test_a_first_call_looks_for_no_pandas(name: str) -> None:
-    code = (
-        "import sys\n"
-        "class Finder:\n"
-        "    def find_spec(self, name, path, target=None):\n"
-        "        if name == 'pandas': sys.exit('pandas was looked for')\n"
-        "sys.meta_path.insert(0, Finder())\n"
-        f"import models; models.load({name!r}).encode(['The cat sat on the mat.'])\n"
-    )
-    subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, check=True)

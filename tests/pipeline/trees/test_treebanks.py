@@ -14,7 +14,6 @@ from treeviews.pipeline.trees.treebanks import (
     escape_word,
     read_bracketed,
     read_conllu,
-    read_treebank,
     scan_brackets,
     unescape_word,
 )
@@ -50,12 +49,6 @@ def test_a_written_treebank_reads_back_the_same(tmp_path: Path) -> None:
     assert read_conllu(write_conllu(treebank(), tmp_path / "t.conllu")) == treebank()
 
 
-def test_windows_line_ends_and_exotic_separators_in_tokens(tmp_path: Path) -> None:
-    file = tmp_path / "trees.conllu"
-    file.write_bytes(ROW.format(1, "a\u2028b", 0, "root").replace("\n", "\r\n").encode())
-    assert read_conllu(file)[0].tokens == ["a\u2028b"]
-
-
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
@@ -76,13 +69,6 @@ def test_windows_line_ends_and_exotic_separators_in_tokens(tmp_path: Path) -> No
 def test_malformed_lines_are_named(tmp_path: Path, rows: str, message: str) -> None:
     with pytest.raises(ValueError, match=rf"trees\.conllu, {message}"):
         read_conllu(written(tmp_path, "# comment\n" + rows + "\n"))
-
-
-def test_a_treebank_without_a_sentence_is_refused(tmp_path: Path) -> None:
-    file = write_conllu(treebank(), tmp_path / "t.conllu")
-    assert len(read_treebank([file, file])) == 2 * len(treebank())
-    with pytest.raises(ValueError, match=r"no sentence in .*t\.conllu"):
-        read_treebank([file], exclude_document_prefixes=["story_"])
 
 
 def _read_one(tmp_path: Path, text: str) -> tuple[list[str], object]:
@@ -106,10 +92,6 @@ def test_function_tags_top_node_and_traces_are_cleaned_away(tmp_path: Path) -> N
 def test_a_top_node_that_alone_holds_the_sentence_together_stays(tmp_path: Path, top: str) -> None:
     expected = from_brackets("(TOP (NP (NN Help)) (. !))")
     assert _read_one(tmp_path, f"({top} (NP (NN Help)) (. !))") == expected
-
-
-def test_a_tree_of_traces_alone_is_left_out(tmp_path: Path) -> None:
-    assert _read_one(tmp_path, "(S (NP (-NONE- *)))\n(S (VP (VB Go)))")[0] == ["Go"]
 
 
 def test_documents_are_told_by_a_conllu_file_and_excluded_by_prefix(tmp_path: Path) -> None:

@@ -14,13 +14,12 @@ from tests.support.looked_at_corpus import (
     PLACES,
     constituent_row,
     sentence_rows_of,
-    write_looked_at,
 )
 from tests.support.shard_files import sentence_rows, write_rows, write_stage
 from tests.support.splitting import split_sentences
-from treeviews.pipeline.inspect import export as doc_bins
+from treeviews.pipeline.inspect import tree_export
 from treeviews.pipeline.inspect.dataset import select
-from treeviews.pipeline.inspect.export import export, export_format
+from treeviews.pipeline.inspect.tree_export import export, export_format
 from treeviews.pipeline.shards.shards import read_shard
 from treeviews.pipeline.text.split_corpus import SourceText
 from treeviews.pipeline.text.text_sources import TextFiles
@@ -28,11 +27,6 @@ from treeviews.pipeline.text.tokenization import SentenceConfig
 from treeviews.pipeline.trees.treebanks import read_bracketed, read_conllu
 
 main = subcommand("inspect")
-
-
-@pytest.fixture
-def corpus(tmp_path: Path) -> Path:
-    return write_looked_at(tmp_path / "corpus")
 
 
 def exported(corpus: Path, name: str, *options: str) -> Path:
@@ -86,52 +80,12 @@ def test_a_row_says_why_it_has_no_tree(tmp_path: Path) -> None:
     assert refusals[2] is None
 
 
-def test_line_ends_in_words_and_names_break_no_format(tmp_path: Path) -> None:
-    rows = sentence_rows([["a\tb", "c\nd"]], document="x\n# sent_id = 9")
-    write_stage(tmp_path / "corpus" / "sentences", "sentences", rows)
-    arcs = [{"heads": [0, 1], "deprels": ["root", "dep"]}]
-    write_stage(tmp_path / "corpus" / "dependencies", "dependencies", arcs)
-    (sentence,) = read_conllu(exported(tmp_path / "corpus", "trees.conllu"))
-    assert sentence.tokens == ["a␣b", "c␣d"]
-    assert sentence.document_id == r"x\n# sent_id = 9"
-
-
-@pytest.mark.parametrize(
-    ("path", "name", "said"),
-    [
-        ("constituents-x", "a.conllu", "no dependencies here, without which conllu has nothing"),
-        ("dependencies-x", "a.mrg", "no constituents here, without which brackets has nothing"),
-        ("sentences", "a.jsonl", "no dependencies and no constituents here"),
-        (".", "a.txt", "(spacy); or give --format"),
-        (".", "nowhere/a.conllu", "no such folder"),
-    ],
-)
-def test_what_cannot_be_written_is_said_before(
-    corpus: Path, capsys: pytest.CaptureFixture[str], path: str, name: str, said: str
-) -> None:
-    out = corpus.parent / name
-    assert main(["export", str(corpus / path), "--out", str(out)]) == 2
-    assert said in capsys.readouterr().err
-    assert not out.exists()
-
-
-@pytest.mark.parametrize("name", ["trees.conllu", "trees.mrg", "trees.spacy"])
-def test_a_file_that_is_there_is_not_overwritten(
-    corpus: Path, capsys: pytest.CaptureFixture[str], name: str
-) -> None:
-    out = corpus.parent / name
-    out.write_text("mine", encoding="utf-8")
-    assert main(["export", str(corpus), "--out", str(out)]) == 2
-    assert f"{name} is there already; delete it or choose another" in capsys.readouterr().err
-    assert out.read_text(encoding="utf-8") == "mine"
-
-
 @pytest.mark.parametrize(
     ("arcs", "said"),
     [
         ({"heads": [5, 0], "deprels": ["det", "root"]}, "token 1 has head 5, outside 0 to 2"),
         ({"heads": [0, 0], "deprels": ["root", "root"]}, "2 roots where exactly one is needed"),
-        ({"heads": [0], "deprels": ["root"]}, "1 heads for 2 tokens"),
+        ({"heads": [0], "deprels": ["root"]}, "1 heads and 1 relations for 2 tokens"),
     ],
 )
 def test_a_row_that_is_no_tree_is_named(tmp_path: Path, arcs: dict[str, Any], said: str) -> None:
@@ -193,19 +147,6 @@ def test_what_has_no_place_says_so(
     assert json.loads(first)["in_source"] is False
 
 
-def test_another_text_is_refused_and_nothing_written(
-    split: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (split.parent / "a.txt").write_text(SOURCE + "More.", encoding="utf-8")
-    out = split.parent / "trees.conllu"
-    assert main(["export", str(split), "--out", str(out), "--from-source"]) == 2
-    assert "a.txt: gone, or no longer the text that" in capsys.readouterr().err
-    monkeypatch.setattr(SourceText, "sentences", lambda source, number: iter([]))
-    assert main(["export", str(split), "--out", str(out), "--from-source"]) == 2
-    assert "another number of sentences" in capsys.readouterr().err
-    assert not out.exists()
-
-
 # ---- spaCy
 
 
@@ -223,22 +164,14 @@ def test_a_doc_bin_has_documents_with_trees(corpus: Path) -> None:
     first, second, without_arcs = docs_of(exported(corpus, "trees.spacy"))
     assert first.text == "The old owl saw a mouse . Run ."
     assert [sent.text for sent in first.sents] == ["The old owl saw a mouse .", "Run ."]
-    assert [token.dep_ for token in second][:5] == [
-        "det",
-        "nsubj:pass",
-        "aux:pass",
-        "ROOT",
-        "punct",
-    ]
+    labels = ["det", "nsubj:pass", "aux:pass", "ROOT", "punct"]
+    assert [token.dep_ for token in second][:5] == labels
     assert [token.head.text for token in first][:4] == ["owl", "owl", "saw", "saw"]
     assert first[7].head.text == "Run" and first[8].head.text == "Run"
     spans = [(span.text, span.label_) for span in first.spans["constituents"]]
     assert ("a mouse", "NP") in spans and ("Run .", "S+VP") in spans
-    assert second.user_data["treeviews"] == {
-        "document_id": "second",
-        "sent_ids": ("1:0",),
-        "sentence_indices": (0,),
-    }
+    own = {"document_id": "second", "sent_ids": ("1:0",), "sentence_indices": (0,)}
+    assert second.user_data["treeviews"] == own
     assert without_arcs.user_data["treeviews"]["sent_ids"] == ("1:1",)
     assert next(first.sents)._.parse_string.startswith("(S (NP (DT The) (JJ old) (NN owl))")
 
@@ -265,8 +198,8 @@ def test_sentences_without_dependencies_keep_their_starts(tmp_path: Path) -> Non
 def test_a_folder_of_doc_bins_has_all_sentences(
     corpus: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(doc_bins, "SENTENCES_A_FILE", 3)
-    monkeypatch.setattr(doc_bins, "SENTENCES_A_DOC", 1)
+    monkeypatch.setattr(tree_export, "SENTENCES_A_FILE", 3)
+    monkeypatch.setattr(tree_export, "SENTENCES_A_DOC", 1)
     out = exported(corpus, "trees", "--format", "spacy")
     files = sorted(out.iterdir())
     assert [path.name for path in files] == ["00000.spacy", "00001.spacy"]
@@ -274,11 +207,3 @@ def test_a_folder_of_doc_bins_has_all_sentences(
         " ".join(row["tokens"]) for row in sentence_rows_of()
     ]
     assert main(["export", str(corpus), "--out", str(out), "--format", "spacy"]) == 2
-
-
-def test_more_sentences_than_one_file_holds_are_refused_before(
-    corpus: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(doc_bins, "MOST_IN_ONE_FILE", 3)
-    with pytest.raises(ValueError, match=r"leave \.spacy out of the name for a folder of files"):
-        export(select(corpus), corpus / "trees.spacy", "spacy")

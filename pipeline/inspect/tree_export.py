@@ -34,13 +34,13 @@ from treeviews.pipeline.base.atomic_files import (
 )
 from treeviews.pipeline.base.refusal import Refusal
 from treeviews.pipeline.inspect.aligned_rows import (
-    NEEDED_COLUMNS,
-    check_same_rows,
-    constituency_of,
+    TREE_COLUMNS,
     read_rows,
+    tree_fault,
+    tree_of,
 )
-from treeviews.pipeline.inspect.check import read_refusals, row_faults
-from treeviews.pipeline.inspect.dataset import Selection, StageFolder
+from treeviews.pipeline.inspect.check import read_refusals
+from treeviews.pipeline.inspect.dataset import Selection
 from treeviews.pipeline.parsing.parsed_sentence import (
     InDocument,
     ParsedSentence,
@@ -50,12 +50,10 @@ from treeviews.pipeline.parsing.parsed_sentence import (
     write_parses,
 )
 from treeviews.pipeline.shards.manifests import quarantine_path
-from treeviews.pipeline.text.aligned import AlignedSentence
 from treeviews.pipeline.text.split_corpus import SourceText
-from treeviews.pipeline.trees.flat_trees import DependencyParse
 
 if TYPE_CHECKING:
-    from spacy.tokens import Doc, DocBin
+    from spacy.tokens import Doc
 
 ExportFormat = Literal["conllu", "brackets", "json", "spacy"]
 NEEDED: dict[ExportFormat, tuple[str, ...]] = {
@@ -65,11 +63,8 @@ NEEDED: dict[ExportFormat, tuple[str, ...]] = {
     "spacy": (),
 }
 """Stages without which a format has nothing to write; others are written where they are."""
-KINDS = ("dependencies", "constituents")
 _HALF = re.compile("[\\ud800-\\udfff]")
 SUFFIX = ".spacy"
-MOST_IN_ONE_FILE = 100_000
-"""Sentences; some 300 MB of memory while they are packed."""
 SENTENCES_A_FILE = 10_000
 """Of a folder of files."""
 SENTENCES_A_DOC = 500
@@ -130,39 +125,29 @@ def export(
             more sentences than the file can hold, or a row is no tree over its sentence. The source
             is gone, has changed, or knows no places.
     """
-
     started = time.monotonic()
-    if out.is_file():
+    if out.is_file() or (out.is_dir() and any(out.iterdir())):
         raise FileExistsError(f"{out} is there already; delete it or choose another name")
-    folders = _folders(selection, form)
-    done = Exported(str(out), form, [str(folder.path) for folder in folders])
-    chosen = Selection(folders[0], tuple(folders[1:]), selection.shard)
+    chosen = _chosen(selection, form)
+    done = Exported(str(out), form, [str(folder.path) for folder in chosen.folders])
     rows = _sentences(chosen, form)
     if from_source:
-        done.placed = 0
-        rows = _in_source(rows, _texts(chosen))
+        done.placed, rows = 0, _in_source(rows, chosen)
     sentences = _counted(rows, done)
     if form != "spacy":
         write_parses(out, sentences, form)
-    elif out.suffix.lower() == SUFFIX:
-        numbers = chosen.shared_numbers()
-        if sum(check_same_rows(folders, n) for n in numbers) > MOST_IN_ONE_FILE:
-            raise ValueError(
-                f"{out}: more than {MOST_IN_ONE_FILE:,} sentences, which one {SUFFIX} file cannot "
-                f"hold; leave {SUFFIX} out of the name for a folder of files, or export shard by "
-                "shard"
-            )
-        write_by_library(out, lambda path: path.write_bytes(_packed(sentences).to_bytes()))
-    else:
+    elif out.suffix.lower() != SUFFIX:
         write_doc_bins(out, sentences)
+    else:
+        write_by_library(out, lambda path: path.write_bytes(_packed(sentences)))
     files = out.iterdir() if out.is_dir() else [out]
     done.bytes = sum(path.stat().st_size for path in files)
     done.seconds = round(time.monotonic() - started, 3)
     return done
 
 
-def _folders(selection: Selection, form: ExportFormat) -> list[StageFolder]:
-    """Returns the folders to write from, the sentences first.
+def _chosen(selection: Selection, form: ExportFormat) -> Selection:
+    """Returns the stages to write from.
 
     Raises:
         ValueError: one that is needed is not there, or there are several.
@@ -172,16 +157,16 @@ def _folders(selection: Selection, form: ExportFormat) -> list[StageFolder]:
             f"{selection.folders[0].path}: no sentences beside it, whose words are to be written; "
             "give a folder that has both"
         )
-    kinds = ("constituents",) if form == "brackets" else KINDS
+    kinds = ("constituents",) if form == "brackets" else TREE_COLUMNS
     parses = [folder for kind in kinds if (folder := selection.folder_of(kind)) is not None]
     lacking = set(NEEDED[form]) - {folder.stage for folder in parses}
     if lacking or not parses:
-        what = " and no ".join(lacking or KINDS)
+        what = " and no ".join(lacking or TREE_COLUMNS)
         raise ValueError(
             f"{selection.folders[0].path}: no {what} here, without which {form} has nothing to "
             "write; give the folder of a parsed corpus"
         )
-    return [selection.sentences, *parses]
+    return Selection((selection.sentences, *parses), selection.shard)
 
 
 def _counted(sentences: Iterator[ParsedSentence], done: Exported) -> Iterator[ParsedSentence]:
@@ -198,40 +183,64 @@ def _counted(sentences: Iterator[ParsedSentence], done: Exported) -> Iterator[Pa
 
 def _sentences(selection: Selection, form: ExportFormat) -> Iterator[ParsedSentence]:
     """Yields every row; one without the tree that is needed, or any, says why."""
-    kinds = NEEDED[form] or KINDS
+    needed = NEEDED[form]
     for number in selection.shared_numbers():
-        parses = [folder for folder in selection.parses if folder.stage in kinds]
-        refusals = _refusals(parses, number)
-        for position, row in enumerate(read_rows(selection, number)):
-            place = f"{number}:{position}"
-            trees = _trees(place, row)
-            has = {"dependencies": trees.dependencies, "constituents": trees.constituents}
-            is_refused = not any(has.values()) or not all(has[stage] for stage in NEEDED[form])
-            tokens = row["tokens"]
+        refusals = _refusals(selection, needed or tuple(TREE_COLUMNS), number)
+        for row in read_rows(selection, number):
+            place, tokens = f"{number}:{row['row']}", row["tokens"]
+            trees = {folder.stage: _tree(place, folder.stage, row) for folder in selection.parses}
+            is_refused = not any(trees.values()) or not all(trees[stage] for stage in needed)
             ends = list(accumulate(tokens, lambda at, token: at + 1 + len(token), initial=-1))[1:]
             nothing = Refusal("rejected", "the shard keeps no record of why")
             yield ParsedSentence(
                 text=" ".join(tokens),
                 tokens=tokens,
                 offsets=[(end - len(t), end) for end, t in zip(ends, tokens, strict=True)],
-                trees=Trees() if is_refused else trees,
-                refusal=refusals.get(position, nothing) if is_refused else None,
+                trees=Trees() if is_refused else Trees(**trees),
+                refusal=refusals.get(row["row"], nothing) if is_refused else None,
                 sent_id=place,
                 place=InDocument(row["document_id"], row["sentence_index"]),
             )
 
 
-def _texts(selection: Selection) -> Iterator[AlignedSentence | None]:
-    """Yields what the source says of each row, see `SourceText.sentences`."""
-    assert selection.sentences is not None
-    source = SourceText(selection.sentences.path)
-    for number in selection.shared_numbers():
-        yield from source.sentences(number)
+def _tree(place: str, stage: str, row: Mapping[str, Any]) -> Any:
+    """Returns a row's tree of a stage, None where it has none.
+
+    Raises:
+        ValueError: it is damaged, so that other programs would read a wrong tree; names shard and
+            row, the field and what is wrong with it.
+    """
+    if fault := tree_fault(stage, row, row["tokens"]):
+        field, problem = fault
+        raise ValueError(
+            f"{place} ({stage}, {field}): {problem}; `inspect check` says what is damaged"
+        )
+    return tree_of(stage, row)
 
 
-def _in_source(
-    rows: Iterator[ParsedSentence], texts: Iterator[AlignedSentence | None]
-) -> Iterator[ParsedSentence]:
+def _refusals(selection: Selection, stages: Sequence[str], number: int) -> dict[int, Refusal]:
+    """Returns why the parsers took no tree of a shard's rows, as the quarantine files say.
+
+    Raises:
+        ValueError: a line is no record of a refusal; names it.
+    """
+    refusals: dict[int, Refusal] = {}
+    for folder in selection.parses:
+        path = quarantine_path(folder.path, number)
+        if folder.stage not in stages or not path.exists():
+            continue
+        try:
+            for row, reason, detail in read_refusals(path):
+                if row is not None:
+                    refusals.setdefault(row, Refusal(reason, detail))
+        except ValueError as error:
+            raise ValueError(
+                f"{path}: cannot be read ({error}); `inspect check` says what is damaged"
+            ) from error
+    return refusals
+
+
+def _in_source(rows: Iterator[ParsedSentence], selection: Selection) -> Iterator[ParsedSentence]:
     """Yields the rows, with text and offsets of the source where these are known.
 
     A sentence with half a character, which JSON alone can hold, keeps its tokens for a text:
@@ -240,81 +249,31 @@ def _in_source(
     Raises:
         ValueError: a sentence of the source is not the one of its row.
     """
-    for row, found in zip_longest(rows, texts, fillvalue=""):
-        if not isinstance(row, ParsedSentence) or isinstance(found, str):
+    source = SourceText(selection.folders[0].path)
+    texts = (text for n in selection.shared_numbers() for text in source.sentences(n))
+    for row, text in zip_longest(rows, texts, fillvalue=""):
+        if not isinstance(row, ParsedSentence) or isinstance(text, str):
             raise ValueError(
                 "the source has another number of sentences now; make the corpus again, or export "
                 "without its source"
             )
         assert row.place is not None
-        is_placed = found is not None and not _HALF.search(found.text)
+        is_placed = text is not None and not _HALF.search(text.text)
         place = row.place._replace(in_source=is_placed)
-        if found is None or not is_placed:
+        if text is None or not is_placed:
             yield replace(row, place=place)
-        elif found.words != row.tokens:
+        elif text.words != row.tokens:
             raise ValueError(
                 f"{row.sent_id}: the source has other words there now than the shard; make the "
                 "corpus again, or export without its source"
             )
         else:
-            text, start, offsets = found.text, found.start, found.offsets
-            yield replace(
-                row, text=text, tokens=found.tokens, offsets=offsets, start=start, place=place
-            )
-
-
-def _trees(place: str, row: Mapping[str, Any]) -> Trees:
-    """Returns a row's trees.
-
-    Raises:
-        ValueError: it is damaged, so that other programs would read a wrong tree; names shard and
-            row, the field and what is wrong with it.
-    """
-    parses = {}
-    for stage in KINDS:
-        columns = NEEDED_COLUMNS[stage]
-        if columns[0] not in row:
-            continue
-        parses[stage] = {name: row[name] for name in columns}
-        for field, problem in row_faults(stage, parses[stage], len(row["tokens"])):
-            raise ValueError(
-                f"{place} ({stage}, {field}): {problem}; `inspect check` says what is damaged"
-            )
-    has_arcs = row.get("heads") is not None
-    has_phrases = row.get("span_starts") is not None
-    return Trees(
-        DependencyParse(row["heads"], row["deprels"]) if has_arcs else None,
-        constituency_of(parses["constituents"]) if has_phrases else None,
-    )
-
-
-def _refusals(parses: list[StageFolder], number: int) -> dict[int, Refusal]:
-    """Returns why the parsers took no tree of a shard's rows, as the quarantine files say.
-
-    Raises:
-        ValueError: a line is no record of a refusal; names it.
-    """
-    found: dict[int, Refusal] = {}
-    for path in (quarantine_path(folder.path, number) for folder in parses):
-        try:
-            for row, reason, detail in read_refusals(path) if path.exists() else ():
-                if row is not None:
-                    found.setdefault(row, Refusal(reason, detail))
-        except ValueError as error:
-            raise ValueError(
-                f"{path}: cannot be read ({error}); `inspect check` says what is damaged"
-            ) from error
-    return found
+            aligned = {name: getattr(text, name) for name in ("text", "start", "tokens", "offsets")}
+            yield replace(row, place=place, **aligned)
 
 
 def write_doc_bins(folder: Path, sentences: Iterable[ParsedSentence]) -> None:
-    """Writes a folder of files, which appears whole or not at all.
-
-    Raises:
-        FileExistsError: the folder is there already and holds something.
-    """
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise FileExistsError(f"{folder} is there already; delete it or choose another name")
+    """Writes a folder of files, which appears whole or not at all."""
     temporary = folder.with_name(f"{folder.name}.{writer_name()}{TEMPORARY_SUFFIX}")
     temporary.mkdir()
     rest = iter(sentences)
@@ -322,7 +281,7 @@ def write_doc_bins(folder: Path, sentences: Iterable[ParsedSentence]) -> None:
         files = iter(lambda: list(islice(rest, SENTENCES_A_FILE)), [])
         for number, of_file in enumerate(files):
             path = temporary / f"{number:05d}{SUFFIX}"
-            path.write_bytes(_packed(of_file).to_bytes())
+            path.write_bytes(_packed(of_file))
             synchronise(path)
     except BaseException:  # an interruption, too
         shutil.rmtree(temporary, ignore_errors=True)
@@ -330,26 +289,21 @@ def write_doc_bins(folder: Path, sentences: Iterable[ParsedSentence]) -> None:
     rename_durably(temporary, folder)
 
 
-def _packed(sentences: Iterable[ParsedSentence]) -> DocBin:
+def _packed(sentences: Iterable[ParsedSentence]) -> bytes:
+    """Returns a file of docs, each of a document or a part of one."""
     from spacy.tokens import DocBin
-
-    return DocBin(
-        attrs=["ORTH", "SPACY", "TAG", "HEAD", "DEP", "SENT_START"],
-        store_user_data=True,
-        docs=map(_doc, _documents(sentences)),
-    )
-
-
-def _documents(sentences: Iterable[ParsedSentence]) -> Iterator[list[ParsedSentence]]:
-    """Yields the sentences of each document, in the parts that docs are of."""
 
     def belongs(sentence: ParsedSentence) -> tuple[str | None, bool]:
         document = sentence.place and sentence.place.document_id
         return document, sentence.trees.dependencies is not None
 
+    attributes = ["ORTH", "SPACY", "TAG", "HEAD", "DEP", "SENT_START"]
+    packed = DocBin(attrs=attributes, store_user_data=True)
     for _, together in groupby(sentences, belongs):
         while part := list(islice(together, SENTENCES_A_DOC)):
-            yield part
+            packed.add(_doc(part))
+    content: bytes = packed.to_bytes()
+    return content
 
 
 def _doc(sentences: Sequence[ParsedSentence]) -> Doc:

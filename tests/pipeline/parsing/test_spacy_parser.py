@@ -91,15 +91,6 @@ def test_white_space_hangs_from_the_word_before_it_and_breaks_no_constituent() -
     assert phrase._.parent.text == doc.text
 
 
-def test_a_refused_sentence_is_a_doc_without_heads() -> None:
-    (sentence,) = bundled_parser().parse(["word " * 600], on_refusal="skip")
-
-    doc = sentence.to_doc()
-
-    assert doc._.treeviews_refusals == [[0, 600, "too_long", "600 tokens, limit 510"]]
-    assert not any(token.has_head() for token in doc)
-
-
 # ---- the component
 
 
@@ -125,14 +116,6 @@ def test_sentences_that_are_set_stay(nlp: Any) -> None:
 
     assert [sent.text for sent in doc.sents] == ["it rains", "it pours"]
     assert [token.dep_ for token in doc] == ["nsubj", "ROOT", "nsubj", "ROOT"]
-
-
-def test_tokens_are_the_docs(nlp: Any) -> None:
-    doc = nlp(Doc(nlp.vocab, words=["The", "New York", "cat", "sleeps", "."]))
-
-    assert [token.dep_ for token in doc][3] == "ROOT"
-    assert doc[2]._.labels == ()
-    assert doc[0:3]._.labels == ("NP",)
 
 
 def test_docs_in_batches_of_several_processes_are_docs_one_by_one(nlp: Any) -> None:
@@ -171,20 +154,6 @@ def test_a_refusal_may_be_an_error_and_an_unknown_parser_is() -> None:
     with pytest.raises(ValueError, match=r"sentence 0 \(from 0\): too_long.*on_refusal='skip'"):
         nlp("word " * 600)
     assert len(nlp("  ")) == 1
-
-
-def test_one_kind_of_tree_leaves_the_other_alone() -> None:
-    nlp = spacy.blank("en")
-    nlp.add_pipe(
-        "treeviews_parser",
-        config={"dependencies": False, "constituency_parser": "constituency-large"},
-    )
-    doc = Doc(nlp.vocab, ["It", "rains"], heads=[0, 0], deps=["ROOT", "own"], tags=["A", "B"])
-
-    doc = nlp(doc)
-
-    assert [(token.dep_, token.tag_) for token in doc] == [("ROOT", "A"), ("own", "B")]
-    assert next(doc.sents)._.parse_string == "(S (NP (A It)) (VP (B rains)))"
 
 
 def test_a_saved_pipeline_brings_its_parsers(nlp: Any, tmp_path: Path) -> None:
