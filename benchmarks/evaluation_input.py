@@ -17,10 +17,9 @@ from benchmarks.corpus import corpus_folders
 from models.encoding.encoder import Encoder
 from models.evaluation.evaluate_task import EmbeddingCache, Featuriser, features_by_split
 from models.evaluation.evaluation_settings import ProtocolConfig
-from models.evaluation.evaluation_task import EvaluationTask, Items, TaskData
 from models.evaluation.representation import Representation
 from models.evaluation.task_data import load_task, missing_files
-from models.evaluation.task_registry import tasks_named
+from models.evaluation.task_registry import EvaluationTask, Items, TaskData, tasks_named
 from pipeline.shards.manifests import read_dataset_manifest
 from pipeline.shards.shards import read_shard
 

@@ -11,12 +11,12 @@ import luigi
 from models.config.views import STAGE_OF_VIEW
 from models.encoding.encoder_names import FORMS, chosen_views, name_of
 from models.evaluation.evaluation_settings import PROTOCOL_VERSION
-from models.evaluation.evaluation_task import EvaluationTask
+from models.evaluation.senteval_format import DATASETS
 from models.evaluation.task_data import NOTE_NAME, missing_files
 from models.evaluation.task_registry import (
-    DATASETS,
     DERIVED,
     TASKS_VERSION,
+    EvaluationTask,
     task_named,
     tasks_named,
 )

@@ -29,11 +29,12 @@ from models.evaluation.probing_sentences import (
     text_key,
 )
 from models.evaluation.probing_splits import Chosen, chosen_items
-from models.evaluation.probing_tasks import TASKS, DerivedTask, TooFewError
+from models.evaluation.probing_tasks import CANDIDATES, TASKS, DerivedTask, TooFewError
 from models.evaluation.resampling import draws_units
+from models.evaluation.senteval_format import DATASETS
 from models.evaluation.senteval_format import SPLITS as SPLIT_MARKS
 from models.evaluation.task_data import SENTENCES, SENTENCES_NAME, DerivedNote, write_note
-from models.evaluation.task_registry import DATASETS, task_named
+from models.evaluation.task_registry import task_named
 from pipeline.base.atomic_files import sweep_unfinished, write_bytes_atomically
 from pipeline.base.json_files import read_object, write_sealed_json
 
@@ -84,7 +85,8 @@ def build_probing(
     absent: dict[str, str] = {}
     chosen: dict[str, Chosen] = {}
     for task in TASKS:
-        candidates = task.candidates(of_any_length if task.any_length else probed, config)
+        usable = of_any_length if task.any_length else probed
+        candidates = CANDIDATES[task.name](usable, config)
         try:
             chosen[task.name], unit = chosen_items(task, candidates, config)
         except TooFewError as error:

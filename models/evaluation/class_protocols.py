@@ -20,9 +20,9 @@ from torch import Tensor
 
 from models.evaluation.adam_classifiers import AdamConfig, fit_adam
 from models.evaluation.evaluation_settings import COMPATIBILITY_GRID, GRIDS, ProtocolConfig
-from models.evaluation.evaluation_task import Protocol
 from models.evaluation.logistic_regression import LogisticModels, fit_logistic_regression
 from models.evaluation.scores import Outcome, Predictions
+from models.evaluation.task_registry import Protocol
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]

@@ -28,12 +28,12 @@ from models.evaluation.evaluation_settings import (
     EvaluationSettings,
     ProtocolConfig,
 )
-from models.evaluation.evaluation_task import EvaluationTask, Features, Items, TaskData
 from models.evaluation.pair_protocols import cosine_similarity, learn_relatedness
 from models.evaluation.representation import Components, Representation
 from models.evaluation.resampling import Resampling, clusters_of
 from models.evaluation.scores import Outcome
 from models.evaluation.task_data import AbsentDataError, load_task
+from models.evaluation.task_registry import EvaluationTask, Features, Items, TaskData
 from models.evaluation.task_result import (
     COSINE,
     AbsentResult,

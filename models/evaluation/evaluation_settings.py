@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 from models.encoding.encoder_names import parse_encoder_name
-from models.evaluation.evaluation_task import Protocol
 from models.evaluation.representation import Representation
+from models.evaluation.task_registry import Protocol
 from pipeline.base.digest import digest_of
 from pipeline.base.settings import POSITIVE, Count, Positive, Settings, at_least
 

@@ -25,7 +25,6 @@ from models.encoding.encoder_names import (
     view_and_pooling,
 )
 from models.encoding.search import FloatArray
-from models.evaluation.evaluation_task import Protocol
 from models.evaluation.linear_maps import (
     Method,
     principal_components,
@@ -33,6 +32,7 @@ from models.evaluation.linear_maps import (
     random_projection,
     remove_components,
 )
+from models.evaluation.task_registry import Protocol
 from pipeline.base.mistakes import did_you_mean
 from pipeline.base.settings import Natural, Settings, at_least
 

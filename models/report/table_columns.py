@@ -21,9 +21,8 @@ from typing import Literal, get_args
 import numpy as np
 
 from models.evaluation.averages import AVERAGES, AverageDeclaration, average_of
-from models.evaluation.evaluation_task import EvaluationTask
 from models.evaluation.scores import main_metric
-from models.evaluation.task_registry import DERIVED, task_named, tasks_named
+from models.evaluation.task_registry import DERIVED, EvaluationTask, task_named, tasks_named
 from models.report.evaluation_table import PublishedColumn
 from models.report.score_text import SCORES_OF_ERRORS
 from pipeline.base.bundled import PUBLISHED_FIGURES

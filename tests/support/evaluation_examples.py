@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from models.evaluation.evaluation_task import EvaluationTask, Protocol
 from models.evaluation.resampling import Resampling
 from models.evaluation.scores import Outcome, Predictions
+from models.evaluation.task_registry import EvaluationTask, Protocol
 from models.evaluation.task_result import DataRecord, EncoderIdentity, Setup, TaskResult, scored
 
 ENCODER = EncoderIdentity("bag of words", "0123abcd")

@@ -21,9 +21,8 @@ from models.evaluation.build_probing import (
     write_senteval_files,
 )
 from models.evaluation.evaluation_settings import ProtocolConfig
-from models.evaluation.probing_labels import Candidate
 from models.evaluation.probing_sentences import SCARCE_SHARES, SPLITS, ProbingConfig
-from models.evaluation.probing_tasks import TASKS
+from models.evaluation.probing_tasks import TASKS, Candidate
 from models.evaluation.resampling import Resampling
 from models.evaluation.senteval_format import SPLITS as PROBING_SPLITS
 from models.evaluation.task_data import NOTE_NAME, AbsentDataError

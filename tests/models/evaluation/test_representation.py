@@ -7,7 +7,6 @@ import numpy.typing as npt
 import pytest
 
 from models.evaluation.evaluate_task import Featuriser
-from models.evaluation.evaluation_task import EvaluationTask, Features, Items, Protocol, TaskData
 from models.evaluation.linear_maps import (
     principal_components,
     projected_in_place,
@@ -19,6 +18,7 @@ from models.evaluation.representation import (
     Representation,
     representation_named,
 )
+from models.evaluation.task_registry import EvaluationTask, Features, Items, Protocol, TaskData
 
 Matrix = npt.NDArray[np.float32]
 POOLINGS = ("last", "max", "mean", "min")

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.evaluation.evaluation_task import EvaluationTask
 from models.evaluation.resampling import Resampling, average_ranks, bootstrap_weights, pearson
 from models.evaluation.scores import (
     Predictions,
@@ -16,6 +15,7 @@ from models.evaluation.scores import (
     score_intervals,
     stream_of,
 )
+from models.evaluation.task_registry import EvaluationTask
 from tests.support.evaluation_examples import predictions, task
 
 stats = pytest.importorskip("scipy.stats", reason="compared with scipy: the extra bench")

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from models.evaluation.senteval_format import DATASETS
 from models.evaluation.task_data import AbsentDataError, missing_files
 from models.evaluation.task_registry import (
-    DATASETS,
     DISCOURSE,
     PROBING,
     SENTEVAL_NAMES,

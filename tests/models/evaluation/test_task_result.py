@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.evaluation.evaluation_task import Items, TaskData
 from models.evaluation.scores import Predictions
+from models.evaluation.task_registry import Items, TaskData
 from models.evaluation.task_result import (
     AbsentResult,
     DataRecord,
@@ -95,11 +95,10 @@ def test_results_of_two_evaluations_in_a_folder_are_refused(
 
 DAMAGES: dict[str, Callable[[dict[str, Any]], object]] = {
     "a task result of version 99, .* evaluate": lambda value: value.update(format_version=99),
-    "not readable .* 'scores'.* delete it and evaluate again": lambda value: value.pop("scores"),
-    "not readable .* delete it": lambda value: value["outcome"]["predictions"]["gold"].update(
-        base64="AAAA"
-    ),
-    "not readable .* 'colour'.* delete it": lambda value: value["data"].update(colour="red"),
+    "damaged, see scores; delete it and evaluate again": lambda value: value.pop("scores"),
+    "its predictions cannot be read .* delete it": lambda value: value["outcome"]["predictions"][
+        "gold"
+    ].update(base64="AAAA"),
 }
 
 

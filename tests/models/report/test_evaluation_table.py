@@ -16,7 +16,7 @@ from models.evaluation.averages import (
     average_difference,
     average_over_tasks,
     average_value,
-    published_averages,
+    published_average,
 )
 from models.evaluation.representation import representation_named
 from models.evaluation.resampling import Resampling
@@ -89,12 +89,12 @@ def test_an_average_of_independent_tasks_is_surer_than_each() -> None:
     both = AverageDeclaration("both", "", {"MR": ("accuracy",), "CR": ("accuracy",)})
     often = Resampling(num_resamples=1000)
     made = {name: result(answers(200, 0.8), task(name), resampling=often) for name in ("MR", "CR")}
-    single, average = published_averages([one, both], made)
+    single, average = published_average(one, made), published_average(both, made)
     assert average.value == average_value(both, made) == pytest.approx(80.0)
     ratio = (average.high - average.low) / (single.high - single.low)
     assert ratio == pytest.approx(1 / np.sqrt(2), abs=0.12)
     with pytest.raises(ValueError, match="both needs results of CR"):
-        published_averages([both], {"MR": made["MR"]})
+        published_average(both, {"MR": made["MR"]})
 
 
 def test_one_seed_has_an_interval_and_several_a_deviation(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from models.evaluation.evaluate_task import FEATURES
-from models.evaluation.evaluation_task import SENTENCES_OF, Features
+from models.evaluation.task_registry import SENTENCES_OF, Features
 from models.evaluation.task_result import TaskResult
 from models.report.experiment import Note, NotHere, Row, Trained, Training
 from models.report.measured_table import measured_cell

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from models.evaluation.task_registry import DATASETS as LAYOUT
+from models.evaluation.senteval_format import DATASETS as LAYOUT
 from models.evaluation.task_registry import DISCOURSE
 from pipeline.downloads.collect_senteval import collect_datasets
 from pipeline.downloads.download import DownloadConfig
