@@ -12,20 +12,65 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from benchmarks.references import (
-    PackedGRU,
-    PlainChildSum,
-    PlainNary,
-    PyTorchTreeLSTM,
-    Reference,
-)
-from benchmarks.stopwatch import Spent
-from benchmarks.training_step import TrainingStep
+from benchmarks.references.base import PackedGRU, Reference
+from benchmarks.references.plain_child_sum import PlainChildSum
+from benchmarks.references.plain_nary import PlainNary
+from benchmarks.references.pytorch_tree_lstm import PyTorchTreeLSTM
+from benchmarks.stopwatch import Spent, spent_by
 from models.corpus.sentence_block import SentenceBlock
 from models.encoders import build_encoder
 from models.encoders.kernels.gemm import GemmBackend, use_gemm
 from models.encoders.sentence_batch import SentenceBatch
 from models.model.sentence_model import batch_of
+
+LEARNING_RATE = 1e-4
+
+
+@dataclass(eq=False)
+class TrainingStep:
+    """Forward, backward and Adam of one encoder on one batch."""
+
+    label: str
+    module: nn.Module
+    encode: Callable[[Tensor], Tensor]
+    """From the word types' vectors [T, E] to the sentences' [B, H]."""
+    word_vectors: Tensor
+    gemm: GemmBackend
+
+    def __post_init__(self) -> None:
+        self.optimiser = torch.optim.Adam(self.module.parameters(), lr=LEARNING_RATE, fused=True)
+
+    def forward_backward(self) -> Tensor:
+        """Sets the gradients of a fixed linear function of the output; returns the output."""
+        self.optimiser.zero_grad(set_to_none=True)
+        output = self.encode(self.word_vectors)
+        output.backward(_output_gradient(output))
+        return output.detach()
+
+    def measure(self) -> Spent:
+        """Takes one step; returns what it took."""
+        use_gemm(self.gemm)
+        return spent_by(self.forward_backward) + spent_by(self.optimiser.step)
+
+    def gradients(self) -> dict[str, Tensor]:
+        """Returns the gradient of every weight by its name, zero where it took no part."""
+        return {
+            name: torch.zeros_like(weight) if weight.grad is None else weight.grad
+            for name, weight in self.module.named_parameters()
+        }
+
+
+def relative_difference(found: Tensor, expected: Tensor) -> Tensor:
+    """Returns |found - expected| / |expected| in the Frobenius norm; NaN if any value is NaN."""
+    difference = (found.double() - expected.double()).norm()
+    relative: Tensor = difference / expected.double().norm().clamp(min=1e-30)
+    return relative
+
+
+def _output_gradient(output: Tensor) -> Tensor:
+    generator = torch.Generator().manual_seed(1)
+    return torch.randn(output.shape, generator=generator).to(output.dtype)
+
 
 VIEWS = ("DEP", "CONST", "SEQ")
 
