@@ -67,23 +67,6 @@ def test_multi_view_supervised_is_table_2_of_the_paper() -> None:
     np.testing.assert_allclose(features, np.concatenate(parts, axis=1), atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("wanted", "taken"),
-    [
-        ((), ["0-SEQ", "1-LIN", "2-INV"]),
-        (("SEQ",), ["0-SEQ"]),
-        (("2-INV",), ["2-INV"]),
-        (("INV", "SEQ"), ["0-SEQ", "2-INV"]),
-    ],
-)
-def test_views_are_chosen_by_name_or_place(wanted: tuple[str, ...], taken: list[str]) -> None:
-    representation = representation_named("plain", views=wanted)
-
-    found = representation.keys(views("0-SEQ", "1-LIN", "2-INV"), "split")
-
-    assert list(found) == taken
-
-
 def test_impossible_choices_are_found_from_widths_alone() -> None:
     widths = {"0-SEQ.mean": 8, "1-BOW.mean": 4, "words.mean": 4}
     representation = representation_named("multi-view", join_words=True)

@@ -28,26 +28,6 @@ def drawn_items(of: EvaluationTask, made: Predictions, resampling: Resampling) -
     return [np.repeat(np.arange(len(row)), row.astype(int)).tolist() for row in weights]
 
 
-def test_accuracy_is_the_mean_over_folds_of_other_sizes() -> None:
-    made = predictions([1, 1, 1, 0], [1, 1, 1, 1], [0, 0, 0, 1])
-    assert score(task(protocol="nested_folds"), made) == {"accuracy": pytest.approx(50.0)}
-
-
-def test_f1_is_that_of_class_1() -> None:
-    made = predictions([1, 1, 1, 0, 0], [1, 1, 0, 1, 0])
-    found = score(task(protocol="folds", f1=True), made)
-    assert score(task(f1=True), predictions([0, 0], [0, 0]))["f1"] == 0.0
-    assert found == {"accuracy": pytest.approx(60.0), "f1": pytest.approx(100 * 4 / 6)}
-
-
-def test_relatedness_has_both_correlations_and_the_error() -> None:
-    made = predictions([1.0, 2.5, 2.5, 4.0], [1.0, 2.0, 3.0, 5.0])
-    found = score(task(protocol="relatedness"), made)
-    assert found["pearson"] == pytest.approx(100 * stats.pearsonr(made.predicted, made.gold)[0])
-    assert found["spearman"] == pytest.approx(100 * stats.spearmanr(made.predicted, made.gold)[0])
-    assert found["mse"] == pytest.approx((0.25 + 0.25 + 1.0) / 4)
-
-
 def test_similarity_is_given_by_subset_as_mean_weighted_and_pooled() -> None:
     """One subset is answered in order, one of twice its size against it, on another scale."""
     made = predictions(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +17,6 @@ from models.evaluation.averages import (
     average_value,
     published_average,
 )
-from models.evaluation.representation import representation_named
 from models.evaluation.resampling import Resampling
 from models.evaluation.task_result import (
     AbsentResult,
@@ -139,63 +137,6 @@ def test_the_mean_of_six_is_that_of_all_pairs_of_each_set(tmp_path: Path) -> Non
             assert len(cells(table, "STS14", f"{measure}_{form}")) == 2
     scores, subsets = table.split("## Subsets")
     assert "pearson:g1" in subsets and "pearson:g1" not in scores
-
-
-def test_tasks_stand_in_their_declared_order_and_others_last(tmp_path: Path) -> None:
-    a = written(tmp_path / "a", [result(answers(40, 0.8), task(n)) for n in ("TREC", "own", "MR")])
-    other = EncoderIdentity("other", "o")
-    b = written(tmp_path / "b", [result(answers(40, 0.8), task("CR"), encoder=other)])
-    table = evaluation_table([a, b])
-    rows = [line.split(" | ")[0].strip("| ") for line in table.splitlines() if "accuracy |" in line]
-    assert rows[:4] == ["MR", "CR", "TREC", "own"]
-    assert cells(table, "MR")[1] == cells(table, "CR")[0] == "not evaluated"
-
-
-def test_what_makes_scores_doubtful_is_said_summed_over_seeds(tmp_path: Path) -> None:
-    folders = []
-    for seed in range(3):
-        encoder = EncoderIdentity("words", str(seed), seed)
-        made = result(answers(40, 0.8), task("MR"), encoder=encoder)
-        data = replace(made.data, num_sentences=1200, num_refused=3 * seed)
-        counted = replace(made.outcome, num_fits=1060, not_converged=seed, at_grid_edge=1)
-        folders.append(written(tmp_path / str(seed), [replace(made, data=data, outcome=counted)]))
-    notes = evaluation_table(folders).splitlines()
-    for note in (
-        "- words: sentences that it refused, scored as zeros: MR 6 of 1,200 distinct (0.50 %).",
-        "- words: fits that stopped before the tolerance was reached: MR 3 of 3,180.",
-        "- words: searches that chose the smallest or largest regulariser offered: MR 3 of 6.",
-    ):
-        assert note in notes
-
-
-MULTI_VIEW = [
-    representation_named("multi-view").to_dict(),
-    representation_named("multi-view", views=["SEQ"]).to_dict(),
-    representation_named("multi-view", name="z_de", views=["INV"]).to_dict(),
-]
-
-
-@pytest.mark.parametrize(
-    ("setups", "titles"),
-    [
-        ([{"representation": one} for one in ({"name": "plain"}, {"name": "multi-view"})],
-         ["(plain)", "(multi-view)"]),
-        ([{"representation": one} for one in MULTI_VIEW],
-         ["(multi-view)", "(multi-view, views SEQ)", "(z_de)"]),
-        ([{"classifier": {"classifier": one}} for one in ("compatibility", "cosine")],
-         ["#1", "#2"]),
-    ],
-)  # fmt: skip
-def test_one_encoder_in_several_uses_has_a_column_each(
-    tmp_path: Path, setups: list[dict[str, Any]], titles: list[str]
-) -> None:
-    made = result(answers(40, 0.8), task("MR"))
-    folders = [
-        written(tmp_path / str(number), [replace(made, setup=replace(made.setup, **setup))])
-        for number, setup in enumerate(setups)
-    ]
-    header = " | ".join(f"bag of words {title}" for title in titles)
-    assert f"| task | score | {header} |" in evaluation_table(folders)
 
 
 def test_what_cannot_stand_side_by_side_is_refused(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from models.evaluation.evaluate_task import FEATURES
 from models.evaluation.task_registry import SENTENCES_OF, Features
 from models.evaluation.task_result import TaskResult
-from models.report.experiment import Note, NotHere, Row, Trained, Training
+from models.report.experiment import NotHere, Row, Trained, Training
 from models.report.measured_table import measured_cell
 from models.report.result_table import Cell, ResultTable
 from models.report.table_columns import MEAN_SIMILARITY, MEANS, Published, column_named
@@ -132,28 +132,3 @@ def test_the_best_row_is_that_of_the_highest_development_score(
     declared = experiment(OURS, OTHER, names=("MR", "development score"))
     table = small_table(*rows, declared=replace(declared, best_by="development score"))
     assert [row.chosen_by for row in table.rows] == chosen
-
-
-def test_text_settings_and_classifier_are_told_beside_the_papers() -> None:
-    one = scores(0.8)["MR"]
-    setup = replace(
-        one.setup,
-        representation={"name": "multi-view", "views": ["0-SEQ"]},
-        classifier={"classifier": "logistic_regression", "num_folds": 3},
-    )
-
-    notes = small_table(scored(OURS, {"MR": replace(one, setup=setup)})).notes
-
-    assert "Text: stories. Held out, and so not trained on: 30 % of the documents." in notes
-    assert "Where something is learnt: classifier logistic_regression, num_folds 3." in notes
-    assert "Represented as multi-view: B-G." in notes
-    assert "B-G, in parentheses the preset: hidden_size 64 (2048)." in notes
-    assert any(note.startswith("Classifier: an exact logistic regression") for note in notes)
-
-
-def test_notes_speak_of_columns_that_stand_here() -> None:
-    declared = (Note("about MR", ("MR",)), Note("about MSE", ("SICK-R MSE",)), Note("about"))
-    table = replace(experiment(OURS, names=("MR", "STS14")), notes=declared)
-    notes = small_table(scored(OURS, scores(0.8)), declared=table).notes
-    assert [note for note in notes if note.startswith("about")] == ["about MR", "about"]
-    assert not any("the lower is the better" in note for note in notes)

@@ -9,7 +9,7 @@ import pytest
 
 from models.encoding.encoder_names import READY
 from models.evaluation.task_result import DataRecord
-from models.report.probing_section import listed, statement
+from models.report.probing_section import statement
 from models.report.probing_table import (
     AVERAGE,
     ProbingTable,
@@ -84,12 +84,6 @@ def test_the_verdict_follows_the_figures(share: float, verdict: str) -> None:
     assert table.comparisons[0].verdict == verdict
 
 
-def test_training_and_random_seeds_are_compared_item_by_item() -> None:
-    rows = row("pair", 0.8), row("pair_seed_1", 0.8), row("random_weights_0", 0.8)
-    difference = ProbingTable(rows).comparisons[0].difference
-    assert (difference.value, difference.low, difference.high) == (0.0, 0.0, 0.0)
-
-
 @pytest.mark.parametrize(
     ("test_size", "num_absent", "expected"),
     [
@@ -112,22 +106,3 @@ def test_signs_are_against_random_weights() -> None:
     assert table.mark("random_weights_0", "tense") == ""
     alone = ProbingTable((row("pair", 0.9),))
     assert (alone.baseline, alone.marks) == ("", {})
-
-
-@pytest.mark.parametrize("seeds", [1, 2])
-def test_the_headline_names_the_tasks_that_bear_a_sign(seeds: int) -> None:
-    better = "sentence_length"  # by far; tense lies outside its interval, uncorrected
-    rows = [row("random_weights_0", 0.6, seed=2)]
-    for number in range(seeds):
-        name = f"pair_seed_{number}" if number else "pair"
-        near, far = row(name, 0.69, seed=1), row(name, 0.9, seed=1)
-        rows.append(replace(near, results={**near.results, better: far.results[better]}))
-    table = ProbingTable(tuple(rows))
-    tasks = {name: {"sizes": {"test": 300}} for name in table.tasks}
-
-    text = statement(table, {"tasks": tasks, "absent": {}})
-
-    key = "pair" if seeds == 1 else "trained"
-    for way in ("better", "worse"):
-        marked = [name for name in table.tasks if table.mark(key, name) == way]
-        assert f"{way} on {listed(marked)}" in text

@@ -105,13 +105,6 @@ def test_an_average_is_printed_or_computed_or_none() -> None:
     assert part.figure(column) is None and not part.is_computed(column)
 
 
-@pytest.mark.parametrize("model", ["SEQ,DEP", "SEQ,CONST", "DEP,CONST"])
-def test_the_papers_averages_are_those_of_its_figures(model: str) -> None:
-    printed = row_of(model, "A, table 2").figures["avg7"]
-    computed = row_of(model, "A, table 1").figure(column_named("avg7"))
-    assert computed is not None and round(computed, 1) == printed
-
-
 # Beside a run's own scores.
 
 
