@@ -130,7 +130,7 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     some = f"these alone; default: {' '.join(BENCHMARKS)}"
     add("--only", nargs="+", choices=BENCHMARKS, default=BENCHMARKS, metavar="NAME", help=some)
-    add("--corpus", type=Path, help="a parsed corpus; by default the one that `make run` made")
+    add("--corpus", type=Path, help="a parsed corpus; by default the newest of python-docs")
     return parser
 
 

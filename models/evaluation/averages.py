@@ -24,9 +24,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from models.evaluation.resampling import (
+    FloatArray,
+    IntArray,
     Interval,
     Resampling,
     percentile_interval,
@@ -35,9 +36,6 @@ from models.evaluation.resampling import (
 from models.evaluation.scores import resampled_scores
 from models.evaluation.task_registry import DECLARED
 from models.evaluation.task_result import Result, TaskResult, scored_results
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

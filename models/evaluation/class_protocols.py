@@ -21,12 +21,11 @@ from torch import Tensor
 from models.evaluation.adam_classifiers import AdamConfig, fit_adam
 from models.evaluation.evaluation_settings import COMPATIBILITY_GRID, GRIDS, ProtocolConfig
 from models.evaluation.logistic_regression import LogisticModels, fit_logistic_regression
+from models.evaluation.resampling import FloatArray, IntArray
 from models.evaluation.scores import Outcome, Predictions
 from models.evaluation.task_registry import Protocol
 
-IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
-FloatArray = npt.NDArray[np.float64]
 Fit = Callable[..., LogisticModels]
 """`fit_logistic_regression` as a protocol asks for it."""
 

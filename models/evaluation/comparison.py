@@ -30,11 +30,12 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from models.evaluation.averages import average_difference
 from models.evaluation.resampling import (
     Drawn,
+    FloatArray,
+    IntArray,
     Interval,
     Resampling,
     Scorer,
@@ -64,9 +65,6 @@ from models.evaluation.task_result import (
 )
 from pipeline.base.mistakes import did_you_mean
 from pipeline.base.settings import Settings
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 Test = Literal["permutation", "bootstrap"]
 Correction = Literal["holm", "none"]

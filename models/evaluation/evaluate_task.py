@@ -30,7 +30,7 @@ from models.evaluation.evaluation_settings import (
 )
 from models.evaluation.pair_protocols import cosine_similarity, learn_relatedness
 from models.evaluation.representation import Components, Representation
-from models.evaluation.resampling import Resampling, clusters_of
+from models.evaluation.resampling import IntArray, Resampling, clusters_of
 from models.evaluation.scores import Outcome
 from models.evaluation.task_data import AbsentDataError, load_task
 from models.evaluation.task_registry import EvaluationTask, Features, Items, TaskData
@@ -44,8 +44,6 @@ from models.evaluation.task_result import (
     scored,
 )
 from pipeline.base.refusal import RefusedSentence
-
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

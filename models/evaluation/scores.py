@@ -21,9 +21,10 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from models.evaluation.resampling import (
+    FloatArray,
+    IntArray,
     Interval,
     Levels,
     Resampling,
@@ -39,9 +40,6 @@ from models.evaluation.resampling import (
     standardised,
 )
 from models.evaluation.task_registry import EvaluationTask
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 ZERO_VECTORS = "pairs_with_zero_vector"
 """The detail of an outcome that counts the pairs whose cosine is 0 for want of a vector, such as

@@ -9,7 +9,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -22,14 +22,7 @@ from benchmarks import bench, encode, shards, tree_lstm
 from benchmarks.comparison import compare
 from benchmarks.contestants import Runner
 from benchmarks.corpus import DEFAULT_CORPORA, corpus_folders, identity
-from benchmarks.harness import LACKING, MISTAKE, Benchmark, LackingError, Measured, fail
-from benchmarks.word_vectors import write_glove
-from models.words.word_vectors import load_word_vectors
-from pipeline.base.bundled import BUNDLED_PARSERS
-from pipeline.parsers.parser_files import checksum_of_parser_folder
-from pipeline.shards.manifests import write_dataset_manifest
-from pipeline.shards.shards import read_shard, write_shard
-from pipeline.text.tokenization import SentenceConfig
+from benchmarks.harness import LACKING, MISTAKE, Benchmark, Measured
 from tests.support.parsed_corpora import stories, write_corpus
 from tests.support.repository import REPOSITORY
 from tests.support.tiny_senteval import write_tiny_senteval
@@ -151,12 +144,6 @@ def test_evaluations_are_compared_on_every_task_that_learns_classes(
     assert last_line(capsys)["nested_cv_vs_sklearn"] > 0
 
 
-def test_synthetic_vectors_are_glove_text_of_the_size_asked_for(tmp_path: Path) -> None:
-    write_glove(tmp_path / "glove.txt", 30, 4)
-    vectors = load_word_vectors(tmp_path / "glove.txt")
-    assert (vectors.num_words, vectors.size, vectors.words[-1]) == (31, 4, "w29")
-
-
 @pytest.mark.slow
 def test_encoders_of_raw_text_and_of_shards(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -238,13 +225,6 @@ def test_what_is_lacking_and_mistakes_are_told(
     assert said in capsys.readouterr().err.strip().splitlines()[-1]
 
 
-def test_what_is_lacking_has_a_status_of_its_own() -> None:
-    lacking = (LackingError("no GPU"), FileNotFoundError("no text"), ModuleNotFoundError("no ray"))
-    assert {fail(error) for error in lacking} == {LACKING}
-    assert fail(ValueError("too few")) == MISTAKE
-    assert fail(RuntimeError("a job failed")) == 1
-
-
 # Quick runs, and the page of all of them.
 
 
@@ -312,44 +292,15 @@ def test_what_one_lacks_is_told_on_the_page_and_stops_no_other(
 
 # The text that they take where none is named.
 
-SENTENCES = {
-    "corpus": {"source": "python-docs", "python": "CPython 3.11.7"},
-    "splitter": {"config": SentenceConfig().to_dict(), "spacy": "3.8"},
-}
-LIMITED = {**SENTENCES, "splitter": {"config": SentenceConfig(limit=2500).to_dict()}}
 
-
-def write_run(
-    name: str,
-    *,
-    age: int = 1,
-    sentences: Mapping[str, Any] = SENTENCES,
-    precision: str = "exact",
-    checksum: str = "",
-) -> Path:
-    """Writes a corpus of this configuration; its parsers are the bundled ones by default."""
-    folder = DEFAULT_CORPORA / name
-    write_corpus(folder, stories(1))
-    write_dataset_manifest(folder / "sentences", "sentences", config=sentences)
-    for stage, parser in BUNDLED_PARSERS.items():
-        made_by = {"parser_checksum": checksum or checksum_of_parser_folder(parser)}
-        table = read_shard(folder / stage, stage, 0)
-        write_shard(folder / stage, stage, 0, table, drops={}, extra=made_by)
-        write_dataset_manifest(folder / stage, stage, config={"precision": precision})
-    os.utime(folder, (10**9 - age, 10**9 - age))
-    return folder
-
-
-def test_a_run_with_other_parameters_is_not_the_default_one(
+def test_the_newest_text_and_parses_are_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    limited = write_run("python-docs-2", sentences=LIMITED)
-    write_run("python-docs-3", sentences={**SENTENCES, "cleaning": {"language": "en"}})
-    write_run("python-docs-4", precision="fast")
-    write_run("python-docs-5", checksum="another")
-    with pytest.raises(FileNotFoundError, match=r"run `make run` first, or give .* --corpus"):
-        corpus_folders(None)
-    assert corpus_folders(limited).sentences == limited / "sentences"
-    made = write_run("python-docs-1", age=9)
-    assert corpus_folders(None).sentences == made / "sentences"
+    for age, name in enumerate(("python-docs-2", "python-docs-1", "mine-3")):
+        write_corpus(DEFAULT_CORPORA / name, stories(1))
+        os.utime(DEFAULT_CORPORA / name, (10**9 - age, 10**9 - age))
+    chosen = DEFAULT_CORPORA / "python-docs-2"
+    (chosen / "dependencies-unfinished").mkdir()
+    assert corpus_folders(None).sentences == chosen / "sentences"
+    assert corpus_folders(None).dependencies == chosen / "dependencies"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from benchmarks import parser_scores
-from benchmarks.parser_scores import GENRE, Compared, compare, count, genres
+from benchmarks.parser_scores import Compared, compare, count
 from pipeline.base.bundled import parser_folder
 from pipeline.base.refusal import Refusal
 from pipeline.parsers.chart_model import save_constituency_model
@@ -60,13 +60,6 @@ def test_scores_count_tokens_whatever_their_sentence() -> None:
     assert found.num_tokens == sum(sizes)
 
 
-def test_brackets_are_pooled_and_a_refused_sentence_has_none() -> None:
-    first, second = toy_treebank(2)
-    found = count([first, second], [first.parse, REFUSED])
-    assert found.right_n[0] == found.all_n[0] > 0
-    assert found.right_n[1] == 0 < found.all_n[1]
-
-
 def test_the_same_answers_differ_by_nothing_and_better_ones_by_more_than_chance() -> None:
     sentences = treebank() * 5
     best = right(sentences)
@@ -76,12 +69,6 @@ def test_the_same_answers_differ_by_nothing_and_better_ones_by_more_than_chance(
     assert better is not None and better.low > 0.0
     with pytest.raises(ValueError, match="no sentence"):
         compare(count(sentences, best), count(sentences, best), sentences, [])
-
-
-def test_genres_are_read_from_the_ids_of_documents() -> None:
-    ids = ["GUM_news_nasa", "weblog-x.com_1", "GUM_bio_a", "GUM_news_b", "", "17"]
-    sentences = [replace(treebank()[0], document_id=one) for one in ids]
-    assert genres(sentences, GENRE) == {"bio": [2], "news": [0, 3], "other": [4, 5], "weblog": [1]}
 
 
 def test_parsers_are_compared_by_genre(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,14 +16,12 @@ from models.evaluation.build_probing import (
     SENTEVAL_FOLDER,
     build_probing,
     read_summary,
-    senteval_path,
     write_senteval_files,
 )
 from models.evaluation.evaluation_settings import ProtocolConfig
-from models.evaluation.probing_sentences import SCARCE_SHARES, SPLITS, ProbingConfig
+from models.evaluation.probing_sentences import SCARCE_SHARES, SPLITS
 from models.evaluation.probing_tasks import TASKS, Candidate
 from models.evaluation.resampling import Resampling
-from models.evaluation.senteval_format import SPLITS as PROBING_SPLITS
 from models.evaluation.task_data import NOTE_NAME, AbsentDataError
 from models.evaluation.task_registry import DERIVED
 from models.evaluation.task_result import TaskResult, read_results
@@ -37,7 +35,7 @@ from tests.support.probing_examples import (
     sentence,
     write_rows,
 )
-from tests.support.senteval_files import load, rows
+from tests.support.senteval_files import load
 
 main = subcommand("evaluate")
 
@@ -172,27 +170,18 @@ def test_too_little_text_for_any_task_is_refused_with_remedies(tmp_path: Path) -
         build_probing(mixed, tmp_path / "probing", CONFIG)
 
 
-@pytest.mark.parametrize(
-    ("config", "num_documents", "unit"),
-    [
-        (CONFIG.changed(held_out_fraction=1.0), 1, "sentence"),
-        (CONFIG.changed(held_out_unit="block", held_out_block_sentences=10), 2, "block"),
-    ],
-)
-def test_few_documents_are_split_and_resampled_by_sentence_or_block(
-    tmp_path: Path, config: ProbingConfig, num_documents: int, unit: str
-) -> None:
-    corpus = write_rows(tmp_path / "corpus", corpus_rows(num_documents, sentences=800))
-    summary = build_probing(corpus, tmp_path / "probing", config)
-    tense = summary["tasks"]["tense"]
-    assert tense["split_by"] == tense["resampled_by"] == unit
-    units = read_built(tmp_path / "probing").units_of("tense")
-    if unit == "block":
-        assert not units[0] & units[1] and not units[0] & units[2] and not units[1] & units[2]
-        assert tense["num_resampled"] == len(units[2])
-    else:
-        assert tense["num_resampled"] == tense["sizes"]["test"]
-        assert "one each for dev and test" in summary["absent"][PASSAGES]
+def test_few_documents_are_split_and_resampled_by_sentence_or_block(tmp_path: Path) -> None:
+    for unit, num_documents, changes in (
+        ("sentence", 1, {"held_out_fraction": 1.0}),
+        ("block", 2, {"held_out_unit": "block", "held_out_block_sentences": 10}),
+    ):
+        corpus = write_rows(tmp_path / "corpus" / unit, corpus_rows(num_documents, sentences=800))
+        summary = build_probing(corpus, tmp_path / unit, CONFIG.changed(**changes))
+        tense, units = summary["tasks"]["tense"], read_built(tmp_path / unit).units_of("tense")
+        assert tense["split_by"] == tense["resampled_by"] == unit
+        of_test = len(units[2]) if unit == "block" else tense["sizes"]["test"]
+        assert tense["num_resampled"] == of_test
+    assert not units[0] & units[1] and not units[0] & units[2] and not units[1] & units[2]
 
 
 # As SentEval's files.
@@ -209,20 +198,6 @@ def exported(folder: Path, *, absent: dict[str, str] | None = None) -> Path:
     chosen = {"tense": dict.fromkeys(SPLITS, items)}
     write_senteval_files(folder, chosen, absent or {}, corpus="tales-0a1b", parsers={})
     return folder
-
-
-@pytest.mark.parametrize("name", CALLED)
-def test_a_task_reads_back_with_its_sentences_and_labels(name: str, folder: Path) -> None:
-    place = folder / SENTEVAL_FOLDER
-    text = (place / senteval_path(name)).read_text(encoding="utf-8")
-    lines = [line.split("\t") for line in text.splitlines()]
-    classes = read_summary(folder)["tasks"][name]["classes"]
-    read = load(CALLED[name], place)
-    assert list(read.class_names) == classes
-    assert read.derived_from == "corpus"
-    for mark, split in PROBING_SPLITS.items():
-        of_split = [(*texts, classes.index(label)) for m, label, *texts in lines if m == mark]
-        assert rows(read, split) == of_split, "in the order of the file"
 
 
 def test_what_is_derived_and_how_it_is_scored_is_pinned(folder: Path) -> None:

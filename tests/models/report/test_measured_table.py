@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, get_args
+from typing import Any
 
-import numpy as np
 import pytest
 
-from models.evaluation.evaluate_task import FEATURES
-from models.evaluation.task_registry import SENTENCES_OF, Features
 from models.evaluation.task_result import TaskResult
 from models.report.experiment import NotHere, Row, Trained, Training
-from models.report.measured_table import measured_cell
 from models.report.result_table import Cell, ResultTable
-from models.report.table_columns import MEAN_SIMILARITY, MEANS, Published, column_named
-from tests.support.evaluation_examples import answers, result, similarities, task
+from models.report.table_columns import MEAN_SIMILARITY, MEANS, Published
+from tests.support.evaluation_examples import result, similarities, task
 from tests.support.scored_tables import (
     GENERATIVE,
     MEAN,
@@ -95,21 +91,6 @@ def test_facts_are_those_of_the_model_and_its_training() -> None:
 
     assert [cell(table, name).value for name in names] == [0.025, 1_234_567, 300, 75.0, 71.5]
     assert cell(table, "hours", row=1) == Cell()
-
-
-@pytest.mark.parametrize("features", get_args(Features))
-def test_dimensions_are_those_of_one_sentence_whatever_a_classifier_reads(
-    features: Features,
-) -> None:
-    sentences = [np.ones((1, 8), np.float32)] * SENTENCES_OF[features]
-    width = sum(part.shape[1] for part in FEATURES[features](sentences))
-    learnt = result(answers(20, 0.5), task("MR"))
-    compared = result(similarities(20, 0.5), task("STS14", "similarity"))
-    for made, of_result in ((learnt, width), (compared, 8)):
-        outcome = replace(made.outcome, width=of_result)
-        one = replace(made, task=replace(made.task, features=features), outcome=outcome)
-        row = scored(MEAN, {made.task.name: one})
-        assert measured_cell(row, column_named("dimensions")).value == 8
 
 
 OTHER = Row("other", Trained(Training("other", "B-G", changes={"epochs": 2})))

@@ -37,24 +37,6 @@ def test_rows_are_those_that_must_stand_beside_a_trained_pair() -> None:
             assert not one.encoder.startswith("trained"), name
 
 
-def test_equal_views_are_told_apart_by_their_place_and_a_single_one_has_one_row() -> None:
-    rows = {row.name: row for row in declare_rows(("CONST", "CONST"), embedding_width=40)}
-    assert rows["view_0-CONST"].description == "first view (CONST) alone, trained"
-    assert rows["view_1-CONST"].description == "second view (CONST) alone, trained"
-    single = declare_rows(("DEP",), embedding_width=40)
-    assert not [row.name for row in single if row.name.startswith("view_")]
-
-
-def test_several_seeds_of_training_are_rows_of_their_own() -> None:
-    rows = declare_rows(("DEP", "CONST"), (4,), (7, 8, 9), embedding_width=40)
-    named = {row.name: row for row in rows}
-    assert [(row.name, row.encoder) for row in rows[:3]] == [
-        *(("pair", "trained"), ("pair_seed_8", "trained-8"), ("pair_seed_9", "trained-9"))
-    ]
-    assert named["random_and_bag_of_words"].encoder == "random-4"
-    assert [name for name in named if name.startswith("random_weights")] == ["random_weights_4"]
-
-
 @pytest.mark.parametrize("seeds", [((0,), ()), ((0, 0), (1,)), ((0,), (1, 1))])
 def test_seeds_that_repeat_or_are_missing_are_refused(
     seeds: tuple[tuple[int, ...], tuple[int, ...]],

@@ -23,7 +23,6 @@ from models.evaluation.task_result import (
 from models.report.evaluation_table import PublishedColumn
 from models.report.run_report import ReportInputs, write_report
 from tests.support.evaluation_examples import answers
-from tests.support.parsed_pages import parsed
 from tests.support.report_examples import (
     HELD_OUT,
     SUMMARY,
@@ -79,19 +78,6 @@ def test_report_states_what_a_reader_looks_for(usual: tuple[ReportInputs, Path])
         "One training seed was run",
     ):
         assert expected in text, expected
-
-
-def test_the_page_says_first_what_came_out(usual: tuple[ReportInputs, Path]) -> None:
-    page = (usual[1] / "report.html").read_text(encoding="utf-8")
-    text = parsed(page).text
-    effect, verdict = json.loads((usual[1] / "report.json").read_text())["headline"]
-    assert text.index(effect) < text.index(verdict) < text.index("What was run")
-    titles = [
-        "what-was-run", "from-documents-to-training", "training", "probing", "notes",
-        "vectors-of-your-own-sentences", "configuration",
-    ]  # fmt: skip
-    places = [page.index(f'<section id="{title}"') for title in titles]
-    assert places == sorted(places)
 
 
 def test_all_files_are_there_and_the_same_when_written_again(
