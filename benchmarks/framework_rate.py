@@ -1,4 +1,4 @@
-"""Times implementations of a framework in turns, on the same batches."""
+"""Times implementations of a framework in turns, on the same batches; the table of what it took."""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Times contestants in turns and compares their trees."""
+"""Our parsers, and the libraries that they come from, timed in turns.
+
+All of one kind have the same weights. Each begins every round anew and in a process of its own, so
+that what it keeps of the words it met (spellings, a longer vocabulary) comes from that round alone,
+and nobody works in the memory that another one left.
+"""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "--corpus",
         type=Path,
         help="folder with sentences/, dependencies-*/ and constituents-*/ in it; by default the "
-        "one that `make run` made",
+        "newest of python-docs",
     )
     parser.add_argument("--rounds", type=int, default=5, help="of each measurement; default: 5")
 

@@ -199,8 +199,8 @@ def read_held_out(corpus: ParsedFolders, config: ProbingConfig) -> tuple[list[Pa
                     for name, value in row.items()
                 }
                 unit = config.hold_out.unit_of(row["document_id"], row["sentence_index"])
-                places_of = {"row": num_rows, "dataset_row": first_row + place, "unit": unit}
-                parsed.append(ParsedSentence(**fields, **places_of))
+                fields |= {"row": num_rows, "dataset_row": first_row + place, "unit": unit}
+                parsed.append(ParsedSentence(**fields))
             num_rows += 1
         first_row += manifest.rows
         if num_rows == config.max_sentences:

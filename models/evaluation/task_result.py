@@ -9,12 +9,12 @@ import base64
 import hashlib
 import json
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import combinations
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -264,7 +264,7 @@ def validated(kind: type[Record], path: Path, value: Any, remedy: str) -> Record
     from pydantic import ValidationError
 
     try:
-        record: Record = _adapter(kind).validate_python(value)
+        record: Record = _adapter(cast(Hashable, kind)).validate_python(value)
     except ValidationError as error:
         place = ".".join(map(str, error.errors()[0]["loc"]))
         raise ValueError(f"{path}: damaged, see {place}; {remedy}") from error
@@ -272,7 +272,7 @@ def validated(kind: type[Record], path: Path, value: Any, remedy: str) -> Record
 
 
 @cache
-def _adapter(kind: Any) -> Any:
+def _adapter(kind: Hashable) -> Any:
     from pydantic import TypeAdapter
 
     return TypeAdapter(kind)
