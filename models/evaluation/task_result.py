@@ -272,7 +272,7 @@ def validated(kind: type[Record], path: Path, value: Any, remedy: str) -> Record
 
 
 @cache
-def _adapter(kind: Hashable) -> Any:
+def _adapter(kind: Any) -> Any:
     from pydantic import TypeAdapter
 
     return TypeAdapter(kind)
