@@ -168,7 +168,7 @@ def _contestants(task: Task, entries: Sequence[Entry]) -> list[Contestant]:
         if runner.reference is not None:
             gradients = {name: value for name, value in expected.items() if name}
             expected = {"": expected[""], **runner.reference.named_as_here(gradients)}
-        contestants.append(Contestant(entry, runner.step.label, expected))
+        contestants.append(Contestant(entry, runner.label, expected))
     return contestants
 
 

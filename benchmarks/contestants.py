@@ -31,40 +31,6 @@ from models.model.sentence_model import batch_of
 LEARNING_RATE = 1e-4
 
 
-@dataclass(eq=False)
-class TrainingStep:
-    """Forward, backward and Adam of one encoder on one batch."""
-
-    label: str
-    module: nn.Module
-    encode: Callable[[Tensor], Tensor]
-    """From the word types' vectors [T, E] to the sentences' [B, H]."""
-    word_vectors: Tensor
-    gemm: GemmBackend
-
-    def __post_init__(self) -> None:
-        self.optimiser = torch.optim.Adam(self.module.parameters(), lr=LEARNING_RATE, fused=True)
-
-    def forward_backward(self) -> Tensor:
-        """Sets the gradients of a fixed linear function of the output; returns the output."""
-        self.optimiser.zero_grad(set_to_none=True)
-        output = self.encode(self.word_vectors)
-        output.backward(_output_gradient(output))
-        return output.detach()
-
-    def measure(self) -> Spent:
-        """Takes one step; returns what it took."""
-        use_gemm(self.gemm)
-        return spent_by(self.forward_backward) + spent_by(self.optimiser.step)
-
-    def gradients(self) -> dict[str, Tensor]:
-        """Returns the gradient of every weight by its name, zero where it took no part."""
-        return {
-            name: torch.zeros_like(weight) if weight.grad is None else weight.grad
-            for name, weight in self.module.named_parameters()
-        }
-
-
 def relative_difference(found: Tensor, expected: Tensor) -> Tensor:
     """Returns |found - expected| / |expected| in the Frobenius norm; NaN if any value is NaN."""
     difference = (found.double() - expected.double()).norm()
@@ -94,29 +60,23 @@ BIAS_RMS = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Sentences:
-    """The sentences that are encoded."""
-
-    block: SentenceBlock
-    vectors: Tensor
-    """[V, E]; float32, a vector per word of the vocabulary."""
-
-    def prepare(self) -> tuple[SentenceBatch, Tensor]:
-        """Returns them as the encoders take them, with their word types' vectors [T, E]."""
-        batch = batch_of(self.block)
-        return batch, self.vectors.index_select(0, batch.word_ids)
-
-
-@dataclass(frozen=True, slots=True)
 class Task:
     """What is measured."""
 
-    sentences: Sentences
+    block: SentenceBlock
+    """The sentences that are encoded."""
+    vectors: Tensor
+    """[V, E]; float32, a vector per word of the vocabulary."""
     gemm: GemmBackend
     """Of our encoder; the others have PyTorch's default. If that is another, ours is measured with
     the default as well."""
     repeats: int
     seed: int
+
+    def prepare(self) -> tuple[SentenceBatch, Tensor]:
+        """Returns the sentences as the encoders take them, and their word types' vectors [T, E]."""
+        batch = batch_of(self.block)
+        return batch, self.vectors.index_select(0, batch.word_ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +98,7 @@ class Runner:
         """Raises:
         ModuleNotFoundError: the implementation is a package that is not installed.
         """
-        batch, word_vectors = task.sentences.prepare()
+        batch, word_vectors = task.prepare()
         word_size, hidden_size = word_vectors.shape[1], entry.hidden_size
         torch.manual_seed(task.seed)
         encoder = build_encoder(entry.view, word_size=word_size, hidden_size=hidden_size)
@@ -146,22 +106,27 @@ class Runner:
         self.reference: Reference | None = None
         if entry.name != "ours":
             self.reference = REFERENCES[entry.view][entry.name](
-                task.sentences.block, word_size=word_size, hidden_size=hidden_size
+                task.block, word_size=word_size, hidden_size=hidden_size
             )
             self.reference.take_weights(encoder)
-        self.step = TrainingStep(
-            "ours" if self.reference is None else self.reference.label,
-            self.reference or encoder,
-            self.reference or (lambda vectors: encoder(batch, vectors)),
-            word_vectors.to(entry.dtype),
-            entry.gemm,
-        )
+        self.label = "ours" if self.reference is None else self.reference.label
+        self.module = self.reference or encoder
+        self._encode = self.reference or (lambda vectors: encoder(batch, vectors))
+        self._word_vectors, self._gemm = word_vectors.to(entry.dtype), entry.gemm
+        self._optimiser = torch.optim.Adam(self.module.parameters(), lr=LEARNING_RATE, fused=True)
 
     def outcome(self) -> dict[str, Tensor]:
-        """Returns the sentences' vectors as ``""`` and each weight's gradient by its name."""
-        use_gemm(self.step.gemm)
-        output = self.step.forward_backward()
-        return {"": output, **self.step.gradients()}
+        """Returns the sentences' vectors as ``""`` and each weight's gradient by its name.
+
+        It is zero where a weight took no part.
+        """
+        use_gemm(self._gemm)
+        output = self._forward_backward()
+        gradients = {
+            name: torch.zeros_like(weight) if weight.grad is None else weight.grad
+            for name, weight in self.module.named_parameters()
+        }
+        return {"": output, **gradients}
 
     def warm_up(self, outcome: Path) -> None:
         """Takes one step that is not timed and saves what came of it to a file.
@@ -169,11 +134,19 @@ class Runner:
         A file, as copies to send would leave the process with another heap than a training has.
         """
         torch.save(self.outcome(), outcome)
-        self.step.optimiser.step()
+        self._optimiser.step()
 
     def measure(self) -> Spent:
-        """Takes one step; returns what it took."""
-        return self.step.measure()
+        """Takes one step, forward, backward and Adam; returns what it took."""
+        use_gemm(self._gemm)
+        return spent_by(self._forward_backward) + spent_by(self._optimiser.step)
+
+    def _forward_backward(self) -> Tensor:
+        """Sets the gradients of a fixed linear function of the output; returns the output."""
+        self._optimiser.zero_grad(set_to_none=True)
+        output = self._encode(self._word_vectors)
+        output.backward(_output_gradient(output))
+        return output.detach()
 
 
 def _draw_biases(encoder: nn.Module) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import torch
 
 from benchmarks.comparison import Comparison, compare
-from benchmarks.contestants import VIEWS, Sentences, Task
+from benchmarks.contestants import VIEWS, Task
 from benchmarks.corpus import (
     add_corpus_options,
     corpus_folders,
@@ -64,7 +64,7 @@ def _rows(comparison: Comparison, task: Task) -> list[tuple[str, ...]]:
         comparison.times_faster_by_cpu(),
         comparison.times_faster("default"),
     )
-    num_sentences = len(task.sentences.block)
+    num_sentences = len(task.block)
     return [
         (
             comparison.view,
@@ -86,8 +86,8 @@ def _rows(comparison: Comparison, task: Task) -> list[tuple[str, ...]]:
 
 
 def _notes(task: Task) -> list[str]:
-    block = task.sentences.block
-    batch, vectors = task.sentences.prepare()
+    block = task.block
+    batch, vectors = task.prepare()
     return [
         f"a batch of {len(block)} sentences, {len(block.token_ids)} tokens of "
         f"{len(batch.word_ids)} word types, longest {block.lengths.max()}; word vectors of "
@@ -165,7 +165,8 @@ def _task(options: argparse.Namespace, folders: CorpusFolders) -> Task:
     vectors = random_vectors(folders, options.word_size, options.seed)
     block = first_sentences(folders, vectors, options.sentences)
     return Task(
-        sentences=Sentences(block, torch.from_numpy(vectors.matrix)),
+        block=block,
+        vectors=torch.from_numpy(vectors.matrix),
         gemm=choose_gemm() if options.gemm == "auto" else options.gemm,
         repeats=options.repeats,
         seed=options.seed,

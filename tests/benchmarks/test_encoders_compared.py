@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from benchmarks.comparison import Comparison, compare
-from benchmarks.contestants import REFERENCES, Entry, Runner, Sentences, Task
+from benchmarks.contestants import REFERENCES, Entry, Runner, Task
 from benchmarks.references.base import PackedGRU
 from benchmarks.step_process import StepProcess
 from models.corpus.sentence_block import SentenceBlock
@@ -45,7 +45,7 @@ def random_block(lengths: list[int]) -> SentenceBlock:
 
 def task_of(block: SentenceBlock) -> Task:
     vectors = torch.randn(9, 5, generator=torch.Generator().manual_seed(4))
-    return Task(Sentences(block, vectors), gemm="default", repeats=1, seed=0)
+    return Task(block, vectors, gemm="default", repeats=1, seed=0)
 
 
 def entry_of(view: str, name: str) -> Entry:
@@ -101,7 +101,7 @@ def test_rounding_to_bfloat16_passes_and_a_bias_lost_in_it_does_not(view: str, b
         runner = Runner(task, entry)
         if entry.dtype == torch.bfloat16:
             with torch.no_grad():
-                runner.step.module.get_parameter(bias).zero_()
+                runner.module.get_parameter(bias).zero_()
         return nullcontext(runner)
 
     with pytest.raises(ArithmeticError, match=r"ours in torch\.bfloat16 differs .* by norm"):
