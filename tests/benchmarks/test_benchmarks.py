@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 import torch
 
-from benchmarks import bench, encode, shards, tree_lstm
+from benchmarks import bench, encode, tree_lstm
 from benchmarks.comparison import compare
 from benchmarks.contestants import Runner
 from benchmarks.corpus import DEFAULT_CORPORA, corpus_folders, identity
@@ -113,17 +113,6 @@ def test_every_table_tells_what_ran(
         assert told == ["- command", "- commit", "- machine", "- versions", "- seed", "- corpus"]
         assert notes[0] == f"- command: python -m benchmarks.{name} {' '.join(arguments)}"
         assert notes[-1] == f"- corpus: {called}, digest of its shards {digest}"
-
-
-def test_sizes_and_rates_of_shards(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folders = write_corpus(tmp_path, stories(2))
-    assert folders.dependencies is not None and folders.constituents is not None
-    assert shards.main(["--corpus", str(tmp_path), "--rounds", "1"]) == 0
-    figures = last_line(capsys)
-    parsed = [*folders.dependencies.glob("0*"), *folders.constituents.glob("0*")]
-    num_bytes = sum(path.stat().st_size for path in parsed)
-    assert figures["bytes_per_sentence"] == round(num_bytes / figures["rows"], 1)
-    assert figures["heads_rows_per_second"] > 0
 
 
 def test_evaluations_are_compared_on_every_task_that_learns_classes(

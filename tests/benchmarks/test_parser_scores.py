@@ -13,7 +13,6 @@ import pytest
 from benchmarks import parser_scores
 from benchmarks.parser_scores import Compared, compare, count
 from pipeline.base.bundled import parser_folder
-from pipeline.base.refusal import Refusal
 from pipeline.parsers.chart_model import save_constituency_model
 from pipeline.parsers.evaluate_parser import (
     evaluate_constituency_parser,
@@ -32,8 +31,6 @@ from tests.support.dependency_examples import treebank, write_conllu
 
 pytestmark = pytest.mark.usefixtures("machine_as_before")
 
-REFUSED = Refusal("too_long")
-
 
 def right(sentences: Sequence[TreebankSentence]) -> list[DependencyParse]:
     """Returns the gold trees as a parser's answers."""
@@ -49,15 +46,6 @@ def compared(sentences: list[TreebankSentence], new: list[Any], old: list[Any]) 
     """Returns the comparison on all sentences."""
     counts = count(sentences, new), count(sentences, old)
     return compare(*counts, sentences, range(len(sentences)))
-
-
-def test_scores_count_tokens_whatever_their_sentence() -> None:
-    sentences = treebank()[:2]
-    sizes = [len(one.tokens) for one in sentences]
-    found = compared(sentences, right(sentences), [*wrong_once(sentences[:1]), REFUSED])
-    assert found.new == 100.0
-    assert found.old == pytest.approx(100.0 * (sizes[0] - 1) / sum(sizes))
-    assert found.num_tokens == sum(sizes)
 
 
 def test_the_same_answers_differ_by_nothing_and_better_ones_by_more_than_chance() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks import parsing
 from benchmarks.parsing import Results
-from benchmarks.parsing_input import ParsingInput, treebank_input
+from benchmarks.parsing_input import ParsingInput
 from benchmarks.parsing_rate import (
     EXACT,
     FAST,
@@ -31,7 +31,6 @@ from pipeline.parsers.dependency_model import (
 )
 from pipeline.parsers.sentence_parser import load_parser
 from pipeline.trees.flat_trees import DependencyParse
-from pipeline.trees.treebanks import TreebankSentence
 from tests.support.constituency_trees import tiny_model, toy_treebank
 from tests.support.dependency_examples import treebank, write_conllu
 
@@ -89,21 +88,6 @@ def test_ratios_are_of_the_best_rounds_and_the_loss_is_of_the_right_trees(
     assert [*speeds, figures["const_vs_bucketed"], figures["const_vs_parse_sents"]] == [3, 6, 3, 30]
     assert (figures["dep_identical"], figures["const_identical"]) == (1, 0)  # one of two differs
     assert figures["dep_fast_las_loss"] == loss
-
-
-def test_a_treebank_gives_its_trees_and_what_no_contestant_could_take_is_left_out(
-    tmp_path: Path,
-) -> None:
-    odd = TreebankSentence("odd", ["New York", "sleeps"], [2, 0], ["nsubj", "root"])
-    path = write_conllu([odd, *treebank()], tmp_path / "text.conllu")
-    found = treebank_input([path], 6)
-    assert [list(tokens) for tokens in found.sentences] == [s.tokens for s in treebank()[:6]]
-    assert found.gold is not None
-    assert found.gold[0].heads == treebank()[0].heads
-    rest = [*treebank()[6:], *treebank()[:6]]
-    assert [list(tokens) for tokens in found.warm_up] == [s.tokens for s in rest]
-    with pytest.raises(ValueError, match="there are only 8; lower --sentences"):
-        treebank_input([path], 9)
 
 
 SENTENCES = [

@@ -53,7 +53,6 @@ def folded(num_folds: int) -> Predictions:
 
 
 ONE = {"MR": folded(10)}
-SEED = EncoderIdentity("b", "b-1")
 
 
 def written(folder: Path, of: Mapping[str, Result]) -> str:
@@ -76,15 +75,6 @@ def test_what_cannot_be_compared_is_named(
 ) -> None:
     with pytest.raises(ValueError, match=said):
         compare([results("a", first)], [results("b", second)], FAST)
-
-
-def test_a_seed_given_twice_and_other_data_are_refused() -> None:
-    a, b = results("a", ONE), results("b", ONE)
-    with pytest.raises(ValueError, match="encoder a of digest a-0 is given twice"):
-        compare([a, a], [b], FAST)
-    moved = {"MR": result(ONE["MR"], task("MR"), encoder=SEED, data_digest="d1")}
-    with pytest.raises(ValueError, match=r"MR: scored on data d0 for a .* and on d1 for b"):
-        compare([a], [moved], FAST)
 
 
 def test_a_task_absent_on_both_sides_is_listed() -> None:

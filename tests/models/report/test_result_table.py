@@ -102,13 +102,6 @@ def test_a_table_says_its_result_first_and_counts_what_it_shows(table: ResultTab
     ]
 
 
-def test_pages_have_the_scores_their_notes_and_the_trainings(files: dict[str, str]) -> None:
-    assert "| B-G, ensemble | here | " in files["md"]
-    assert "- STS14: absent (no such file), for word vectors, mean\n" in files["md"]
-    assert "## Trainings" in files["md"]
-    assert 'class="group">frameworks</th>' in files["html"]
-
-
 def test_csv_has_a_line_a_figure(table: ResultTable) -> None:
     text = tables_files("All", [table, table])["csv"]
     lines = list(csv.DictReader(io.StringIO(text)))
