@@ -82,7 +82,7 @@ class Benchmark:
 
     module: str
     purpose: str
-    """The module's docstring, whose first line ``--help`` shows."""
+    """The module's docstring, which ``--help`` shows."""
     add_options: Callable[[argparse.ArgumentParser], None]
     measure: Callable[[argparse.Namespace], Measured]
     quick: Mapping[str, Any]

@@ -120,9 +120,13 @@ SENTEVAL_NAMES = {
     entry["senteval"]: name for name, entry in DECLARED["tasks"].items() if "senteval" in entry
 }
 """What SentEval's code calls a task -> its name in papers, where these differ."""
-PROBING = tuple(task for task in TASKS if task.citation.startswith("Conneau"))
 DISCOURSE = tuple(task for task in TASKS if task.features == "passage")
 """Of DiscoEval, derived from a corpus alone: SentEval's data do not hold it."""
+PROBING = tuple(
+    task
+    for task in TASKS
+    if DECLARED["datasets"][task.dataset]["reader"] == "probing" and task not in DISCOURSE
+)
 DERIVED = tuple(task for task in TASKS if "derived" in DECLARED["tasks"][task.name])
 """Those that are derived from any corpus: the others of probing alter sentences."""
 
