@@ -144,7 +144,7 @@ class Runner:
     def _forward_backward(self) -> Tensor:
         """Sets the gradients of a fixed linear function of the output; returns the output."""
         self._optimiser.zero_grad(set_to_none=True)
-        output = self._encode(self._word_vectors)
+        output: Tensor = self._encode(self._word_vectors)
         output.backward(_output_gradient(output))
         return output.detach()
 
