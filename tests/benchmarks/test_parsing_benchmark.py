@@ -59,7 +59,7 @@ def test_the_last_line_has_every_figure(
 ) -> None:
     text = write_conllu(treebank(), tmp_path / "text.conllu")
     arguments = ("--conllu", str(text), "--sentences", "6", "--parsers", *parsers)
-    assert parsing.main((*arguments, "--rounds", "1")) == 0
+    assert parsing.main((*arguments, "--rounds", "1", "--bucket-tokens", "300")) == 0
     lines = capsys.readouterr().out.splitlines()
     figures = json.loads(lines[-1])
     assert set(figures) == FIGURES | {"las_measured_against", "sentences"}

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from models.evaluation.probing_sentences import SCARCE_SHARES, ParsedSentence, ProbingConfig
-from models.evaluation.probing_splits import assign_units, by_document, class_quotas, split_shares
+from models.evaluation.probing_sentences import ParsedSentence, ProbingConfig
+from models.evaluation.probing_splits import by_document, class_quotas
 from models.evaluation.probing_tasks import (
     CANDIDATES,
     TooFewError,
@@ -122,15 +122,3 @@ def test_quotas_cut_the_commonest_classes_alone() -> None:
     assert class_quotas({"a": 100, "b": 60}, 80, max_share=0.5) == {"a": 40, "b": 40}
     quotas = class_quotas({"a": 90, "b": 5, "c": 5}, 1000, max_share=2 / 3)
     assert quotas == {"a": 20, "b": 5, "c": 5}
-
-
-def test_units_come_close_to_their_due_shares() -> None:
-    config = ProbingConfig(train_size=6, dev_size=1, test_size=3)
-    shares = split_shares(10, config)
-    assert shares == {"train": 0.6, "dev": 0.1, "test": 0.3}
-    assert split_shares(9, config) == SCARCE_SHARES
-    units = {f"document {i}": 10.0 + i % 7 for i in range(60)}
-    assigned = assign_units(units, shares, seed=0)
-    for split, share in shares.items():
-        size = sum(n for unit, n in units.items() if assigned[unit] == split)
-        assert abs(size / sum(units.values()) - share) < 0.02

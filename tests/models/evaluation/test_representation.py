@@ -46,16 +46,6 @@ def without_first(matrix: Matrix) -> Matrix:
     return removed
 
 
-@pytest.mark.parametrize("shape", [(20, 5), (5, 20)])
-def test_components_are_right_singular_vectors(shape: tuple[int, int]) -> None:
-    matrix = vectors(*shape)
-
-    found = principal_components(matrix, 3)
-
-    expected = np.linalg.svd(matrix)[2][:3]
-    np.testing.assert_allclose(np.abs(np.sum(found * expected, axis=1)), 1, atol=1e-5)
-
-
 def test_multi_view_supervised_is_table_2_of_the_paper() -> None:
     batch = views("0-SEQ", "1-BOW")
 

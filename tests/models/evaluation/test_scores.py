@@ -12,7 +12,6 @@ from models.evaluation.scores import (
     Predictions,
     resampled_scores,
     score,
-    score_intervals,
     stream_of,
 )
 from models.evaluation.task_registry import EvaluationTask
@@ -84,16 +83,6 @@ def test_resampled_accuracies_are_those_of_the_drawn_items() -> None:
         hits = ((made.predicted[items] == 1) & (made.gold[items] == 1)).sum()
         called = (made.predicted[items] == 1).sum() + (made.gold[items] == 1).sum()
         assert found["f1"][place] == pytest.approx(100 * 2 * hits / called)
-
-
-def test_intervals_cover_a_known_accuracy_as_often_as_they_say() -> None:
-    random = np.random.default_rng(0)
-    covered = 0
-    for _ in range(300):
-        made = predictions(random.random(200) < 0.7, np.ones(200))
-        found = score_intervals(task(), made, Resampling(num_resamples=300))["accuracy"]
-        covered += found.low <= 70.0 <= found.high
-    assert 0.91 <= covered / 300 <= 0.98
 
 
 def test_predictions_that_do_not_fit_are_refused_by_name() -> None:

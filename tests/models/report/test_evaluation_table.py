@@ -11,11 +11,9 @@ import pytest
 
 from models.evaluation.averages import (
     AVERAGES,
-    AverageDeclaration,
     average_difference,
     average_over_tasks,
     average_value,
-    published_average,
 )
 from models.evaluation.resampling import Resampling
 from models.evaluation.task_result import (
@@ -80,19 +78,6 @@ def test_tasks_of_several_corpora_have_no_average(tmp_path: Path) -> None:
     assert average_difference([mixed], [mixed], few) is None
     table = evaluation_table([written(tmp_path / "mixed", [*mixed.values()])])
     assert "average of the derived tasks" not in table
-
-
-def test_an_average_of_independent_tasks_is_surer_than_each() -> None:
-    one = AverageDeclaration("one", "", {"MR": ("accuracy",)})
-    both = AverageDeclaration("both", "", {"MR": ("accuracy",), "CR": ("accuracy",)})
-    often = Resampling(num_resamples=1000)
-    made = {name: result(answers(200, 0.8), task(name), resampling=often) for name in ("MR", "CR")}
-    single, average = published_average(one, made), published_average(both, made)
-    assert average.value == average_value(both, made) == pytest.approx(80.0)
-    ratio = (average.high - average.low) / (single.high - single.low)
-    assert ratio == pytest.approx(1 / np.sqrt(2), abs=0.12)
-    with pytest.raises(ValueError, match="both needs results of CR"):
-        published_average(both, {"MR": made["MR"]})
 
 
 def test_one_seed_has_an_interval_and_several_a_deviation(tmp_path: Path) -> None:
