@@ -72,6 +72,7 @@ def test_the_wheel_holds_what_the_floors_read_and_no_more(installation: Installa
     }
     templates = ("page.html", "page.css", "section.md", "table.tex")
     others = {f"{floor}/py.typed" for floor in FLOORS} | {f"models/report/{t}" for t in templates}
+    others.add("models/evaluation/evaluation_sets.toml")
     others |= {f"pipeline/downloads/{t}.tsv" for t in ("published_vectors", "senteval_files")}
     described = {name for name in names if ".dist-info/" in name}
     assert names - described == code | ships | others
