@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.report import LACKING, Table, header, print_table, tell
+from benchmarks.harness import LACKING, Measured, Table, print_table, run_lines, tell
 from benchmarks.stopwatch import Spent, Stopwatch, children_cpu_seconds
 from treeviews.pipeline.base.job import end_in_words
 
@@ -64,7 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         takes_corpus = options.corpus is not None and name in READ_A_CORPUS
         ended.append(run_quick(name, ["--corpus", str(options.corpus)] if takes_corpus else []))
         tell(f"{name}: {ended[-1].outcome}, {ended[-1].spent.wall:.0f} s")
-    _print_page(ended, header("benchmarks.bench", given, text="see each", seed=0, quick=True))
+    run = run_lines("benchmarks.bench", given, Measured([], {}, text="see each"), quick=True)
+    _print_page(ended, run)
     return int(any(one.status not in {0, LACKING} for one in ended))
 
 
@@ -129,7 +130,7 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     some = f"these alone; default: {' '.join(BENCHMARKS)}"
     add("--only", nargs="+", choices=BENCHMARKS, default=BENCHMARKS, metavar="NAME", help=some)
-    add("--corpus", type=Path, help="a parsed corpus; by default the one that `make run` made")
+    add("--corpus", type=Path, help="a parsed corpus; by default the newest of python-docs")
     return parser
 
 

@@ -13,11 +13,10 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from benchmarks.contestants import REFERENCES, Entry, Runner, Task
-from benchmarks.report import tell
+from benchmarks.contestants import REFERENCES, Entry, Runner, Task, relative_difference
+from benchmarks.harness import tell
 from benchmarks.step_process import StepProcess
 from benchmarks.stopwatch import Spent
-from benchmarks.training_step import relative_difference
 from treeviews.models.encoders.kernels.gemm import GemmBackend, gemm_kept
 
 LARGEST_DIFFERENCE = {torch.float32: 1e-5, torch.bfloat16: 0.05}
@@ -139,7 +138,7 @@ def compare(
 
     Raises:
         ArithmeticError: an implementation does not compute what ours does.
-        ChildProcessError: an implementation's process ended before its time.
+        RuntimeError: an implementation's process ended before its time.
         ModuleNotFoundError: the package that DEP is compared with is not installed.
     """
     with gemm_kept():
@@ -169,7 +168,7 @@ def _contestants(task: Task, entries: Sequence[Entry]) -> list[Contestant]:
         if runner.reference is not None:
             gradients = {name: value for name, value in expected.items() if name}
             expected = {"": expected[""], **runner.reference.named_as_here(gradients)}
-        contestants.append(Contestant(entry, runner.step.label, expected))
+        contestants.append(Contestant(entry, runner.label, expected))
     return contestants
 
 

@@ -1,5 +1,10 @@
 """The implementations that are compared: any process can make each of them, with equal weights.
 
+A step of training is measured but for the first of a kind. Our encoders by then have the memory
+that they keep from step to step (`models.encoders.level_loops.buffers`), as they have in a
+training. All processes keep what they free (`pipeline.base.watched.keep_memory`), so the others do
+not pay for fresh pages either.
+
 Legend: B sentences, T word types, E word dimension, H hidden.
 """
 
@@ -12,20 +17,31 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from benchmarks.references import (
-    PackedGRU,
-    PlainChildSum,
-    PlainNary,
-    PyTorchTreeLSTM,
-    Reference,
-)
-from benchmarks.stopwatch import Spent
-from benchmarks.training_step import TrainingStep
+from benchmarks.references.base import PackedGRU, Reference
+from benchmarks.references.plain_child_sum import PlainChildSum
+from benchmarks.references.plain_nary import PlainNary
+from benchmarks.references.pytorch_tree_lstm import PyTorchTreeLSTM
+from benchmarks.stopwatch import Spent, spent_by
 from treeviews.models.corpus.sentence_block import SentenceBlock
 from treeviews.models.encoders import build_encoder
 from treeviews.models.encoders.kernels.gemm import GemmBackend, use_gemm
 from treeviews.models.encoders.sentence_batch import SentenceBatch
 from treeviews.models.model.sentence_model import batch_of
+
+LEARNING_RATE = 1e-4
+
+
+def relative_difference(found: Tensor, expected: Tensor) -> Tensor:
+    """Returns |found - expected| / |expected| in the Frobenius norm; NaN if any value is NaN."""
+    difference = (found.double() - expected.double()).norm()
+    relative: Tensor = difference / expected.double().norm().clamp(min=1e-30)
+    return relative
+
+
+def _output_gradient(output: Tensor) -> Tensor:
+    generator = torch.Generator().manual_seed(1)
+    return torch.randn(output.shape, generator=generator).to(output.dtype)
+
 
 VIEWS = ("DEP", "CONST", "SEQ")
 
@@ -44,29 +60,23 @@ BIAS_RMS = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Sentences:
-    """The sentences that are encoded."""
-
-    block: SentenceBlock
-    vectors: Tensor
-    """[V, E]; float32, a vector per word of the vocabulary."""
-
-    def prepare(self) -> tuple[SentenceBatch, Tensor]:
-        """Returns them as the encoders take them, with their word types' vectors [T, E]."""
-        batch = batch_of(self.block)
-        return batch, self.vectors.index_select(0, batch.word_ids)
-
-
-@dataclass(frozen=True, slots=True)
 class Task:
     """What is measured."""
 
-    sentences: Sentences
+    block: SentenceBlock
+    """The sentences that are encoded."""
+    vectors: Tensor
+    """[V, E]; float32, a vector per word of the vocabulary."""
     gemm: GemmBackend
     """Of our encoder; the others have PyTorch's default. If that is another, ours is measured with
     the default as well."""
     repeats: int
     seed: int
+
+    def prepare(self) -> tuple[SentenceBatch, Tensor]:
+        """Returns the sentences as the encoders take them, and their word types' vectors [T, E]."""
+        batch = batch_of(self.block)
+        return batch, self.vectors.index_select(0, batch.word_ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +98,7 @@ class Runner:
         """Raises:
         ModuleNotFoundError: the implementation is a package that is not installed.
         """
-        batch, word_vectors = task.sentences.prepare()
+        batch, word_vectors = task.prepare()
         word_size, hidden_size = word_vectors.shape[1], entry.hidden_size
         torch.manual_seed(task.seed)
         encoder = build_encoder(entry.view, word_size=word_size, hidden_size=hidden_size)
@@ -96,22 +106,27 @@ class Runner:
         self.reference: Reference | None = None
         if entry.name != "ours":
             self.reference = REFERENCES[entry.view][entry.name](
-                task.sentences.block, word_size=word_size, hidden_size=hidden_size
+                task.block, word_size=word_size, hidden_size=hidden_size
             )
             self.reference.take_weights(encoder)
-        self.step = TrainingStep(
-            "ours" if self.reference is None else self.reference.label,
-            self.reference or encoder,
-            self.reference or (lambda vectors: encoder(batch, vectors)),
-            word_vectors.to(entry.dtype),
-            entry.gemm,
-        )
+        self.label = "ours" if self.reference is None else self.reference.label
+        self.module = self.reference or encoder
+        self._encode = self.reference or (lambda vectors: encoder(batch, vectors))
+        self._word_vectors, self._gemm = word_vectors.to(entry.dtype), entry.gemm
+        self._optimiser = torch.optim.Adam(self.module.parameters(), lr=LEARNING_RATE, fused=True)
 
     def outcome(self) -> dict[str, Tensor]:
-        """Returns the sentences' vectors as ``""`` and each weight's gradient by its name."""
-        use_gemm(self.step.gemm)
-        output = self.step.forward_backward()
-        return {"": output, **self.step.gradients()}
+        """Returns the sentences' vectors as ``""`` and each weight's gradient by its name.
+
+        It is zero where a weight took no part.
+        """
+        use_gemm(self._gemm)
+        output = self._forward_backward()
+        gradients = {
+            name: torch.zeros_like(weight) if weight.grad is None else weight.grad
+            for name, weight in self.module.named_parameters()
+        }
+        return {"": output, **gradients}
 
     def warm_up(self, outcome: Path) -> None:
         """Takes one step that is not timed and saves what came of it to a file.
@@ -119,11 +134,19 @@ class Runner:
         A file, as copies to send would leave the process with another heap than a training has.
         """
         torch.save(self.outcome(), outcome)
-        self.step.optimiser.step()
+        self._optimiser.step()
 
     def measure(self) -> Spent:
-        """Takes one step; returns what it took."""
-        return self.step.measure()
+        """Takes one step, forward, backward and Adam; returns what it took."""
+        use_gemm(self._gemm)
+        return spent_by(self._forward_backward) + spent_by(self._optimiser.step)
+
+    def _forward_backward(self) -> Tensor:
+        """Sets the gradients of a fixed linear function of the output; returns the output."""
+        self._optimiser.zero_grad(set_to_none=True)
+        output: Tensor = self._encode(self._word_vectors)
+        output.backward(_output_gradient(output))
+        return output.detach()
 
 
 def _draw_biases(encoder: nn.Module) -> None:

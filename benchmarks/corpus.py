@@ -13,11 +13,8 @@ import pyarrow.compute as pc
 from treeviews.models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus
 from treeviews.models.corpus.sentence_block import SentenceBlock
 from treeviews.models.words.word_vectors import WordVectors
-from treeviews.pipeline.base.bundled import BUNDLED_PARSERS
-from treeviews.pipeline.parsers.parser_files import checksum_of_parser_folder
 from treeviews.pipeline.shards.manifests import MANIFEST_NAME, read_dataset_manifest
 from treeviews.pipeline.shards.shards import read_shard
-from treeviews.pipeline.text.tokenization import SentenceConfig
 
 DEFAULT_CORPORA = Path("data/work/corpora")
 DEFAULT_SENTENCES = f"python-docs-*/sentences/{MANIFEST_NAME}"
@@ -32,34 +29,41 @@ def add_corpus_options(parser: argparse.ArgumentParser) -> None:
         "--corpus",
         type=Path,
         help="folder of a parsed corpus, with sentences/, dependencies-*/ and constituents-*/ in "
-        "it; by default the one that `make run` made: all of python-docs, by the bundled parsers",
+        "it; by default the newest of python-docs, as `make run` makes it",
     )
     parser.add_argument("--word-size", type=int, default=300, help="of the random word vectors")
     parser.add_argument("--seed", type=int, default=0)
 
 
 def corpus_folders(corpus: Path | None) -> CorpusFolders:
-    """Returns the stages of a parsed corpus.
+    """Returns the stages of a parsed corpus, of several parses the newest.
 
     Args:
         corpus: the folder with ``sentences``, ``dependencies-…`` and ``constituents-…`` in it;
-            None takes the default run's text, the newest if there are several. Of several parses
-            that of the default run comes first, then the newest.
+            None takes the newest of python-docs.
 
     Raises:
         FileNotFoundError: no such corpus, or a stage of it is not complete; says how to make one.
     """
-    if corpus is not None:
-        return _stages(corpus)
-    found = [path.parent.parent for path in DEFAULT_CORPORA.glob(DEFAULT_SENTENCES)]
-    default = [folder for folder in found if _is_of_the_default_run(folder)]
-    if not default:
-        raise FileNotFoundError(
-            f"{DEFAULT_CORPORA}: no parsed text of the default run here (all of python-docs, by "
-            "the bundled parsers in exact arithmetic); run `make run` first, or give a corpus "
-            "folder with --corpus"
-        )
-    return _stages(max(default, key=lambda folder: folder.stat().st_mtime))
+    if corpus is None:
+        made = [path.parent.parent for path in DEFAULT_CORPORA.glob(DEFAULT_SENTENCES)]
+        if not made:
+            raise FileNotFoundError(
+                f"{DEFAULT_CORPORA}: no parsed text of python-docs here; run `make run` first, or "
+                "give a corpus folder with --corpus"
+            )
+        corpus = max(made, key=lambda folder: folder.stat().st_mtime)
+    found: dict[str, Path] = {}
+    for stage in STAGES:
+        complete = [path for path in corpus.glob(f"{stage}*") if (path / MANIFEST_NAME).exists()]
+        if not complete:
+            raise FileNotFoundError(
+                f"{corpus}: no complete {stage} in this folder; give the one that holds "
+                "sentences/, dependencies-…/ and constituents-…/ (`make run` makes one under "
+                "data/work/corpora)"
+            )
+        found[stage] = max(complete, key=lambda folder: folder.stat().st_mtime)
+    return CorpusFolders(**found)
 
 
 def identity(folders: CorpusFolders) -> dict[str, str]:
@@ -105,58 +109,4 @@ def first_sentences(folders: CorpusFolders, vectors: WordVectors, count: int) ->
     raise ValueError(
         f"{folders.sentences.parent}: no shard of it holds {count} parsed sentences (the largest "
         f"{max(sizes, default=0)}); lower --sentences or give a larger corpus"
-    )
-
-
-def _is_of_the_default_run(corpus: Path) -> bool:
-    """Says whether all stages are there as a run without parameters makes them."""
-    best = [_best(corpus, stage) for stage in STAGES]
-    return all(
-        folder is not None and _is_default(folder, stage)
-        for folder, stage in zip(best, STAGES, strict=True)
-    )
-
-
-def _best(corpus: Path, stage: str) -> Path | None:
-    """Returns the stage's complete folder, by the default parser if several parsed, or the newest.
-
-    None if there is none.
-    """
-    complete = [path for path in corpus.glob(f"{stage}*") if (path / MANIFEST_NAME).exists()]
-    return max(
-        complete, key=lambda path: (_is_default(path, stage), path.stat().st_mtime), default=None
-    )
-
-
-def _is_default(folder: Path, stage: str) -> bool:
-    """Says whether a run without parameters makes this: its configuration, whatever its release."""
-    try:
-        manifest = read_dataset_manifest(folder, stage)
-    except ValueError:
-        return False  # of another release; if it is asked for, its reader says so
-    config = manifest.config
-    if stage == "sentences":
-        return (
-            config.get("corpus", {}).get("source") == "python-docs"
-            and config.get("splitter", {}).get("config") == SentenceConfig().to_dict()
-            and "cleaning" not in config
-        )
-    if config.get("precision") != "exact":
-        return False
-    bundled = checksum_of_parser_folder(BUNDLED_PARSERS[stage])
-    return all(shard.extra.get("parser_checksum") == bundled for shard in manifest.shards)
-
-
-def _stages(corpus: Path) -> CorpusFolders:
-    found = {stage: _best(corpus, stage) for stage in STAGES}
-    if missing := [stage for stage, folder in found.items() if folder is None]:
-        raise FileNotFoundError(
-            f"{corpus}: no complete {' and no '.join(missing)} in this folder; give the one that "
-            "holds sentences/, dependencies-…/ and constituents-…/ (`make run` makes one under "
-            "data/work/corpora)"
-        )
-    sentences = found["sentences"]
-    assert sentences is not None
-    return CorpusFolders(
-        sentences=sentences, dependencies=found["dependencies"], constituents=found["constituents"]
     )

@@ -7,19 +7,26 @@ one core. Rates are of the processor's time. The last line it prints is one JSON
 
 from __future__ import annotations
 
+import argparse
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import torch
 
-from benchmarks.encode import MIN_SENTENCES, argument_parser, distinct_sentences, slug
-from benchmarks.quick import parse_arguments
-from benchmarks.report import Table, fail, header, print_last_line, print_table, tell
+from benchmarks.encode import (
+    add_encoder_options,
+    chosen,
+    figures_table,
+    named_by_encoder,
+    text_in_words,
+)
+from benchmarks.harness import Benchmark, Measured, tell
 from treeviews.models.encoding.corpus_embeddings import (
     EmbeddedFolders,
     embed_shard,
@@ -28,7 +35,6 @@ from treeviews.models.encoding.corpus_embeddings import (
 from treeviews.models.encoding.encoder import Encoder, EncoderSettings
 from treeviews.models.encoding.search import FloatArray
 from treeviews.models.model.model_description import ParserRecord, find_parser
-from treeviews.pipeline.base.bundled import BUNDLED_MODELS
 from treeviews.pipeline.parsers.parser_files import STAGES
 from treeviews.pipeline.parsers.sentence_parser import load_parser
 from treeviews.pipeline.parsing.parse_shard import ParseJob, parse_shard
@@ -41,28 +47,11 @@ SENTENCES = 20_000
 QUICK = {"sentences": 2_000}
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the benchmark; returns 0, or what `fail` says of what went wrong."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
-    parser = argument_parser("python -m benchmarks.embedding", __doc__ or "", SENTENCES)
-    options = parse_arguments(parser, given, QUICK)
-    if options.sentences < MIN_SENTENCES:
-        return fail(f"--sentences is {options.sentences}; give at least {MIN_SENTENCES}")
+def _measure(options: argparse.Namespace) -> Measured:
     torch.set_num_threads(1)
-    encoders = list(dict.fromkeys(options.encoder or BUNDLED_MODELS))
-    try:
-        sentences = distinct_sentences(options.text, options.sentences)
-        with tempfile.TemporaryDirectory() as scratch:
-            figures = _figures(Path(scratch), encoders, sentences)
-    except (OSError, ValueError, RuntimeError) as error:
-        return fail(error)
-    what = str(options.text or "Python's documentation, as in the default run")
-    text = f"{len(sentences):,} distinct sentences of {what}"
-    names = list(dict.fromkeys(name for found in figures.values() for name in found))
-    rows = [
-        [name, *(f"{found[name]:,.2f}" if name in found else "" for found in figures.values())]
-        for name in names
-    ]
+    encoders, sentences = chosen(options)
+    with tempfile.TemporaryDirectory() as scratch:
+        figures = _figures(Path(scratch), encoders, sentences)
     notes = [
         "embedded: sentences a second of processor time from the shard of tokens (and of trees) to "
         "the shard of vectors, which is written, read again and checked; float32",
@@ -70,16 +59,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "vs_encode: the first by the second",
         "differing: the largest difference between the vectors of the two",
     ]
-    table = Table("A corpus to vectors", ("what", *figures), rows, notes)
-    run = header("benchmarks.embedding", given, text=text, seed=0, quick=options.quick)
-    print_table(table, run)
-    named = {
-        f"{slug(encoder)}_{name}": value
-        for encoder, found in figures.items()
-        for name, value in found.items()
-    }
-    print_last_line({**named, "sentences": len(sentences), "encoders": encoders})
-    return 0
+    return Measured(
+        [figures_table("A corpus to vectors", figures, notes)],
+        {**named_by_encoder(figures), "sentences": len(sentences), "encoders": encoders},
+        text=text_in_words(options, sentences),
+    )
 
 
 def _figures(
@@ -144,6 +128,14 @@ def _seconds(run: Callable[[], object]) -> float:
     run()
     return max(1e-9, time.process_time() - started)
 
+
+main = Benchmark(
+    "benchmarks.embedding",
+    __doc__ or "",
+    partial(add_encoder_options, most=SENTENCES),
+    _measure,
+    QUICK,
+)
 
 if __name__ == "__main__":
     sys.exit(main())

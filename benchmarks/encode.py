@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
-import subprocess
 import sys
 import tempfile
 import time
@@ -21,11 +19,9 @@ from pathlib import Path
 import torch
 
 from benchmarks.encode_process import VS_PARSERS
-from benchmarks.quick import parse_arguments
-from benchmarks.report import Table, fail, header, print_last_line, print_table, tell
+from benchmarks.harness import Benchmark, Measured, Table, check_least, measured_apart, tell
 from benchmarks.stopwatch import children_cpu_seconds
 from treeviews.pipeline.base.bundled import BUNDLED_MODELS
-from treeviews.pipeline.base.job_server import job_environment
 from treeviews.pipeline.text.boundaries import sentence_ranges
 from treeviews.pipeline.text.documents import Paragraph, documents_of
 from treeviews.pipeline.text.text_sources import PythonDocs
@@ -45,39 +41,58 @@ STARTS = 3
 """New processes, of which the first may find files that are not in memory yet."""
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the benchmark; returns 0, or what `fail` says of what went wrong."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
-    parser = argument_parser("python -m benchmarks.encode", __doc__ or "", SENTENCES)
-    options = parse_arguments(parser, given, QUICK)
-    if options.sentences < MIN_SENTENCES:
-        return fail(f"--sentences is {options.sentences}; give at least {MIN_SENTENCES}")
-    try:
-        torch.set_num_threads(1)  # as in the process that is measured
-        sentences = distinct_sentences(options.text, options.sentences)
-        encoders = list(dict.fromkeys(options.encoder or BUNDLED_MODELS))
-        _check_names(encoders)
-        figures = {
-            encoder: _measure_apart(encoder, sentences) | _warm_start(encoder, sentences[0])
-            for encoder in encoders
-        }
-    except (OSError, ValueError, RuntimeError) as error:
-        return fail(error)
+def _measure(options: argparse.Namespace) -> Measured:
+    torch.set_num_threads(1)  # as in the process that is measured
+    encoders, sentences = chosen(options)
+    _check_names(encoders)
+    figures = {
+        encoder: _measure_apart(encoder, sentences) | _warm_start(encoder, sentences[0])
+        for encoder in encoders
+    }
     words = sum(len(sentence.split()) for sentence in sentences) / len(sentences)
+    return Measured(
+        [figures_table("Raw text to vectors", figures, _notes(len(sentences) // COLD_SHARE))],
+        {**_named(figures), "sentences": len(sentences), "encoders": encoders},
+        text=f"{text_in_words(options, sentences)}, {words:.1f} words each",
+    )
+
+
+def chosen(options: argparse.Namespace) -> tuple[list[str], list[str]]:
+    """Returns the encoders and the sentences that the options ask for.
+
+    Raises:
+        OSError, ValueError: the text cannot be read, or has too few sentences to measure.
+    """
+    check_least(options, sentences=MIN_SENTENCES)
+    sentences = distinct_sentences(options.text, options.sentences)
+    return list(dict.fromkeys(options.encoder or BUNDLED_MODELS)), sentences
+
+
+def text_in_words(options: argparse.Namespace, sentences: Sequence[str]) -> str:
+    """Returns what was read."""
     what = options.text or "Python's documentation, as in the default run"
-    text = f"{len(sentences):,} distinct sentences of {what}, {words:.1f} words each"
+    return f"{len(sentences):,} distinct sentences of {what}"
+
+
+def figures_table(
+    title: str, figures: Mapping[str, Mapping[str, float]], notes: Sequence[str]
+) -> Table:
+    """Returns a column an encoder and a row a figure; empty where an encoder has none."""
     names = dict.fromkeys(name for found in figures.values() for name in found)
     rows = [
         [name, *(f"{found[name]:,.2f}" if name in found else "" for found in figures.values())]
         for name in names
     ]
-    table = Table(
-        "Raw text to vectors", ("what", *figures), rows, _notes(len(sentences) // COLD_SHARE)
-    )
-    run = header("benchmarks.encode", given, text=text, seed=0, quick=options.quick)
-    print_table(table, run)
-    print_last_line({**_named(figures), "sentences": len(sentences), "encoders": encoders})
-    return 0
+    return Table(title, ("what", *figures), rows, notes)
+
+
+def named_by_encoder(figures: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+    """Returns all figures in one row: ``english_trees_sentences_per_second``."""
+    return {
+        f"{slug(encoder)}_{name}": value
+        for encoder, found in figures.items()
+        for name, value in found.items()
+    }
 
 
 def _notes(cold: int) -> list[str]:
@@ -118,38 +133,30 @@ def slug(encoder: str) -> str:
 
 
 def _named(figures: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
-    """Returns all figures in one row: ``english_trees_sentences_per_second``.
+    """Returns all figures in one row.
 
     The first call is that of the first encoder, too, and ``trees_vs_parsers`` of the last that has
     parsers.
     """
-    named = {
-        f"{slug(encoder)}_{name}": value
-        for encoder, found in figures.items()
-        for name, value in found.items()
-    }
     first = next(iter(figures.values()))
     shared = {"first_call_seconds": first["first_call_seconds"]}
     for found in figures.values():
         if VS_PARSERS in found:
             shared["trees_vs_parsers"] = found[VS_PARSERS]
-    return named | shared
+    return named_by_encoder(figures) | shared
 
 
-def argument_parser(program: str, purpose: str, most: int) -> argparse.ArgumentParser:
-    """Returns what reads the arguments of a benchmark of encoders.
+def add_encoder_options(parser: argparse.ArgumentParser, most: int = SENTENCES) -> None:
+    """Gives a command line the options of benchmarks of encoders.
 
     Args:
-        purpose: its module's docstring, of which the first line is shown.
         most: sentences that are taken by default.
     """
-    parser = argparse.ArgumentParser(prog=program, description=purpose.partition("\n")[0])
     add = parser.add_argument
     shipped = ", ".join(BUNDLED_MODELS)
     add("encoder", nargs="*", help=f"names of encoders; default: those that ship, {shipped}")
     add("--text", type=Path, help="UTF-8, a sentence a line; default: the default run's sentences")
     add("--sentences", type=int, default=most, help=f"at most so many; default: {most}")
-    return parser
 
 
 def distinct_sentences(text: Path | None, wanted: int) -> list[str]:
@@ -193,58 +200,33 @@ def _own_sentences() -> Iterator[str]:
 
 
 def _measure_apart(encoder: str, sentences: Sequence[str]) -> dict[str, float]:
-    """Returns the figures that a process of its own measures.
-
-    Raises:
-        RuntimeError: it failed; carries what it said.
-    """
+    """Returns the figures that a process of its own measures."""
     tell(f"encoding: {encoder}")
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "sentences.json"
         path.write_text(json.dumps(sentences), encoding="utf-8")
         cold = len(sentences) // COLD_SHARE
-        module = [sys.executable, "-m", "benchmarks.encode_process"]
-        done = subprocess.run(
-            [*module, encoder, str(path), str(cold)],
-            capture_output=True,
-            text=True,
-            env=os.environ | job_environment(threads=1),
-            check=False,
-        )
-    if done.returncode:
-        said = done.stderr.strip() or f"ended with {done.returncode}"
-        raise RuntimeError(said.splitlines()[-1])
-    figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return figures
+        module = ("-m", "benchmarks.encode_process")
+        return measured_apart(*module, encoder, str(path), str(cold))
 
 
 def _warm_start(encoder: str, sentence: str) -> dict[str, float]:
-    """Returns what a user waits for the first vector in a new process, files being in memory.
-
-    Raises:
-        RuntimeError: it failed; carries what it said.
-    """
+    """Returns what a user waits for the first vector in a new process, files being in memory."""
     code = "import sys, treeviews; treeviews.encode(sys.argv[2], sys.argv[1])"
     clock, processor = [], []
     for number in range(STARTS):
         tell(f"start {number + 1} of {STARTS}: {encoder}")
         spent, start = children_cpu_seconds(), time.perf_counter()
-        done = subprocess.run(
-            [sys.executable, "-c", code, encoder, sentence],
-            capture_output=True,
-            text=True,
-            env=os.environ | job_environment(threads=1),
-            check=False,
-        )
+        measured_apart("-c", code, encoder, sentence)
         clock.append(time.perf_counter() - start)
         processor.append(children_cpu_seconds() - spent)
-        if done.returncode:
-            raise RuntimeError((done.stderr.strip() or "failed").splitlines()[-1])
     return {
         "warm_start_seconds": round(min(clock), 2),
         "warm_start_processor_seconds": round(min(processor), 2),
     }
 
+
+main = Benchmark("benchmarks.encode", __doc__ or "", add_encoder_options, _measure, QUICK)
 
 if __name__ == "__main__":
     sys.exit(main())

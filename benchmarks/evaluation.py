@@ -18,9 +18,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from benchmarks.device import device_name, device_of
 from benchmarks.evaluation_input import MR_SIZE, Input, inputs
-from benchmarks.quick import parse_arguments
+from benchmarks.harness import Benchmark, Measured, Table, device_name, device_of, tell
 from benchmarks.references.sklearn_protocol import (
     AS_IT_COMES,
     CONVERGED,
@@ -29,7 +28,6 @@ from benchmarks.references.sklearn_protocol import (
     Solver,
     libraries,
 )
-from benchmarks.report import Table, fail, header, print_last_line, print_table, tell
 from benchmarks.stopwatch import Spent, Stopwatch
 from treeviews.models.config.training_presets import preset
 from treeviews.models.encoding.encoder import EncoderSettings
@@ -101,29 +99,18 @@ class Comparison:
         return 100.0 * float(np.mean(self.ours.predictions.predicted == self.theirs.predicted))
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the benchmark; returns 0, or what `fail` says of what went wrong."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
-    options = parse_arguments(_parser(), given, QUICK)
+def _measure(options: argparse.Namespace) -> Measured:
     torch.set_num_threads(options.cores)
-    try:
-        device = device_of(options.device)
-        libraries()  # what would fail later without them is not begun
-        tasks = _inputs(options)
-        compared = [one for task in tasks for one in _compare(task, options, device)]
-    except (FileNotFoundError, ModuleNotFoundError, ValueError) as error:
-        return fail(error)
-    source = str(options.data) if options.data else "the default run's sentences"
-    run = header(
-        *("benchmarks.evaluation", given),
-        text=source,
+    device = device_of(options.device)
+    libraries()  # what would fail later without them is not begun
+    compared = [one for task in _inputs(options) for one in _compare(task, options, device)]
+    return Measured(
+        [_table(compared, options)],
+        _figures(compared),
+        text=str(options.data or "the default run's sentences"),
         seed=options.seed,
         device=device_name(device),
-        quick=options.quick,
     )
-    print_table(_table(compared, options), run)
-    print_last_line(_figures(compared))
-    return 0
 
 
 def _inputs(options: argparse.Namespace) -> list[Input]:
@@ -285,10 +272,7 @@ def _figures(compared: Sequence[Comparison]) -> dict[str, float | str]:
     }
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.evaluation", description=(__doc__ or "").split("\n\n")[0]
-    )
+def _add_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--data", type=Path, help="SentEval's data folder; by default the default run's sentences")
     add("--tasks", default="MR", help="with --data: names separated by commas, or all")
@@ -305,8 +289,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--cores", type=int, default=available_cores(), help="that each side may use")
     add("--device", choices=("auto", "cpu", "cuda"), default="cpu", help="where ours runs")
     add("--seed", type=int, default=1111, help="of the folds")
-    return parser
 
+
+main = Benchmark("benchmarks.evaluation", __doc__ or "", _add_options, _measure, QUICK)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -17,10 +17,9 @@ from benchmarks.corpus import corpus_folders
 from treeviews.models.encoding.encoder import Encoder
 from treeviews.models.evaluation.evaluate_task import EmbeddingCache, Featuriser, features_by_split
 from treeviews.models.evaluation.evaluation_settings import ProtocolConfig
-from treeviews.models.evaluation.evaluation_task import EvaluationTask, Items, TaskData
 from treeviews.models.evaluation.representation import Representation
 from treeviews.models.evaluation.task_data import load_task, missing_files
-from treeviews.models.evaluation.task_registry import tasks_named
+from treeviews.models.evaluation.task_registry import EvaluationTask, Items, TaskData, tasks_named
 from treeviews.pipeline.shards.manifests import read_dataset_manifest
 from treeviews.pipeline.shards.shards import read_shard
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import torch
 
 from benchmarks.corpus import random_vectors
-from benchmarks.references.plain_bi_gru import PackedBiGRU, PaddedBatch, PaddedBiGRU, PlainBiGRU
+from benchmarks.references.plain_bi_gru import PackedBiGRU, PaddedBiGRU, PlainBiGRU
 from benchmarks.references.plain_frameworks import (
     PlainDiscriminative,
     PlainFramework,
@@ -172,7 +172,7 @@ def contestants(
     for precision in precisions:
         ours = _our_model(text, config.changed(precision=precision))
         steps: dict[str, Step] = {
-            name: PlainTraining(_plain(ours, text, encoder), device)
+            name: PlainStep(_plain(ours, text, encoder).to(device))
             for name, encoder in REFERENCES.items()
         }
         steps = {OURS: OurTraining(ours, device), **steps}
@@ -208,22 +208,6 @@ class OurTraining:
         rate = self._learner.model.config.learning_rate
         self._learner.apply(rate, measured["gradient_norm"])
         return measured["loss"]
-
-
-class PlainTraining:
-    """A reference as a `Step`."""
-
-    def __init__(self, framework: PlainFramework, device: torch.device) -> None:
-        self._step = PlainStep(framework.to(device).train())
-        self._device = device
-
-    def prepare(self, block: SentenceBlock) -> PaddedBatch:
-        """See `Step`."""
-        return PaddedBatch.of(block)
-
-    def take(self, batch: PaddedBatch) -> float:
-        """See `Step`."""
-        return self._step.take(batch.to(self._device))
 
 
 def _our_model(text: TrainingText, config: TrainingConfig) -> SentenceModel:

@@ -21,12 +21,9 @@ from typing import get_args
 import torch
 
 from benchmarks.corpus import add_corpus_options, corpus_folders, identity
-from benchmarks.device import device_name, device_of
 from benchmarks.framework_contestants import TrainingText, contestants, read_text
-from benchmarks.framework_rate import Comparison, Turns, compare
-from benchmarks.framework_tables import comparison_table, figures
-from benchmarks.quick import parse_arguments
-from benchmarks.report import fail, header, print_last_line, print_table, tell
+from benchmarks.framework_rate import Comparison, Turns, compare, comparison_table, figures
+from benchmarks.harness import Benchmark, Measured, check_least, device_name, device_of, tell
 from treeviews.models.config.training_config import Precision, TrainingConfig
 from treeviews.models.config.training_presets import preset
 from treeviews.models.corpus.parsed_corpus import CorpusFolders
@@ -45,42 +42,30 @@ PRODUCTS_WIDTH = 1024
 QUICK = {"hidden": 128, "batch": 128, "rounds": 2}
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the benchmark; returns 0, or what `fail` says of what went wrong."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
-    options = parse_arguments(_parser(), given, QUICK)
-    try:
-        _check(options)
-        device = device_of(options.device)
-        name = device_name(device)
-        if options.threads is not None:
-            torch.set_num_threads(options.threads)
-        folders = corpus_folders(options.corpus)
-        run = header(
-            *("benchmarks.frameworks", given),
-            corpus=folders,
-            seed=options.seed,
-            device=name,
-            quick=options.quick,
-        )
-        text = _text(folders, options)
-    except (FileNotFoundError, ValueError) as error:
-        return fail(error)
+def _measure(options: argparse.Namespace) -> Measured:
+    check_least(options, hidden=1, rounds=1, steps=1, warmup=1, prefetch=0, word_size=1, threads=1)
+    device = device_of(options.device)
+    if options.threads is not None:
+        torch.set_num_threads(options.threads)
+    folders = corpus_folders(options.corpus)
+    text, turns = _text(folders, options), _turns(options)
     backends = _backends(device)
-    comparisons = []
-    for preset_name in PRESETS:
-        comparisons.append(_compared(preset_name, text, options, device, backends))
-        print_table(comparison_table(comparisons[-1], text, _turns(options)), run)
+    comparisons = [_compared(name, text, options, device, backends) for name in PRESETS]
     settings = {
-        "device": name,
+        "device": device_name(device),
         "hidden": options.hidden,
         "batch": options.batch,
         "word_size": options.word_size,
         "threads": torch.get_num_threads(),
         "seed": options.seed,
     }
-    print_last_line({**figures(comparisons), **settings, **identity(folders)})
-    return 0
+    return Measured(
+        [comparison_table(one, text, turns) for one in comparisons],
+        {**figures(comparisons), **settings, **identity(folders)},
+        corpus=folders,
+        seed=options.seed,
+        device=device_name(device),
+    )
 
 
 def _compared(
@@ -135,22 +120,7 @@ def _turns(options: argparse.Namespace) -> Turns:
     return Turns(options.rounds, options.steps, options.warmup, options.prefetch)
 
 
-def _check(options: argparse.Namespace) -> None:
-    """Raises:
-    ValueError: a number below what it may be.
-    """
-    least = {"hidden": 1, "rounds": 1, "steps": 1, "warmup": 1, "prefetch": 0, "word_size": 1}
-    for name, smallest in least.items():
-        if getattr(options, name) < smallest:
-            raise ValueError(f"--{name.replace('_', '-')} must be at least {smallest}")
-    if options.threads is not None and options.threads < 1:
-        raise ValueError("--threads must be at least 1")
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.frameworks", description=(__doc__ or "").partition("\n")[0]
-    )
+def _add_options(parser: argparse.ArgumentParser) -> None:
     add_corpus_options(parser)
     parser.add_argument("--hidden", type=int, default=1024, help="d, the width of a direction")
     parser.add_argument("--batch", type=int, default=512, help="sentences in a batch")
@@ -174,8 +144,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--steps", type=int, default=2, help="of a turn")
     parser.add_argument("--warmup", type=int, default=1, help="steps of each before the first turn")
     parser.add_argument("--prefetch", type=int, default=2, help="batches prepared ahead in a turn")
-    return parser
 
+
+main = Benchmark("benchmarks.frameworks", __doc__ or "", _add_options, _measure, QUICK)
 
 if __name__ == "__main__":
     keep_memory()  # as trainings do, for the other implementations, too

@@ -26,15 +26,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from benchmarks.report import (
-    LackingError,
-    Table,
-    fail,
-    header,
-    print_last_line,
-    print_table,
-    tell,
-)
+from benchmarks.harness import Benchmark, LackingError, Measured, Table, check_least, tell
 from treeviews.models.evaluation.resampling import (
     MIN_UNITS,
     FloatArray,
@@ -175,42 +167,36 @@ def genres(sentences: Sequence[Gold], pattern: str) -> dict[str, list[int]]:
     return dict(sorted(members.items()))
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the comparison; returns 0, or what `fail` says of what went wrong."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
-    options = _parser().parse_args(given)
+def _measure(options: argparse.Namespace) -> Measured:
     torch.set_num_threads(1)
-    try:
-        stage = _stage(options.new)
-        parsers = {name: load_parser(getattr(options, name), stage) for name in ("new", "old")}
-        sentences = _read(options, stage)
-        groups = genres(sentences, options.genre)
-        answers = {name: _parsed(name, parser, sentences) for name, parser in parsers.items()}
-    except (OSError, RuntimeError, ValueError) as error:
-        return fail(error)
+    check_least(options, sentences=1)
+    stage = _stage(options.new)
+    parsers = {name: load_parser(getattr(options, name), stage) for name in ("new", "old")}
+    sentences = _read(options, stage)
+    groups = genres(sentences, options.genre)
+    answers = {name: _parsed(name, parser, sentences) for name, parser in parsers.items()}
     new, old = (count(sentences, of_parser) for of_parser in answers.values())
     total = compare(new, old, sentences, range(len(sentences)), seed=options.seed)
     found = {
         name: compare(new, old, sentences, chosen, seed=options.seed)
         for name, chosen in groups.items()
     }
-    how = ", in lower case and without final marks" if options.careless else ""
-    text = f"{len(sentences)} sentences of {', '.join(map(str, options.files))}{how}"
-    run = header("benchmarks.parser_scores", given, text=text, seed=options.seed)
     refused = {name: sum(isinstance(one, Refusal) for one in answers[name]) for name in answers}
     notes = [
         f"{name}: {getattr(options, name)}, checksum {parser.checksum[:12]}; "
         f"{refused[name]} sentences refused"
         for name, parser in parsers.items()
     ]
-    print_table(_table({"all": total, **found}, stage, notes), run)
-    print_last_line({
+    figures = {
         **asdict(total),
         "genres": {name: asdict(one) for name, one in found.items()},
         "checksums": {name: parser.checksum for name, parser in parsers.items()},
         "refused": refused,
-    })  # fmt: skip
-    return 0
+    }
+    how = ", in lower case and without final marks" if options.careless else ""
+    text = f"{len(sentences)} sentences of {', '.join(map(str, options.files))}{how}"
+    table = _table({"all": total, **found}, stage, notes)
+    return Measured([table], figures, text=text, seed=options.seed)
 
 
 def _stage(folder: Path) -> str:
@@ -223,8 +209,6 @@ def _stage(folder: Path) -> str:
 
 def _read(options: argparse.Namespace, stage: str) -> list[Gold]:
     files, excluded = options.files, tuple(options.exclude)
-    if options.sentences < 1:
-        raise ValueError("--sentences must be at least 1")
     if lacking := [path for path in [*files, *(options.documents or ())] if not path.is_file()]:
         raise LackingError(f"{lacking[0]}: no such file; name a file of gold trees")
     sentences: list[Gold]
@@ -290,12 +274,7 @@ def _table(found: dict[str, Compared], stage: str, notes: Sequence[str]) -> Tabl
     )
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.parser_scores",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def _add_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("new", type=parser_folder, help="folder, or name of a parser that ships")
     add("old", type=parser_folder, help="what it is compared with")
@@ -308,8 +287,9 @@ def _parser() -> argparse.ArgumentParser:
     help_text = "take the text in lower case and without final marks"
     add("--careless", action="store_true", help=help_text)
     add("--seed", type=int, default=0, help="of the resamples")
-    return parser
 
+
+main = Benchmark("benchmarks.parser_scores", __doc__ or "", _add_options, _measure, {})
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    sys.exit(main())

@@ -1,28 +1,111 @@
-"""Times contestants in turns and compares their trees."""
+"""Our parsers, and the libraries that they come from, timed in turns.
+
+All of one kind have the same weights. Each begins every round anew and in a process of its own, so
+that what it keeps of the words it met (spellings, a longer vocabulary) comes from that round alone,
+and nobody works in the memory that another one left.
+"""
 
 from __future__ import annotations
 
 import gc
 import multiprocessing
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import torch
 
-from benchmarks.parsing_contestants import Contestant, Sentences
-from benchmarks.report import tell
+from benchmarks.harness import tell
+from benchmarks.references import benepar_parse, supar_predict
 from benchmarks.stopwatch import Spent, Stopwatch
 from treeviews.pipeline.base.watched import keep_memory
-from treeviews.pipeline.trees.flat_trees import DependencyParse
+from treeviews.pipeline.parsers.chart_model import load_constituency_model
+from treeviews.pipeline.parsers.dependency_model import load_dependency_model
+from treeviews.pipeline.parsers.sentence_parser import Sentence, load_parser
+from treeviews.pipeline.trees.flat_trees import DependencyParse, Parse
 from treeviews.pipeline.trees.tree_scores import score_dependencies
 from treeviews.pipeline.trees.treebanks import TreebankSentence
 
+Sentences = Sequence[Sentence]
+Started = tuple[Callable[[Sentences], Any], Callable[[Any], Sequence[Any]]]
+"""What is timed, and what turns its result into our trees afterwards."""
+
+EXACT, FAST = "ours, exact", "ours, fast"
+SUPAR = "supar predict"
+PARSE_SENTS = "benepar parse_sents"
+
+
+@dataclass(frozen=True, slots=True)
+class Contestant:
+    """One way to parse."""
+
+    label: str
+    start: Callable[[], Started]
+    """Loads it anew; known by its name, so that another process can call it."""
+
+
+def dependency_contestants(path: Path) -> list[Contestant]:
+    """Returns supar's own prediction and ours, with the weights of one parser folder."""
+    return [
+        Contestant(SUPAR, partial(_start_supar, path)),
+        *_ours("dependencies", path),
+    ]
+
+
+def constituency_contestants(path: Path, bucket_tokens: Sequence[int]) -> list[Contestant]:
+    """Returns benepar's length buckets of these sizes and ours; `parse_sents` stands apart."""
+    buckets = [
+        Contestant(f"benepar, buckets of {size}", partial(_start_buckets, path, size))
+        for size in bucket_tokens
+    ]
+    return [*buckets, *_ours("constituents", path)]
+
+
+def parse_sents_contestant(path: Path) -> Contestant:
+    """Returns what benepar's users call, which takes minutes."""
+    return Contestant(PARSE_SENTS, partial(_start_parse_sents, path))
+
+
+def _ours(stage: str, path: Path) -> list[Contestant]:
+    return [
+        Contestant(EXACT, partial(_start_ours, stage, path, "exact")),
+        Contestant(FAST, partial(_start_ours, stage, path, "fast")),
+    ]
+
+
+def _start_ours(stage: str, path: Path, precision: str) -> Started:
+    return load_parser(path, stage, precision=precision).parse, list[Parse]
+
+
+def _start_supar(path: Path) -> Started:
+    parser = supar_predict.supar_parser(load_dependency_model(path)[0])
+    return partial(supar_predict.predict, parser), list[Parse]
+
+
+def _start_buckets(path: Path, bucket_tokens: int) -> Started:
+    parser = benepar_parse.benepar_parser(load_constituency_model(path)[0])
+
+    def trees(outputs: Sequence[Any]) -> list[Parse]:
+        return [benepar_parse.from_compressed(parser, output) for output in outputs]
+
+    return partial(benepar_parse.parse_bucketed, parser, bucket_tokens=bucket_tokens), trees
+
+
+def _start_parse_sents(path: Path) -> Started:
+    parser = benepar_parse.benepar_parser(load_constituency_model(path)[0])
+
+    def trees(outputs: Sequence[Any]) -> list[Parse]:
+        return [benepar_parse.from_tree(output) for output in outputs]
+
+    return partial(benepar_parse.parse_sents, parser), trees
+
 
 @dataclass(slots=True)
-class Measured:
+class Parsed:
     """What one contestant took and found."""
 
     label: str
@@ -52,7 +135,7 @@ class Measured:
         """Sentences a CPU second in the best round."""
         return self.num_sentences / self.seconds
 
-    def identical(self, other: Measured) -> float:
+    def identical(self, other: Parsed) -> float:
         """Returns the share of the sentences both parsed that have the same tree in all parts."""
         same = [ours == theirs for ours, theirs in zip(self.trees, other.trees, strict=False)]
         return same.count(True) / len(same)
@@ -60,16 +143,16 @@ class Measured:
 
 def measure(
     contestants: Sequence[Contestant], sentences: Sentences, warm_up: Sentences, rounds: int
-) -> dict[str, Measured]:
+) -> dict[str, Parsed]:
     """Returns what each contestant took, by label.
 
     All take turns in each round, each turn in a process of its own, which keeps its memory as our
     jobs do. CPU time is that of its one thread, which other work on the machine changes little.
     """
-    found = {one.label: Measured(one.label, len(sentences)) for one in contestants}
+    found = {one.label: Parsed(one.label, len(sentences)) for one in contestants}
     # A server that has imported all and done nothing is forked: no turn begins with a used heap.
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["benchmarks.parsing_contestants"])
+    context.set_forkserver_preload(["benchmarks.parsing_rate"])
     for number in range(rounds):
         for contestant in contestants:
             tell(f"round {number + 1} of {rounds}: {contestant.label}")

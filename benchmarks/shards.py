@@ -10,7 +10,7 @@ import argparse
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,8 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.corpus import STAGES, corpus_folders, identity
-from benchmarks.quick import parse_arguments
-from benchmarks.report import Table, fail, header, print_last_line, print_table, tell
+from benchmarks.harness import Benchmark, Measured, Table, check_least, tell
 from treeviews.pipeline.shards.manifests import quarantine_path, read_dataset_manifest, shard_path
 from treeviews.pipeline.shards.shards import read_shard
 
@@ -41,43 +40,34 @@ class StageSize:
 QUICK = {"rounds": 3}
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the benchmark; returns 0, or what `fail` says of what went wrong."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
-    options = parse_arguments(_parser(), given, QUICK)
-    try:
-        if options.rounds < 1:
-            raise ValueError(f"--rounds {options.rounds}: at least 1 is needed")
-        folders = corpus_folders(options.corpus)
-        dependencies = folders.dependencies
-        assert dependencies is not None  # corpus_folders finds all stages or says what is missing
-        pa.set_cpu_count(1)
-        sizes = {stage: stage_size(getattr(folders, stage), stage) for stage in STAGES}
-        seconds = _best_seconds(lambda: read_heads(dependencies), options.rounds)
-    except (FileNotFoundError, ValueError) as error:
-        return fail(error)
+def _measure(options: argparse.Namespace) -> Measured:
+    check_least(options, rounds=1)
+    folders = corpus_folders(options.corpus)
+    dependencies = folders.dependencies
+    assert dependencies is not None  # corpus_folders finds all stages or says what is missing
+    pa.set_cpu_count(1)
+    sizes = {stage: stage_size(getattr(folders, stage), stage) for stage in STAGES}
+    seconds = _best_seconds(lambda: read_heads(dependencies), options.rounds)
     figures = {
         "bytes_per_sentence": round(sum(_per_row(sizes[stage]) for stage in PARSED), 1),
         "text_bytes_per_sentence": round(_per_row(sizes["sentences"]), 1),
         "heads_rows_per_second": round(sizes["dependencies"].rows / seconds),
     }
-    run = header("benchmarks.shards", given, corpus=folders, seed=0, quick=options.quick)
-    print_table(_size_table(sizes), run)
-    print_table(_rate_table(figures, options.rounds), run)
-    print_last_line({**figures, "rows": sizes["sentences"].rows, **identity(folders)})
-    return 0
+    return Measured(
+        [_size_table(sizes), _rate_table(figures, options.rounds)],
+        {**figures, "rows": sizes["sentences"].rows, **identity(folders)},
+        corpus=folders,
+    )
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.shards", description=__doc__)
+def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--corpus",
         type=Path,
         help="folder with sentences/, dependencies-*/ and constituents-*/ in it; by default the "
-        "one that `make run` made",
+        "newest of python-docs",
     )
     parser.add_argument("--rounds", type=int, default=5, help="of each measurement; default: 5")
-    return parser
 
 
 def stage_size(folder: Path, stage: str) -> StageSize:
@@ -143,6 +133,8 @@ def _rate_table(figures: dict[str, float], rounds: int) -> Table:
     note = f"process time of one thread, the best of {rounds} rounds; files in the system's cache"
     return Table("Reading parsed shards", ["what", "sentences/s"], rows, [note])
 
+
+main = Benchmark("benchmarks.shards", __doc__ or "", _add_options, _measure, QUICK)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -12,8 +12,6 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
-import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -22,20 +20,10 @@ from typing import Any
 
 import torch
 
-from benchmarks.quick import parse_arguments
+from benchmarks.harness import Benchmark, Measured, Table, measured_apart, tell
 from benchmarks.references.splitters import SPLITTERS, Splitter, sentencizer_pipeline
-from benchmarks.report import (
-    Table,
-    fail,
-    header,
-    print_last_line,
-    print_lines,
-    print_table,
-    tell,
-)
 from benchmarks.splitting_process import IN_MEMORY, paragraphs_of, write_default_text
 from benchmarks.splitting_treebanks import Agreement, GoldParagraph, read_paragraphs
-from treeviews.pipeline.base.job_server import job_environment
 from treeviews.pipeline.text.boundaries import sentence_ranges
 from treeviews.pipeline.text.tokenization import (
     EnglishTokenizer,
@@ -49,48 +37,39 @@ QUICK = {"others_seconds": 3.0, "compared_paragraphs": 2_000}
 Treebanks = dict[str, list[GoldParagraph]]
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the benchmark; returns 0, or what `fail` says of what went wrong."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
-    options = parse_arguments(_parser(), given, QUICK)
+def _measure(options: argparse.Namespace) -> Measured:
     torch.set_num_threads(1)  # as in the processes that are measured
-    try:
-        treebanks = _treebanks(options.treebank)
-        with tempfile.TemporaryDirectory() as scratch:
-            if not options.text:
-                write_default_text(Path(scratch))
-            texts = list(map(str, options.text)) or [scratch]
-            sample = paragraphs_of(texts, options.compared_paragraphs)
-            if not sample:
-                raise ValueError("the text has no paragraph; give another --text")
-            scores = _scores(treebanks, sample)
-            _check_same_tokens(sample)
-            speed = _speed(texts, options)
-    except (OSError, ValueError, RuntimeError) as error:
-        return fail(error)
-    what = ", ".join(map(str, options.text)) or "Python's documentation, as in the default run"
-    run = header("benchmarks.splitting", given, text=what, seed=0, quick=options.quick)
-    if treebanks:
-        print_table(_score_table(treebanks, scores), run)
-    print_table(_speed_table(speed, len(sample)), run)
-    if absent := _absent():
-        remedy = f"pip install {' '.join(absent)}"
-        print_lines([f"Not installed, so not compared: {', '.join(absent)} ({remedy})"])
-    print_last_line(_last_line(treebanks, scores, speed, absent))
-    return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.splitting", description=(__doc__ or "").partition("\n")[0]
+    treebanks = _treebanks(options.treebank)
+    with tempfile.TemporaryDirectory() as scratch:
+        if not options.text:
+            write_default_text(Path(scratch))
+        texts = list(map(str, options.text)) or [scratch]
+        sample = paragraphs_of(texts, options.compared_paragraphs)
+        if not sample:
+            raise ValueError("the text has no paragraph; give another --text")
+        scores = _scores(treebanks, sample)
+        _check_same_tokens(sample)
+        speed = _speed(texts, options)
+    absent = _absent()
+    remark = f"Not installed, so not compared: {', '.join(absent)} (pip install {' '.join(absent)})"
+    return Measured(
+        [
+            *([_score_table(treebanks, scores)] if treebanks else []),
+            _speed_table(speed, len(sample)),
+        ],
+        _last_line(treebanks, scores, speed, absent),
+        text=", ".join(map(str, options.text)) or "Python's documentation, as in the default run",
+        remarks=[remark] if absent else [],
     )
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--treebank", nargs="+", default=[], metavar="NAME=FILE", help="treebanks in CoNLL-U")
     text = "files or folders, a blank line between paragraphs; default: the default run's text"
     add("--text", type=Path, nargs="+", default=[], help=text)
     add("--others-seconds", type=float, default=20.0, help="for each other library")
     add("--compared-paragraphs", type=int, default=50_000, help="for the others and for tokens")
-    return parser
 
 
 def _treebanks(given: Sequence[str]) -> Treebanks:
@@ -188,41 +167,21 @@ def _sentence_f1(paragraphs: Sequence[GoldParagraph], split: Splitter) -> float:
 def _speed(texts: list[str], options: argparse.Namespace) -> dict[str, dict[str, Any]]:
     """Returns what processes measured, one after the other: ours and each other library."""
     tell(f"splitting: {OURS}")
-    found = {OURS: _measured({"paths": texts})}
+    found = {OURS: _apart({"paths": texts})}
     limits = {"most": options.compared_paragraphs, "seconds": options.others_seconds}
-    for package in (IN_MEMORY, *SPLITTERS):
+    absent = _absent()
+    for package in (IN_MEMORY, *(one for one in SPLITTERS if one not in absent)):
         tell(f"splitting: {package}")
-        settings = {"paths": texts, "package": package, **limits}
-        if figures := _measured(settings, may_lack=package):
-            found[package] = figures
+        found[package] = _apart({"paths": texts, "package": package, **limits})
     return found
 
 
-def _measured(settings: dict[str, Any], *, may_lack: str = "") -> dict[str, Any]:
-    """Returns the figures of a process.
-
-    Args:
-        may_lack: a package without which there are none.
-
-    Raises:
-        RuntimeError: it failed; carries what it said.
-    """
+def _apart(settings: dict[str, Any]) -> dict[str, Any]:
+    """Returns the figures of a process."""
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "settings.json"
         path.write_text(json.dumps(settings), encoding="utf-8")
-        done = subprocess.run(
-            [sys.executable, "-m", "benchmarks.splitting_process", str(path)],
-            env=os.environ | job_environment(threads=1),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    if done.returncode and may_lack and f"No module named '{may_lack}'" in done.stderr:
-        return {}
-    if done.returncode:
-        raise RuntimeError((done.stderr.strip() or "a process failed").splitlines()[-1])
-    figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return figures
+        return measured_apart("-m", "benchmarks.splitting_process", str(path))
 
 
 def _score_table(treebanks: Treebanks, scores: dict[str, dict[str, list[float]]]) -> Table:
@@ -294,6 +253,8 @@ def _last_line(
         "absent": absent,
     }
 
+
+main = Benchmark("benchmarks.splitting", __doc__ or "", _add_options, _measure, QUICK)
 
 if __name__ == "__main__":
     sys.exit(main())

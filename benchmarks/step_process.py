@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import multiprocessing
 import pickle
-from multiprocessing.connection import Connection
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import torch
 
@@ -20,96 +19,53 @@ from benchmarks.contestants import Entry, Runner, Task
 from benchmarks.stopwatch import Spent
 from treeviews.pipeline.base.watched import keep_memory
 
-CLOSING_SECONDS = 10.0
-"""After which a process that does not end by itself is ended."""
+_RUNNERS: list[Runner] = []
+"""The one of this process, where it is such a process."""
 
 
 class StepProcess:
     """A `Runner` on one thread of another process, which lives as long as the context.
 
-    Whatever is asked of it raises what it raises there, and ChildProcessError if the process ends
-    before it has answered.
+    Whatever is asked of it raises what it raises there, and BrokenProcessPool, a RuntimeError, if
+    the process ends before it has answered (of memory that ran out, say).
     """
 
     def __init__(self, task: Task, entry: Entry) -> None:
-        self._task, self._entry = task, entry
-        # Not forked: a fork begins with this process' heap.
-        context = multiprocessing.get_context("spawn")
-        self._connection, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
-        self._process.start()
-        theirs.close()
+        # Not forked: a fork begins with this process' heap. Pickled here, since a pool would hand
+        # over tensors as shared memory.
+        self._made_of = pickle.dumps((task, entry))
+        self._pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), _begin)
 
     def __enter__(self) -> Self:
+        self._pool.submit(torch.get_num_threads)  # so that several processes start at once
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Ends the process."""
-        self._connection.close()
-        self._process.join(CLOSING_SECONDS)
-        if self._process.is_alive():
-            self._process.kill()
-            self._process.join()
+        self._pool.shutdown(cancel_futures=True)
 
     def warm_up(self, outcome: Path) -> None:
         """As `Runner.warm_up`, after making it."""
-        # Only now, so that several processes start at once instead of one after another.
-        self._ask(self._task, self._entry)
-        self._ask("warm_up", outcome)
+        self._pool.submit(_make, self._made_of).result()
+        self._pool.submit(_warm_up, outcome).result()
 
     def measure(self) -> Spent:
         """As `Runner.measure`."""
-        spent = self._ask("measure")
-        assert isinstance(spent, Spent)
-        return spent
-
-    def _ask(self, *request: object) -> object:
-        try:
-            _send(self._connection, request)
-            answer, error = _receive(self._connection)
-        except (EOFError, ConnectionError):
-            self._process.join(CLOSING_SECONDS)
-            raise ChildProcessError(
-                f"the process of {self._entry.name} ({self._entry.view} at width "
-                f"{self._entry.hidden_size}) ended with exit code {self._process.exitcode}; if "
-                "memory ran out (-9), lower --hidden or --sentences"
-            ) from None
-        if error is not None:
-            raise error
-        return answer
+        return self._pool.submit(_measure).result()
 
 
-def _serve(connection: Connection) -> None:
-    """Makes the runner that the first request describes, then calls what the others name."""
+def _begin() -> None:
     torch.set_num_threads(1)
     keep_memory()
-    runner: Runner | None = None
-    while True:
-        try:
-            request = _receive(connection)
-        except EOFError:
-            return
-        answer = error = None
-        try:
-            if runner is None:
-                runner = Runner(*request)
-            else:
-                name, *arguments = request
-                answer = getattr(runner, name)(*arguments)
-        except Exception as raised:
-            error = raised
-        _send(connection, (answer, error))
 
 
-def _send(connection: Connection, message: object) -> None:
-    # The connection's own pickling would hand over tensors as shared memory.
-    connection.send_bytes(pickle.dumps(message))
+def _make(made_of: bytes) -> None:
+    _RUNNERS.append(Runner(*pickle.loads(made_of)))
 
 
-def _receive(connection: Connection) -> Any:
-    return pickle.loads(connection.recv_bytes())
+def _warm_up(outcome: Path) -> None:
+    _RUNNERS[0].warm_up(outcome)
+
+
+def _measure() -> Spent:
+    return _RUNNERS[0].measure()

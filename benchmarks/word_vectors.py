@@ -15,27 +15,14 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import json
-import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.quick import parse_arguments
-from benchmarks.report import (
-    REPOSITORY,
-    Table,
-    fail,
-    header,
-    print_last_line,
-    print_lines,
-    print_table,
-    tell,
-)
+from benchmarks.harness import Benchmark, Measured, Table, check_least, measured_apart, tell
 from treeviews.pipeline.base.bundled import how_to_install
 from treeviews.pipeline.base.machine import available_cores
 
@@ -45,42 +32,32 @@ _DISTINCT_ROWS = 5_000
 """Of numbers, which are written again and again: a parser does not know."""
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the benchmark; returns 0, or what `fail` says of what went wrong."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
-    options = parse_arguments(_parser(), given, QUICK)
+def _measure(options: argparse.Namespace) -> Measured:
+    check_least(options, words=1, size=1)
     words = options.words
-    try:
-        if min(words, options.size) < 1:
-            raise ValueError("--words and --size must be at least 1")
-        with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-            text = Path(folder) / "glove.txt"
-            tell("writing the text")
-            write_glove(text, words, options.size)
-            num_bytes = text.stat().st_size
-            ours = _measured("ours", text, Path(folder) / "vectors")
-            has_gensim = importlib.util.find_spec("gensim") is not None
-            gensim = None if options.no_gensim or not has_gensim else _measured("gensim", text)
-            opened = _measured("open", Path(folder) / "vectors", min(ROWS_READ, words // 2))
-    except (OSError, RuntimeError, ValueError) as error:
-        return fail(error)
-    what = f"{words:,} synthetic words of {options.size} numbers, {num_bytes / 1e9:.2f} GB"
-    run = header("benchmarks.word_vectors", given, text=what, seed=0, quick=options.quick)
-    print_table(_import_table(ours, gensim), run)
-    if not (has_gensim or options.no_gensim):
-        print_lines([f"gensim is not installed, so not compared ({how_to_install('vectors')})"])
-    print_table(_open_table(opened), run)
-    print_last_line(_figures(words, options.size, ours, gensim, opened))
-    return 0
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        text, vectors = Path(folder) / "glove.txt", Path(folder) / "vectors"
+        tell("writing the text")
+        write_glove(text, words, options.size)
+        num_bytes = text.stat().st_size
+        ours = _apart("ours", text, vectors)
+        has_gensim = importlib.util.find_spec("gensim") is not None
+        gensim = None if options.no_gensim or not has_gensim else _apart("gensim", text)
+        opened = _apart("open", vectors, min(ROWS_READ, words // 2))
+    absent = f"gensim is not installed, so not compared ({how_to_install('vectors')})"
+    return Measured(
+        [_import_table(ours, gensim), _open_table(opened)],
+        _figures(words, options.size, ours, gensim, opened),
+        text=f"{words:,} synthetic words of {options.size} numbers, {num_bytes / 1e9:.2f} GB",
+        remarks=[] if has_gensim or options.no_gensim else [absent],
+    )
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.word_vectors", description=__doc__)
+def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--words", type=int, default=2_000_000, help="default: 2,000,000")
     parser.add_argument("--size", type=int, default=300, help="numbers a word; default: 300")
     parser.add_argument("--no-gensim", action="store_true", help="measure ours alone")
     parser.add_argument("--folder", type=Path, help="for the files; by default the system's")
-    return parser
 
 
 def write_glove(path: Path, num_words: int, size: int) -> None:
@@ -93,19 +70,11 @@ def write_glove(path: Path, num_words: int, size: int) -> None:
             stream.write(f"w{number} {numbers[number % len(numbers)]}\n")
 
 
-def _measured(*arguments: Any) -> dict[str, Any]:
-    """Returns the figures that a process of its own prints.
-
-    Raises:
-        RuntimeError: it failed.
-    """
+def _apart(*arguments: Any) -> dict[str, Any]:
+    """Returns the figures that a process of its own prints."""
     tell(f"a process of its own: {arguments[0]}")
-    command = [sys.executable, "-m", "benchmarks.word_vectors_process", *map(str, arguments)]
-    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"{arguments[0]} failed: {done.stderr.strip()}")
-    figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return figures
+    module = ("-m", "benchmarks.word_vectors_process")
+    return measured_apart(*module, *map(str, arguments), threads=None)
 
 
 def _import_table(ours: dict[str, Any], gensim: dict[str, Any] | None) -> Table:
@@ -167,6 +136,8 @@ def _figures(
         **opened,
     }
 
+
+main = Benchmark("benchmarks.word_vectors", __doc__ or "", _add_options, _measure, QUICK)
 
 if __name__ == "__main__":
     sys.exit(main())

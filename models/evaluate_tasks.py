@@ -32,7 +32,6 @@ from treeviews.models.encoding.sentence_reader import keep_given
 from treeviews.models.encoding.torch_model import available_device
 from treeviews.models.evaluation.evaluate_task import Evaluation, evaluate_task
 from treeviews.models.evaluation.evaluation_settings import EvaluationSettings
-from treeviews.models.evaluation.evaluation_task import EvaluationTask
 from treeviews.models.evaluation.resampling import Interval
 from treeviews.models.evaluation.scores import main_metric
 from treeviews.models.evaluation.task_data import (
@@ -42,7 +41,7 @@ from treeviews.models.evaluation.task_data import (
     load_task,
     tasks_of_data,
 )
-from treeviews.models.evaluation.task_registry import task_named
+from treeviews.models.evaluation.task_registry import EvaluationTask, task_named
 from treeviews.models.evaluation.task_result import (
     ANOTHER_VERSION,
     AbsentResult,
@@ -289,52 +288,44 @@ def check_folder(out: Path, tasks: Sequence[EvaluationTask], evaluation: Evaluat
         ValueError: another evaluation's result stands there, or one on other data; names the file
             and the remedy.
     """
-    names = {task.name for task in tasks}
-    is_shared = not isinstance(evaluation.settings.out, Mapping)
     for path, result in results_by_file(out).items():
-        name, encoder = result.task.name, result.setup.encoder.name
-        if is_shared and isinstance(result, TaskResult):
-            _check_kept(path, result, names, evaluation)
-        what = result.setup.difference(evaluation.setup(result.task))
-        if what == ANOTHER_VERSION:
-            if name not in names:
-                raise ValueError(
-                    f"{path}: holds the result of another {what} ({encoder}); evaluate {name} "
-                    "again, too, or choose another folder"
-                )
-        elif what is not None:
-            is_same_name = what == "encoder" and encoder == evaluation.identity.name
-            changed = f"state of {encoder}, whose version or code has changed since"
-            raise ValueError(
-                f"{path}: holds the result of another "
-                f"{changed if is_same_name else f'{what} ({encoder})'}; choose another folder for "
-                "this one"
+        if problem := _conflict(result, evaluation, is_asked_for=result.task in tasks):
+            raise ValueError(f"{path}: {problem}")
+
+
+def _conflict(result: Result, evaluation: Evaluation, *, is_asked_for: bool) -> str:
+    """Returns why a result cannot stand beside those of an evaluation; empty where it can."""
+    name, encoder, data = result.task.name, result.setup.encoder.name, evaluation.settings.data
+    if isinstance(result, TaskResult) and not isinstance(evaluation.settings.out, Mapping):
+        if changed := _changed_files(result, data):
+            return (
+                f"the result on another {changed[0]} than that in {data}; choose another folder by "
+                "--out, or delete it"
             )
-
-
-def _check_kept(path: Path, result: TaskResult, names: set[str], evaluation: Evaluation) -> None:
-    """Refuses a result on other data, or of an earlier run of a function without a version."""
-    data = evaluation.settings.data
-    if changed := _changed_files(result, data):
-        raise ValueError(
-            f"{path}: the result on another {changed[0]} than that in {data}; choose another "
-            "folder by --out, or delete it"
-        )
-    if not evaluation.is_versioned and result.task.name not in names:
-        raise ValueError(
-            f"{path}: the result of an earlier run; without --encoder-version nothing tells "
-            "whether the function is still the same; evaluate its task again, too, choose "
-            "another folder by --out, or delete it"
-        )
+        if not (evaluation.is_versioned or is_asked_for):
+            return (
+                "the result of an earlier run; without --encoder-version nothing tells whether the "
+                "function is still the same; evaluate its task again, too, choose another folder "
+                "by --out, or delete it"
+            )
+    what = result.setup.difference(evaluation.setup(result.task))
+    if what is None or (what == ANOTHER_VERSION and is_asked_for):
+        return ""
+    if what == ANOTHER_VERSION:
+        remedy = f"evaluate {name} again, too, or choose another folder"
+        return f"holds the result of another {what} ({encoder}); {remedy}"
+    other = f"{what} ({encoder})"
+    if what == "encoder" and encoder == evaluation.identity.name:
+        other = f"state of {encoder}, whose version or code has changed since"
+    return f"holds the result of another {other}; choose another folder for this one"
 
 
 def _changed_files(result: TaskResult, data: Path) -> list[str]:
     """Returns the files of a result that the data folder has not, or not as they were."""
-    files = {name: data / name for name in result.data.files}
     return [
         name
-        for name, path in files.items()
-        if not path.is_file() or sha256_of_file(path) != result.data.files[name]
+        for name, sha256 in result.data.files.items()
+        if not (data / name).is_file() or sha256_of_file(data / name) != sha256
     ]
 
 

@@ -11,12 +11,12 @@ import luigi
 from treeviews.models.config.views import STAGE_OF_VIEW
 from treeviews.models.encoding.encoder_names import FORMS, chosen_views, name_of
 from treeviews.models.evaluation.evaluation_settings import PROTOCOL_VERSION
-from treeviews.models.evaluation.evaluation_task import EvaluationTask
+from treeviews.models.evaluation.senteval_format import DATASETS
 from treeviews.models.evaluation.task_data import NOTE_NAME, missing_files
 from treeviews.models.evaluation.task_registry import (
-    DATASETS,
     DERIVED,
     TASKS_VERSION,
+    EvaluationTask,
     task_named,
     tasks_named,
 )

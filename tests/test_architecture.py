@@ -35,7 +35,7 @@ HOMES = {
         "pipeline/parsing/spacy_docs.py",
     ),
     "nltk": ("pipeline/",),
-    "pydantic": ("pipeline/", "models/report/result_table.py"),
+    "pydantic": ("pipeline/", "models/evaluation/task_result.py"),
     "requests": ("pipeline/downloads/",),
     "gensim": ("models/train_word_vectors.py",),
     "torch": (

@@ -13,7 +13,7 @@ import pytest
 from tests.support.repository import REPOSITORY
 from treeviews.models.config.training_config import TRAINING_VERSION
 from treeviews.models.encoding.sentence_reader import describe_encoding
-from treeviews.models.evaluation import probing_labels, probing_splits, probing_tasks, resampling
+from treeviews.models.evaluation import probing_splits, probing_tasks, resampling
 from treeviews.models.evaluation.evaluation_settings import PROTOCOL_VERSION
 from treeviews.models.evaluation.probing_sentences import PROBING_VERSION, SCARCE_SHARES
 from treeviews.models.report.run_report import REPORT_VERSION
@@ -41,7 +41,7 @@ def test_versions_are_read_without_torch() -> None:
 def test_a_constant_of_the_probing_rules_changes_with_their_version() -> None:
     """Whoever changes one of these raises PROBING_VERSION, else old probing data are taken."""
     assert PROBING_VERSION == 5
-    labels, splits = probing_labels, probing_splits
+    labels, splits = probing_tasks, probing_splits
     assert (
         splits.LARGEST_SHARE, splits.FEW_CLASSES_SHARE, labels.MAX_WORD_SHARE,
         labels.SHORTEST_CONTENT_WORD, labels.LENGTH_TRIM, labels.MIN_DEPTH_SHARE,

@@ -77,6 +77,7 @@ def test_the_wheel_holds_what_the_floors_read_and_no_more(installation: Installa
     }
     templates = ("page.html", "page.css", "section.md", "table.tex")
     others = {"py.typed", *(f"models/report/{template}" for template in templates)}
+    others.add("models/evaluation/evaluation_sets.toml")
     others |= {f"pipeline/downloads/{t}.tsv" for t in ("published_vectors", "senteval_files")}
     others = {f"treeviews/{name}" for name in others}
     described = {name for name in names if ".dist-info/" in name}

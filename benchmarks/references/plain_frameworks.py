@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from benchmarks.references.plain_bi_gru import PaddedBatch, PlainBiGRU
 from treeviews.models.config.training_config import TrainingConfig
+from treeviews.models.corpus.sentence_block import SentenceBlock
 
 
 class PlainFramework(nn.Module, ABC):
@@ -166,15 +167,20 @@ class PlainStep:
 
     def __init__(self, framework: PlainFramework) -> None:
         """Args: framework: on the device where it stays."""
-        self.framework = framework
+        self.framework = framework.train()
         self._parameters = [p for p in framework.parameters() if p.requires_grad]
         # As one kernel, like ours: what is compared is the model, not the optimiser.
         self._optimiser = torch.optim.Adam(
             self._parameters, lr=framework.config.learning_rate, fused=True
         )
 
+    def prepare(self, block: SentenceBlock) -> PaddedBatch:
+        """Returns a batch, on the CPU."""
+        return PaddedBatch.of(block)
+
     def take(self, batch: PaddedBatch) -> float:
         """Takes one step of the training; returns the loss before it."""
+        batch = batch.to(self._parameters[0].device)
         self._optimiser.zero_grad()
         config = self.framework.config
         is_low = config.precision == "bfloat16"

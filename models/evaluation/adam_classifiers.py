@@ -54,10 +54,18 @@ class Adam:
         self._decay = weight_decay
         self._mean = torch.zeros_like(parameters)
         self._square = torch.zeros_like(parameters)
+        self._gradient = torch.empty_like(parameters)
         self._num_steps = 0
 
-    def step(self, gradient: Tensor) -> None:
-        """Moves the parameters by one step; overwrites the gradient [C, D + 1]."""
+    def step(self, slope: Tensor, features: Tensor) -> None:
+        """Moves the parameters by one step.
+
+        Args:
+            slope: [n, C]; derivative of the loss by the outputs of features [n, D].
+        """
+        gradient = self._gradient
+        torch.mm(slope.T, features, out=gradient[:, :-1])
+        torch.sum(slope, dim=0, out=gradient[:, -1])
         self._num_steps += 1
         gradient.addcmul_(self.parameters, self._decay)
         self._mean.lerp_(gradient, 1 - FIRST_MOMENT_DECAY)
@@ -74,6 +82,7 @@ class Adam:
         self._decay = self._decay[rows]
         self._mean = self._mean[rows]
         self._square = self._square[rows]
+        self._gradient = torch.empty_like(self.parameters)
 
 
 def initial_linear(num_outputs: int, num_features: int, seed: int) -> Tensor:
@@ -166,69 +175,43 @@ def fit_early_stopped(
         dev: the same of the dev set.
         random: draws the permutations.
     """
-    features, answers = train
-    search = _Search(decays.to(features), loss, features, config)
-    while search.active.numel() and search.num_epochs <= config.max_epoch:
+    (features, answers), decays = train, decays.to(train[0])
+    num_outputs, num_columns = loss.num_outputs, features.shape[1] + 1
+    first = initial_linear(num_outputs, features.shape[1], config.seed).to(features.device)
+    decay_c1 = decays.repeat_interleave(num_outputs)[:, None]
+    adam = Adam(first.repeat(len(decays), 1), decay_c1)
+    best = AdamModels(
+        features.new_zeros((len(decays), num_outputs, num_columns)),
+        torch.full_like(decays, -1.0, dtype=torch.float64),
+        torch.zeros_like(decays, dtype=torch.int64),
+    )
+    failures = torch.zeros_like(decays, dtype=torch.int64)
+    active = torch.arange(len(decays), device=features.device)  # [A]; the fits in training
+
+    def outputs(x: Tensor) -> Tensor:
+        """Returns the outputs [n, A, K] of every model in training."""
+        return linear(x, adam.parameters).view(len(x), len(active), num_outputs)
+
+    num_epochs = 0
+    while active.numel() and num_epochs <= config.max_epoch:
         for _ in range(config.epoch_size):
             order = torch.from_numpy(random.permutation(len(features))).to(features.device)
             for items in order.split(config.batch_size):
-                search.step(features[items], answers[items])
-        search.end_round(*dev)
-    return search.best
-
-
-class _Search:
-    """The fits under way; those that ended are no longer computed."""
-
-    def __init__(
-        self, decays: Tensor, loss: ClassifierLoss, features: Tensor, config: AdamConfig
-    ) -> None:
-        num_outputs, num_features = loss.num_outputs, features.shape[1]
-        self._loss = loss
-        self._config = config
-        first = initial_linear(num_outputs, num_features, config.seed).to(features.device)
-        decay = decays.repeat_interleave(num_outputs)[:, None]
-        self._adam = Adam(first.repeat(len(decays), 1), decay)
-        self._gradient = torch.empty_like(self._adam.parameters)
-        self._failures = torch.zeros_like(decays, dtype=torch.int64)
-        self.num_epochs = 0
-        self.active = torch.arange(len(decays), device=features.device)
-        """[A]; positions of the fits in training."""
-        self.best = AdamModels(
-            features.new_zeros((len(decays), num_outputs, num_features + 1)),
-            torch.full_like(decays, -1.0, dtype=torch.float64),
-            torch.zeros_like(decays, dtype=torch.int64),
-        )
-
-    def _outputs(self, features: Tensor) -> Tensor:
-        """Returns the outputs [n, A, K] of every model in training."""
-        outputs = linear(features, self._adam.parameters)
-        return outputs.view(len(features), len(self.active), self._loss.num_outputs)
-
-    def step(self, features: Tensor, answers: Tensor) -> None:
-        """Takes a step of every model in training on a batch [B, D] with answers [B, …]."""
-        slope = self._loss.slope(self._outputs(features), answers).flatten(1)
-        torch.mm(slope.T, features, out=self._gradient[:, :-1])
-        torch.sum(slope, dim=0, out=self._gradient[:, -1])
-        self._adam.step(self._gradient)
-
-    def end_round(self, dev_x: Tensor, dev_y: Tensor) -> None:
-        """Scores the models on dev, keeps those that are better and ends those that are not."""
-        self.num_epochs += self._config.epoch_size
-        self.best.epochs[self.active] = self.num_epochs
-        scores = self._loss.score(self._outputs(dev_x), dev_y)
-        better = scores > self.best.dev_scores[self.active]
-        winners = self.active[better]
-        models = self._adam.parameters.view(len(self.active), self._loss.num_outputs, -1)
-        self.best.parameters[winners] = models[better]
-        self.best.dev_scores[winners] = scores[better]
-        self._failures[self.active[~better]] += 1
-        going_on = self._failures[self.active] <= self._config.tenacity
+                x = features[items]
+                adam.step(loss.slope(outputs(x), answers[items]).flatten(1), x)
+        num_epochs += config.epoch_size
+        best.epochs[active] = num_epochs
+        scores = loss.score(outputs(dev[0]), dev[1])
+        better = scores > best.dev_scores[active]
+        models = adam.parameters.view(len(active), num_outputs, num_columns)
+        best.parameters[active[better]] = models[better]
+        best.dev_scores[active[better]] = scores[better]
+        failures[active[~better]] += 1
+        going_on = failures[active] <= config.tenacity
         if not bool(going_on.all()):
-            self.active = self.active[going_on]
-            rows = going_on.repeat_interleave(self._loss.num_outputs)
-            self._adam.keep(rows.nonzero()[:, 0])
-            self._gradient = torch.empty_like(self._adam.parameters)
+            active = active[going_on]
+            adam.keep(going_on.repeat_interleave(num_outputs).nonzero()[:, 0])
+    return best
 
 
 def fit_adam(

@@ -24,23 +24,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from treeviews.models.evaluation.resampling import (
+    FloatArray,
+    IntArray,
     Interval,
     Resampling,
     percentile_interval,
     times_drawn,
 )
 from treeviews.models.evaluation.scores import resampled_scores
+from treeviews.models.evaluation.task_registry import DECLARED
 from treeviews.models.evaluation.task_result import Result, TaskResult, scored_results
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-
-ACCURACY_TASKS = ("MR", "CR", "SUBJ", "MPQA", "TREC")
-COSINE_TASKS = ("STS12", "STS13", "STS14", "STS15", "STS-B-cosine", "SICK14")
-"""The six of Opper & Siddharth's tables (2025), where SICK14 is called SICK-R."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,34 +48,11 @@ class AverageDeclaration:
     """Scores by task; a task counts with their mean, and an error as 100 − 100 times itself."""
 
 
-AVERAGES = (
+AVERAGES = tuple(
     AverageDeclaration(
-        "avg7",
-        "mean over MR, CR, SUBJ, MPQA, TREC, MRPC (mean of accuracy and F1) and SICK-R (mean of "
-        "100 r, 100 ρ and 100 − 100 MSE), as Simoulin & Crabbé (2021)",
-        {
-            **dict.fromkeys(ACCURACY_TASKS, ("accuracy",)),
-            "MRPC": ("accuracy", "f1"),
-            "SICK-R": ("pearson", "spearman", "mse"),
-        },
-    ),
-    AverageDeclaration(
-        "avg7 of accuracies and r",
-        "mean over the same tasks of their accuracies and of 100 r for SICK-R, for comparison "
-        "with tables that give no more",
-        {
-            **dict.fromkeys(ACCURACY_TASKS, ("accuracy",)),
-            "MRPC": ("accuracy",),
-            "SICK-R": ("pearson",),
-        },
-    ),
-    AverageDeclaration(
-        "mean of six",
-        "mean of 100 ρ by cosine over STS12, STS13 without SMT, STS14, STS15 and the test pairs of "
-        "STS-B and SICK, each ρ over all pairs of a set at once (spearman_all), as Opper & "
-        "Siddharth (2025)",
-        dict.fromkeys(COSINE_TASKS, ("spearman_all",)),
-    ),
+        name, declared["description"], {task: tuple(of) for task, of in declared["parts"].items()}
+    )
+    for name, declared in DECLARED["averages"].items()
 )
 
 
@@ -89,28 +61,22 @@ def lacking(declaration: AverageDeclaration, results: Mapping[str, Result]) -> l
     return [task for task in declaration.parts if task not in scored_results(results)]
 
 
-def published_averages(
-    declarations: Sequence[AverageDeclaration], results: Mapping[str, Result]
-) -> list[Interval]:
-    """Returns averages with their intervals, each task's items resampled by themselves.
+def published_average(declaration: AverageDeclaration, results: Mapping[str, Result]) -> Interval:
+    """Returns an average with its interval, each task's items resampled by themselves.
 
-    They are resampled as for the intervals of the results, once for all averages.
+    They are resampled as for the intervals of the results.
 
     Raises:
         ValueError: a task was not scored, since the mean of the others is another figure; names it.
     """
-    scored = {t: r for each in declarations for t, r in _scored(each, results).items()}
+    scored = _scored(declaration, results)
     resampling = next(iter(scored.values())).resampling
     drawn = {
         task: resampled_scores(result.task, result.outcome.predictions, resampling)
         for task, result in scored.items()
     }
-    return [
-        percentile_interval(
-            average_value(each, results), average_of(each, drawn), confidence=resampling.confidence
-        )
-        for each in declarations
-    ]
+    value, resampled = average_value(declaration, results), average_of(declaration, drawn)
+    return percentile_interval(value, resampled, confidence=resampling.confidence)
 
 
 def average_value(declaration: AverageDeclaration, results: Mapping[str, Result]) -> float:
@@ -197,7 +163,7 @@ def _clusters(results: Mapping[str, TaskResult]) -> dict[str, IntArray]:
 def mean_interval(
     scores: Mapping[str, FloatArray],
     clusters: Mapping[str, IntArray],
-    resampling: Resampling | None = None,
+    resampling: Resampling,
 ) -> Interval:
     """Returns the mean score of the tasks, each of equal weight, with its interval.
 
@@ -209,7 +175,6 @@ def mean_interval(
             one, means of such over several models, or their differences.
         clusters: cluster of each item, an integer with one meaning in all tasks.
     """
-    how = resampling or Resampling()
     names = sorted(scores)
     distinct, flat = np.unique(np.concatenate([clusters[n] for n in names]), return_inverse=True)
     parts = np.split(flat, np.cumsum([len(scores[name]) for name in names])[:-1])
@@ -219,13 +184,13 @@ def mean_interval(
     sums_ct = np.stack(sums, axis=1)
     counts_ct = np.stack([np.bincount(part, minlength=num) for part in parts], 1).astype(np.float64)
     observed_t = sums_ct.sum(axis=0) / counts_ct.sum(axis=0)
-    generator = np.random.default_rng(how.seed)
+    generator = np.random.default_rng(resampling.seed)
     means: list[FloatArray] = []
-    for size in how.block_sizes(num):
+    for size in resampling.block_sizes(num):
         times_rc = times_drawn(num, size, generator)
         totals_rt, sizes_rt = times_rc @ sums_ct, times_rc @ counts_ct
         tasks_rt = np.where(sizes_rt > 0, totals_rt / np.maximum(sizes_rt, 1), observed_t)
         means.append(tasks_rt.mean(axis=1))
     value = float(observed_t @ (np.ones(len(names)) / len(names)))
     resampled = np.concatenate(means)
-    return percentile_interval(100.0 * value, 100.0 * resampled, confidence=how.confidence)
+    return percentile_interval(100.0 * value, 100.0 * resampled, confidence=resampling.confidence)

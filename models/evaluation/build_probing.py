@@ -29,11 +29,12 @@ from treeviews.models.evaluation.probing_sentences import (
     text_key,
 )
 from treeviews.models.evaluation.probing_splits import Chosen, chosen_items
-from treeviews.models.evaluation.probing_tasks import TASKS, DerivedTask, TooFewError
+from treeviews.models.evaluation.probing_tasks import CANDIDATES, TASKS, DerivedTask, TooFewError
 from treeviews.models.evaluation.resampling import draws_units
+from treeviews.models.evaluation.senteval_format import DATASETS
 from treeviews.models.evaluation.senteval_format import SPLITS as SPLIT_MARKS
 from treeviews.models.evaluation.task_data import SENTENCES, SENTENCES_NAME, DerivedNote, write_note
-from treeviews.models.evaluation.task_registry import DATASETS, task_named
+from treeviews.models.evaluation.task_registry import task_named
 from treeviews.pipeline.base.atomic_files import sweep_unfinished, write_bytes_atomically
 from treeviews.pipeline.base.json_files import read_object, write_sealed_json
 
@@ -84,7 +85,8 @@ def build_probing(
     absent: dict[str, str] = {}
     chosen: dict[str, Chosen] = {}
     for task in TASKS:
-        candidates = task.candidates(of_any_length if task.any_length else probed, config)
+        usable = of_any_length if task.any_length else probed
+        candidates = CANDIDATES[task.name](usable, config)
         try:
             chosen[task.name], unit = chosen_items(task, candidates, config)
         except TooFewError as error:
@@ -192,13 +194,11 @@ PROTOCOL: Mapping[str, Any] = {
 penalties take half of the time and answer like the weakest of these."""
 
 _MARK_OF = {split: mark for mark, split in SPLIT_MARKS.items()}
-_EVALUATION_TASK = {task.name: task.evaluation_task for task in TASKS}
-
-
-def senteval_path(name: str) -> Path:
-    """Returns where a probing task stands below SentEval's ``data`` folder."""
-    dataset = task_named(_EVALUATION_TASK[name]).dataset
-    return Path(DATASETS[dataset].files["all"])
+SENTEVAL_PATHS = {
+    task.name: Path(DATASETS[task_named(task.evaluation_task).dataset].files["all"])
+    for task in TASKS
+}
+"""Where each probing task stands below SentEval's ``data`` folder."""
 
 
 def write_senteval_files(
@@ -222,15 +222,15 @@ def write_senteval_files(
         ValueError: a token with white space, which the format cannot tell from two.
     """
     encoded = {
-        folder / senteval_path(name): "".join(_lines(splits)).encode()
+        folder / SENTEVAL_PATHS[name]: "".join(_lines(splits)).encode()
         for name, splits in chosen.items()
     }
-    (place,) = {(folder / senteval_path(task.name)).parent for task in TASKS}
+    place = folder / SENTEVAL_PATHS[TASKS[0].name].parent
     place.mkdir(parents=True, exist_ok=True)
     sweep_unfinished(place)
     encoded[place / SENTENCES_NAME] = _sentence_file(chosen.values())
     digests = {path.name: hashlib.sha256(content).hexdigest() for path, content in encoded.items()}
-    reasons = {senteval_path(name).name: reason for name, reason in absent.items()}
+    reasons = {SENTEVAL_PATHS[name].name: reason for name, reason in absent.items()}
     write_note(place, DerivedNote(corpus, digests, reasons, PROTOCOL, parsers))
     for path, content in encoded.items():
         write_bytes_atomically(path, content)

@@ -24,13 +24,12 @@ from treeviews.models.evaluation.evaluation_settings import (
     GRIDS,
     ProtocolConfig,
 )
-from treeviews.models.evaluation.evaluation_task import Protocol
 from treeviews.models.evaluation.logistic_regression import LogisticModels, fit_logistic_regression
+from treeviews.models.evaluation.resampling import FloatArray, IntArray
 from treeviews.models.evaluation.scores import Outcome, Predictions
+from treeviews.models.evaluation.task_registry import Protocol
 
-IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
-FloatArray = npt.NDArray[np.float64]
 Fit = Callable[..., LogisticModels]
 """`fit_logistic_regression` as a protocol asks for it."""
 

@@ -30,11 +30,12 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from treeviews.models.evaluation.averages import average_difference
 from treeviews.models.evaluation.resampling import (
     Drawn,
+    FloatArray,
+    IntArray,
     Interval,
     Resampling,
     Scorer,
@@ -64,9 +65,6 @@ from treeviews.models.evaluation.task_result import (
 )
 from treeviews.pipeline.base.mistakes import did_you_mean
 from treeviews.pipeline.base.settings import Settings
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 Test = Literal["permutation", "bootstrap"]
 Correction = Literal["holm", "none"]

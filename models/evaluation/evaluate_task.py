@@ -28,12 +28,12 @@ from treeviews.models.evaluation.evaluation_settings import (
     EvaluationSettings,
     ProtocolConfig,
 )
-from treeviews.models.evaluation.evaluation_task import EvaluationTask, Features, Items, TaskData
 from treeviews.models.evaluation.pair_protocols import cosine_similarity, learn_relatedness
 from treeviews.models.evaluation.representation import Components, Representation
-from treeviews.models.evaluation.resampling import Resampling, clusters_of
+from treeviews.models.evaluation.resampling import IntArray, Resampling, clusters_of
 from treeviews.models.evaluation.scores import Outcome
 from treeviews.models.evaluation.task_data import AbsentDataError, load_task
+from treeviews.models.evaluation.task_registry import EvaluationTask, Features, Items, TaskData
 from treeviews.models.evaluation.task_result import (
     COSINE,
     AbsentResult,
@@ -44,8 +44,6 @@ from treeviews.models.evaluation.task_result import (
     scored,
 )
 from treeviews.pipeline.base.refusal import RefusedSentence
-
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

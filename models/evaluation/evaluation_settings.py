@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 from treeviews.models.encoding.encoder_names import parse_encoder_name
-from treeviews.models.evaluation.evaluation_task import Protocol
 from treeviews.models.evaluation.representation import Representation
+from treeviews.models.evaluation.task_registry import Protocol
 from treeviews.pipeline.base.digest import digest_of
 from treeviews.pipeline.base.settings import POSITIVE, Count, Option, Positive, Settings, at_least
 

@@ -32,10 +32,9 @@ from treeviews.models.evaluation.adam_classifiers import (
 )
 from treeviews.models.evaluation.evaluation_settings import ProtocolConfig
 from treeviews.models.evaluation.logistic_regression import fit_logistic_regression
-from treeviews.models.evaluation.resampling import pearson
+from treeviews.models.evaluation.resampling import FloatArray, pearson
 from treeviews.models.evaluation.scores import ZERO_VECTORS, Outcome, Predictions
 
-FloatArray = npt.NDArray[np.float64]
 Vectors = npt.NDArray[np.float32]
 
 REGULARISERS = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)

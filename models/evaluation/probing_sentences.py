@@ -144,9 +144,9 @@ class ParsedSentence:
     tokens: tuple[str, ...]
     heads: tuple[int, ...]
     deprels: tuple[str, ...]
-    starts: tuple[int, ...]
-    ends: tuple[int, ...]
-    labels: tuple[str, ...]
+    span_starts: tuple[int, ...]
+    span_ends: tuple[int, ...]
+    span_labels: tuple[str, ...]
     tags: tuple[str, ...]
     binary_left: tuple[int, ...] = ()
     binary_right: tuple[int, ...] = ()
@@ -155,19 +155,20 @@ class ParsedSentence:
     unit: str = ""
     """The document, or the held-out block of it, that it belongs to."""
 
+    @property
+    def spans(self) -> list[tuple[int, int, str]]:
+        """Beginning, end and label of each constituent."""
+        return list(zip(self.span_starts, self.span_ends, self.span_labels, strict=True))
+
 
 _COLUMNS = {
-    "dependencies": {"heads": "heads", "deprels": "deprels"},
-    "constituents": {
-        "starts": "span_starts",
-        "ends": "span_ends",
-        "labels": "span_labels",
-        "tags": "tags",
-        "binary_left": "binary_left",
-        "binary_right": "binary_right",
-    },
+    "dependencies": ["heads", "deprels"],
+    "constituents": [
+        *("span_starts", "span_ends", "span_labels", "tags"),
+        *("binary_left", "binary_right"),
+    ],
 }
-"""Fields of a parsed sentence -> columns, of each parse stage."""
+"""What is read of each parse stage."""
 
 
 def read_held_out(corpus: ParsedFolders, config: ProbingConfig) -> tuple[list[ParsedSentence], int]:
@@ -189,21 +190,17 @@ def read_held_out(corpus: ParsedFolders, config: ProbingConfig) -> tuple[list[Pa
     for manifest in text.shards:
         table = read_shard(corpus.sentences, "sentences", manifest.number, sha256=manifest.sha256)
         places = _held_out_places(table, config.hold_out)[: config.max_sentences - num_rows]
-        parses = _parses(corpus, manifest.number, places, table.num_rows) if places else []
-        rows = table.take(pa.array(places, pa.int64())).to_pylist()
-        for place, row, parse in zip(places, rows, parses, strict=True):
-            name, index = row["document_id"], row["sentence_index"]
-            if None not in parse.values():
-                sentence = ParsedSentence(
-                    row=num_rows,
-                    document_id=name,
-                    sentence_index=index,
-                    tokens=tuple(row["tokens"]),
-                    dataset_row=first_row + place,
-                    unit=config.hold_out.unit_of(name, index),
-                    **parse,
-                )
-                parsed.append(sentence)
+        parses = _with_parses(corpus, manifest.number, table)
+        rows = parses.take(pa.array(places, pa.int64())).to_pylist()
+        for place, row in zip(places, rows, strict=True):
+            if None not in row.values():
+                fields: dict[str, Any] = {
+                    name: tuple(value) if isinstance(value, list) else value
+                    for name, value in row.items()
+                }
+                unit = config.hold_out.unit_of(row["document_id"], row["sentence_index"])
+                fields |= {"row": num_rows, "dataset_row": first_row + place, "unit": unit}
+                parsed.append(ParsedSentence(**fields))
             num_rows += 1
         first_row += manifest.rows
         if num_rows == config.max_sentences:
@@ -223,27 +220,22 @@ def _held_out_places(table: pa.Table, hold_out: HoldOut) -> list[int]:
     return places
 
 
-def _parses(
-    corpus: ParsedFolders, shard: int, places: Sequence[int], num_sentences: int
-) -> list[dict[str, Any]]:
-    """Returns the fields that parses give to some rows of a shard; None of one without a parse.
+def _with_parses(corpus: ParsedFolders, shard: int, sentences: pa.Table) -> pa.Table:
+    """Returns a shard's sentences with the columns of its parses.
 
     Raises:
         FileNotFoundError: no such shard.
         ValueError: the parsed shard has other rows than the sentences'.
     """
-    fields: dict[str, list[Any]] = {}
-    for stage, columns in _COLUMNS.items():
+    table = sentences.select(["document_id", "sentence_index", "tokens"])
+    for stage, names in _COLUMNS.items():
         folder: Path = getattr(corpus, stage)
-        table = read_shard(folder, stage, shard, list(columns.values()))
-        if table.num_rows != num_sentences:
+        parses = read_shard(folder, stage, shard, names)
+        if parses.num_rows != sentences.num_rows:
             raise ValueError(
-                f"{folder}: shard {shard} has {table.num_rows} rows but {corpus.sentences} has "
-                f"{num_sentences}; parse this dataset again"
+                f"{folder}: shard {shard} has {parses.num_rows} rows but {corpus.sentences} has "
+                f"{sentences.num_rows}; parse this dataset again"
             )
-        rows = table.take(pa.array(places, pa.int64()))
-        fields |= {field: rows[column].to_pylist() for field, column in columns.items()}
-    return [
-        {field: None if values[i] is None else tuple(values[i]) for field, values in fields.items()}
-        for i in range(len(places))
-    ]
+        for name in names:
+            table = table.append_column(name, parses[name])
+    return table

@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 
-from treeviews.models.evaluation.probing_labels import Candidate
 from treeviews.models.evaluation.probing_sentences import (
     SCARCE_SHARES,
     SPLITS,
     ProbingConfig,
     stable_number,
 )
-from treeviews.models.evaluation.probing_tasks import DerivedTask, SplitBy, TooFewError
+from treeviews.models.evaluation.probing_tasks import (
+    Candidate,
+    DerivedTask,
+    TooFewError,
+    with_intruders,
+)
 
 LEAST_FILL = 0.5
 """Documents decide the splits if each split gets at least this part of its due share."""
@@ -132,13 +135,6 @@ def by_target_word(
     return [splits[candidate.word] for candidate in candidates], "target_word"
 
 
-SPLITS_BY: Mapping[SplitBy, Callable[..., Splits]] = {
-    "document": partial(by_document, by_text=True),
-    "whole_document": by_document,
-    "target_word": by_target_word,
-}
-
-
 def class_quotas(available: Mapping[str, int], size: int, *, max_share: float) -> dict[str, int]:
     """Returns how many sentences of each class to take, at most ``size`` in all.
 
@@ -191,7 +187,11 @@ def chosen_items(
         TooFewError: the reason why the task is absent.
     """
     shares = split_shares(_num_available(task, candidates, config), config)
-    splits, unit = SPLITS_BY[task.split_by](candidates, shares, config)
+    if task.split_by == "target_word":
+        splits, unit = by_target_word(candidates, shares, config)
+    else:
+        by_text = task.split_by == "document"
+        splits, unit = by_document(candidates, shares, config, by_text=by_text)
     by_split: dict[str, dict[str, list[Candidate]]] = {split: defaultdict(list) for split in SPLITS}
     for candidate, split in zip(candidates, splits, strict=True):
         by_split[split][candidate.label].append(candidate)
@@ -217,8 +217,8 @@ def chosen_items(
                 f"{len(chosen[split])} {split} items after balancing, "
                 f"{config.minimal_sizes[split]} needed (found: {_in_words(available)})"
             )
-    if task.finish is not None:
-        chosen = {split: task.finish(items, split, config) for split, items in chosen.items()}
+    if task.name == "discourse_coherence":
+        chosen = {split: with_intruders(items, split, config) for split, items in chosen.items()}
     return chosen, unit
 
 

@@ -25,7 +25,6 @@ from treeviews.models.encoding.encoder_names import (
     view_and_pooling,
 )
 from treeviews.models.encoding.search import FloatArray
-from treeviews.models.evaluation.evaluation_task import Protocol
 from treeviews.models.evaluation.linear_maps import (
     Method,
     principal_components,
@@ -33,6 +32,7 @@ from treeviews.models.evaluation.linear_maps import (
     random_projection,
     remove_components,
 )
+from treeviews.models.evaluation.task_registry import Protocol
 from treeviews.pipeline.base.mistakes import did_you_mean
 from treeviews.pipeline.base.settings import Natural, Settings, at_least
 

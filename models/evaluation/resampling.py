@@ -197,15 +197,14 @@ def pearson(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     """Returns Pearson's r; where one of the series is constant 0, as SentEval counts it.
 
     Raises:
-        ValueError: the series differ in length, are shorter than 2 or are not finite.
+        ValueError: a number is not finite.
     """
-    x, y = _checked(first), _checked(second)
-    if x.shape != y.shape:
-        raise ValueError(f"a correlation needs two series of one length, got {x.size} and {y.size}")
+    x, y = (np.asarray(values, dtype=np.float64).ravel() for values in (first, second))
+    if not (np.isfinite(x).all() and np.isfinite(y).all()):
+        raise ValueError("a correlation needs finite numbers; look for overflows in the embeddings")
     if is_constant(x) or is_constant(y):
         return 0.0
-    x, y = standardised(x), standardised(y)
-    return float(np.clip((x * y).mean(), -1.0, 1.0))
+    return float(np.clip((standardised(x) * standardised(y)).mean(), -1.0, 1.0))
 
 
 def average_ranks(values: npt.ArrayLike) -> FloatArray:
@@ -232,18 +231,6 @@ def standardised(values: FloatArray) -> FloatArray:
 def is_constant(values: FloatArray) -> bool:
     """Whether all numbers are equal; so are fewer than two."""
     return values.size < 2 or bool(values.min() == values.max())
-
-
-def _checked(values: npt.ArrayLike) -> FloatArray:
-    array = np.asarray(values, dtype=np.float64).ravel()
-    if array.size < 2:
-        raise ValueError(f"a correlation needs at least 2 items, got {array.size}")
-    if not np.isfinite(array).all():
-        raise ValueError(
-            f"a correlation needs finite numbers, but item {np.flatnonzero(~np.isfinite(array))[0]}"
-            f" is {array[~np.isfinite(array)][0]}; look for overflows in the embeddings"
-        )
-    return array
 
 
 NEGLIGIBLE_VARIANCE = 1e-12

@@ -17,13 +17,14 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from treeviews.models.evaluation.evaluation_task import EvaluationTask
 from treeviews.models.evaluation.resampling import (
+    FloatArray,
+    IntArray,
     Interval,
     Levels,
     Resampling,
@@ -38,17 +39,22 @@ from treeviews.models.evaluation.resampling import (
     spearman_scores,
     standardised,
 )
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from treeviews.models.evaluation.task_registry import EvaluationTask
 
 ZERO_VECTORS = "pairs_with_zero_vector"
 """The detail of an outcome that counts the pairs whose cosine is 0 for want of a vector, such as
 those of a word that the encoder does not know; it is there where there are any."""
 
 
+class _Arrays:
+    """Lets pydantic take arrays as they are, where a result is read."""
+
+    __slots__ = ()
+    __pydantic_config__: ClassVar = {"arbitrary_types_allowed": True}
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Predictions:
+class Predictions(_Arrays):
     """The answer to every test item, in the order of the task's items.
 
     That order is a function of the data alone, so two encoders' predictions are paired.
@@ -66,13 +72,9 @@ class Predictions:
     """[n]; what the bootstrap draws as one, such as a document, by numbers with one meaning in all
     tasks of the data; None draws items by themselves."""
 
-    def answered(self, predicted: FloatArray) -> Predictions:
-        """Returns other answers, [n], to the same items."""
-        return replace(self, predicted=predicted)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
+class Outcome(_Arrays):
     """What a protocol found out about one set of embeddings."""
 
     predictions: Predictions
@@ -93,7 +95,7 @@ class Outcome:
     """Classifiers fitted, those with regularisers that were not chosen included."""
     not_converged: int = 0
     """Of these, how many stopped before the tolerance was reached."""
-    details: Mapping[str, float] = field(default_factory=dict)
+    details: Mapping[str, int | float] = field(default_factory=dict)
     """Further figures of the protocol: ``largest_gap``, by which share of itself the objective of
     the least finished fit may lie above its minimum; ``epochs``; ``pairs_with_zero_vector``."""
 

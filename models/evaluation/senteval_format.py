@@ -16,9 +16,9 @@ import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from treeviews.models.evaluation.evaluation_task import SENTENCES_OF, EvaluationTask
+from treeviews.models.evaluation.task_registry import DECLARED, SENTENCES_OF, EvaluationTask
 
 Encoding = Literal["utf-8", "latin-1"]
 """SentEval reads the films', customers', opinions' and questions' files as latin-1, all others as
@@ -309,3 +309,41 @@ def _scored_pair(pair: Line, score: Line) -> Example:
     if not further:
         raise pair.malformed("one column where two tab-separated sentences are needed")
     return _example(score.score(score.text, 0.0, 5.0), first, further[0])
+
+
+READERS: Mapping[str, Reader] = {
+    "polarity": read_polarity,
+    "binary_sentiment": reader_of_lines(binary_sentiment),
+    "graded_sentiment": reader_of_lines(graded_sentiment),
+    "trec": reader_of_lines(trec_question),
+    "mrpc": reader_of_lines(paraphrase_pair, "Quality"),
+    "sick": reader_of_lines(sick_pair, "pair_ID"),
+    "sts_benchmark": reader_of_lines(benchmark_pair),
+    "sts": read_sts,
+    "probing": read_probing_file,
+}
+"""By the name that ``evaluation_sets.toml`` calls them by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """The files of one dataset, and who reads them."""
+
+    files: Mapping[str, str]
+    """What a file is to the reader -> its path within SentEval's ``data`` folder."""
+    read: Reader
+    encoding: Encoding = "utf-8"
+
+
+def declared_dataset(entry: Mapping[str, Any]) -> Dataset:
+    """Returns a dataset of ``evaluation_sets.toml``; one of STS has two files a subset."""
+    files = entry.get("files") or {
+        f"{kind}.{subset}": f"{entry['folder']}/STS.{kind}.{subset}.txt"
+        for subset in entry["subsets"]
+        for kind in ("input", "gs")
+    }
+    return Dataset(files, READERS[entry["reader"]], entry.get("encoding", "utf-8"))
+
+
+DATASETS = {name: declared_dataset(entry) for name, entry in DECLARED["datasets"].items()}
+"""Declared dataset, as ``EvaluationTask.dataset`` names it -> its files."""

@@ -20,20 +20,23 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from treeviews.models.evaluation.evaluation_task import (
-    SENTENCES_OF,
-    EvaluationTask,
-    Items,
-    TaskData,
-)
 from treeviews.models.evaluation.senteval_format import (
+    DATASETS,
     RESTORE,
     Example,
     Examples,
     Tokens,
     read_text_file,
 )
-from treeviews.models.evaluation.task_registry import DATASETS, DERIVED, DISCOURSE, tasks_named
+from treeviews.models.evaluation.task_registry import (
+    DERIVED,
+    DISCOURSE,
+    SENTENCES_OF,
+    EvaluationTask,
+    Items,
+    TaskData,
+    tasks_named,
+)
 from treeviews.pipeline.base.digest import sha256_of_file
 from treeviews.pipeline.base.json_files import read_object, write_sealed_json
 from treeviews.pipeline.shards.schema import schema_for

@@ -9,24 +9,26 @@ import base64
 import hashlib
 import json
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import combinations
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from treeviews.models.evaluation.evaluation_task import EvaluationTask, Protocol, TaskData
 from treeviews.models.evaluation.resampling import Interval, Resampling
 from treeviews.models.evaluation.scores import Outcome, Predictions, score_intervals
+from treeviews.models.evaluation.task_registry import EvaluationTask, TaskData
 from treeviews.pipeline.base.digest import DIGEST_CHARACTERS
 from treeviews.pipeline.base.json_files import read_json, write_sealed_json
 from treeviews.pipeline.base.settings import to_json
 
 FORMAT = "treeviews task result"
 FORMAT_VERSION = 1
+REMEDY = "delete it and evaluate again"
 
 COSINE = "cosine"
 """What answers where nothing is learnt."""
@@ -170,6 +172,7 @@ class AbsentResult:
 
 
 Result = TaskResult | AbsentResult
+Record = TypeVar("Record")
 
 
 def scored_results(results: Mapping[str, Result]) -> dict[str, TaskResult]:
@@ -241,15 +244,38 @@ def _result(path: Path, value: Any) -> Result:
             f"{path}: a task result of version {value.get('format_version')}, this release reads "
             f"{FORMAT_VERSION}; evaluate again or install the release that wrote it"
         )
+    if value.get("absent"):
+        return validated(AbsentResult, path, value, REMEDY)
     try:
-        if value["absent"]:
-            return AbsentResult(_task(value["task"]), _setup(value["setup"]), str(value["reason"]))
-        return _present(value)
+        outcome = value["outcome"]
+        predictions = _unpacked_predictions(outcome["predictions"])
     except (LookupError, TypeError, ValueError, AttributeError, zlib.error) as error:
-        raise ValueError(
-            f"{path}: not readable as a task result ({type(error).__name__}: {error}); delete it "
-            "and evaluate again"
-        ) from error
+        raise ValueError(f"{path}: its predictions cannot be read ({error}); {REMEDY}") from error
+    value = {**value, "outcome": {**outcome, "predictions": predictions}}
+    return validated(TaskResult, path, value, REMEDY)
+
+
+def validated(kind: type[Record], path: Path, value: Any, remedy: str) -> Record:
+    """Returns a dataclass of its JSON.
+
+    Raises:
+        ValueError: it does not fit; names the file, the field and the remedy.
+    """
+    from pydantic import ValidationError
+
+    try:
+        record: Record = _adapter(cast(Hashable, kind)).validate_python(value)
+    except ValidationError as error:
+        place = ".".join(map(str, error.errors()[0]["loc"]))
+        raise ValueError(f"{path}: damaged, see {place}; {remedy}") from error
+    return record
+
+
+@cache
+def _adapter(kind: Any) -> Any:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)
 
 
 def read_results(folder: Path) -> dict[str, Result]:
@@ -299,39 +325,11 @@ def shown_setup(results: Mapping[str, Result]) -> Setup:
 
 
 def _read_json(path: Path) -> Any:
-    return read_json(path, remedy="delete it and evaluate again")
+    return read_json(path, remedy=REMEDY)
 
 
 def _is_result(value: Any) -> bool:
     return isinstance(value, dict) and value.get("format") == FORMAT
-
-
-def _present(value: Mapping[str, Any]) -> TaskResult:
-    outcome, data = dict(value["outcome"]), dict(value["data"])
-    data.pop("remarks", None)  # of earlier releases
-    outcome["predictions"] = _unpacked_predictions(outcome["predictions"])
-    outcome["regularisers"] = tuple(outcome["regularisers"])
-    return TaskResult(
-        task=_task(value["task"]),
-        setup=_setup(value["setup"]),
-        data=DataRecord(**data),
-        outcome=Outcome(**outcome),
-        scores={name: Interval(**score) for name, score in value["scores"].items()},
-        resampling=Resampling(**value["resampling"]),
-        seconds=value["seconds"],
-    )
-
-
-def _setup(value: Mapping[str, Any]) -> Setup:
-    return Setup(**{**value, "encoder": EncoderIdentity(**value["encoder"])})
-
-
-def _task(value: Mapping[str, Any]) -> EvaluationTask:
-    value = {**value, "classes": tuple(value["classes"])}
-    value.pop("score", None)  # of tasks that another library scored
-    if value["protocol"] not in get_args(Protocol):
-        raise ValueError(f"no protocol {value['protocol']!r}")
-    return EvaluationTask(**value)
 
 
 def _packed_predictions(predictions: Predictions) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from treeviews.models.evaluation.averages import (
     average_over_tasks,
     average_value,
     lacking,
-    published_averages,
+    published_average,
 )
 from treeviews.models.evaluation.comparison import Comparison
 from treeviews.models.evaluation.representation import described
@@ -266,7 +266,7 @@ def _average_cell(column: EncoderColumn, average: AverageDeclaration) -> str:
     if any(lacking(average, seed) for seed in column.seeds):
         return NOT_GIVEN
     if len(column.seeds) == 1:
-        return with_interval(*published_averages([average], column.seeds[0]))
+        return with_interval(published_average(average, column.seeds[0]))
     return with_seeds(over_seeds([average_value(average, seed) for seed in column.seeds]))
 
 

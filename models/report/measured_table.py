@@ -11,7 +11,7 @@ from treeviews.models.evaluation.averages import (
     AverageDeclaration,
     average_value,
     lacking,
-    published_averages,
+    published_average,
 )
 from treeviews.models.evaluation.representation import described
 from treeviews.models.evaluation.resampling import Interval, over_seeds
@@ -256,7 +256,7 @@ def _average(declared: AverageDeclaration, seeds: Sequence[Mapping[str, Result]]
     if missing:
         return Cell(reason=f"without {', '.join(missing)} it would be another figure")
     if len(seeds) == 1:
-        return _over_cells(published_averages([declared], seeds[0]))
+        return _over_cells([published_average(declared, seeds[0])])
     return _over_values([average_value(declared, results) for results in seeds])
 
 

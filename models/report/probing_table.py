@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -209,8 +209,9 @@ def majority_row(row: ProbingRow, probing: Mapping[str, Any]) -> ProbingRow:
 def _majority(of: TaskResult, counts: Mapping[str, int]) -> TaskResult:
     classes = sorted(counts)
     commonest = classes.index(min(classes, key=lambda label: (-counts[label], label)))
-    predicted = np.full(len(of.outcome.predictions.gold), float(commonest))
-    outcome = Outcome(of.outcome.predictions.answered(predicted), of.outcome.counts, width=0)
+    items = of.outcome.predictions
+    answers = replace(items, predicted=np.full(len(items.gold), float(commonest)))
+    outcome = Outcome(answers, of.outcome.counts, width=0)
     setup = Setup(EncoderIdentity("majority class", "majority-class"))
     return scored(of.task, setup, of.data, outcome, seconds={}, resampling=of.resampling)
 

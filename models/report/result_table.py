@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from treeviews.models.evaluation.task_result import validated
 from treeviews.models.report.experiment import Scale
 from treeviews.models.report.score_text import count, number_of, percent
 from treeviews.models.report.sections import (
@@ -132,17 +133,11 @@ def read_table(path: Path) -> ResultTable:
         FileNotFoundError: no such file.
         ValueError: no table of this version; names the file and the remedy.
     """
-    from pydantic import TypeAdapter, ValidationError
-
     value = read_json(path, remedy=_REMEDY)
     known = (value.get("format"), value.get("format_version")) if isinstance(value, dict) else ()
     if known != (FORMAT, FORMAT_VERSION):
         raise ValueError(f"{path}: no table of this release; {_REMEDY}")
-    try:
-        return TypeAdapter(ResultTable).validate_python(value)
-    except ValidationError as error:
-        place = ".".join(map(str, error.errors()[0]["loc"]))
-        raise ValueError(f"{path}: a damaged table, see {place}; {_REMEDY}") from error
+    return validated(ResultTable, path, value, _REMEDY)
 
 
 # Files.

@@ -230,7 +230,7 @@ def _environment(template: str) -> Environment:
         trusted=Markup,
         lines=lambda text: escape(printable(text, keep_lines=True)),
         code_block=lambda block: Markup(_code_block(block)),
-        markdown_table=lambda table: Markup(_markdown_table(table)),
+        markdown_table=lambda table: Markup(table_lines(table)),
         latex_row=lambda row: Markup(" & ".join(map(escaped_latex, row)) + r" \\"),
     )
     return environment
@@ -240,10 +240,11 @@ def markdown_table(
     header: Sequence[str], rows: Sequence[Sequence[str]], *, num_text_columns: int = 1
 ) -> str:
     """Returns a Markdown table; columns after the first text columns are aligned right."""
-    return _markdown_table(Table("", header, rows, range(num_text_columns)))
+    return table_lines(Table("", header, rows, range(num_text_columns)))
 
 
-def _markdown_table(table: Table) -> str:
+def table_lines(table: Table) -> str:
+    """Returns a table as Markdown."""
     width = len(table.header)
     rows = [[row, *[""] * (width - 1)] if isinstance(row, str) else row for row in table.rows]
     header, *body = ([escaped_markdown(cell) for cell in row] for row in (table.header, *rows))

@@ -21,9 +21,13 @@ from typing import Literal, get_args
 import numpy as np
 
 from treeviews.models.evaluation.averages import AVERAGES, AverageDeclaration, average_of
-from treeviews.models.evaluation.evaluation_task import EvaluationTask
 from treeviews.models.evaluation.scores import main_metric
-from treeviews.models.evaluation.task_registry import DERIVED, task_named, tasks_named
+from treeviews.models.evaluation.task_registry import (
+    DERIVED,
+    EvaluationTask,
+    task_named,
+    tasks_named,
+)
 from treeviews.models.report.evaluation_table import PublishedColumn
 from treeviews.models.report.score_text import SCORES_OF_ERRORS
 from treeviews.pipeline.base.bundled import PUBLISHED_FIGURES

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import torch
 
-from benchmarks.comparison import Comparison, Contestant, compare
-from benchmarks.contestants import REFERENCES, Entry, Runner, Sentences, Task
-from benchmarks.references import PackedGRU
+from benchmarks.comparison import Comparison, compare
+from benchmarks.contestants import REFERENCES, Entry, Runner, Task
+from benchmarks.references.base import PackedGRU
 from benchmarks.step_process import StepProcess
 from tests.support.tree_oracles import random_sentence
 from treeviews.models.corpus.sentence_block import SentenceBlock
@@ -45,7 +45,7 @@ def random_block(lengths: list[int]) -> SentenceBlock:
 
 def task_of(block: SentenceBlock) -> Task:
     vectors = torch.randn(9, 5, generator=torch.Generator().manual_seed(4))
-    return Task(Sentences(block, vectors), gemm="default", repeats=1, seed=0)
+    return Task(block, vectors, gemm="default", repeats=1, seed=0)
 
 
 def entry_of(view: str, name: str) -> Entry:
@@ -101,20 +101,11 @@ def test_rounding_to_bfloat16_passes_and_a_bias_lost_in_it_does_not(view: str, b
         runner = Runner(task, entry)
         if entry.dtype == torch.bfloat16:
             with torch.no_grad():
-                runner.step.module.get_parameter(bias).zero_()
+                runner.module.get_parameter(bias).zero_()
         return nullcontext(runner)
 
     with pytest.raises(ArithmeticError, match=r"ours in torch\.bfloat16 differs .* by norm"):
         compare(task, view, 32, both, start_lossy)
-
-
-def test_an_implementation_that_computes_something_else_is_refused() -> None:
-    entry = entry_of("SEQ", "nn_gru")
-    contestant = Contestant(entry, "another", expected={"": torch.ones(4)})
-    contestant.check({"": torch.ones(4)})
-    for found in (1.001, float("nan")):
-        with pytest.raises(ArithmeticError, match=r"another in torch\.float32 differs from our"):
-            contestant.check({"": torch.full((4,), found)})
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from benchmarks import parser_scores
-from benchmarks.parser_scores import GENRE, Compared, compare, count, genres
+from benchmarks.parser_scores import Compared, compare, count
 from tests.support.constituency_trees import (
     tiny_model,
     toy_treebank,
@@ -20,7 +20,6 @@ from tests.support.constituency_trees import (
 )
 from tests.support.dependency_examples import treebank, write_conllu
 from treeviews.pipeline.base.bundled import parser_folder
-from treeviews.pipeline.base.refusal import Refusal
 from treeviews.pipeline.parsers.chart_model import save_constituency_model
 from treeviews.pipeline.parsers.evaluate_parser import (
     evaluate_constituency_parser,
@@ -31,8 +30,6 @@ from treeviews.pipeline.trees.flat_trees import DependencyParse
 from treeviews.pipeline.trees.treebanks import TreebankSentence
 
 pytestmark = pytest.mark.usefixtures("machine_as_before")
-
-REFUSED = Refusal("too_long")
 
 
 def right(sentences: Sequence[TreebankSentence]) -> list[DependencyParse]:
@@ -51,22 +48,6 @@ def compared(sentences: list[TreebankSentence], new: list[Any], old: list[Any]) 
     return compare(*counts, sentences, range(len(sentences)))
 
 
-def test_scores_count_tokens_whatever_their_sentence() -> None:
-    sentences = treebank()[:2]
-    sizes = [len(one.tokens) for one in sentences]
-    found = compared(sentences, right(sentences), [*wrong_once(sentences[:1]), REFUSED])
-    assert found.new == 100.0
-    assert found.old == pytest.approx(100.0 * (sizes[0] - 1) / sum(sizes))
-    assert found.num_tokens == sum(sizes)
-
-
-def test_brackets_are_pooled_and_a_refused_sentence_has_none() -> None:
-    first, second = toy_treebank(2)
-    found = count([first, second], [first.parse, REFUSED])
-    assert found.right_n[0] == found.all_n[0] > 0
-    assert found.right_n[1] == 0 < found.all_n[1]
-
-
 def test_the_same_answers_differ_by_nothing_and_better_ones_by_more_than_chance() -> None:
     sentences = treebank() * 5
     best = right(sentences)
@@ -78,19 +59,7 @@ def test_the_same_answers_differ_by_nothing_and_better_ones_by_more_than_chance(
         compare(count(sentences, best), count(sentences, best), sentences, [])
 
 
-def test_genres_are_read_from_the_ids_of_documents() -> None:
-    ids = ["GUM_news_nasa", "weblog-x.com_1", "GUM_bio_a", "GUM_news_b", "", "17"]
-    sentences = [replace(treebank()[0], document_id=one) for one in ids]
-    assert genres(sentences, GENRE) == {"bio": [2], "news": [0, 3], "other": [4, 5], "weblog": [1]}
-
-
-def last_line(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
-    """Returns the figures that a program would read."""
-    figures: dict[str, Any] = json.loads(capsys.readouterr().out.splitlines()[-1])
-    return figures
-
-
-def test_dependency_parsers_by_genre(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_parsers_are_compared_by_genre(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sentences = treebank()
     genre = [replace(one, document_id=f"GUM_bio_{i}") for i, one in enumerate(sentences[:4])]
     gold = write_conllu([*genre, *sentences[4:]], tmp_path / "gold.conllu")
@@ -107,19 +76,16 @@ def test_dependency_parsers_by_genre(tmp_path: Path, capsys: pytest.CaptureFixtu
         assert found[column] == pytest.approx(expected)
         assert found["checksums"][column] == parser.checksum
 
-
-def test_constituency_parsers_by_genre(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    sentences = toy_treebank(12)
-    save_constituency_model(tmp_path / "tiny", tiny_model(sentences))
-    trees = write_bracketed(tmp_path / "gold.mrg", sentences)
-    documents = write_documents(tmp_path / "gold.conllu", sentences)
+    brackets = toy_treebank(12)
+    save_constituency_model(tmp_path / "tiny", tiny_model(brackets))
+    trees = write_bracketed(tmp_path / "gold.mrg", brackets)
+    documents = write_documents(tmp_path / "gold.conllu", brackets)
     given = ["constituency", str(tmp_path / "tiny"), str(trees)]
     assert parser_scores.main([*given, "--documents", str(documents)]) == 0
-    found = last_line(capsys)
-    assert {name: one["num_sentences"] for name, one in found["genres"].items()} == {"doc": 12}
+    found = json.loads(capsys.readouterr().out.splitlines()[-1])
     for column, name in (("new", "constituency"), ("old", tmp_path / "tiny")):
         parser = load_parser(parser_folder(name), "constituents")
-        expected = evaluate_constituency_parser(parser, sentences).evalb.f1
+        expected = evaluate_constituency_parser(parser, brackets).evalb.f1
         assert found[column] == pytest.approx(expected)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from treeviews.models.evaluation.evaluation_task import EvaluationTask, Protocol
 from treeviews.models.evaluation.resampling import Resampling
 from treeviews.models.evaluation.scores import Outcome, Predictions
+from treeviews.models.evaluation.task_registry import EvaluationTask, Protocol
 from treeviews.models.evaluation.task_result import (
     DataRecord,
     EncoderIdentity,

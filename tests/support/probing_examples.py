@@ -151,40 +151,19 @@ def tokens_of(sentences: Path) -> list[list[str]]:
 
 
 @dataclass(frozen=True)
-class BuiltItems:
-    """The items of one split of one task."""
-
-    sentences: tuple[npt.NDArray[np.int64], ...]
-    """Rows of the items' sentences, one array a place in the item."""
-    labels: npt.NDArray[np.int64]
-
-    @property
-    def rows(self) -> npt.NDArray[np.int64]:
-        """Row of each item's first sentence."""
-        return self.sentences[0]
-
-    @property
-    def all_rows(self) -> set[int]:
-        """Rows of all sentences."""
-        return {int(row) for rows in self.sentences for row in rows}
-
-
-@dataclass(frozen=True)
 class Built:
     """Probing data as an evaluation reads them back."""
 
     summary: dict[str, Any]
-    tasks: dict[str, dict[str, BuiltItems]]
+    rows: dict[str, dict[str, npt.NDArray[np.int64]]]
+    """Of each task and split, the corpus rows of the items' sentences, [n, sentences]."""
+    labels: dict[str, dict[str, npt.NDArray[np.int64]]]
     units: dict[int, str]
     """Document, or held-out block, of each sentence that any task uses, in the table's order."""
 
-    def used_rows(self) -> list[int]:
-        """Returns the rows that any task uses."""
-        return list(self.units)
-
     def units_of(self, task: str) -> list[set[str]]:
         """Returns the units of each split of a task."""
-        return [{self.units[row] for row in items.all_rows} for items in self.tasks[task].values()]
+        return [{self.units[row] for row in rows.ravel()} for rows in self.rows[task].values()]
 
 
 def read_built(folder: Path) -> Built:
@@ -192,17 +171,17 @@ def read_built(folder: Path) -> Built:
     summary, place = read_summary(folder), folder / SENTEVAL_FOLDER
     table = pq.read_table(place / "probing" / SENTENCES_NAME)
     rows = table["dataset_row"].to_numpy()
-    called = {task.name: task.evaluation_task for task in TASKS}
-    tasks = {}
-    for name in summary["tasks"]:
-        data = load_task(task_named(called[name]), place)
-        tasks[name] = {
-            split: BuiltItems(
-                tuple(rows[place] for place in items.sentences), items.labels.astype(np.int64)
-            )
-            for split, items in data.splits.items()
-        }
-    return Built(summary, tasks, dict(zip(rows.tolist(), table["unit"].to_pylist(), strict=True)))
+    data = {
+        task.name: load_task(task_named(task.evaluation_task), place).splits
+        for task in TASKS
+        if task.name in summary["tasks"]
+    }
+    return Built(
+        summary,
+        {n: {k: rows[np.stack(v.sentences, 1)] for k, v in of.items()} for n, of in data.items()},
+        {n: {k: v.labels.astype(np.int64) for k, v in of.items()} for n, of in data.items()},
+        dict(zip(rows.tolist(), table["unit"].to_pylist(), strict=True)),
+    )
 
 
 def built(folder: Path, config: ProbingConfig = CONFIG) -> dict[str, Any]:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from treeviews.models.evaluation.evaluation_task import Items, TaskData
+from treeviews.models.evaluation.senteval_format import DATASETS
 from treeviews.models.evaluation.task_data import load_task
-from treeviews.models.evaluation.task_registry import DATASETS, task_named
+from treeviews.models.evaluation.task_registry import Items, TaskData, task_named
 
 
 def write_files(folder: Path, dataset: str, files: dict[str, str | bytes]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +10,7 @@ import pytest
 
 from tests.support.evaluation_examples import answers, task
 from treeviews.models.evaluation.averages import mean_interval
-from treeviews.models.evaluation.resampling import Interval, Resampling, clusters_of
+from treeviews.models.evaluation.resampling import Interval, Resampling
 from treeviews.models.evaluation.scores import score_intervals
 
 
@@ -27,32 +26,12 @@ def interval(
     return mean_interval(floats, ids, Resampling(num_resamples=num_resamples, seed=seed))
 
 
-def test_pinned_interval() -> None:
-    answered = {"a": [1, 0, 1, 1, 0, 1, 1, 0, 1, 1]}
-    found = interval(answered, {"a": np.arange(10)}, num_resamples=1000)
-    assert (found.value, found.low, found.high) == pytest.approx((70.0, 40.0, 100.0))
-
-
 def test_a_score_of_one_task_has_the_interval_of_its_mean() -> None:
     """The answers to single items and the sums over clusters are two ways to one figure."""
     made = answers(300, 0.7)
     for clusters in (np.arange(300) // 4, -1 - np.arange(300)):
         of_task = score_intervals(task(), replace(made, clusters=clusters))["accuracy"]
         assert of_task == interval({"a": made.predicted == made.gold}, {"a": clusters})
-
-
-def test_with_few_documents_sentences_are_drawn() -> None:
-    sentences = np.arange(300)
-    assert len(set(clusters_of(sentences, sentences // 100).tolist())) == 300
-    assert len(set(clusters_of(sentences, sentences // 5).tolist())) == 60
-    assert max(clusters_of(sentences, sentences // 100)) < 0
-
-
-def test_items_of_a_cluster_are_drawn_together() -> None:
-    """Forty documents of ten sentences each, all right or all wrong, are forty answers."""
-    found = interval({"a": [1] * 300 + [0] * 100}, {"a": np.arange(400) // 10}, num_resamples=4000)
-    error = 196 * math.sqrt(0.75 * 0.25 / 40)
-    assert (found.low, found.high) == pytest.approx((75 - error, 75 + error), abs=2.6)
 
 
 def test_a_cluster_is_drawn_for_all_tasks_at_once() -> None:

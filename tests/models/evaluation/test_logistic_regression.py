@@ -71,25 +71,6 @@ def test_gradients_vanish_for_every_penalty_and_choice_of_sentences(num_classes:
         assert by_biases.abs().max() < 1e-5
 
 
-@pytest.mark.parametrize("num_classes", [2, 3])
-def test_fitting_several_problems_at_once_is_fitting_each(num_classes: int) -> None:
-    features, labels = problem(150, 12, num_classes)
-    penalties = torch.tensor([150.0, 1.5, 150.0, 1.5])
-    rows = torch.cat([thirds(150), torch.ones(1, 150, dtype=torch.bool)])
-    together = fit_logistic_regression(
-        features, labels, penalties, num_classes=num_classes, rows=rows, tolerance=1e-16
-    )
-    for p in range(4):
-        alone = fit_logistic_regression(
-            features[rows[p]],
-            labels[rows[p]],
-            penalties[p : p + 1],
-            num_classes=num_classes,
-            tolerance=1e-16,
-        )
-        torch.testing.assert_close(together.weights[p], alone.weights[0], atol=1e-6, rtol=1e-5)
-
-
 def objective(
     features: Tensor, labels: Tensor, weights: Tensor, biases: Tensor, penalty: float
 ) -> float:

@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from tests.support.graded_pairs import graded_pairs
-from treeviews.models.evaluation.adam_classifiers import fit_adam_relatedness
 from treeviews.models.evaluation.evaluation_settings import ProtocolConfig
 from treeviews.models.evaluation.pair_protocols import (
     REGULARISERS,
@@ -25,7 +24,6 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 TRAIN, DEV, TEST = graded_pairs(150), graded_pairs(60), graded_pairs(80)
 Pairs = tuple[Tensor, Tensor]
-COMPATIBILITY = ProtocolConfig(classifier="compatibility")
 
 
 def outcome_of(
@@ -78,28 +76,6 @@ def test_the_answer_is_that_of_the_objective_s_minimum_which_is_best_on_dev() ->
     predicted = result.predictions.predicted
     np.testing.assert_allclose(predicted, expected(models[best], TEST[0]), atol=1e-3)
     assert (result.num_fits, result.not_converged) == (7, 0)
-
-
-def test_graded_pairs_are_learnt_and_shuffled_ones_are_not() -> None:
-    train, dev, test = (graded_pairs(n, noise=0.0) for n in (400, 100, 500))
-    learnt = outcome_of(train, dev, test)
-    assert pearson(learnt.predictions.predicted, test[1].numpy()) > 0.98
-    generator = torch.Generator().manual_seed(1)
-    splits = (train, dev, test)
-    shuffled = [(x, y[torch.randperm(len(y), generator=generator)]) for x, y in splits]
-    chance = outcome_of(*shuffled).predictions
-    assert abs(pearson(chance.predicted, chance.gold)) < 0.15
-
-
-def test_compatibility_is_senteval_s_model() -> None:
-    result = outcome_of(TRAIN, DEV, TEST, COMPATIBILITY)
-    narrow = [(features, scores.to(features)) for features, scores in (TRAIN, DEV)]
-    model = fit_adam_relatedness(*narrow)
-    predicted = model.predict_scores(TEST[0]).numpy()
-    np.testing.assert_array_equal(result.predictions.predicted, predicted)
-    assert result.dev_score == 100 * float(model.dev_scores)
-    assert result.details == {"epochs": int(model.epochs)}
-    assert (result.regularisers, result.num_fits, result.at_grid_edge) == ((), 1, 0)
 
 
 def vectors(count: int, seed: int) -> np.ndarray:

@@ -8,74 +8,49 @@ from dataclasses import replace
 import pytest
 
 from tests.support.probing_examples import CONFIG, sentence
-from treeviews.models.evaluation.probing_labels import (
-    Marked,
-    object_number,
-    subject_number,
-    tense,
-    top_constituents,
-    tree_depth,
-)
-from treeviews.models.evaluation.probing_sentences import (
-    SCARCE_SHARES,
-    ParsedSentence,
-    ProbingConfig,
-)
-from treeviews.models.evaluation.probing_splits import (
-    assign_units,
-    by_document,
-    class_quotas,
-    split_shares,
-)
+from treeviews.models.evaluation.probing_sentences import ParsedSentence, ProbingConfig
+from treeviews.models.evaluation.probing_splits import by_document, class_quotas
 from treeviews.models.evaluation.probing_tasks import (
+    CANDIDATES,
     TooFewError,
     by_coherence,
     passages,
+    top_constituents,
+    tree_depth,
     with_intruders,
 )
 
 
+def marked(task: str, words: str, heads: list[int], deprels: str, tags: str) -> str:
+    """Returns label and marked word of a sentence in a task, empty where it does not apply."""
+    one = sentence(words, heads, deprels, tags, [(0, len(heads), "S")])
+    return " ".join(f"{c.label} {c.word}" for c in CANDIDATES[task]([one], CONFIG))
+
+
 @pytest.mark.parametrize(
-    ("words", "heads", "deprels", "tags", "marked"),
+    ("task", "words", "heads", "deprels", "tags", "expected"),
     [
-        ("Ada wrote code", [2, 0, 2], "nsubj root obj", "NNP VBD NN", Marked("past", "wrote")),
-        (
-            "It is written",
-            [3, 3, 0],
-            "nsubj:pass aux:pass root",
-            "PRP VBZ VBN",
-            Marked("present", "is"),
-        ),
-        ("Keys Were strings", [3, 3, 0], "nsubj cop root", "NNS VBD NNS", Marked("past", "were")),
-        (
-            "She knows he was wrong",
-            [2, 0, 5, 5, 2],
-            "nsubj root nsubj cop ccomp",
-            "PRP VBZ PRP VBD JJ",
-            Marked("present", "knows"),
-        ),
-        ("It may fail", [3, 3, 0], "nsubj aux root", "PRP MD VB", None),
-        ("Return the key", [0, 3, 1], "root det obj", "VB DT NN", None),
-        ("All these keys", [3, 3, 0], "det det root", "DT DT NNS", None),
+        ("tense", "Ada wrote code", [2, 0, 2], "nsubj root obj", "NNP VBD NN", "past wrote"),
+        ("tense", "It is written", [3, 3, 0], "nsubj aux:pass root", "PRP VBZ VBN", "present is"),
+        ("tense", "Keys Were lists", [3, 3, 0], "nsubj cop root", "NNS VBD NNS", "past were"),
+        ("tense", "She knows he was wrong", [2, 0, 5, 5, 2], "nsubj root nsubj cop ccomp",
+         "PRP VBZ PRP VBD JJ", "present knows"),
+        ("tense", "It may fail", [3, 3, 0], "nsubj aux root", "PRP MD VB", ""),
+        ("tense", "Return the key", [0, 3, 1], "root det obj", "VB DT NN", ""),
+        ("subject_number", "Readers want Files", [2, 0, 2], "nsubj root obj", "NNS VBP NNPS",
+         "plural readers"),
+        ("object_number", "Readers want Files", [2, 0, 2], "nsubj root obj", "NNS VBP NNPS",
+         "plural files"),
+        ("subject_number", "Time was lost", [3, 3, 0], "nsubj:pass aux:pass root", "NN VBD VBN",
+         "singular time"),
+        ("subject_number", "They want files", [2, 0, 2], "nsubj root obj", "PRP VBP NNS", ""),
+        ("subject_number", "Say cats sleep", [0, 3, 1], "root nsubj ccomp", "VB NNS VBP", ""),
     ],
-)
-def test_tense_is_that_of_the_roots_first_auxiliary_or_its_own(
-    words: str, heads: list[int], deprels: str, tags: str, marked: Marked | None
+)  # fmt: skip
+def test_words_bear_the_labels_of_their_tags(
+    task: str, words: str, heads: list[int], deprels: str, tags: str, expected: str
 ) -> None:
-    spans = [(0, len(heads), "S")]
-    assert tense(sentence(words, heads, deprels, tags, spans)) == marked
-
-
-def test_subject_and_object_number_come_from_the_roots_arguments() -> None:
-    flat = [(0, 3, "S")]
-    parsed = sentence("Readers want Files", [2, 0, 2], "nsubj root obj", "NNS VBP NNPS", flat)
-    assert subject_number(parsed) == Marked("plural", "readers")
-    assert object_number(parsed) == Marked("plural", "files")
-    passive = sentence("Time was lost", [3, 3, 0], "nsubj:pass aux:pass root", "NN VBD VBN", flat)
-    assert subject_number(passive) == Marked("singular", "time")
-    pronoun = sentence("They want files", [2, 0, 2], "nsubj root obj", "PRP VBP NNS", flat)
-    below = sentence("Say cats sleep", [0, 3, 1], "root nsubj ccomp", "VB NNS VBP", flat)
-    assert subject_number(pronoun) is subject_number(below) is None
+    assert marked(task, words, heads, deprels, tags) == expected
 
 
 def test_tree_depth_counts_the_longest_path_and_unary_labels() -> None:
@@ -147,15 +122,3 @@ def test_quotas_cut_the_commonest_classes_alone() -> None:
     assert class_quotas({"a": 100, "b": 60}, 80, max_share=0.5) == {"a": 40, "b": 40}
     quotas = class_quotas({"a": 90, "b": 5, "c": 5}, 1000, max_share=2 / 3)
     assert quotas == {"a": 20, "b": 5, "c": 5}
-
-
-def test_units_come_close_to_their_due_shares() -> None:
-    config = ProbingConfig(train_size=6, dev_size=1, test_size=3)
-    shares = split_shares(10, config)
-    assert shares == {"train": 0.6, "dev": 0.1, "test": 0.3}
-    assert split_shares(9, config) == SCARCE_SHARES
-    units = {f"document {i}": 10.0 + i % 7 for i in range(60)}
-    assigned = assign_units(units, shares, seed=0)
-    for split, share in shares.items():
-        size = sum(n for unit, n in units.items() if assigned[unit] == split)
-        assert abs(size / sum(units.values()) - share) < 0.02

@@ -7,13 +7,6 @@ import numpy.typing as npt
 import pytest
 
 from treeviews.models.evaluation.evaluate_task import Featuriser
-from treeviews.models.evaluation.evaluation_task import (
-    EvaluationTask,
-    Features,
-    Items,
-    Protocol,
-    TaskData,
-)
 from treeviews.models.evaluation.linear_maps import (
     principal_components,
     projected_in_place,
@@ -24,6 +17,13 @@ from treeviews.models.evaluation.representation import (
     REPRESENTATIONS,
     Representation,
     representation_named,
+)
+from treeviews.models.evaluation.task_registry import (
+    EvaluationTask,
+    Features,
+    Items,
+    Protocol,
+    TaskData,
 )
 
 Matrix = npt.NDArray[np.float32]
@@ -52,16 +52,6 @@ def without_first(matrix: Matrix) -> Matrix:
     return removed
 
 
-@pytest.mark.parametrize("shape", [(20, 5), (5, 20)])
-def test_components_are_right_singular_vectors(shape: tuple[int, int]) -> None:
-    matrix = vectors(*shape)
-
-    found = principal_components(matrix, 3)
-
-    expected = np.linalg.svd(matrix)[2][:3]
-    np.testing.assert_allclose(np.abs(np.sum(found * expected, axis=1)), 1, atol=1e-5)
-
-
 def test_multi_view_supervised_is_table_2_of_the_paper() -> None:
     batch = views("0-SEQ", "1-BOW")
 
@@ -71,23 +61,6 @@ def test_multi_view_supervised_is_table_2_of_the_paper() -> None:
     g = np.concatenate([batch[f"1-BOW.{p}"] for p in ("max", "mean", "min")], axis=1)
     parts = [unit(without_first(f)), unit(without_first(g))]
     np.testing.assert_allclose(features, np.concatenate(parts, axis=1), atol=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("wanted", "taken"),
-    [
-        ((), ["0-SEQ", "1-LIN", "2-INV"]),
-        (("SEQ",), ["0-SEQ"]),
-        (("2-INV",), ["2-INV"]),
-        (("INV", "SEQ"), ["0-SEQ", "2-INV"]),
-    ],
-)
-def test_views_are_chosen_by_name_or_place(wanted: tuple[str, ...], taken: list[str]) -> None:
-    representation = representation_named("plain", views=wanted)
-
-    found = representation.keys(views("0-SEQ", "1-LIN", "2-INV"), "split")
-
-    assert list(found) == taken
 
 
 def test_impossible_choices_are_found_from_widths_alone() -> None:

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.evaluation_examples import predictions, task
-from treeviews.models.evaluation.evaluation_task import EvaluationTask
 from treeviews.models.evaluation.resampling import (
     Resampling,
     average_ranks,
@@ -19,9 +18,9 @@ from treeviews.models.evaluation.scores import (
     Predictions,
     resampled_scores,
     score,
-    score_intervals,
     stream_of,
 )
+from treeviews.models.evaluation.task_registry import EvaluationTask
 
 stats = pytest.importorskip("scipy.stats", reason="compared with scipy: the extra bench")
 
@@ -31,26 +30,6 @@ def drawn_items(of: EvaluationTask, made: Predictions, resampling: Resampling) -
     generator = np.random.default_rng([resampling.seed, stream_of(of)])
     weights = bootstrap_weights(made.groups, resampling.num_resamples, generator)
     return [np.repeat(np.arange(len(row)), row.astype(int)).tolist() for row in weights]
-
-
-def test_accuracy_is_the_mean_over_folds_of_other_sizes() -> None:
-    made = predictions([1, 1, 1, 0], [1, 1, 1, 1], [0, 0, 0, 1])
-    assert score(task(protocol="nested_folds"), made) == {"accuracy": pytest.approx(50.0)}
-
-
-def test_f1_is_that_of_class_1() -> None:
-    made = predictions([1, 1, 1, 0, 0], [1, 1, 0, 1, 0])
-    found = score(task(protocol="folds", f1=True), made)
-    assert score(task(f1=True), predictions([0, 0], [0, 0]))["f1"] == 0.0
-    assert found == {"accuracy": pytest.approx(60.0), "f1": pytest.approx(100 * 4 / 6)}
-
-
-def test_relatedness_has_both_correlations_and_the_error() -> None:
-    made = predictions([1.0, 2.5, 2.5, 4.0], [1.0, 2.0, 3.0, 5.0])
-    found = score(task(protocol="relatedness"), made)
-    assert found["pearson"] == pytest.approx(100 * stats.pearsonr(made.predicted, made.gold)[0])
-    assert found["spearman"] == pytest.approx(100 * stats.spearmanr(made.predicted, made.gold)[0])
-    assert found["mse"] == pytest.approx((0.25 + 0.25 + 1.0) / 4)
 
 
 def test_similarity_is_given_by_subset_as_mean_weighted_and_pooled() -> None:
@@ -109,16 +88,6 @@ def test_resampled_accuracies_are_those_of_the_drawn_items() -> None:
         hits = ((made.predicted[items] == 1) & (made.gold[items] == 1)).sum()
         called = (made.predicted[items] == 1).sum() + (made.gold[items] == 1).sum()
         assert found["f1"][place] == pytest.approx(100 * 2 * hits / called)
-
-
-def test_intervals_cover_a_known_accuracy_as_often_as_they_say() -> None:
-    random = np.random.default_rng(0)
-    covered = 0
-    for _ in range(300):
-        made = predictions(random.random(200) < 0.7, np.ones(200))
-        found = score_intervals(task(), made, Resampling(num_resamples=300))["accuracy"]
-        covered += found.low <= 70.0 <= found.high
-    assert 0.91 <= covered / 300 <= 0.98
 
 
 def test_predictions_that_do_not_fit_are_refused_by_name() -> None:

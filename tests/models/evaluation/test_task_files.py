@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.support.senteval_files import load, rows, write_files
-from treeviews.models.evaluation.task_data import AbsentDataError, missing_files
+from treeviews.models.evaluation import task_registry
+from treeviews.models.evaluation.senteval_format import DATASETS, declared_dataset
+from treeviews.models.evaluation.task_data import AbsentDataError
 from treeviews.models.evaluation.task_registry import (
-    DATASETS,
     DISCOURSE,
     PROBING,
     SENTEVAL_NAMES,
     TASKS,
+    declared_tasks,
     task_named,
     tasks_named,
 )
@@ -26,14 +29,6 @@ PROTOCOLS = {
     "CoordInv DC",
     "relatedness": "SICK-R STS-B",
     "similarity": "STS12 STS13 STS13-SMT STS14 STS15 STS16 SICK14 STS-B-cosine",
-}
-SUBSETS = {
-    "STS12": "MSRpar MSRvid SMTeuroparl surprise.OnWN surprise.SMTnews",
-    "STS13": "FNWN headlines OnWN",
-    "STS13-SMT": "FNWN headlines OnWN SMT",
-    "STS14": "deft-forum deft-news headlines images OnWN tweet-news",
-    "STS15": "answers-forums answers-students belief headlines images",
-    "STS16": "answer-answer headlines plagiarism postediting question-question",
 }
 
 
@@ -48,33 +43,52 @@ def test_every_task_has_the_protocol_classes_and_names_that_senteval_gives_it() 
     assert {theirs: task_named(theirs).name for theirs in SENTEVAL_NAMES} == SENTEVAL_NAMES
 
 
-def test_subsets_are_in_senteval_s_order_and_encodings_those_it_opens_files_with() -> None:
-    for name, text in SUBSETS.items():
-        pairs = [f"{kind}.{subset}" for subset in text.split() for kind in ("input", "gs")]
-        folder = f"downstream/STS/{name[:5]}-en-test"
-        assert DATASETS[name].files == {pair: f"{folder}/STS.{pair}.txt" for pair in pairs}
-        assert list(DATASETS[name].files) == pairs
-    latin_1 = {name for name, dataset in DATASETS.items() if dataset.encoding == "latin-1"}
-    assert latin_1 == {"MR", "CR", "SUBJ", "MPQA", "TREC"}
-
-
 def test_a_list_of_tasks_keeps_its_order_and_each_task_once() -> None:
     assert [task.name for task in tasks_named("TREC, mr,TREC")] == ["TREC", "MR"]
     assert set(TASKS) - set(tasks_named("all")) == set(DISCOURSE)
     left_out = set(TASKS) - set(tasks_named("all", derived=True))
     assert {task.name for task in left_out} == {"BShift", "SOMO", "CoordInv"}
-    for unknown in ("MNLI", ""):
-        with pytest.raises(ValueError, match=f"no evaluation task is named '{unknown}'; known are"):
-            tasks_named(unknown)
+    with pytest.raises(ValueError, match="no evaluation task is named 'MNLI'; known are"):
+        tasks_named("MNLI")
+
+
+NEW_SET = """
+[citations]
+"Ada 2030" = "Ada 2030, Letters by mood"
+
+[datasets.letters]
+reader = "binary_sentiment"
+files = { train = "letters/train.tsv", dev = "letters/dev.tsv", test = "letters/test.tsv" }
+
+[tasks.Letters]
+dataset = "letters"
+protocol = "split"
+classes = ["glum", "merry"]
+description = "Mood of a letter's sentence"
+citation = "Ada 2030"
+"""
+
+
+def test_a_set_is_added_by_its_declaration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    declared = tomllib.loads(NEW_SET)
+    monkeypatch.setattr(task_registry, "TASKS", (*TASKS, *declared_tasks(declared)))
+    monkeypatch.setitem(DATASETS, "letters", declared_dataset(declared["datasets"]["letters"]))
+    assert task_named("letters").citation == "Ada 2030, Letters by mood"
+    with pytest.raises(ValueError, match="did you mean Letters"):
+        task_named("Leters")
+    write_files(tmp_path, "letters", three("so sad\t0\nwhat fun we had\t1\n"))
+    data = load("Letters", tmp_path)
+    assert rows(data, "test") == [("so sad", 0), ("what fun we had", 1)]
+    assert data.class_names == ("glum", "merry")
 
 
 def test_absent_data_name_the_file_and_the_remedy(tmp_path: Path) -> None:
     write_files(tmp_path, "SICK", {"train": "pair_ID\n", "dev": "pair_ID\n"})
-    assert [path.name for path in missing_files(task_named("SICK-R"), tmp_path)] == [
-        "SICK_test_annotated.txt"
-    ]
-    for name, said in (("SICK-R", "download SentEval's data"), ("DC", "do not hold this")):
-        with pytest.raises(AbsentDataError, match=f"{name}: no .*txt.*; .*{said}"):
+    for name, said in (
+        ("SICK-R", r"no .*SICK_test_annotated\.txt; download SentEval's data"),
+        ("DC", "do not hold this"),
+    ):
+        with pytest.raises(AbsentDataError, match=f"{name}: .*{said}"):
             load(name, tmp_path)
 
 
@@ -101,84 +115,37 @@ STS13 = {
 @pytest.mark.parametrize(
     ("name", "files", "split", "expected"),
     [
-        (
-            "MR",
-            {"positive": "a warm film .\nsplendid\n", "negative": "a cold film .\ndull\n"},
-            "all",
-            [("dull", 0), ("splendid", 1), ("a cold film .", 0), ("a warm film .", 1)],
-        ),
-        (  # 0x85, 0x0c and 0x1c, at which str.splitlines would end the line
-            "MR",
-            {"positive": b"slow\x85 but\x0cgood\x1c\r\nwarm\rkind", "negative": "dull\n"},
-            "all",
-            [("dull", 0), ("warm", 1), ("kind", 1), ("slow but good", 1)],
-        ),
-        (
-            "TREC",
-            {
-                "train": b"LOC:city Where is Malm\xf6 ?\nDESC:def Why : why ?\nABBR:exp NB ?\n",
-                "test": "HUM:ind Who sings ?\n",
-            },
-            "train",
-            [("NB ?", 0), ("Why : why ?", 1), ("Where is Malmö ?", 4)],
-        ),
-        (
-            "SST2",
-            {"train": "a joy \t1\nno fun\t0\n", "dev": "meh\t0", "test": "très bon\t1\n"},
-            "train",
-            [("no fun", 0), ("a joy", 1)],
-        ),
-        (  # classes in the alphabetical order of train, the sentence in the last column
-            "TreeDepth",
-            {"all": "tr\t5\tx\tone two\ntr\t12\tthree\ntr\t10\tfour\nva\t5\tfive\nte\t12\tsix\n"},
-            "train",
-            [("four", 0), ("three", 1), ("one two", 2)],
-        ),
-        (
-            "DC",
-            {"all": "".join(f"{s}\t{c}\t{SIX}\n" for s in ("tr", "va", "te") for c in "ba")},
-            "test",
-            [(*SIX.split("\t"), 0), (*SIX.split("\t"), 1)],
-        ),
-        (
-            "MRPC",
-            {
-                "train": f'{MRPC_HEADER}1\t1\t2\tHe said " yes .\tYes !\n0\t1\t2\tUp .\tNo .\n',
-                "test": f"{MRPC_HEADER}1\t14\t15\tUp .\tUp !\n",
-            },
-            "train",
-            [("Up .", "No .", 0), ('He said " yes .', "Yes !", 1)],
-        ),
-        (
-            "SICK-R",
-            SICK,
-            "train",
-            [
-                ("A cat", "Two cats sleep", 1.0),
-                ("A dog", "A man sings", 4.75),
-                ("A dog runs", "No dog runs", 3.25),
-                ("A man sings", "A man hums", 4.5),
-            ],
-        ),
-        (
-            "STS-B",
-            {
-                "train": 'n\tm\t2012\t1\t0.000\t" Quoted , she left .\tHe came .\tsource A\n'
-                "n\tm\t2012\t2\t5.0\tA bird\tThe bird\n",
-                "dev": "n\tm\t2014\t3\t2.4\tWhy ?\tHow ?\n",
-                "test": "n\tm\t2014\t4\t3.6\tGo on .\tGo !\n",
-            },
-            "train",
-            [("A bird", "The bird", 5.0), ('" Quoted , she left .', "He came .", 0.0)],
-        ),
-        (
-            "STS13",
-            STS13,
-            "headlines",
-            [(".", "a loaf", 1.0), ("an egg", "a hen", 0.0), ("rates rise again", "rates up", 3.0)],
-        ),
+        ("MR", {"positive": "a warm film .\nsplendid\n", "negative": "a cold film .\ndull\n"},
+         "all", [("dull", 0), ("splendid", 1), ("a cold film .", 0), ("a warm film .", 1)]),
+        # 0x85, 0x0c and 0x1c, at which str.splitlines would end the line
+        ("MR", {"positive": b"slow\x85 but\x0cgood\x1c\r\nwarm\rkind", "negative": "dull\n"},
+         "all", [("dull", 0), ("warm", 1), ("kind", 1), ("slow but good", 1)]),
+        ("TREC", {"train": b"LOC:city Where is Malm\xf6 ?\nDESC:def Why : why ?\nABBR:exp NB ?\n",
+                  "test": "HUM:ind Who sings ?\n"},
+         "train", [("NB ?", 0), ("Why : why ?", 1), ("Where is Malmö ?", 4)]),
+        ("SST2", {"train": "a joy \t1\nno fun\t0\n", "dev": "meh\t0", "test": "très bon\t1\n"},
+         "train", [("no fun", 0), ("a joy", 1)]),
+        # classes in the alphabetical order of train, the sentence in the last column
+        ("TreeDepth", {"all": "tr\t5\tx\tone two\ntr\t12\tthree\ntr\t10\tfour\nva\t5\tfive\n"
+                              "te\t12\tsix\n"},
+         "train", [("four", 0), ("three", 1), ("one two", 2)]),
+        ("DC", {"all": "".join(f"{s}\t{c}\t{SIX}\n" for s in ("tr", "va", "te") for c in "ba")},
+         "test", [(*SIX.split("\t"), 0), (*SIX.split("\t"), 1)]),
+        ("MRPC", {"train": f'{MRPC_HEADER}1\t1\t2\tHe said " yes .\tYes !\n0\t1\t2\tUp .\tNo .\n',
+                  "test": f"{MRPC_HEADER}1\t14\t15\tUp .\tUp !\n"},
+         "train", [("Up .", "No .", 0), ('He said " yes .', "Yes !", 1)]),
+        ("SICK-R", SICK,
+         "train", [("A cat", "Two cats sleep", 1.0), ("A dog", "A man sings", 4.75),
+                   ("A dog runs", "No dog runs", 3.25), ("A man sings", "A man hums", 4.5)]),
+        ("STS-B", {"train": 'n\tm\t2012\t1\t0.000\t" Quoted , she left .\tHe came .\tsource A\n'
+                            "n\tm\t2012\t2\t5.0\tA bird\tThe bird\n",
+                   "dev": "n\tm\t2014\t3\t2.4\tWhy ?\tHow ?\n",
+                   "test": "n\tm\t2014\t4\t3.6\tGo on .\tGo !\n"},
+         "train", [("A bird", "The bird", 5.0), ('" Quoted , she left .', "He came .", 0.0)]),
+        ("STS13", STS13, "headlines", [(".", "a loaf", 1.0), ("an egg", "a hen", 0.0),
+                                       ("rates rise again", "rates up", 3.0)]),
     ],
-)
+)  # fmt: skip
 def test_files_are_read_and_arranged_as_senteval_has_them(
     tmp_path: Path,
     name: str,

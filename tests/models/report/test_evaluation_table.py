@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,13 +12,10 @@ import pytest
 from tests.support.evaluation_examples import answers, result, similarities, task
 from treeviews.models.evaluation.averages import (
     AVERAGES,
-    AverageDeclaration,
     average_difference,
     average_over_tasks,
     average_value,
-    published_averages,
 )
-from treeviews.models.evaluation.representation import representation_named
 from treeviews.models.evaluation.resampling import Resampling
 from treeviews.models.evaluation.task_result import (
     AbsentResult,
@@ -84,19 +80,6 @@ def test_tasks_of_several_corpora_have_no_average(tmp_path: Path) -> None:
     assert "average of the derived tasks" not in table
 
 
-def test_an_average_of_independent_tasks_is_surer_than_each() -> None:
-    one = AverageDeclaration("one", "", {"MR": ("accuracy",)})
-    both = AverageDeclaration("both", "", {"MR": ("accuracy",), "CR": ("accuracy",)})
-    often = Resampling(num_resamples=1000)
-    made = {name: result(answers(200, 0.8), task(name), resampling=often) for name in ("MR", "CR")}
-    single, average = published_averages([one, both], made)
-    assert average.value == average_value(both, made) == pytest.approx(80.0)
-    ratio = (average.high - average.low) / (single.high - single.low)
-    assert ratio == pytest.approx(1 / np.sqrt(2), abs=0.12)
-    with pytest.raises(ValueError, match="both needs results of CR"):
-        published_averages([both], {"MR": made["MR"]})
-
-
 def test_one_seed_has_an_interval_and_several_a_deviation(tmp_path: Path) -> None:
     words = written(tmp_path / "words", seven(EncoderIdentity("words", "w"), 0.7))
     trained = [
@@ -139,63 +122,6 @@ def test_the_mean_of_six_is_that_of_all_pairs_of_each_set(tmp_path: Path) -> Non
             assert len(cells(table, "STS14", f"{measure}_{form}")) == 2
     scores, subsets = table.split("## Subsets")
     assert "pearson:g1" in subsets and "pearson:g1" not in scores
-
-
-def test_tasks_stand_in_their_declared_order_and_others_last(tmp_path: Path) -> None:
-    a = written(tmp_path / "a", [result(answers(40, 0.8), task(n)) for n in ("TREC", "own", "MR")])
-    other = EncoderIdentity("other", "o")
-    b = written(tmp_path / "b", [result(answers(40, 0.8), task("CR"), encoder=other)])
-    table = evaluation_table([a, b])
-    rows = [line.split(" | ")[0].strip("| ") for line in table.splitlines() if "accuracy |" in line]
-    assert rows[:4] == ["MR", "CR", "TREC", "own"]
-    assert cells(table, "MR")[1] == cells(table, "CR")[0] == "not evaluated"
-
-
-def test_what_makes_scores_doubtful_is_said_summed_over_seeds(tmp_path: Path) -> None:
-    folders = []
-    for seed in range(3):
-        encoder = EncoderIdentity("words", str(seed), seed)
-        made = result(answers(40, 0.8), task("MR"), encoder=encoder)
-        data = replace(made.data, num_sentences=1200, num_refused=3 * seed)
-        counted = replace(made.outcome, num_fits=1060, not_converged=seed, at_grid_edge=1)
-        folders.append(written(tmp_path / str(seed), [replace(made, data=data, outcome=counted)]))
-    notes = evaluation_table(folders).splitlines()
-    for note in (
-        "- words: sentences that it refused, scored as zeros: MR 6 of 1,200 distinct (0.50 %).",
-        "- words: fits that stopped before the tolerance was reached: MR 3 of 3,180.",
-        "- words: searches that chose the smallest or largest regulariser offered: MR 3 of 6.",
-    ):
-        assert note in notes
-
-
-MULTI_VIEW = [
-    representation_named("multi-view").to_dict(),
-    representation_named("multi-view", views=["SEQ"]).to_dict(),
-    representation_named("multi-view", name="z_de", views=["INV"]).to_dict(),
-]
-
-
-@pytest.mark.parametrize(
-    ("setups", "titles"),
-    [
-        ([{"representation": one} for one in ({"name": "plain"}, {"name": "multi-view"})],
-         ["(plain)", "(multi-view)"]),
-        ([{"representation": one} for one in MULTI_VIEW],
-         ["(multi-view)", "(multi-view, views SEQ)", "(z_de)"]),
-        ([{"classifier": {"classifier": one}} for one in ("compatibility", "cosine")],
-         ["#1", "#2"]),
-    ],
-)  # fmt: skip
-def test_one_encoder_in_several_uses_has_a_column_each(
-    tmp_path: Path, setups: list[dict[str, Any]], titles: list[str]
-) -> None:
-    made = result(answers(40, 0.8), task("MR"))
-    folders = [
-        written(tmp_path / str(number), [replace(made, setup=replace(made.setup, **setup))])
-        for number, setup in enumerate(setups)
-    ]
-    header = " | ".join(f"bag of words {title}" for title in titles)
-    assert f"| task | score | {header} |" in evaluation_table(folders)
 
 
 def test_what_cannot_stand_side_by_side_is_refused(tmp_path: Path) -> None:

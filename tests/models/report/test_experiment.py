@@ -18,7 +18,6 @@ from treeviews.models.report.experiment import (
     changes_of,
     check_trainings,
     config_of,
-    models_of_others,
     paper_tables,
 )
 from treeviews.models.report.table_columns import published_beside, published_rows
@@ -55,23 +54,6 @@ def test_every_training_and_representation_can_be(experiment: Experiment) -> Non
             config_of(row.architecture, row.architecture.changes)
         if not isinstance(row.encoder, NotHere):
             representation_named(experiment.representation, **row.changes)
-
-
-def test_views_of_a_row_are_those_of_its_model() -> None:
-    for experiment in TABLES.values():
-        for row in experiment.rows:
-            chosen = row.changes.get("views")
-            if chosen and row.architecture is not None:
-                views = config_of(row.architecture, row.architecture.changes).test_views
-                assert set(chosen) <= {f"{place}-{view}" for place, view in enumerate(views)}, row
-
-
-def test_models_of_others_are_rows_that_are_not_here() -> None:
-    rows = {row.title: row for row in models_of_others(("B, table 5",))}
-    reason = "trained with labels of entailment"
-    assert rows["InferSent"].encoder == NotHere(reason)
-    (only,) = models_of_others(("B, table 5",), reason)
-    assert only == rows["InferSent"]
 
 
 def test_a_mistake_in_a_declaration_names_its_file(tmp_path: Path) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, get_args
+from typing import Any
 
-import numpy as np
 import pytest
 
-from tests.support.evaluation_examples import answers, result, similarities, task
+from tests.support.evaluation_examples import result, similarities, task
 from tests.support.scored_tables import (
     GENERATIVE,
     MEAN,
@@ -19,13 +18,10 @@ from tests.support.scored_tables import (
     small_table,
     without,
 )
-from treeviews.models.evaluation.evaluate_task import FEATURES
-from treeviews.models.evaluation.evaluation_task import SENTENCES_OF, Features
 from treeviews.models.evaluation.task_result import TaskResult
-from treeviews.models.report.experiment import Note, NotHere, Row, Trained, Training
-from treeviews.models.report.measured_table import measured_cell
+from treeviews.models.report.experiment import NotHere, Row, Trained, Training
 from treeviews.models.report.result_table import Cell, ResultTable
-from treeviews.models.report.table_columns import MEAN_SIMILARITY, MEANS, Published, column_named
+from treeviews.models.report.table_columns import MEAN_SIMILARITY, MEANS, Published
 
 
 def cell(table: ResultTable, column: str, *, row: int = 0, line: int = 0) -> Cell:
@@ -97,21 +93,6 @@ def test_facts_are_those_of_the_model_and_its_training() -> None:
     assert cell(table, "hours", row=1) == Cell()
 
 
-@pytest.mark.parametrize("features", get_args(Features))
-def test_dimensions_are_those_of_one_sentence_whatever_a_classifier_reads(
-    features: Features,
-) -> None:
-    sentences = [np.ones((1, 8), np.float32)] * SENTENCES_OF[features]
-    width = sum(part.shape[1] for part in FEATURES[features](sentences))
-    learnt = result(answers(20, 0.5), task("MR"))
-    compared = result(similarities(20, 0.5), task("STS14", "similarity"))
-    for made, of_result in ((learnt, width), (compared, 8)):
-        outcome = replace(made.outcome, width=of_result)
-        one = replace(made, task=replace(made.task, features=features), outcome=outcome)
-        row = scored(MEAN, {made.task.name: one})
-        assert measured_cell(row, column_named("dimensions")).value == 8
-
-
 OTHER = Row("other", Trained(Training("other", "B-G", changes={"epochs": 2})))
 
 
@@ -132,28 +113,3 @@ def test_the_best_row_is_that_of_the_highest_development_score(
     declared = experiment(OURS, OTHER, names=("MR", "development score"))
     table = small_table(*rows, declared=replace(declared, best_by="development score"))
     assert [row.chosen_by for row in table.rows] == chosen
-
-
-def test_text_settings_and_classifier_are_told_beside_the_papers() -> None:
-    one = scores(0.8)["MR"]
-    setup = replace(
-        one.setup,
-        representation={"name": "multi-view", "views": ["0-SEQ"]},
-        classifier={"classifier": "logistic_regression", "num_folds": 3},
-    )
-
-    notes = small_table(scored(OURS, {"MR": replace(one, setup=setup)})).notes
-
-    assert "Text: stories. Held out, and so not trained on: 30 % of the documents." in notes
-    assert "Where something is learnt: classifier logistic_regression, num_folds 3." in notes
-    assert "Represented as multi-view: B-G." in notes
-    assert "B-G, in parentheses the preset: hidden_size 64 (2048)." in notes
-    assert any(note.startswith("Classifier: an exact logistic regression") for note in notes)
-
-
-def test_notes_speak_of_columns_that_stand_here() -> None:
-    declared = (Note("about MR", ("MR",)), Note("about MSE", ("SICK-R MSE",)), Note("about"))
-    table = replace(experiment(OURS, names=("MR", "STS14")), notes=declared)
-    notes = small_table(scored(OURS, scores(0.8)), declared=table).notes
-    assert [note for note in notes if note.startswith("about")] == ["about MR", "about"]
-    assert not any("the lower is the better" in note for note in notes)

@@ -10,7 +10,7 @@ import pytest
 from tests.support.report_examples import changed, report_inputs, row, usual_rows, with_rows
 from treeviews.models.encoding.encoder_names import READY
 from treeviews.models.evaluation.task_result import DataRecord
-from treeviews.models.report.probing_section import listed, statement
+from treeviews.models.report.probing_section import statement
 from treeviews.models.report.probing_table import (
     AVERAGE,
     ProbingTable,
@@ -35,24 +35,6 @@ def test_rows_are_those_that_must_stand_beside_a_trained_pair() -> None:
     for name, one in rows.items():
         if name.startswith(("random", *READY)):
             assert not one.encoder.startswith("trained"), name
-
-
-def test_equal_views_are_told_apart_by_their_place_and_a_single_one_has_one_row() -> None:
-    rows = {row.name: row for row in declare_rows(("CONST", "CONST"), embedding_width=40)}
-    assert rows["view_0-CONST"].description == "first view (CONST) alone, trained"
-    assert rows["view_1-CONST"].description == "second view (CONST) alone, trained"
-    single = declare_rows(("DEP",), embedding_width=40)
-    assert not [row.name for row in single if row.name.startswith("view_")]
-
-
-def test_several_seeds_of_training_are_rows_of_their_own() -> None:
-    rows = declare_rows(("DEP", "CONST"), (4,), (7, 8, 9), embedding_width=40)
-    named = {row.name: row for row in rows}
-    assert [(row.name, row.encoder) for row in rows[:3]] == [
-        *(("pair", "trained"), ("pair_seed_8", "trained-8"), ("pair_seed_9", "trained-9"))
-    ]
-    assert named["random_and_bag_of_words"].encoder == "random-4"
-    assert [name for name in named if name.startswith("random_weights")] == ["random_weights_4"]
 
 
 @pytest.mark.parametrize("seeds", [((0,), ()), ((0, 0), (1,)), ((0,), (1, 1))])
@@ -84,12 +66,6 @@ def test_the_verdict_follows_the_figures(share: float, verdict: str) -> None:
     assert table.comparisons[0].verdict == verdict
 
 
-def test_training_and_random_seeds_are_compared_item_by_item() -> None:
-    rows = row("pair", 0.8), row("pair_seed_1", 0.8), row("random_weights_0", 0.8)
-    difference = ProbingTable(rows).comparisons[0].difference
-    assert (difference.value, difference.low, difference.high) == (0.0, 0.0, 0.0)
-
-
 @pytest.mark.parametrize(
     ("test_size", "num_absent", "expected"),
     [
@@ -112,22 +88,3 @@ def test_signs_are_against_random_weights() -> None:
     assert table.mark("random_weights_0", "tense") == ""
     alone = ProbingTable((row("pair", 0.9),))
     assert (alone.baseline, alone.marks) == ("", {})
-
-
-@pytest.mark.parametrize("seeds", [1, 2])
-def test_the_headline_names_the_tasks_that_bear_a_sign(seeds: int) -> None:
-    better = "sentence_length"  # by far; tense lies outside its interval, uncorrected
-    rows = [row("random_weights_0", 0.6, seed=2)]
-    for number in range(seeds):
-        name = f"pair_seed_{number}" if number else "pair"
-        near, far = row(name, 0.69, seed=1), row(name, 0.9, seed=1)
-        rows.append(replace(near, results={**near.results, better: far.results[better]}))
-    table = ProbingTable(tuple(rows))
-    tasks = {name: {"sizes": {"test": 300}} for name in table.tasks}
-
-    text = statement(table, {"tasks": tasks, "absent": {}})
-
-    key = "pair" if seeds == 1 else "trained"
-    for way in ("better", "worse"):
-        marked = [name for name in table.tasks if table.mark(key, name) == way]
-        assert f"{way} on {listed(marked)}" in text

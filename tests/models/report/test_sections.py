@@ -77,19 +77,6 @@ def test_a_page_forbids_scripts_and_requests() -> None:
             assert (attributes.get(name) or "#").startswith(("#", "data:,"))
 
 
-def test_headline_comes_first_and_sections_are_linked() -> None:
-    html = html_page(
-        Page(
-            "A run", ["Trees help.", "Words, too."], [Section("By view", ()), Section("Notes", ())]
-        )
-    )
-    page = parsed(html)
-
-    assert html.index("Trees help.") < html.index("<nav") < html.index("<main")
-    assert [a["href"] for a in page.named("a")] == ["#by-view", "#notes"]
-    assert [s["id"] for s in page.named("section")] == ["by-view", "notes"]
-
-
 def test_tables_name_their_caption_columns_and_rows() -> None:
     rows = ["views", ["SEQ", "80.0", Cell("81.0", "better")], ["DEP", "70.0", Cell("6", "worse")]]
     page = parsed(html_page(Page("t", [], [Section("S", (Table("Accuracy", "abc", rows),))])))
@@ -125,38 +112,13 @@ def test_a_table_keeps_cells_apart_and_a_fence_its_backticks() -> None:
 @pytest.mark.parametrize(
     ("text", "escaped"),
     [
-        ("a & b_c", r"a \& b\_c"),
         (r"\input{x}", r"\textbackslash{}input\{x\}"),
-        ("100 % of $5 #1", r"100 \% of \$5 \#1"),
         ("~^|<>", r"\textasciitilde{}\textasciicircum{}\textbar{}\textless{}\textgreater{}"),
         ("[1, 2]", "{}[1, 2]"),
         ("80.0 ± 0.3", r"80.0 $\pm$ 0.3"),
         ("a − b – é", r"a $-$ b -- é"),
-        ("two\nlines", "two lines"),
-        ('say "so"', "say ''so''"),
         ("\x1b[1m", r"\textbackslash{}x1b[1m"),
     ],
 )
 def test_text_stays_text_in_latex(text: str, escaped: str) -> None:
     assert escaped_latex(text) == escaped
-
-
-def contrast(first: str, second: str) -> float:
-    """WCAG 2.2, contrast ratio."""
-    luminances = []
-    for color in (first, second):
-        parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-        linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
-        luminances.append(0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2])
-    return (max(luminances) + 0.05) / (min(luminances) + 0.05)
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_text_and_marks_stand_out_from_their_ground(theme: str) -> None:
-    light, dark, *_ = style_sheet().split("@media")
-    colors = dict(re.findall(r"--(\w+): (#\w{6});", light if theme == "light" else dark))
-    for ground in ("ground", "raised"):
-        for words in ("ink", "muted", "link", "better", "worse"):
-            assert contrast(colors[words], colors[ground]) >= 4.5, (words, ground)
-    for mark in (f"c{n}" for n in range(7)):
-        assert contrast(colors[mark], colors["raised"]) >= 3, mark

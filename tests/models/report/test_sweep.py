@@ -33,14 +33,6 @@ def test_a_cell_is_a_row_and_an_architecture_one_of_random_weights() -> None:
     assert changes["word vectors"] == {} and trained[0].changes == {"join_words": True}
 
 
-def test_views_can_vary() -> None:
-    trainings = grid({"views": [["DEP", "CONST"], ["SEQ", "SEQ"]]}, views="").trainings()
-    assert [(one.name, one.views, one.changes) for one in trainings] == [
-        ("views DEP,CONST", ("DEP", "CONST"), {}),
-        ("views SEQ,SEQ", ("SEQ", "SEQ"), {}),
-    ]
-
-
 @pytest.mark.parametrize(
     ("values", "changes", "message"),
     [

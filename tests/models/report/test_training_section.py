@@ -12,9 +12,7 @@ from treeviews.models.report.sections import Drawing, Figure
 from treeviews.models.report.training_section import (
     draw,
     effect_of_training,
-    smoothed,
     training_section,
-    without_neighbour,
 )
 
 
@@ -54,19 +52,6 @@ def test_the_headline_says_what_it_is_an_effect_on() -> None:
     text = effect_of_training([summary(0.1, 0.6, objective="generative")] * 2).headline
     assert "how often a word of the sentence that follows a held-out one scores higher" in text
     assert "mean over 2 training seeds; chance 0.5 %; 1,000 sentences that were" in text
-
-
-def test_it_says_why_accuracy_is_over_fewer_sentences_than_were_measured() -> None:
-    final = {"num_anchors": 4716}
-    (text,) = without_neighbour({"held_out": {"final": final}, "held_out_measured": 4725})
-    assert text.startswith("Of 4,725 held-out sentences, 4,716 have") and text.endswith(
-        "9 have none"
-    )
-    assert not without_neighbour({"held_out": {"final": final}, "held_out_measured": 4716})
-
-
-def test_smoothing_is_the_mean_of_the_last_values() -> None:
-    assert smoothed([1.0, 3.0, 5.0], 2).tolist() == [1.0, 2.0, 4.0]
 
 
 def test_curves_are_of_every_seed_and_named_once() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.download_server import DownloadServer, serving
 from tests.support.evaluation_archives import tarred
-from treeviews.models.evaluation.task_registry import DATASETS as LAYOUT
+from treeviews.models.evaluation.senteval_format import DATASETS as LAYOUT
 from treeviews.models.evaluation.task_registry import DISCOURSE
 from treeviews.pipeline.downloads.collect_senteval import collect_datasets
 from treeviews.pipeline.downloads.download import DownloadConfig
