@@ -18,7 +18,7 @@ from benchmarks.report import tell
 from benchmarks.step_process import StepProcess
 from benchmarks.stopwatch import Spent
 from benchmarks.training_step import relative_difference
-from models.encoders.kernels.gemm import GemmBackend, gemm_kept
+from models.training.numerics import GemmBackend, gemm_kept
 
 LARGEST_DIFFERENCE = {torch.float32: 1e-5, torch.bfloat16: 0.05}
 """Of outputs and of gradients, by norm; more is an error, not rounding.

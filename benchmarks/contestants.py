@@ -22,10 +22,10 @@ from benchmarks.references import (
 from benchmarks.stopwatch import Spent
 from benchmarks.training_step import TrainingStep
 from models.corpus.sentence_block import SentenceBlock
-from models.encoders import build_encoder
-from models.encoders.kernels.gemm import GemmBackend, use_gemm
 from models.encoders.sentence_batch import SentenceBatch
+from models.encoders.sentence_encoder import build_encoder
 from models.model.sentence_model import batch_of
+from models.training.numerics import GemmBackend, use_gemm
 
 VIEWS = ("DEP", "CONST", "SEQ")
 

@@ -22,11 +22,11 @@ from models.config.training_config import Precision, TrainingConfig
 from models.config.views import needed_stages
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
 from models.corpus.sentence_block import SentenceBlock
-from models.encoders.kernels.gemm import GemmBackend
 from models.model.ranks import ALONE
 from models.model.sentence_model import SentenceModel, TrainingBatch, build_model
 from models.training.batches import TrainingBatches
 from models.training.learner import Learner
+from models.training.numerics import GemmBackend
 from models.words.word_vectors import WordVectors
 
 OURS = "ours"

@@ -13,9 +13,8 @@ from benchmarks.report import tell
 from benchmarks.stopwatch import Stopwatch
 from models.config.training_config import TrainingConfig
 from models.corpus.sentence_block import SentenceBlock
-from models.encoders.kernels.gemm import use_gemm
 from models.training.batches import prefetched
-from models.training.machine import process_state_kept, set_gpu_precision
+from models.training.numerics import process_state_kept, set_gpu_precision, use_gemm
 
 LARGEST_DIFFERENCE = {"generative": 0.05, "discriminative": 1e-4}
 """Of first losses, relative, in float32; more is an error. A generative loss hangs on its draws."""

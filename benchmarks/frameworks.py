@@ -30,7 +30,7 @@ from benchmarks.report import fail, header, print_last_line, print_table, tell
 from models.config.training_config import Precision, TrainingConfig
 from models.config.training_presets import preset
 from models.corpus.parsed_corpus import CorpusFolders
-from models.encoders.kernels.gemm import (
+from models.training.numerics import (
     MAX_ERROR,
     GemmBackend,
     product_errors,

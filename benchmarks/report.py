@@ -22,7 +22,7 @@ import torch
 from benchmarks.corpus import identity
 from benchmarks.quick import ROUGH
 from models.corpus.parsed_corpus import CorpusFolders
-from models.training.machine import versions
+from models.training.numerics import versions
 from pipeline.base.foreign_text import without_secrets
 from pipeline.base.machine import processor
 

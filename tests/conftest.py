@@ -38,7 +38,7 @@ def machine_as_before() -> Iterator[None]:
     """Restores torch's number of threads and the choice of a matrix product after the test."""
     import torch
 
-    from models.encoders.kernels.gemm import gemm_kept
+    from models.training.numerics import gemm_kept
 
     threads = torch.get_num_threads()
     with gemm_kept():

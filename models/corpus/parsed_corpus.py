@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from models.config.held_out import HoldOut
-from models.config.views import STAGE_OF_VIEW, VIEWS, columns_read
+from models.config.views import VIEWS, columns_read, needed_stages
 from models.corpus.sentence_block import SentenceBlock
 from models.words.word_vectors import Coverage, WordVectors
 from pipeline.base.settings import Settings
@@ -51,16 +51,13 @@ class CorpusFolders(Settings):
         Raises:
             ValueError: no such view, or its folder is not given.
         """
+        if unknown := [view for view in views if view not in VIEWS]:
+            raise ValueError(f"unknown view {unknown[0]!r}; known: {', '.join(VIEWS)}")
         folders = {"sentences": self.sentences}
-        for view in views:
-            if view not in STAGE_OF_VIEW:
-                raise ValueError(f"unknown view {view!r}; known: {', '.join(VIEWS)}")
-            stage = STAGE_OF_VIEW[view]
-            if stage is None:
-                continue
+        for stage in needed_stages(views):
             folder = getattr(self, stage)
             if folder is None:
-                raise ValueError(f"view {view} needs the {stage} folder of the corpus")
+                raise ValueError(f"views {', '.join(views)} need the {stage} folder of the corpus")
             folders[stage] = folder
         return folders
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from models.config.views import UNORDERED_VIEWS, Pooling
+from models.config.views import Pooling, is_unordered
 from models.model.ensemble import is_ensemble, member_folders, read_ensemble
 from models.model.hub import folder_called
 from pipeline.base.bundled import BUNDLED_MODELS
@@ -220,7 +220,7 @@ def name_of(view: str) -> str:
 
 def is_bag(view: str) -> bool:
     """Returns whether a view's states have no order, so that the last of them means nothing."""
-    return name_of(view) in {WORDS_VIEW, *UNORDERED_VIEWS}
+    return name_of(view) == WORDS_VIEW or is_unordered(name_of(view))
 
 
 def chosen_views(available: Sequence[str], wanted: Sequence[str]) -> list[str]:

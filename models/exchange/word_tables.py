@@ -25,7 +25,7 @@ import torch
 from numpy.typing import NDArray
 
 from models.config.training_config import TrainingConfig
-from models.config.views import UNORDERED_VIEWS
+from models.config.views import is_unordered
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
 from models.corpus.sentence_block import SentenceBlock, pooled_words
 from models.evaluation.linear_maps import principal_components
@@ -63,7 +63,7 @@ def word_table(model: SentenceModel) -> NDArray[np.float32]:
         ValueError: its vectors are no means over words; names what makes them none.
     """
     config = model.config
-    if ordered := [view for view in config.test_views if view not in UNORDERED_VIEWS]:
+    if ordered := [view for view in config.test_views if not is_unordered(view)]:
         raise ValueError(
             f"views {', '.join(ordered)} read the order or the trees of a sentence, which no table "
             "of words holds"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from models.config.training_config import TrainingConfig
-from models.config.views import needed_stages
+from models.config.views import needed_stages, view_called
 from pipeline.base.foreign_text import printable
 
 CARD_FILE = "card.md"
@@ -20,15 +20,6 @@ UNKNOWN_LICENCE = "unknown: the maker did not say"
 _MAX_CARD_BYTES = 1 << 20
 _ROW = re.compile(r"^\|\s*licen[cs]e[^|]*\|\s*([^|]+?)\s*\|", re.IGNORECASE | re.MULTILINE)
 _SENTENCE = re.compile(r"(?:is|are) released under ([^,;]+?)(?:,|;|\.(?:\s|$))")
-
-_VIEWS = {
-    "SEQ": "the words in their order ({seq_cell})",
-    "DEP": "the dependency tree (Tree-LSTM)",
-    "CONST": "the constituency tree (Tree-LSTM)",
-    "LIN": "the mean of the words through a linear map",
-    "BOW": "the mean of the words",
-    "INV": "the inverse of the decoder, averaged over the words",
-}
 
 CITATION = """@software{treeviews,
   title = {Treeviews: sentence representations from syntax, from raw text to scores},
@@ -71,8 +62,9 @@ def model_card(facts: CardFacts) -> str:
     config = facts.config
     cell = config.seq_cell.upper()
     views = [
-        f"- {view}: {_VIEWS[view].format(seq_cell=cell)}"
-        for view in dict.fromkeys(config.test_views)
+        f"- {name}: {view.about.format(seq_cell=cell)}"
+        for name in dict.fromkeys(config.test_views)
+        if (view := view_called(name)) is not None
     ]
     read = needed_stages(config.views)
     parses = f"Sentences are parsed first ({', '.join(read)})." if read else "It needs no parser."

@@ -50,7 +50,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from models.config.training_config import Activation, Init, Partition, TrainingConfig
-from models.encoders.base import initialise
+from models.encoders.sentence_encoder import initialise
 
 _ACTIVATIONS: dict[Activation, type[nn.Module]] = {"relu": nn.ReLU, "tanh": nn.Tanh}
 

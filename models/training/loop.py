@@ -15,7 +15,6 @@ import numpy as np
 import torch
 
 from models.corpus.parsed_corpus import ParsedCorpus
-from models.encoders.kernels.gemm import GemmBackend
 from models.model.model_folder import save_model
 from models.model.ranks import Ranks
 from models.model.sentence_model import SentenceModel, TrainingBatch
@@ -25,7 +24,13 @@ from models.training.folder import TrainingFolder, open_checkpoint
 from models.training.job import Provenance, RunSettings
 from models.training.learner import Learner, held_out_accuracy, learning_rate_at
 from models.training.logs import TimeLeft
-from models.training.machine import gemm_for, peak_memory_gib, set_gemm, set_gpu_precision
+from models.training.numerics import (
+    GemmBackend,
+    gemm_for,
+    peak_memory_gib,
+    set_gemm,
+    set_gpu_precision,
+)
 from pipeline.base.job import Progress, Rated
 from pipeline.parsers.devices import warn_if_emulated
 

@@ -27,7 +27,7 @@ from models.training.folder import CHECKPOINTS_FOLDER
 from models.training.job import Provenance, TrainingJob
 from models.training.logs import METRICS_FILE, SUMMARY_FILE, finished_summary, metrics_of
 from models.training.loop import TrainingData, TrainingLoop
-from models.training.machine import peak_memory_gib, process_state_kept, versions
+from models.training.numerics import peak_memory_gib, process_state_kept, versions
 from models.words.word_vectors import WordVectors, load_word_vectors
 from pipeline.base.atomic_files import write_text_atomically
 from pipeline.base.job import Progress

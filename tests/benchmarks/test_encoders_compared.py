@@ -16,7 +16,7 @@ from benchmarks.contestants import REFERENCES, Entry, Runner, Sentences, Task
 from benchmarks.references import PackedGRU
 from benchmarks.step_process import StepProcess
 from models.corpus.sentence_block import SentenceBlock
-from models.encoders.kernels.gemm import gemm_kept
+from models.training.numerics import gemm_kept
 from tests.support.tree_oracles import random_sentence
 
 

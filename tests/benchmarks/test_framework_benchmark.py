@@ -25,10 +25,10 @@ from benchmarks.references.plain_frameworks import (
 from benchmarks.stopwatch import Spent
 from models.config.training_presets import preset
 from models.corpus.sentence_block import SentenceBlock
-from models.encoders.kernels.gemm import GemmBackend
 from models.model.ranks import ALONE
 from models.model.sentence_model import SentenceModel, build_model
 from models.training.learner import Learner
+from models.training.numerics import GemmBackend
 from models.words.word_vectors import WordVectors
 from tests.support.parsed_corpora import stories, write_corpus
 

@@ -8,8 +8,8 @@ import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
-from models.encoders.kernels import fused
-from models.encoders.kernels.fused_kernels import INDICES
+from models.encoders import triton_cells as fused
+from models.encoders.triton_kernels import INDICES
 
 HOPPER = GPUTarget("cuda", 90, 32)
 CONSTANTS = {"H": 600, "BLOCK": 256}

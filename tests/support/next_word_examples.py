@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from models.objectives.base import LookUp, NextWords, SentenceContext
+from models.objectives.objective import LookUp, NextWords, SentenceContext
 
 SENTENCE_SIZE, WORD_SIZE, NUM_WORDS = 4, 3, 7
 DOCUMENTS = torch.tensor([1, 1, 1, 2, 2])

@@ -8,9 +8,11 @@ from random import Random
 import torch
 from torch import Tensor
 
-from models.encoders import GRU, ChildSumTreeLSTM, LinearAverage, NaryTreeLSTM
-from models.encoders.gru import GRUCell
+from models.encoders.child_sum_tree_lstm import ChildSumTreeLSTM
+from models.encoders.nary_tree_lstm import NaryTreeLSTM
+from models.encoders.recurrent_encoders import GRU, GRUCell
 from models.encoders.sentence_batch import SentenceBatch
+from models.encoders.word_averages import LinearAverage
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from torch import Tensor, nn
 
 from models.config.training_config import Init
 from models.config.views import VIEWS
-from models.encoders import BagOfWords, build_encoder
-from models.encoders.base import UNIFORM_BOUND
 from models.encoders.sentence_batch import SentenceBatch
+from models.encoders.sentence_encoder import UNIFORM_BOUND, build_encoder
+from models.encoders.word_averages import BagOfWords
 from tests.support.tree_oracles import (
     Sentence,
     batch_of,

@@ -19,8 +19,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from models.encoders import build_encoder
-from models.encoders.kernels.cells import Cells, PairGradients, Pairs, PairStates, cells_for
+from models.encoders.cell_steps import Cells, PairGradients, Pairs, PairStates, cells_for
+from models.encoders.sentence_encoder import build_encoder
 from tests.support.repository import REPOSITORY
 from tests.support.tree_oracles import (
     Sentence,
@@ -42,7 +42,7 @@ def fused() -> Cells:
     with pytest.MonkeyPatch.context() as patch:
         if DEVICE == "cpu":
             patch.setenv("TRITON_INTERPRET", "1")
-        cells: Cells = importlib.import_module("models.encoders.kernels.fused").FusedCells()
+        cells: Cells = importlib.import_module("models.encoders.triton_cells").FusedCells()
     return cells
 
 
@@ -233,7 +233,7 @@ def with_fused_cells(fused: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
         module = importlib.import_module(f"models.encoders.level_loops.{name}")
         monkeypatch.setattr(module, "cells_for", lambda tensor: fused)
     # Whoever still asks for those in plain PyTorch fails.
-    monkeypatch.setattr("models.encoders.kernels.cells.Cells", None)
+    monkeypatch.setattr("models.encoders.cell_steps.Cells", None)
 
 
 @pytest.mark.usefixtures("with_fused_cells")
@@ -319,7 +319,7 @@ def test_tensors_in_main_memory_get_plain_pytorch() -> None:
 def test_encoders_need_no_triton() -> None:
     code = (
         "import sys; sys.modules['triton'] = None; import torch, models.encoders; "
-        "from models.encoders.kernels.cells import cells_for; "
+        "from models.encoders.cell_steps import cells_for; "
         "print(type(cells_for(torch.zeros(1))).__name__)"
     )
     result = subprocess.run(

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from models.encoders.kernels import gemm
-from models.encoders.kernels.gemm import (
+from models.training import numerics as gemm
+from models.training.numerics import (
     GemmBackend,
     available_backends,
     choose_gemm,

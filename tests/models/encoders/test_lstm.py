@@ -7,7 +7,9 @@ import torch
 from torch import Tensor, nn
 
 from models.config.training_config import Init
-from models.encoders import LSTM, ChildSumTreeLSTM, build_encoder
+from models.encoders.child_sum_tree_lstm import ChildSumTreeLSTM
+from models.encoders.recurrent_encoders import LSTM
+from models.encoders.sentence_encoder import build_encoder
 from tests.support.tree_oracles import Sentence, batch_of
 
 E, H, V = 5, 4, 9

@@ -12,15 +12,12 @@ from torch import Tensor
 
 from models.config.training_config import DepCell, Precision, TrainingConfig
 from models.config.views import Pooling
-from models.encoders import (
-    GRU,
-    BagOfWords,
-    ChildSumTreeLSTM,
-    LinearAverage,
-    NaryTreeLSTM,
-)
-from models.encoders.base import SentenceStates
+from models.encoders.child_sum_tree_lstm import ChildSumTreeLSTM
+from models.encoders.nary_tree_lstm import NaryTreeLSTM
+from models.encoders.recurrent_encoders import GRU
 from models.encoders.sentence_batch import SentenceBatch
+from models.encoders.sentence_encoder import SentenceStates
+from models.encoders.word_averages import BagOfWords, LinearAverage
 from models.model.multi_view import MultiViewEncoder
 from models.words.embedding import WordEmbedding
 from tests.support.tree_oracles import (

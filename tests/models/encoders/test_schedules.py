@@ -13,7 +13,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.encoders.order import BinarySchedule, DependencySchedule
+from models.encoders.binary_schedule import BinarySchedule
+from models.encoders.dependency_schedule import DependencySchedule
 from models.encoders.sentence_batch import SentenceBatch
 from tests.support.tree_oracles import Sentence, batch_of, random_sentence
 

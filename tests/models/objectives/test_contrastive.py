@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from models.config.training_config import TrainingConfig
-from models.objectives.base import ObjectiveResult, SentenceContext
 from models.objectives.contrastive import ContrastiveObjective, context_targets
+from models.objectives.objective import ObjectiveResult, SentenceContext
 
 # Two documents; the first has a gap after its third sentence; the last sentence stands alone.
 DOCUMENT = torch.tensor([4, 4, 4, 4, 4, 9, 9, 7])

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from models.config.training_presets import preset
 from models.objectives import generative
-from models.objectives.base import ObjectiveResult, SentenceContext
 from models.objectives.generative import GenerativeObjective, distinct, pair_scores
+from models.objectives.objective import ObjectiveResult, SentenceContext
 from tests.support.next_word_examples import (
     COUNTS,
     NUM_WORDS,

@@ -7,10 +7,10 @@ import torch
 from torch import Tensor
 
 from models.config.training_presets import preset
-from models.objectives.base import ObjectiveResult
-from models.objectives.build import JointObjective
 from models.objectives.discriminative import DiscriminativeObjective
 from models.objectives.generative import GenerativeObjective
+from models.objectives.joint import JointObjective
+from models.objectives.objective import ObjectiveResult
 from tests.support.next_word_examples import (
     COUNTS,
     NUM_WORDS,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from models.corpus.sentence_block import SentenceBlock
-from models.objectives.base import next_words_of
+from models.objectives.objective import next_words_of
 
 # Two documents, the first with a gap after its second sentence; words are numbered at will.
 SENTENCES = [[5, 0, 5], [7], [2, 5], [9, 9], [4, 2, 0]]

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 import torch
 
-from models.encoders.kernels.gemm import available_backends, gemm_kept, use_gemm
 from models.training.checkpoints import latest_checkpoint
 from models.training.learner import HeldOutAccuracy
 from models.training.loop import TrainingDivergedError
+from models.training.numerics import available_backends, gemm_kept, use_gemm
 from tests.support.parsed_corpora import stories, write_corpus, write_vectors
 from tests.support.training_runs import (
     CONFIG,

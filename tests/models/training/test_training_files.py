@@ -385,8 +385,8 @@ def test_the_matrix_product_of_the_first_run_is_that_of_the_next(
 ) -> None:
     choices = iter(["default", "onednn"])
     used: list[str] = []
-    monkeypatch.setattr("models.training.machine.choose_gemm", lambda: next(choices))
-    monkeypatch.setattr("models.training.machine.use_gemm", used.append)
+    monkeypatch.setattr("models.training.numerics.choose_gemm", lambda: next(choices))
+    monkeypatch.setattr("models.training.numerics.use_gemm", used.append)
     settings = SETTINGS.changed(gemm="auto")
 
     with pytest.raises(KeyboardInterrupt):

@@ -15,7 +15,7 @@ from models.config.training_presets import preset
 from models.corpus.sentence_block import SentenceBlock
 from models.model.model_folder import load_model
 from models.model.sentence_model import SentenceModel, build_model
-from models.training.machine import set_gpu_precision
+from models.training.numerics import set_gpu_precision
 from models.words.word_vectors import WordVectors, load_word_vectors
 from tests.support.parsed_corpora import chain_heads, left_branching
 from tests.support.training_runs import CONFIG, SETTINGS, Data, make_data, run, weights

@@ -1,7 +1,7 @@
 """The element-wise steps of the recurrent cells, in plain PyTorch, and who computes them.
 
-For any device and type; `fused` has them as Triton kernels for CUDA. Both work in place on buffers
-that the caller owns; here a block of rows at a time, so that it stays in the cache.
+For any device and type; `triton_cells` has them as Triton kernels for CUDA. Both work in place on
+buffers that the caller owns; here a block of rows at a time, so that it stays in the cache.
 
 Buffers are of one floating-point type, but what many terms are added to (``kept``, ``target``, all
 gradients of states, products and forget gates) is in float32 if the others are in bfloat16.
@@ -73,7 +73,7 @@ def cells_for(tensor: Tensor) -> Cells:
     if tensor.is_cuda and tensor.dtype in LEAST_CAPABILITY and has_triton():
         capability = torch.cuda.get_device_capability(tensor.device)
         if capability >= LEAST_CAPABILITY[tensor.dtype]:
-            from models.encoders.kernels.fused import FusedCells
+            from models.encoders.triton_cells import FusedCells
 
             return FusedCells()
     return Cells()

@@ -18,7 +18,7 @@ from itertools import accumulate, pairwise
 import numpy as np
 from torch import Tensor
 
-from models.encoders.order.arrays import IndexArray, distinct_words, to_tensor
+from models.encoders.index_arrays import IndexArray, distinct_words, to_tensor
 
 
 @dataclass(frozen=True, slots=True)

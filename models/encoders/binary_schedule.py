@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from torch import Tensor
 
-from models.encoders.order.arrays import (
+from models.encoders.index_arrays import (
     BoolArray,
     IndexArray,
     distinct_pairs,

@@ -1,6 +1,6 @@
 """h~, what a Child-Sum cell sums of its children, by addition or by attention.
 
-Equations: `models.encoders.child_sum`. Rows and groups: `models.encoders.order`.
+Equations: `models.encoders.child_sum_tree_lstm`. Rows and groups: `models.encoders.order`.
 
 Legend: M inner rows, S sum rows, n nodes of a group, e edges of a group, H hidden.
 """
@@ -10,10 +10,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from models.encoders.kernels.cells import Cells
-from models.encoders.level_loops.buffers import Lease, add_product, write_product
-from models.encoders.order import DependencySchedule
-from models.encoders.order.node_groups import Edges, NodeGroup
+from models.encoders.buffer_pool import Lease, add_product, write_product
+from models.encoders.cell_steps import Cells
+from models.encoders.dependency_schedule import DependencySchedule, Edges, NodeGroup
 
 
 class AddedSums:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,7 +17,7 @@ from torch import Tensor, nn
 
 from models.config.training_config import TrainingConfig
 from models.corpus.sentence_block import SentenceBlock
-from models.encoders.order.arrays import distinct_words, to_tensor
+from models.encoders.index_arrays import distinct_words, to_tensor
 
 LookUp = Callable[[Tensor], Tensor]
 """From vocabulary ids [T] to their word vectors [T, E], as the encoders see them; the unknown
@@ -94,11 +96,31 @@ class ObjectiveResult:
     """Further detached scalars for the log, equal in name for every batch of a training."""
 
 
-class Objective(nn.Module):
-    """A module with whatever is trained beside the encoders: critic, temperature, decoder."""
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """What an objective is made for."""
 
-    measure_names: tuple[str, ...] = ()
-    """Of the further scalars in every result."""
+    widths: tuple[int, ...]
+    """H_v of each view."""
+    word_size: int
+    """E."""
+    num_words: int
+    """V, the unknown word included."""
+
+
+class Objective(nn.Module):
+    """A module with whatever is trained beside the encoders: critic, temperature, decoder.
+
+    It is made of a `TrainingConfig` and the `Sizes`, its weights drawn from torch's random state.
+    """
+
+    @property
+    def word_decoder(self) -> Any:
+        """The `models.objectives.decoders.Decoder` of an objective that predicts words, or None."""
+        return None
+
+    def set_word_counts(self, counts: Tensor) -> None:
+        """Tells an objective that draws words how often each stands in the training text, [V]."""
 
     def forward(
         self, views: Sequence[Tensor], context: SentenceContext, look_up: LookUp
@@ -122,3 +144,14 @@ class Objective(nn.Module):
             Detached scalars for the log, equal in name for every step.
         """
         return {}
+
+
+def build_objective(config: TrainingConfig, sizes: Sizes) -> Objective:
+    """Returns a new objective, as `models.config.objectives` declares it.
+
+    Raises:
+        ValueError: views of widths that the objective cannot compare.
+    """
+    module, _, name = config.kind.module.partition(":")
+    objective: Objective = getattr(import_module(module, package=__package__), name)(config, sizes)
+    return objective

@@ -1,6 +1,6 @@
 """The cells' steps as Triton kernels, one launch a call.
 
-Arguments and shapes: `Cells` of `kernels.cells`. In plain PyTorch a step is four to fifteen
+Arguments and shapes: `models.encoders.cell_steps.Cells`. In plain PyTorch a step is four to fifteen
 kernels, each of which reads and writes its operands; here every value is read once and written
 once. A level of a tree is small, and what its steps cost is mostly their launching. Launches a
 level, forward and backward:
@@ -10,7 +10,7 @@ level, forward and backward:
 - recurrent unit, a step: 1 and 1 product; 1 and 1 product.
 
 Rows that several edges write to are added to atomically, so on CUDA a sum's order, and with it the
-last bits of a result, differ from run to run. Differs from `kernels.cells` in bfloat16:
+last bits of a result, differ from run to run. Differs from `Cells` in bfloat16:
 within a step nothing is rounded, only what is stored.
 
 Kernels are compiled on their first call, for each width and type; widths that are no multiple of
@@ -28,8 +28,8 @@ import torch
 import triton
 from torch import Tensor
 
-from models.encoders.kernels.cells import Cells, PairGradients, Pairs, PairStates
-from models.encoders.kernels.fused_kernels import (
+from models.encoders.cell_steps import Cells, PairGradients, Pairs, PairStates
+from models.encoders.triton_kernels import (
     add_rows_kernel,
     forget_backward_kernel,
     forget_forward_kernel,

@@ -14,13 +14,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Protocol, TypeVar, get_args
+from importlib import import_module
+from typing import Any, TypeVar, get_args
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from models.config.training_config import Init
-from models.config.views import Pooling
+from models.config.views import VIEWS, Pooling
 from models.encoders.sentence_batch import SentenceBatch
 
 ScheduleT = TypeVar("ScheduleT")
@@ -54,7 +56,7 @@ class SentenceStates:
         return pooled
 
 
-class SentenceEncoder(Protocol):
+class SentenceEncoder(nn.Module):
     """A module from sentences to vectors.
 
     The lookup of word vectors sits outside (`models.words.embedding`), so two views can share one.
@@ -63,7 +65,7 @@ class SentenceEncoder(Protocol):
     output_size: int
     """H, the width of a sentence's vector."""
 
-    def __call__(self, batch: SentenceBatch, word_vectors: Tensor) -> Tensor:
+    def forward(self, batch: SentenceBatch, word_vectors: Tensor) -> Tensor:
         """Returns one vector per sentence, [B, H].
 
         Args:
@@ -73,7 +75,7 @@ class SentenceEncoder(Protocol):
         Raises:
             ValueError: the batch was made without the trees this encoder reads.
         """
-        ...
+        raise NotImplementedError
 
     def states(self, batch: SentenceBatch, word_vectors: Tensor) -> SentenceStates:
         """Returns all states of the sentences, without a gradient; for pooling in evaluation.
@@ -85,7 +87,63 @@ class SentenceEncoder(Protocol):
         Raises:
             ValueError: the batch was made without the trees this encoder reads, or without nodes.
         """
-        ...
+        raise NotImplementedError
+
+
+def build_encoder(
+    view: str, *, word_size: int, read_rms: float | None = None, **settings: Any
+) -> SentenceEncoder:
+    """Returns a new encoder of the view.
+
+    Args:
+        view: one of `models.config.views.VIEWS`.
+        word_size: E, the width of a word vector.
+        read_rms: root mean square of a component at which an encoder with weights reads every
+            word; None: as it comes.
+        settings: fields of `TrainingConfig`, of which the view takes its own.
+
+    Raises:
+        ValueError: no such view, or a setting is out of range.
+    """
+    if view not in VIEWS:
+        raise ValueError(f"unknown view {view!r}; known: {', '.join(VIEWS)}")
+    module, _, name = VIEWS[view].encoder.partition(":")
+    own = {key: settings[key] for key in VIEWS[view].settings if key in settings}
+    make = getattr(import_module(module, package=__package__), name)
+    encoder: SentenceEncoder = make(word_size=word_size, **own)
+    return encoder if read_rms is None or not VIEWS[view].settings else ReadAlike(encoder, read_rms)
+
+
+class ReadAlike(SentenceEncoder):
+    """A view that reads every word at one length, whatever it weighs in sums.
+
+    Unknown words, whose vectors are zero, stay so.
+    """
+
+    def __init__(self, view: SentenceEncoder, rms: float) -> None:
+        """Takes an encoder over.
+
+        Args:
+            rms: root mean square of a component of each word's vector as it is read.
+        """
+        super().__init__()
+        self.output_size = view.output_size
+        self.view = view
+        self._rms = rms
+
+    def forward(self, batch: SentenceBatch, word_vectors: Tensor) -> Tensor:
+        """See `SentenceEncoder`."""
+        vectors: Tensor = self.view(batch, self._read(word_vectors))
+        return vectors
+
+    @torch.no_grad()
+    def states(self, batch: SentenceBatch, word_vectors: Tensor) -> SentenceStates:
+        """See `SentenceEncoder`."""
+        return self.view.states(batch, self._read(word_vectors))
+
+    def _read(self, word_vectors: Tensor) -> Tensor:
+        length: float = self._rms * word_vectors.shape[1] ** 0.5
+        return F.normalize(word_vectors, dim=1) * length
 
 
 def require(schedule: ScheduleT | None, encoder: str, columns: str) -> ScheduleT:
@@ -121,10 +179,10 @@ def initialise(
 
     - "xavier" is Xavier-uniform (Simoulin & Crabbé 2021, section Experiments: "a Xavier
       distribution and biases set to 0"), "xavier_open" the same but for the forget gates' biases,
-      which `open_forget_gates` sets.
+      which `open_gates` sets.
     - "uniform" is uniform in ±0.005.
     - "he" is normal with deviation sqrt(2 / fan-in) (He et al. 2015, eq. 10; Tang & de Sa 2018,
-      appendix 3); `open_forget_gates` and `open_recurrent_gates` set gates' biases.
+      appendix 3); `open_gates` sets gates' biases.
     - "orthonormal" makes the rows of a gate's matrix, or its columns where it is taller than wide,
       a random orthonormal system (Saxe et al. 2013; Tang & de Sa 2019, appendix A).
 
@@ -150,21 +208,14 @@ def initialise(
                     _FILL[init](block)
 
 
-def open_forget_gates(bias: Tensor, init: Init) -> None:
-    """Sets a tree's forget gates' bias to 1 under "xavier_open" and "he", in place."""
-    if init in ("xavier_open", "he"):
-        _open(bias)
+def open_gates(
+    bias: Tensor, init: Init, *, under: tuple[Init, ...] = ("xavier_open", "he")
+) -> None:
+    """Sets gates' bias to 1 under some schemes, in place.
 
-
-def open_recurrent_gates(bias: Tensor, init: Init) -> None:
-    """Sets the bias of a GRU's reset and update gates to 1 under "he", in place.
-
-    Tang & de Sa 2018, appendix 3: "all gates in the bi-GRU are initialised to 1".
+    Those of trees' forget gates by default. "he" is Tang & de Sa 2018, appendix 3: "all gates in
+    the bi-GRU are initialised to 1".
     """
-    if init == "he":
-        _open(bias)
-
-
-def _open(bias: Tensor) -> None:
-    with torch.no_grad():
-        bias.fill_(OPEN_BIAS)
+    if init in under:
+        with torch.no_grad():
+            bias.fill_(OPEN_BIAS)
