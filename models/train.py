@@ -62,8 +62,8 @@ def execute(values: Mapping[str, Any], progress: Progress, place: Place | None =
     import torch
 
     from models.model.ranks import joined_ranks
-    from models.training.job import TrainingJob
     from models.training.train_views import train
+    from models.training.training_job import TrainingJob
 
     job = TrainingJob.from_dict(values)
     settings = job.settings.changed(device=device_of(job.settings.device, place))

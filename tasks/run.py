@@ -34,7 +34,7 @@ from rich.console import Console
 from rich.table import Column
 from rich.text import Text
 
-from models.training.logs import duration
+from models.training.training_records import duration
 from pipeline.base.foreign_text import printable, told, without_secrets
 from pipeline.base.job import Rated, end_in_words
 from pipeline.base.job_server import socket_folder

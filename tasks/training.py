@@ -13,9 +13,9 @@ from models.config.training_config import TRAINING_VERSION, TrainingConfig
 from models.config.training_presets import preset
 from models.config.views import needed_stages
 from models.corpus.parsed_corpus import CorpusFolders
-from models.training.job import RunSettings, TrainingJob
 from models.training.launching import LaunchSettings
-from models.training.logs import finished_summary
+from models.training.training_job import RunSettings, TrainingJob
+from models.training.training_records import finished_summary
 from pipeline.base.machine import available_cores
 from pipeline.parsing.parse_shard import library_versions
 from tasks.artefact import Artefact, run_job

@@ -8,9 +8,9 @@ from typing import Any
 from torch import Tensor
 
 from models.config.training_config import TrainingConfig
-from models.objectives.objective import LookUp, Objective, ObjectiveResult, SentenceContext, Sizes
 from models.objectives.discriminative import DiscriminativeObjective
 from models.objectives.generative import GenerativeObjective
+from models.objectives.objective import LookUp, Objective, ObjectiveResult, SentenceContext, Sizes
 
 
 class JointObjective(Objective):

@@ -26,7 +26,7 @@ from models.report.sections import (
     latex_table,
     markdown_page,
 )
-from models.training.logs import duration
+from models.training.training_records import duration
 from pipeline.base.json_files import read_json, write_sealed_json
 
 FORMAT = "treeviews table"

@@ -27,7 +27,7 @@ from models.report.sections import (
     Table,
     theme_colors,
 )
-from models.training.logs import duration
+from models.training.training_records import duration
 
 Summary = Mapping[str, Any]
 Records = Sequence[Mapping[str, Any]]

@@ -26,8 +26,12 @@ from models.evaluation.task_data import read_note, read_sentences
 from models.evaluation.task_result import read_result
 from models.model.model_folder import load_model
 from models.model.ranks import ALONE
-from models.training.checkpoints import Checkpoint, write_checkpoint
-from models.training.folder import CHECKPOINTS_FOLDER, open_checkpoint
+from models.training.checkpoints import (
+    CHECKPOINTS_FOLDER,
+    Checkpoint,
+    open_checkpoint,
+    write_checkpoint,
+)
 from models.words.word_vectors import load_word_vectors
 from pipeline.base.bundled import BUNDLED_PARSERS
 from pipeline.parsers.sentence_parser import load_parser

@@ -13,8 +13,12 @@ import pytest
 import torch
 
 from models.model.ranks import ALONE
-from models.training.checkpoints import Checkpoint, write_checkpoint
-from models.training.folder import CHECKPOINTS_FOLDER, open_checkpoint
+from models.training.checkpoints import (
+    CHECKPOINTS_FOLDER,
+    Checkpoint,
+    open_checkpoint,
+    write_checkpoint,
+)
 from models.words.word_vectors import load_word_vectors
 from pipeline.base.digest import sha256_of_file
 from pipeline.base.json_files import FILES, SEAL

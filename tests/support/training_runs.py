@@ -13,9 +13,9 @@ from safetensors.torch import load_file
 from models.config.training_config import TrainingConfig
 from models.config.training_presets import preset
 from models.corpus.parsed_corpus import CorpusFolders
-from models.training.job import RunSettings, TrainingJob
-from models.training.logs import read_metrics
 from models.training.train_views import train
+from models.training.training_job import RunSettings, TrainingJob
+from models.training.training_records import read_metrics
 from tests.support.parsed_corpora import stories, write_corpus, write_vectors
 
 TIMES = ("sentences_per_second", "data_wait_percent", "peak_memory_gib", "seconds")
@@ -67,7 +67,7 @@ def _kill_after(last_step: int | None) -> Callable[[float, str], None]:
 
 def timeless(out: Path) -> list[dict[str, Any]]:
     """Returns the metrics but for what they say of time and memory."""
-    records = read_metrics(out / "metrics.jsonl")
+    records = list(read_metrics(out / "metrics.jsonl"))
     return [{k: v for k, v in record.items() if k not in TIMES} for record in records]
 
 

@@ -21,8 +21,8 @@ from models.evaluation.evaluation_settings import ProtocolConfig
 from models.evaluation.probing_sentences import ProbingConfig
 from models.evaluation.representation import Representation
 from models.model.sentence_model import build_model
-from models.training.job import RunSettings
 from models.training.launching import LaunchSettings
+from models.training.training_job import RunSettings
 from models.words.expansion import ExpansionConfig
 from models.words.word_vectors import WordVectors
 from pipeline.base.settings import Count, Range, Settings, at_least, marks_of

@@ -26,9 +26,9 @@ from models.model.model_description import (
     recorded_parsers,
 )
 from models.model.model_folder import load_model
-from models.training.job import RunSettings, TrainingJob
 from models.training.learner import held_out_accuracy
 from models.training.train_views import train
+from models.training.training_job import RunSettings, TrainingJob
 from pipeline.base.bundled import BUNDLED_PARSERS, shipped_parsers
 from pipeline.parsers.parser_files import checksum_of_parser_folder
 from pipeline.parsers.sentence_parser import load_parser

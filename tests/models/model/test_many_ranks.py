@@ -19,7 +19,7 @@ from models.corpus.sentence_block import SentenceBlock
 from models.model.ranks import ALONE, Ranks, gather_rows, joined_ranks
 from models.model.sentence_model import SentenceModel, build_model
 from models.training.learner import Learner
-from models.training.loop import TrainingDivergedError, TrainingLoop
+from models.training.training_loop import TrainingDivergedError, TrainingLoop
 from models.words.word_vectors import WordVectors
 from tests.support.parsed_corpora import chain_heads, left_branching
 

@@ -15,7 +15,7 @@ from models.corpus.parsed_corpus import ParsedCorpus, Selection
 from models.model.model_folder import load_model, num_parameters
 from models.model.sentence_model import SentenceModel, SentenceViews
 from models.training.learner import held_out_accuracy
-from models.training.logs import read_metrics
+from models.training.training_records import read_metrics
 from models.words.word_vectors import WordVectors
 from tests.support.training_runs import (
     SETTINGS,

@@ -17,10 +17,10 @@ from safetensors.torch import load_file
 
 from models.config.training_config import TrainingConfig
 from models.config.training_presets import preset
-from models.training.job import RunSettings, TrainingJob
 from models.training.launching import Place, device_of, set_threads
-from models.training.logs import read_metrics
 from models.training.train_views import train
+from models.training.training_job import RunSettings, TrainingJob
+from models.training.training_records import read_metrics
 from pipeline.base.job_server import THREAD_VARIABLES
 from tests.support.parsed_corpora import stories, write_corpus, write_vectors
 from tests.support.repository import REPOSITORY
@@ -75,7 +75,7 @@ class Training:
         return path
 
     def losses(self, name: str) -> list[float]:
-        records = read_metrics(self.folder / name / "metrics.jsonl")
+        records = list(read_metrics(self.folder / name / "metrics.jsonl"))
         return [record["loss"] for record in records]
 
     def steps(self, name: str) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from models.training.logs import TimeLeft, duration
+from models.training.training_records import TimeLeft, duration
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ def test_the_time_left_follows_the_pace_and_forgives_a_pause(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = 0.0
-    monkeypatch.setattr("models.training.logs.time.perf_counter", lambda: now)
+    monkeypatch.setattr("models.training.training_records.time.perf_counter", lambda: now)
     left = TimeLeft(0.5)  # a resumed run does not know how long the first half took
 
     now = 30.0  # the first step, which is slow, is all that is known

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from models.training.row_adam import RowAdam
+from models.training.learner import RowAdam
 
 ROWS, SIZE, STEPS = 7, 3, 5
 

@@ -16,8 +16,8 @@ import torch
 
 from models.training.checkpoints import latest_checkpoint
 from models.training.learner import HeldOutAccuracy
-from models.training.loop import TrainingDivergedError
 from models.training.numerics import available_backends, gemm_kept, use_gemm
+from models.training.training_loop import TrainingDivergedError
 from tests.support.parsed_corpora import stories, write_corpus, write_vectors
 from tests.support.training_runs import (
     CONFIG,
@@ -255,7 +255,7 @@ def test_a_held_out_loss_that_is_no_number_stops(
     data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measured = HeldOutAccuracy(0.0, 0.1, float("inf"), num_anchors=8, num_sentences=8)
-    monkeypatch.setattr("models.training.loop.held_out_accuracy", lambda *a, **k: measured)
+    monkeypatch.setattr("models.training.training_loop.held_out_accuracy", lambda *a, **k: measured)
 
     message = "held-out loss after step 0 is inf; the last good checkpoint is none, as yet"
     with pytest.raises(TrainingDivergedError, match=message):

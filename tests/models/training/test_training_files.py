@@ -21,12 +21,12 @@ from models.training.checkpoints import (
     checkpoint_folders,
     last_whole_checkpoint,
     latest_checkpoint,
+    open_checkpoint,
     remove_unfinished,
     write_checkpoint,
 )
-from models.training.folder import open_checkpoint
 from models.training.learner import held_out_accuracy
-from models.training.logs import MetricsLog, finished_summary, read_metrics
+from models.training.training_records import MetricsLog, finished_summary, read_metrics
 from tests.support.training_runs import (
     CONFIG,
     SETTINGS,

@@ -6,9 +6,8 @@ import math
 import time
 from collections.abc import Generator, Iterator
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,11 +18,8 @@ from models.model.model_folder import save_model
 from models.model.ranks import Ranks
 from models.model.sentence_model import SentenceModel, TrainingBatch
 from models.training.batches import TrainingBatches, prefetched
-from models.training.checkpoints import Checkpoint, capture, restore
-from models.training.folder import TrainingFolder, open_checkpoint
-from models.training.job import Provenance, RunSettings
+from models.training.checkpoints import Checkpoint, capture, open_checkpoint, restore
 from models.training.learner import Learner, held_out_accuracy, learning_rate_at
-from models.training.logs import TimeLeft
 from models.training.numerics import (
     GemmBackend,
     gemm_for,
@@ -31,6 +27,9 @@ from models.training.numerics import (
     set_gemm,
     set_gpu_precision,
 )
+from models.training.training_folder import TrainingFolder
+from models.training.training_job import Provenance, TrainingJob
+from models.training.training_records import TimeLeft
 from pipeline.base.job import Progress, Rated
 from pipeline.parsers.devices import warn_if_emulated
 
@@ -39,63 +38,53 @@ class TrainingDivergedError(ValueError):
     """A loss or the gradient is no longer a finite number."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TrainingData:
-    """What a training reads."""
-
-    batches: TrainingBatches
-    held_out: ParsedCorpus
-    """Opened with the part ``held_out``."""
-
-
 class TrainingLoop:
     """A training in its folder: resumes from the last checkpoint there, else starts anew."""
 
     def __init__(
         self,
         model: SentenceModel,
-        data: TrainingData,
-        out: Path,
+        batches: TrainingBatches,
+        held_out: ParsedCorpus,
+        job: TrainingJob,
         provenance: Provenance,
-        *,
-        settings: RunSettings,
         ranks: Ranks,
     ) -> None:
         """Loads the checkpoint, if there is one, and sets up the machine's matrix products.
+
+        Args:
+            held_out: opened with the part ``held_out``.
 
         Raises:
             ValueError: the folder's checkpoint is of another training, or broken; the settings
                 cannot be had here.
         """
         self.config = model.config
-        self.device = torch.device(settings.device)
+        self.device = torch.device(job.settings.device)
         self.model = model.to(self.device)
-        self.num_steps = self.config.epochs * data.batches.steps_per_epoch
+        self.num_steps = self.config.epochs * batches.steps_per_epoch
         self.step = 0
         self.ranks = ranks
-        self._data, self._settings = data, settings
+        self._text, self._held_out, self._settings = batches, held_out, job.settings
         self._learner = Learner(self.model, ranks)
         self._seconds_before = 0.0
-        checkpoint = open_checkpoint(out, provenance.identity, ranks)
+        checkpoint = open_checkpoint(job.out, provenance.identity, ranks)
         self._is_new = checkpoint is None
         if checkpoint is not None:
             restore(checkpoint.tensors, self.model, self._learner.optimisers)
             self.step = checkpoint.step
             self._seconds_before = checkpoint.state["seconds"]
-        self.folder = self._open_folder(out, provenance, checkpoint) if ranks.is_first else None
+        self.folder: TrainingFolder | None = None
+        if ranks.is_first:
+            self.folder = TrainingFolder(
+                job.out,
+                identity=provenance.identity,
+                keep_checkpoints=job.settings.keep_checkpoints,
+                checkpoint=checkpoint,
+                save_best=partial(save_model, model=self.model, origin=provenance.origin),
+            )
         self.gemm = self._set_up_products(checkpoint)
         self._started = self._last_checkpoint = time.perf_counter()
-
-    def _open_folder(
-        self, out: Path, provenance: Provenance, checkpoint: Checkpoint | None
-    ) -> TrainingFolder:
-        return TrainingFolder(
-            out,
-            identity=provenance.identity,
-            settings=self._settings,
-            checkpoint=checkpoint,
-            save_best=partial(save_model, model=self.model, origin=provenance.origin),
-        )
 
     def _set_up_products(self, checkpoint: Checkpoint | None) -> GemmBackend:
         """Has products made as the settings or else the checkpoint say; returns the backend."""
@@ -150,7 +139,7 @@ class TrainingLoop:
 
     def _batches(self) -> Generator[TrainingBatch]:
         """Yields this rank's batches from the next step on."""
-        source = self._data.batches.from_step(
+        source = self._text.from_step(
             self.step, epochs=self.config.epochs, read_ahead=self._settings.prefetch > 0
         )
         with closing(source) as blocks:
@@ -161,7 +150,7 @@ class TrainingLoop:
         started = time.perf_counter()
         batch = next(batches).to(self.device)
         waited = time.perf_counter() - started
-        epoch = self.step // self._data.batches.steps_per_epoch
+        epoch = self.step // self._text.steps_per_epoch
         learnt = self._learn(batch)
         self.step += 1
         took = time.perf_counter() - started
@@ -209,7 +198,7 @@ class TrainingLoop:
 
     def _held_out_is_due(self) -> bool:
         every = self.config.held_out_every_steps
-        ends_epoch = self.step % self._data.batches.steps_per_epoch == 0
+        ends_epoch = self.step % self._text.steps_per_epoch == 0
         return ends_epoch or (every is not None and self.step % every == 0)
 
     def _measure_held_out(self) -> bool:
@@ -222,7 +211,7 @@ class TrainingLoop:
         if self.ranks.is_first:
             accuracy = held_out_accuracy(
                 self.model,
-                self._data.held_out,
+                self._held_out,
                 max_batches=self.config.held_out_batches,
                 sentences_at_once=self._settings.sentences_at_once,
             )
@@ -237,10 +226,10 @@ class TrainingLoop:
             )
         if self.folder is None:
             return False
-        epoch = self.step // self._data.batches.steps_per_epoch
+        epoch = self.step // self._text.steps_per_epoch
         record = {"kind": "held_out", "step": self.step, "epoch": epoch, **asdict(measured)}
         self.folder.write(record)
-        return self.folder.best.offer(record)
+        return self.folder.offer(record)
 
     def _status(self, record: dict[str, Any]) -> str:
         return (
