@@ -9,6 +9,7 @@ from typing import Any
 
 import luigi
 
+from models.config.held_out import LESS_HELD_OUT
 from models.config.training_config import TRAINING_VERSION, TrainingConfig
 from models.config.training_presets import preset
 from models.config.views import needed_stages
@@ -117,7 +118,7 @@ class TrainEncoders(
         if hold_out.fraction == 1 or self.clone(SplitSentences).most_sentences() < 2:
             raise ValueError(
                 "none of the text is left to train on beside held_out_fraction "
-                f"{hold_out.fraction:g}; {hold_out.remedy_of_too_much}"
+                f"{hold_out.fraction:g}; {LESS_HELD_OUT}"
             )
 
     def requires(self) -> dict[str, Artefact]:

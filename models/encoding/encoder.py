@@ -175,8 +175,6 @@ class Encoder:
         check_pooling(pooling)
         if batch_size is not None and (isinstance(batch_size, bool) or batch_size < 1):
             raise ValueError(f"batch_size must be at least 1, got {batch_size}")
-        if isinstance(self._strategy, OwnFunction):
-            return self._strategy.encode(sentences, pooling, batch_size, on_progress)
         views, self.refused = self._strategy.encode(sentences, pooling, batch_size, on_progress)
         return views
 
@@ -199,18 +197,18 @@ class Encoder:
     @property
     def has_views(self) -> bool:
         """Whether the embedding consists of views of models; a function's is one matrix."""
-        return isinstance(self._strategy, ViewsOfModels)
+        return self._strategy.has_views
 
     @property
     def models(self) -> Sequence[ViewModel]:
         """The models whose views are taken, each once; none of a function."""
-        return self._strategy.models if isinstance(self._strategy, ViewsOfModels) else ()
+        return self._strategy.models
 
     @cached_property
     def digest(self) -> str:
         """Of everything that determines the embeddings of a sentence; empty of a function, whose
         changes nothing tells."""
-        return self._strategy.digest if isinstance(self._strategy, ViewsOfModels) else ""
+        return self._strategy.digest
 
     @property
     def parsers(self) -> dict[str, str]:
@@ -226,8 +224,6 @@ class Encoder:
 
     def widths(self, pooling: Sequence[Pooling] = LAST) -> dict[str, int]:
         """Returns the width of each array of `encode_views`, by its key and in its order."""
-        if isinstance(self._strategy, OwnFunction):
-            raise ValueError(f"{self.name}: a function tells its width by its answer alone")
         return self._strategy.widths(pooling)
 
     @cached_property
@@ -289,16 +285,6 @@ class TakenViews:
     """For messages."""
 
 
-@dataclass(frozen=True, slots=True)
-class _View:
-    name: str
-    """Within the whole, as in ``2-SEQ``."""
-    model: int
-    """Place of the model that gives it."""
-    own_name: str
-    """Within the model."""
-
-
 class ViewsOfModels:
     """Views of one model, or of several, numbered through: ``0-SEQ``, ``1-LIN``.
 
@@ -306,6 +292,8 @@ class ViewsOfModels:
     all that have the same parsers. A sentence that one of them cannot take is zeros in all views,
     as it is where one model has them all. A model of which several views are taken is asked once.
     """
+
+    has_views = True
 
     def __init__(
         self, parts: Sequence[TakenViews], settings: EncoderSettings, *, joined: bool = True
@@ -323,17 +311,16 @@ class ViewsOfModels:
             raise ValueError("batch_size must be at least 1, got 0")
         self.models = list({id(part.model): part.model for part in parts}.values())
         self._settings, self._joined = settings, joined
-        own = [(self.models.index(part.model), view) for part in parts for view in _taken(part)]
         self._views = [
-            _View(f"{number}-{name_of(view)}" if joined else view, place, view)
-            for number, (place, view) in enumerate(own)
+            (self.models.index(part.model), view) for part in parts for view in _taken(part)
         ]
+        """Place of the model that gives each, and its name there."""
         given = self._digests() if joined else []
         if doubled := sorted({view for one, view in given if given.count([one, view]) > 1}):
             raise ValueError(f"views {', '.join(doubled)} of one encoder are joined twice")
 
     def _digests(self) -> list[list[str]]:
-        return [[self.models[view.model].digest, view.own_name] for view in self._views]
+        return [[self.models[place].digest, view] for place, view in self._views]
 
     @property
     def digest(self) -> str:
@@ -429,11 +416,11 @@ class ViewsOfModels:
     def _keys(self, arrays: Sequence[Mapping[str, object]]) -> list[tuple[str, int, str]]:
         """Returns each key of the whole with its model's place and its key there."""
         return [
-            (f"{view.name}.{pooling}", view.model, own)
-            for view in self._views
-            for own in arrays[view.model]
+            (f"{number}-{name_of(view)}.{pooling}" if self._joined else own, place, own)
+            for number, (place, view) in enumerate(self._views)
+            for own in arrays[place]
             for own_view, pooling in [view_and_pooling(own)]
-            if own_view == view.own_name
+            if own_view == view
         ]
 
     @property

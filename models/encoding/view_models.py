@@ -192,19 +192,17 @@ class MeanModel(ViewModel):
     @cached_property
     def _table(self) -> WordVectors:
         """The vectors as they are looked up: those that were given, where nothing changes them."""
-        factors = self._factors()  # in the order in which `WordEmbedding` takes them
-        return self.reader.vectors.times(factors) if factors else self.reader.vectors
-
-    def _factors(self) -> list[NDArray[np.float32]]:
-        """Returns what the vectors are multiplied by, one after another, each [] or [V, 1]."""
         scale, config, vectors = self._weights[_SCALE], self._config, self.reader.vectors
+        # In the order in which `WordEmbedding` takes them, each [] or [V, 1].
         factors = [] if scale == 1 else [scale]
         weights: NDArray[Any] | None = None
         if config.word_weights == "sif":
             weights = sif_weights(vectors, config.sif_a)
         if config.unit_words:
             weights = (np.float32(1) if weights is None else weights) / vectors.lengths
-        return factors if weights is None else [*factors, weights[:, None]]
+        if weights is not None:
+            factors.append(weights[:, None])
+        return vectors.times(factors) if factors else vectors
 
     def embed(self, block: SentenceBlock, pooling: Sequence[Pooling]) -> dict[str, FloatArray]:
         """Returns the vectors of one batch, without the components that were removed."""

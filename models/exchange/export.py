@@ -29,7 +29,7 @@ from models.exchange.export_card import (
     write_readme,
 )
 from models.exchange.word_tables import export_bag, word_table, write_modules, write_word_table
-from models.model.card import CARD_FILE, UNKNOWN_LICENCE
+from models.model.card import CARD_FILE, UNKNOWN_LICENCE, made_with
 from models.model.ensemble import MEMBERS_FOLDER, write_ensemble
 from models.model.hub import folder_called, upload_folder
 from models.model.model_description import (
@@ -44,7 +44,6 @@ from models.model.model_description import (
     recorded_parsers,
 )
 from models.model.model_folder import load_model, save_model
-from models.model.release import made_with
 from models.model.sentence_model import build_model
 from models.words.word_vectors import load_word_vectors
 from pipeline.base.bundled import BUNDLED_VECTORS, SHIPPED_VECTORS, shown

@@ -16,6 +16,7 @@ from models.model.card import (
     CardFacts,
     front_matter,
     licence_of,
+    made_with,
     model_card,
     unsigned_card,
 )
@@ -24,7 +25,6 @@ from models.model.model_description import (
     ModelDescription,
     read_model_description,
 )
-from models.model.release import made_with
 from models.report.evaluation_table import evaluation_table
 from pipeline.base.atomic_files import write_text_atomically
 from pipeline.base.foreign_text import printable

@@ -5,9 +5,13 @@ Written from what is known, by a training and by an export. What nobody said is 
 
 from __future__ import annotations
 
+import platform
 import re
+import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from models.config.training_config import TrainingConfig
@@ -28,6 +32,40 @@ CITATION = """@software{treeviews,
 }"""
 
 
+@cache
+def current_commit() -> str | None:
+    """Returns the commit of the working tree this code runs from, or None outside of git.
+
+    A tree with changes that are in no commit has ``-dirty`` behind it. A repository that the code
+    only happens to lie in, such as one around a virtual environment, does not count.
+    """
+    here = Path(__file__).resolve()
+    git = ["git", "-C", str(here.parent)]
+    try:
+        is_ours = [*git, "ls-files", "--error-unmatch", here.name]
+        subprocess.run(is_ours, capture_output=True, check=True)
+        command = [*git, "describe", "--always", "--dirty", "--abbrev=12"]
+        result = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return result.stdout.strip() or None
+
+
+def made_with() -> dict[str, str]:
+    """Returns what a model is made with: releases, and the commit where there is one."""
+    try:
+        release = version("treeviews")
+    except PackageNotFoundError:  # a copy of the code that nobody installed
+        release = "unknown"
+    commit = current_commit()
+    return {
+        "treeviews": release,
+        **({"commit": commit} if commit else {}),
+        "python": platform.python_version(),
+        "torch": version("torch"),
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class CardFacts:
     """What a card says beside what the configuration says."""
@@ -37,7 +75,7 @@ class CardFacts:
     text: str
     """What was read in training, in words."""
     made: Mapping[str, str]
-    """See `models.model.model_folder.made_with`."""
+    """See `made_with`."""
     licence: str = ""
     """Of the model; empty if nobody said."""
     text_licence: str = ""

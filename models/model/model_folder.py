@@ -15,6 +15,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from models.model.card import made_with
 from models.model.model_description import (
     FORMAT_VERSION,
     MODEL_FILE,
@@ -25,7 +26,6 @@ from models.model.model_description import (
     load_recorded_vectors,
     read_model_description,
 )
-from models.model.release import made_with
 from models.model.sentence_model import (
     RemovedComponents,
     SentenceModel,

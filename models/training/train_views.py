@@ -15,11 +15,10 @@ from typing import Any
 import torch
 
 from models.corpus.parsed_corpus import CorpusSurvey
-from models.model.card import CARD_FILE, CardFacts, licence_of, model_card
+from models.model.card import CARD_FILE, CardFacts, licence_of, made_with, model_card
 from models.model.model_description import MODEL_FILE, WEIGHTS_FILE
 from models.model.model_folder import load_weights, num_parameters, save_model
 from models.model.ranks import ALONE, Ranks
-from models.model.release import made_with
 from models.model.sentence_model import build_model
 from models.training.batches import TrainingBatches, num_batches
 from models.training.checkpoints import CHECKPOINTS_FOLDER

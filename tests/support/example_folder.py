@@ -21,7 +21,7 @@ import zstandard
 
 from models import embed_shard
 from models.config.training_presets import preset
-from models.embed_shard import EmbedShardJob
+from models.encoding.corpus_embeddings import EmbedShardJob
 from models.model.model_description import ParserRecord
 from models.model.model_folder import save_model
 from models.words.word_vectors import load_word_vectors

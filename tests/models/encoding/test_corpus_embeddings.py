@@ -13,7 +13,7 @@ import pytest
 
 import models
 from models import embed_shard as job_module
-from models.embed_shard import EmbedShardJob
+from models.encoding.corpus_embeddings import EmbedShardJob
 from models.encoding.search import FloatArray, open_embeddings
 from pipeline.base.job import JobKilledError, run_job_process
 from pipeline.inspect.check import faults_of
