@@ -227,16 +227,6 @@ def test_a_pair_pools_a_batch_as_one_by_one(
             assert found.dtype == torch.float32
 
 
-def test_the_last_states_alone_are_what_the_pair_gives(sentences: list[Sentence]) -> None:
-    encoder, batch = pair(), batch_of(sentences)
-
-    pooled = encoder.pool(batch, ["last"])
-
-    for view, expected in zip(pooled, encoder(batch), strict=True):
-        torch.testing.assert_close(view["last"], expected.detach())
-        assert not view["last"].requires_grad
-
-
 def test_a_batch_made_without_nodes_is_refused(sentences: list[Sentence]) -> None:
     with pytest.raises(ValueError, match="pooling needs a batch made with with_nodes=True"):
         pair().pool(batch_of(sentences), ["mean"])

@@ -35,20 +35,12 @@ KINDS: dict[str, tuple[int, dict[str, Any]]] = {
         7,
         {"word_vectors": "trained", "trained_word_size": 4, "embeddings": "separate"},
     ),
-    "dropout": (7, {"word_dropout": 0.4}),
     "dropout, trained words": (7, {"word_dropout": 0.4, "word_vectors": "trained"}),
-    "two sentences": (2, {"anchor": "zeroed"}),
-    "two sentences, inner product": (
-        2,
-        {"anchor": "zeroed", "critic": "inner_product", "normalise": "none"},
-    ),
     "two sentences, dropout": (2, {"anchor": "zeroed", "word_dropout": 0.4}),
-    "generative": (7, {"objective": "generative", "views": ("SEQ",)}),
     "generative, bijective": (
         7,
         {"objective": "generative", "views": ("DEP",), "decoder": "bijective"},
     ),
-    "discriminative": (7, {"objective": "discriminative", "views": ("SEQ", "LIN")}),
     "generative, dropout, two sentences": (
         2,
         {"objective": "generative", "views": ("SEQ",), "word_dropout": 0.4},
@@ -222,8 +214,3 @@ def test_parts_cover_a_batch_evenly_and_in_order(size: int, num_sentences: int) 
     assert all(before[1] == after[0] for before, after in itertools.pairwise(parts))
     assert max(lengths) - min(lengths) <= 1
     assert lengths == Ranks(0, size).part_sizes(num_sentences)
-
-
-def test_a_rank_that_cannot_be_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"rank must lie in \[0, 2\), got 2"):
-        Ranks(2, 2)

@@ -46,12 +46,6 @@ def test_every_view_gives_a_vector_of_its_own_width(views: tuple[str, ...]) -> N
     assert [tuple(view.shape) for view in vectors] == [(3, width) for width in model.widths]
 
 
-def test_equal_views_have_weights_of_their_own() -> None:
-    first, second = make_pair("SEQ", "SEQ")(BATCH)
-
-    assert not torch.allclose(first, second)
-
-
 def test_views_may_have_an_embedding_each() -> None:
     torch.manual_seed(0)
     own = [WordEmbedding(drawn_vectors(V, size, "xavier"), trained=True) for size in (E, E + 1)]
@@ -67,26 +61,6 @@ def test_frozen_vectors_are_neither_trained_nor_saved() -> None:
 
     assert sum(parameter.numel() for parameter in model.parameters()) == 2 * E * H
     assert not any(name.endswith("vectors") for name in model.state_dict())
-
-
-def test_a_saved_pair_is_restored_exactly() -> None:
-    model = make_pair("DEP", "CONST")
-    embedding = WordEmbedding(make_vectors(), trained=False)
-    restored = MultiViewEncoder(config_of(*model.views), [embedding])
-
-    restored.load_state_dict(model.state_dict())
-
-    assert torch.equal(torch.cat(restored(BATCH), 1), torch.cat(model(BATCH), 1))
-
-
-def test_no_view_is_refused() -> None:
-    with pytest.raises(ValueError, match="views must be one or two of"):
-        make_pair()
-
-
-def test_neither_one_embedding_nor_one_a_view_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"one embedding or one for each of 2 views .* got 0"):
-        MultiViewEncoder(config_of("SEQ", "DEP"), [])
 
 
 def test_trained_vectors_move_but_the_unknown_word_stays_zero() -> None:
@@ -110,9 +84,3 @@ def test_frozen_half_precision_is_scaled_in_full_precision() -> None:
 
     assert looked_up.dtype == torch.float32
     assert torch.equal(looked_up, half[1:].float() * torch.tensor(0.3))
-
-
-def test_a_lookup_follows_the_module_to_float64() -> None:
-    embedding = WordEmbedding(make_vectors(), trained=False).double()
-
-    assert embedding(torch.tensor([1])).dtype == torch.float64

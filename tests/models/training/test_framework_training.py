@@ -139,60 +139,6 @@ def test_parameter_counts_are_those_of_the_papers() -> None:
     assert counts["C-bijective"] == counts["C-linear"] + 2 * 2 * (1200 * 1200 + 1200)
 
 
-def test_presets_hold_what_the_papers_publish() -> None:
-    generative, discriminative = PRESETS["B-G"], PRESETS["B-D"]
-
-    for config in (generative, discriminative, PRESETS["B-GD"]):
-        assert (config.hidden_size, config.bidirectional) == (2 * 1024, True)
-        assert (config.batch_size, config.init, config.word_vectors) == (512, "he", "frozen")
-        assert (config.learning_rate, config.schedule) == (5e-4, "constant")
-    assert (generative.negatives, generative.orthonormal_rate) == (5, 0.01)
-    assert (discriminative.context_size, discriminative.power_iterations) == (3, 5)
-    assert discriminative.views == ("SEQ", "LIN")
-    for name, decoder in (("C-linear", "linear"), ("C-bijective", "bijective")):
-        assert PRESETS[name].decoder == decoder
-        assert (PRESETS[name].hidden_size, PRESETS[name].init) == (2 * 1200, "orthonormal")
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"views": ("SEQ", "LIN"), "objective": "generative"}, "trains one view"),
-        ({"views": ("SEQ",), "objective": "contrastive"}, "needs two views"),
-        ({"views": ("SEQ", "DEP", "LIN")}, "views must be one or two of"),
-        ({"views": ("SEQ",), "objective": "both"}, "objective both trains two views"),
-        ({"objective": "both", "word_vectors": "trained"}, "word_vectors must be frozen"),
-        ({"objective": "contrastive"}, "anchor must be excluded or zeroed under the contrastive"),
-        ({"anchor": "zeroed"}, "anchor must be excluded or included under the discriminative"),
-    ],
-)
-def test_what_cannot_be_trained_is_refused(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        preset("B-D", **changes)
-
-
-def test_views_that_cannot_agree_are_refused_with_a_remedy(data: Data, tmp_path: Path) -> None:
-    config = preset("B-D", **SMALL, views=("SEQ", "BOW"))
-
-    with pytest.raises(ValueError, match=r"SEQ, BOW cannot agree: .* take LIN"):
-        run(data, tmp_path, config)
-
-
-@pytest.mark.parametrize(
-    "config",
-    [
-        preset("B-D", **SMALL, views=("BOW",)),
-        preset("B-D", **SMALL, views=("BOW", "BOW")),
-        preset("laptop", **SMALL, views=("BOW", "BOW")),
-    ],
-)
-def test_word_vectors_alone_are_nothing_to_train(
-    data: Data, tmp_path: Path, config: TrainingConfig
-) -> None:
-    with pytest.raises(ValueError, match="have nothing to train; take LIN for BOW"):
-        run(data, tmp_path, config)
-
-
 @pytest.mark.parametrize(
     ("name", "changes", "idle"),
     [

@@ -168,20 +168,6 @@ def test_a_killed_rank_changes_nothing(
 
 
 @pytest.mark.slow
-def test_a_rank_that_keeps_dying_is_named(training: Training) -> None:
-    config = preset("laptop", hidden_size=8, epochs=5000)
-    process = start("-m", "models.train", str(training.job("dying", config)))
-    wait_until(lambda: training.steps("dying") >= 2, seconds=SECONDS)
-
-    os.kill(children_of(process.pid)[0], signal.SIGKILL)
-    _, errors = process.communicate(timeout=SECONDS)
-
-    assert process.returncode == 1
-    assert "was ended by SIGKILL, most often" in errors
-    assert "max_restarts is 0: run again to go on" in errors
-
-
-@pytest.mark.slow
 def test_a_mistake_is_named_by_the_ranks_once_and_not_again_by_their_parent(
     training: Training,
 ) -> None:
@@ -308,23 +294,6 @@ def test_each_process_takes_a_device_of_its_own(
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
 
     assert device_of(device, place) == expected
-
-
-@pytest.mark.parametrize(
-    ("device", "message"),
-    [
-        ("cuda", "processes: 3 on cuda, which has 2 devices here; each process needs its own"),
-        ("cuda:0", "device is cuda:0 for 3 processes; give cuda, of whose devices each takes one"),
-    ],
-)
-def test_processes_that_would_share_a_device_are_refused(
-    device: str, message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-
-    with pytest.raises(ValueError, match=message):
-        device_of(device, Place(rank=1, size=3, local_rank=1, local_size=3))
 
 
 def test_a_place_is_taken_from_torchrun_alone() -> None:

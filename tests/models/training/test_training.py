@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import torch
 
-from models.training.checkpoints import latest_checkpoint
+from models.training.checkpoints import checkpoint_folders, read_checkpoint
 from models.training.learner import HeldOutAccuracy
 from models.training.numerics import available_backends, gemm_kept, use_gemm
 from models.training.training_loop import TrainingDivergedError
@@ -241,10 +241,10 @@ def test_a_loss_that_is_no_number_stops_and_names_the_last_good_checkpoint(
     with pytest.raises(TrainingDivergedError, match=message):
         run(data, tmp_path / "diverged", settings=settings)
 
-    expected = latest_checkpoint(tmp_path / "good" / "checkpoints")
-    found = latest_checkpoint(tmp_path / "diverged" / "checkpoints")
-    assert expected is not None
-    assert found is not None
+    expected, found = (
+        read_checkpoint(checkpoint_folders(tmp_path / name / "checkpoints")[-1])
+        for name in ("good", "diverged")
+    )
     assert found.step == expected.step == 6
     assert found.tensors.keys() == expected.tensors.keys()
     assert all(torch.equal(found.tensors[name], v) for name, v in expected.tensors.items())

@@ -17,8 +17,17 @@ from models.model.model_folder import load_model
 from models.model.sentence_model import SentenceModel, build_model
 from models.training.numerics import set_gpu_precision
 from models.words.word_vectors import WordVectors, load_word_vectors
+from pipeline.vectors.vector_folder import write_vectors
 from tests.support.parsed_corpora import chain_heads, left_branching
-from tests.support.training_runs import CONFIG, SETTINGS, Data, make_data, run, weights
+from tests.support.training_runs import (
+    CONFIG,
+    SETTINGS,
+    Data,
+    assert_same_training,
+    make_data,
+    run,
+    weights,
+)
 
 SMALL: dict[str, Any] = {"hidden_size": 8, "batch_size": 32, "vector_rms": 0.35}
 
@@ -81,12 +90,6 @@ def test_separate_embeddings_are_two_and_drawn_apart(vectors: WordVectors) -> No
     assert not torch.equal(separate[0].vectors, separate[1].vectors)
     assert 0.09 < separate[0].vectors.abs().max() <= 0.1
     assert not separate[1].vectors[0].any()
-
-
-def test_frozen_vectors_are_not_held_twice(vectors: WordVectors) -> None:
-    model = build_model(preset("quickthoughts", **SMALL), vectors, 0)
-
-    assert len(model.encoder.embeddings) == 1
 
 
 def test_only_the_first_words_are_trained_if_told(data: Data, tmp_path: Path) -> None:
@@ -166,3 +169,40 @@ def test_a_gpu_rounds_to_tf32_only_if_told(
     assert matmul.fp32_precision == ""
     set_gpu_precision(precision, torch.device("cuda"))
     assert matmul.fp32_precision == cudnn.fp32_precision == expected
+
+
+@pytest.fixture(scope="module")
+def mapped(data: Data, tmp_path_factory: pytest.TempPathFactory) -> Data:
+    """The same corpus and the same numbers in half precision, in a folder that is mapped."""
+    vectors = load_word_vectors(data.vectors)
+    folder = tmp_path_factory.mktemp("mapped") / "vectors"
+    write_vectors(folder, vectors.index.words, vectors.rows(np.arange(1, vectors.num_words)), {})
+    return Data(data.folders, folder)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"vector_rms": 0.35},
+        {"unit_words": True, "word_weights": "sif", "views": ("BOW", "DEP")},
+        {"word_vectors": "trained", "trained_word_init": "given"},
+    ],
+)
+def test_mapped_vectors_train_to_the_same_bits(
+    changes: dict[str, Any], data: Data, mapped: Data, tmp_path: Path
+) -> None:
+    config = CONFIG.changed(epochs=1, **changes)
+    for name, given in (("memory", data), ("mapped", mapped)):
+        run(given, tmp_path / name, config)
+    assert_same_training(tmp_path / "memory", tmp_path / "mapped")
+
+
+def test_a_model_looks_frozen_words_up_in_the_file(mapped: Data, tmp_path: Path) -> None:
+    run(mapped, tmp_path / "model", CONFIG.changed(epochs=1))
+    model = load_model(tmp_path / "model", vectors_path=mapped.vectors)
+
+    table = model.encoder.embeddings[0].vectors
+
+    assert table.dtype == torch.float16
+    assert table.data_ptr() == model.vectors.matrix.ctypes.data
+    assert model.vectors.is_mapped

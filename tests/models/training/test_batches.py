@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from collections.abc import Iterator
 from functools import partial
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from models.config.training_config import TrainingConfig
-from models.config.training_presets import PRESETS, preset
+from models.config.training_presets import preset
 from models.corpus.sentence_block import SentenceBlock
-from models.training.batches import TrainingBatches, cut
+from models.training.batches import TrainingBatches, cut, prefetched
 from models.training.learner import learning_rate_at
 from tests.support.waiting import has_length, wait_until
 
@@ -131,91 +132,6 @@ def test_a_falling_learning_rate_rises_over_the_warm_up_first(schedule: str) -> 
     assert 0 < rates[-1] < 0.05
 
 
-def test_the_preset_structured_views_is_the_paper() -> None:
-    published = PRESETS["structured-views"]
-
-    assert published == TrainingConfig(
-        views=("DEP", "CONST"),
-        hidden_size=1200,
-        word_vectors="frozen",
-        trained_words=50_000,
-        vector_rms=None,
-        batch_size=400,
-        context_size=1,
-        epochs=1,
-        max_tokens=50,
-        learning_rate=5e-4,
-        schedule="constant",
-        warmup_fraction=0.0,
-        weight_decay=0.0,
-        gradient_clip=None,
-        word_dropout=0.0,
-        normalise="none",
-        symmetric=False,
-        critic="bilinear",
-        anchor="excluded",
-        targets="each",
-        bidirectional=False,
-        dep_cell="child_sum",
-        init="xavier",
-    )
-
-
-def test_the_preset_quickthoughts_is_the_paper() -> None:
-    published = PRESETS["quickthoughts"]
-
-    assert published == TrainingConfig(
-        views=("SEQ", "SEQ"),
-        hidden_size=2 * 600,
-        bidirectional=True,
-        word_vectors="frozen",
-        vector_rms=None,
-        trained_word_init="uniform",
-        trained_words=50_000,
-        embeddings="separate",
-        batch_size=400,
-        context_size=1,
-        epochs=1,
-        max_tokens=50,
-        learning_rate=5e-4,
-        schedule="constant",
-        warmup_fraction=0.0,
-        gradient_clip=5.0,
-        normalise="none",
-        symmetric=False,
-        critic="inner_product",
-        anchor="zeroed",
-        targets="soft",
-    )
-    assert sum(published.view_widths(300)) == 2400
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        (
-            {"views": ("SEQ", "AMR")},
-            "views must be one or two of SEQ, DEP, CONST, LIN, BOW",
-        ),
-        ({"views": ("SEQ",)}, "the contrastive objective needs two views"),
-        ({"bidirectional": True, "hidden_size": 5}, "hidden_size must be even if bidirectional"),
-        ({"keep": "best", "held_out_batches": 0}, "keep best needs held_out_batches"),
-        (
-            {"hiden_size": 3},
-            r"unknown training settings \['hiden_size'\]; did you mean hidden_size\?$",
-        ),
-    ],
-)
-def test_settings_that_cannot_be_are_refused(changes: dict[str, object], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        preset("laptop", **changes)
-
-
-def test_an_unknown_preset_is_refused() -> None:
-    with pytest.raises(ValueError, match="unknown training preset 'big'; known: laptop"):
-        preset("big")
-
-
 def of_runs(rows: list[int], run_length: int, *, batch_size: int = 6) -> TrainingBatches:
     return TrainingBatches(
         OneWordSentences(rows), rows, batch_size=batch_size, seed=3, run_length=run_length
@@ -241,6 +157,67 @@ def test_batches_of_runs_differ_from_epoch_to_epoch_and_are_reached_from_any_ste
         assert rows_of(of_runs([24, 13], 2), step, epochs=2) == all_steps[step:]
 
 
-def test_a_run_longer_than_a_batch_is_refused() -> None:
-    with pytest.raises(ValueError, match="run_length must be at most batch_size, 4, not 5"):
-        TrainingConfig(batch_size=4, run_length=5)
+def is_working() -> bool:
+    return any(thread.name.startswith("prefetch") for thread in threading.enumerate())
+
+
+@pytest.mark.parametrize("ahead", [0, 1, 2, 7])
+def test_items_come_in_order(ahead: int) -> None:
+    with prefetched(iter(range(20)), ahead=ahead) as items:
+        assert list(items) == list(range(20))
+        assert next(items, None) is None
+    assert not is_working()
+
+
+@pytest.mark.parametrize("ahead", [0, 1, 3])
+def test_an_error_comes_where_its_item_would_have_come(ahead: int) -> None:
+    def broken() -> Iterator[int]:
+        yield 1
+        yield 2
+        raise ValueError("shard 3: no such row")
+
+    found = []
+    with (
+        pytest.raises(ValueError, match="shard 3: no such row"),
+        prefetched(broken(), ahead=ahead) as items,
+    ):
+        found.extend(iter(lambda: next(items), None))
+
+    assert not is_working()
+
+
+@pytest.mark.parametrize("ahead", [1, 3])
+def test_no_more_than_asked_for_are_made_ahead(ahead: int) -> None:
+    made: list[int] = []
+
+    def count() -> Iterator[int]:
+        for number in range(100):
+            made.append(number)
+            yield number
+
+    with prefetched(count(), ahead=ahead) as items:
+        for taken in range(5):
+            wait_until(partial(has_length, made, taken + ahead))
+            time.sleep(0.01)  # for one too many to be made
+            assert len(made) == taken + ahead
+            next(items)
+
+
+@pytest.mark.parametrize("ahead", [0, 2])
+def test_a_reader_that_stops_ends_the_thread_and_closes_the_source(ahead: int) -> None:
+    closed = threading.Event()
+
+    def endless() -> Iterator[int]:
+        try:
+            while True:
+                yield 1
+        finally:
+            closed.set()
+
+    source = endless()  # held, so that nothing but the block's end closes it
+    with pytest.raises(KeyboardInterrupt), prefetched(source, ahead=ahead) as items:
+        next(items)
+        raise KeyboardInterrupt
+
+    assert closed.is_set()
+    assert not is_working()

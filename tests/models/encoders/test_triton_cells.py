@@ -74,39 +74,6 @@ class Buffers:
         return torch.randint(below, (length,), generator=self._generator).to(DEVICE)
 
 
-def lstm_forward(cells: Cells, make: Buffers, n: int) -> None:
-    cells.lstm_forward(make(n, 3), make.total(n), make(n), make(n), make(n))
-
-
-def lstm_forward_of_leaves(cells: Cells, make: Buffers, n: int) -> None:
-    cells.lstm_forward(make(n, 3), None, make(n), make(n), make(n))
-
-
-def lstm_backward(cells: Cells, make: Buffers, n: int) -> None:
-    cells.lstm_backward(make(n, 3), make(n), make.total(n), make.total(n))
-
-
-def forget_forward(cells: Cells, make: Buffers, n: int) -> None:
-    children, parents = make.index(n, below=5), make.index(n, below=4)
-    cells.forget_forward(make(5), make(4), make(5), children, parents, make(n), make.total(4))
-
-
-def forget_forward_in_order(cells: Cells, make: Buffers, n: int) -> None:
-    parents, kept = make.index(n, below=4), make.total(4)
-    cells.forget_forward(make(n), make(4), make(n), None, parents, make(n), kept)
-
-
-def forget_backward(cells: Cells, make: Buffers, n: int) -> None:
-    children, parents = make.index(n, below=5), make.index(n, below=4)
-    gradients = make.total(4), make.total(5), make.total(4), make.total(5)
-    cells.forget_backward(make(n), make(5), children, parents, *gradients)
-
-
-def forget_backward_in_order(cells: Cells, make: Buffers, n: int) -> None:
-    gradients = make.total(4), make.total(n), make.total(4), make.total(n)
-    cells.forget_backward(make(n), make(n), None, make.index(n, below=4), *gradients)
-
-
 def _pairs(make: Buffers, n: int) -> tuple[Pairs, PairStates]:
     """Returns n nodes in rows 5 to 5 + n of n + 7, their children in rows 0 to 5."""
     operands = make.index(n, below=3), make.index(n, below=6)
@@ -114,49 +81,38 @@ def _pairs(make: Buffers, n: int) -> tuple[Pairs, PairStates]:
     return pairs, PairStates(make(n + 7), make(n + 7), make(n + 7), 5, 5 + n)
 
 
-def pair_forward(cells: Cells, make: Buffers, n: int) -> None:
-    pairs, states = _pairs(make, n)
-    cells.pair_forward(make(n, 5), make(3, 5), make(6, 5), pairs, states)
+def _edges(make: Buffers, n: int) -> tuple[Tensor, Tensor]:
+    return make.index(n, below=5), make.index(n, below=4)
 
 
-def pair_backward(cells: Cells, make: Buffers, n: int) -> None:
-    pairs, states = _pairs(make, n)
-    gradients = PairGradients(make.total(n + 7), make.total(n + 7))
-    cells.pair_backward(make(n, 5), pairs, states, gradients)
-
-
-def gru_forward(cells: Cells, make: Buffers, n: int) -> None:
-    cells.gru_forward(make(n, 4), make(n), make(n))
-
-
-def gru_backward(cells: Cells, make: Buffers, n: int) -> None:
-    cells.gru_backward(make(n, 4), make(n), make(n))
-
-
-def add_rows(cells: Cells, make: Buffers, n: int) -> None:
-    cells.add_rows(make.total(4), make.index(n, below=4), make(5), make.index(n, below=5))
-
-
-def add_rows_in_order(cells: Cells, make: Buffers, n: int) -> None:
-    cells.add_rows(make.total(4), make.index(n, below=4), make(n), None)
-
-
-STEPS = [
-    lstm_forward,
-    lstm_forward_of_leaves,
-    lstm_backward,
-    forget_forward,
-    forget_forward_in_order,
-    forget_backward,
-    forget_backward_in_order,
-    pair_forward,
-    pair_backward,
-    gru_forward,
-    gru_backward,
-    add_rows,
-    add_rows_in_order,
-]
-Step = Callable[[Cells, Buffers, int], None]
+Step = Callable[[Any, Buffers, int], None]
+STEPS: dict[str, Step] = {
+    "lstm_forward": lambda c, m, n: c.lstm_forward(m(n, 3), m.total(n), m(n), m(n), m(n)),
+    "lstm_forward of leaves": lambda c, m, n: c.lstm_forward(m(n, 3), None, m(n), m(n), m(n)),
+    "lstm_backward": lambda c, m, n: c.lstm_backward(m(n, 3), m(n), m.total(n), m.total(n)),
+    "forget_forward": lambda c, m, n: c.forget_forward(
+        m(5), m(4), m(5), *_edges(m, n), m(n), m.total(4)
+    ),
+    "forget_forward in order": lambda c, m, n: c.forget_forward(
+        m(n), m(4), m(n), None, m.index(n, below=4), m(n), m.total(4)
+    ),
+    "forget_backward": lambda c, m, n: c.forget_backward(
+        m(n), m(5), *_edges(m, n), m.total(4), m.total(5), m.total(4), m.total(5)
+    ),
+    "forget_backward in order": lambda c, m, n: c.forget_backward(
+        m(n), m(n), None, m.index(n, below=4), m.total(4), m.total(n), m.total(4), m.total(n)
+    ),
+    "pair_forward": lambda c, m, n: c.pair_forward(m(n, 5), m(3, 5), m(6, 5), *_pairs(m, n)),
+    "pair_backward": lambda c, m, n: c.pair_backward(
+        m(n, 5), *_pairs(m, n), PairGradients(m.total(n + 7), m.total(n + 7))
+    ),
+    "gru_forward": lambda c, m, n: c.gru_forward(m(n, 4), m(n), m(n)),
+    "gru_backward": lambda c, m, n: c.gru_backward(m(n, 4), m(n), m(n)),
+    "add_rows": lambda c, m, n: c.add_rows(
+        m.total(4), m.index(n, below=4), m(5), m.index(n, below=5)
+    ),
+    "add_rows in order": lambda c, m, n: c.add_rows(m.total(4), m.index(n, below=4), m(n), None),
+}
 
 
 def results(step: Step, cells: Cells, H: int, n: int, dtype: torch.dtype) -> list[Tensor]:
@@ -165,7 +121,7 @@ def results(step: Step, cells: Cells, H: int, n: int, dtype: torch.dtype) -> lis
     return [buffer.double() for buffer in make.made]
 
 
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
 @pytest.mark.parametrize(
     ("dtype", "tolerance", "H"),
     [
@@ -185,7 +141,7 @@ def test_step_equals_plain_pytorch(
     torch.testing.assert_close(found, expected, rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
 def test_no_rows_change_nothing(fused: Cells, step: Step) -> None:
     found = results(step, fused, 5, 0, torch.float32)
     expected = results(lambda cells, make, n: step(NoCells(), make, n), fused, 5, 0, torch.float32)
@@ -212,13 +168,6 @@ def test_gates_saturate_without_overflow(fused: Cells) -> None:
     assert hidden.flatten().tolist() == pytest.approx([0, 0, 0.7615942], rel=1e-6)
 
 
-def test_rows_that_do_not_follow_each_other_are_refused(fused: Cells) -> None:
-    target, rows = torch.zeros(4, 6, device=DEVICE), torch.arange(4, device=DEVICE)
-
-    with pytest.raises(AssertionError, match="buffers must be contiguous"):
-        fused.add_rows(target[:, :3], rows, torch.ones(4, 3, device=DEVICE), None)
-
-
 ORACLES: dict[str, Callable[[Any, Sentence, Tensor], Tensor]] = {
     "SEQ": gru_state,
     "DEP": child_sum_state,
@@ -227,19 +176,19 @@ ORACLES: dict[str, Callable[[Any, Sentence, Tensor], Tensor]] = {
 E, V = 3, 9
 
 
-@pytest.fixture
-def with_fused_cells(fused: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("child_sum", "nary", "gru"):
-        module = importlib.import_module(f"models.encoders.level_loops.{name}")
-        monkeypatch.setattr(module, "cells_for", lambda tensor: fused)
-    # Whoever still asks for those in plain PyTorch fails.
-    monkeypatch.setattr("models.encoders.cell_steps.Cells", None)
+def use_cells(patch: pytest.MonkeyPatch, cells: Cells) -> None:
+    for name in ("child_sum_tree_lstm", "nary_tree_lstm", "recurrent_encoders"):
+        patch.setattr(f"models.encoders.{name}.cells_for", lambda tensor: cells)
 
 
-@pytest.mark.usefixtures("with_fused_cells")
 @pytest.mark.parametrize("view", ORACLES)
 @pytest.mark.parametrize("lengths", [[1], [2, 1], [9, 1, 4, 7, 1, 6]], ids=str)
-def test_encoders_equal_the_recursion(view: str, lengths: list[int]) -> None:
+def test_encoders_equal_the_recursion(
+    view: str, lengths: list[int], fused: Cells, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_cells(monkeypatch, fused)
+    # Whoever still asks for those in plain PyTorch fails.
+    monkeypatch.setattr("models.encoders.cell_steps.Cells", None)
     torch.manual_seed(0)
     sentences = [random_sentence(Random(n), n, num_words=V) for n in lengths]
     encoder = build_encoder(view, word_size=E, hidden_size=7).double().to(DEVICE)
@@ -280,9 +229,7 @@ def test_bfloat16_gradients_of_a_frequent_word_stay_close(
     inputs = [vectors, *encoder.parameters()]
 
     expected = gradients(encoder(batch, vectors[batch.word_ids]).sum(), inputs)
-    for name in ("child_sum", "nary", "gru"):
-        module = importlib.import_module(f"models.encoders.level_loops.{name}")
-        monkeypatch.setattr(module, "cells_for", lambda tensor: fused)
+    use_cells(monkeypatch, fused)
     low = encoder(batch, vectors[batch.word_ids].bfloat16())
     found = gradients(low.float().sum(), inputs)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import torch
 
-from models.training import numerics as gemm
+from models.training import numerics
 from models.training.numerics import (
-    GemmBackend,
     available_backends,
     choose_gemm,
     gemm_kept,
@@ -29,31 +29,22 @@ def backend_as_before() -> Iterator[None]:
         yield
 
 
-def choice_among(monkeypatch: pytest.MonkeyPatch, *, error: float, mkl_fast: bool) -> GemmBackend:
-    monkeypatch.setattr(gemm, "available_backends", lambda: ("default", "onednn"))
-    monkeypatch.setattr(gemm, "product_errors", lambda _: {"default": ACCURATE, "onednn": error})
-    monkeypatch.setattr(gemm, "mkl_is_fast", lambda: mkl_fast)
-    return choose_gemm(width=8)
-
-
+@pytest.mark.parametrize(
+    ("backends", "error", "mkl_fast", "chosen"),
+    [
+        (("default", "onednn"), ACCURATE, False, "onednn"),
+        (("default", "onednn"), ROUNDED, False, "default"),
+        (("default", "onednn"), ACCURATE, True, "default"),
+        (("default",), ACCURATE, False, "default"),
+    ],
+)
 def test_an_accurate_backend_is_chosen_where_mkl_is_slow(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, backends: Any, error: float, mkl_fast: bool, chosen: str
 ) -> None:
-    assert choice_among(monkeypatch, error=ACCURATE, mkl_fast=False) == "onednn"
-
-
-def test_a_backend_that_rounds_is_not_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert choice_among(monkeypatch, error=ROUNDED, mkl_fast=False) == "default"
-
-
-def test_mkl_is_kept_where_it_is_fast(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert choice_among(monkeypatch, error=ACCURATE, mkl_fast=True) == "default"
-
-
-def test_the_default_is_chosen_where_there_is_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gemm, "available_backends", lambda: ("default",))
-    monkeypatch.setattr(gemm, "mkl_is_fast", lambda: False)
-    assert choose_gemm(width=8) == "default"
+    monkeypatch.setattr(numerics, "available_backends", lambda: backends)
+    monkeypatch.setattr(numerics, "product_errors", lambda _: {"default": 0.0, "onednn": error})
+    monkeypatch.setattr(numerics, "mkl_is_fast", lambda: mkl_fast)
+    assert choose_gemm(width=8) == chosen
 
 
 @needs_a_choice
@@ -75,6 +66,6 @@ def test_float64_products_are_the_same_with_every_backend() -> None:
 
 
 def test_a_backend_this_pytorch_cannot_choose_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gemm, "available_backends", lambda: ("default",))
+    monkeypatch.setattr(numerics, "available_backends", lambda: ("default",))
     with pytest.raises(ValueError, match=r"cannot choose the gemm backend 'onednn'; set gemm to"):
         use_gemm("onednn")
