@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,8 @@ import pytest
 import models
 from models import embed_shard as job_module
 from models.encoding.corpus_embeddings import EmbedShardJob
-from models.encoding.search import FloatArray, open_embeddings
+from models.encoding.search import FloatArray
 from pipeline.base.job import JobKilledError, run_job_process
-from pipeline.inspect.check import faults_of
-from pipeline.inspect.dataset import select
 from pipeline.parsing.parse_shard import ParseJob, parse_shard
 from pipeline.shards.arrow import vectors_of
 from pipeline.shards.manifests import (
@@ -219,25 +217,6 @@ def test_parses_of_other_sentences_or_parsers_are_refused(
     with pytest.raises(ValueError, match=said):
         wrong.embed(corpus.folder / "trees", tmp_path / "out")
     assert not list((tmp_path / "out").glob("0000*"))
-
-
-@pytest.mark.parametrize("encoder", ["trees", "english", f"{FUNCTIONS}:letters"])
-def test_a_shard_without_a_sentence_gives_one_without_a_row(
-    encoder: str, corpus: Corpus, tmp_path: Path
-) -> None:
-    write_stage(tmp_path / "sentences", "sentences", [], sentence_rows(SHARDS[0]))
-    write_chain_parser(tmp_path / "chain")
-    parse(tmp_path)
-    model = corpus.folder / encoder
-    name = model if model.exists() else encoder
-    out = tmp_path / "embeddings-of-it"
-
-    none, vectors = replace(corpus, folder=tmp_path).embed(name, out)
-
-    assert none.shape == (0, vectors.shape[1]) and len(vectors) == len(SHARDS[0])
-    write_dataset_manifest(out, "embeddings", config={})
-    np.testing.assert_array_equal(open_embeddings(out).vectors, vectors)
-    assert list(faults_of(select(out.parent))) == []
 
 
 @pytest.mark.parametrize(

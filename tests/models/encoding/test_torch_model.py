@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-import torch
 
 import models
 from models.config.training_config import TrainingConfig
@@ -133,12 +132,6 @@ def test_a_trained_model_comes_back_from_its_folder(run: Run) -> None:
     assert held_out_accuracy(untrained, held_out).loss == pytest.approx(before["loss"], abs=1e-5)
 
 
-def test_drawing_weights_leaves_the_random_state(run: Run) -> None:
-    state = torch.get_rng_state()
-    random_model(CONFIG, load_model(run.model).vectors, 1)
-    assert torch.equal(state, torch.get_rng_state())
-
-
 def test_raw_sentences_are_embedded_as_the_corpus_was(run: Run, encoder: Encoder) -> None:
     model = load_model(run.model)
     parsed = ParsedCorpus(run.corpus, model.vectors, views=model.config.views)
@@ -149,16 +142,6 @@ def test_raw_sentences_are_embedded_as_the_corpus_was(run: Run, encoder: Encoder
     assert list(found) == ["0-DEP.last", "1-CONST.last"]
     for view, matrix in expected.items():
         np.testing.assert_allclose(found[f"{view}.last"], matrix, atol=1e-6)
-
-
-def test_poolings_stand_side_by_side(encoder: Encoder) -> None:
-    views = encoder.encode_views(SENTENCES[:3], ["mean", "last"])
-
-    assert list(views) == ["0-DEP.mean", "0-DEP.last", "1-CONST.mean", "1-CONST.last"]
-    both = encoder.encode(SENTENCES[:3], pooling=["mean", "last"])
-    np.testing.assert_array_equal(both, np.concatenate(list(views.values()), axis=1))
-    last = encoder.encode_views(SENTENCES[:3])["0-DEP.last"]
-    np.testing.assert_allclose(views["0-DEP.last"], last, atol=1e-7)
 
 
 def test_all_empty_and_long_sentences_are_named_before_any_is_parsed(

@@ -85,12 +85,6 @@ def test_so_are_those_that_ship(name: str) -> None:
     assert_same(models.load(name), module)
 
 
-def test_other_models_are_computed_by_torch(tmp_path: Path) -> None:
-    vectors = write_vectors(tmp_path / "vectors")
-    trained = write_model(tmp_path / "trained", vectors, word_vectors="trained", **BAG)
-    assert isinstance(models.load(trained).models[0], TorchModel)
-
-
 def test_a_damaged_one_is_refused_as_any_model_is(folder: Path) -> None:
     (folder / "model.safetensors").write_bytes(b"0")
     with pytest.raises(ValueError, match=r"model.safetensors: damaged"):

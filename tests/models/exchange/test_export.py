@@ -15,7 +15,7 @@ from models.config.training_presets import preset
 from models.exchange.export import export_model
 from models.exchange.export_card import ExportOptions
 from models.words.word_vectors import load_word_vectors
-from pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_VECTORS
+from pipeline.base.bundled import BUNDLED_VECTORS
 from tests.support.command import subcommand
 from tests.support.edited_json import edit
 from tests.support.tiny_senteval import write_tiny_senteval
@@ -156,11 +156,3 @@ def test_a_card_says_what_is_told_of_the_text_and_the_scores(work: Path, tmp_pat
     card = (out / "card.md").read_text(encoding="utf-8")
     assert "| the text of its training | CC0 |" in card
     assert "## Scores" in card and "STS13" in card
-
-
-@pytest.mark.slow
-def test_what_ships_is_read_as_it_was(tmp_path: Path) -> None:
-    for name, folder in BUNDLED_MODELS.items():
-        assert "made" not in json.loads((folder / "model.json").read_text()), name
-    export_model("english", tmp_path / "out")
-    assert models.load(tmp_path / "out").digest == models.load("english").digest

@@ -123,13 +123,6 @@ def test_a_word_that_training_never_met_is_mapped_and_does_not_teach_the_map() -
     assert (words["trained"], words["never_met_in_training"], words["mapped"]) == (28, 2, 12)
 
 
-def test_a_trained_word_that_has_no_pretrained_vector_keeps_its_own() -> None:
-    own = drawn(20)
-    found = fit_expansion(own, pretrained([*named(19), "more"]), ExpansionConfig())
-    assert found.words.to_pylist() == [*named(20), "more"]
-    np.testing.assert_array_equal(vectors_of(found)["w19"], own.table[19])
-
-
 @pytest.mark.parametrize(
     ("own_word", "given_words", "further"),
     [
@@ -150,12 +143,6 @@ def test_words_without_capitals_take_pretrained_ones_in_small_letters(
     for word, spelled in further.items():
         source = given.matrix[given.words.index(spelled)]
         np.testing.assert_array_equal(vectors_of(found)[word], found.map_(source[None])[0])
-
-
-def test_no_more_words_than_asked_for_the_first_of_the_file() -> None:
-    found = fit_expansion(drawn(20), pretrained(named(60)), ExpansionConfig(max_words=25))
-    assert found.words.to_pylist() == named(25)
-    assert found.facts["words"]["left_out"] == 35
 
 
 @pytest.mark.parametrize(
