@@ -19,12 +19,10 @@ import torch
 from torch import Tensor
 
 from models.config.training_config import Precision
+from models.training.training_job import GemmChoice
 from pipeline.base.machine import mkl_is_fast, peak_bytes
 
 GemmBackend = Literal["default", "onednn"]
-GemmChoice = Literal["auto", "default", "onednn"]
-"""Which matrix product the CPU uses; auto: oneDNN's on AMD's processors with AVX-512 where it is as
-exact, PyTorch's default elsewhere."""
 
 _PRECISIONS: dict[GemmBackend, str] = {"default": "ieee", "onednn": "bf16"}
 """What float32 products may use inside; see `torch.backends` on ``fp32_precision``."""

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from models.config.training_config import TRAINING_VERSION, TrainingConfig
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Part, Selection
 from models.model.model_description import ParserRecord, parsers_of_corpus, place_of
 from models.training.launching import LaunchSettings
-from models.training.numerics import GemmChoice
 from models.words.word_vectors import WordVectors
 from pipeline.base.bundled import SHIPPED_VECTORS, shipped_parsers
 from pipeline.base.digest import digest_of
 from pipeline.base.settings import Count, Natural, Settings, at_least
 from pipeline.shards.manifests import read_dataset_manifest
+
+GemmChoice = Literal["auto", "default", "onednn"]
+"""Which matrix product the CPU uses; auto: oneDNN's on AMD's processors with AVX-512 where it is as
+exact, PyTorch's default elsewhere."""
 
 
 class RunSettings(Settings):
