@@ -143,7 +143,9 @@ def read_text(
     selection = Selection("all", config.hold_out, config.max_tokens)
     corpus = ParsedCorpus(folders, vectors, views=views, selection=selection)
     survey = corpus.survey()
-    batches = TrainingBatches(corpus, survey.rows, batch_size=config.batch_size, seed=config.seed)
+    batches = TrainingBatches(
+        corpus.read, survey.rows, batch_size=config.batch_size, seed=config.seed
+    )
     if not batches.steps_per_epoch:
         raise ValueError(f"{folders.sentences.parent}: no shard of it holds two parsed sentences")
     epochs = -(-num_batches // batches.steps_per_epoch)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 
 import torch
@@ -112,7 +113,7 @@ def _take_turn(
     step = contestant.step
     wait_for(device)
     watch = Stopwatch()
-    with prefetched(map(step.prepare, blocks), ahead=prefetch) as batches:
+    with closing(prefetched(map(step.prepare, blocks), ahead=prefetch)) as batches:
         for batch in batches:
             step.take(batch)
     wait_for(device)

@@ -72,18 +72,6 @@ class Selection:
     max_tokens: int | None = None
     """Longer sentences are skipped; None takes all."""
 
-    def mask(
-        self,
-        documents: Sequence[str],
-        document_of_row: NDArray[np.int32],
-        sentence_index: NDArray[np.int32],
-    ) -> NDArray[np.bool_]:
-        """Returns which rows belong to the part; arguments as in `HoldOut.mask`."""
-        if self.part == "all":
-            return np.ones(len(document_of_row), dtype=np.bool_)
-        held_out = self.hold_out.mask(documents, document_of_row, sentence_index)
-        return held_out if self.part == "held_out" else ~held_out
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CorpusSurvey:
@@ -169,7 +157,11 @@ class ParsedCorpus:
         documents = table["document_id"].cast(pa.string()).combine_chunks().dictionary_encode()
         names = documents.dictionary.to_pylist()
         document_of_row = documents.indices.to_numpy().astype(np.int32)
-        chosen = self.selection.mask(names, document_of_row, table["sentence_index"].to_numpy())
+        chosen = np.ones(len(table), dtype=np.bool_)
+        if (part := self.selection.part) != "all":
+            places = table["sentence_index"].to_numpy()
+            held_out = self.selection.hold_out.mask(names, document_of_row, places)
+            chosen = held_out if part == "held_out" else ~held_out
         chosen, skipped = self._usable(table, chosen)
         rows = np.flatnonzero(chosen)
         table = table.filter(pa.array(chosen)).combine_chunks()

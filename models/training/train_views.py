@@ -101,7 +101,7 @@ def _train(
     survey = _survey(job, model.vectors, ranks)
     model.set_word_counts(survey.word_counts)
     batches = TrainingBatches(
-        job.part("train", model.vectors),
+        job.part("train", model.vectors).read,
         survey.rows,
         batch_size=job.config.batch_size,
         seed=job.config.seed,

@@ -125,7 +125,7 @@ class TrainingLoop:
     def _run_steps(self, on_progress: Progress) -> None:
         self.model.train()
         time_left = TimeLeft(self.step / self.num_steps)
-        with prefetched(self._batches(), ahead=self._settings.prefetch) as batches:
+        with closing(prefetched(self._batches(), ahead=self._settings.prefetch)) as batches:
             while self.step < self.num_steps:
                 record = self._take_step(batches)
                 if self.folder is not None:

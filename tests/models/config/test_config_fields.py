@@ -37,7 +37,7 @@ from tasks.parameters import (
     TrainingParameters,
 )
 from tasks.word_vectors import TrainWordVectors
-from tests.models.training.test_training_options import a_block
+from tests.support.parsed_corpora import block_of
 
 LSTM = {"seq_cell": "lstm"}
 
@@ -189,7 +189,7 @@ def test_a_field_that_shapes_no_encoder_leaves_an_untrained_one_as_it_is(name: s
         other = config.changed(**{name: another_value(config, name)})
         assert other.architecture() == config.architecture()
         one, two = (build_model(c, vectors, 0).eval() for c in (config, other))
-        block = a_block([1, 2, 3])
+        block = block_of([3, 3], [1, 2, 3] * 2)
         with torch.no_grad():
             views_of = [m.views(m.training_batch(block)) for m in (one, two)]
         assert all(torch.equal(a, b) for a, b in zip(*views_of, strict=True))

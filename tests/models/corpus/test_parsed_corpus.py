@@ -194,7 +194,7 @@ def peak_of_an_epoch(folders: CorpusFolders, vectors: WordVectors, shards: int) 
     arrow = 0
     tracemalloc.start()
     before = pa.total_allocated_bytes()
-    batches = TrainingBatches(corpus, corpus.survey().rows, batch_size=20, seed=0)
+    batches = TrainingBatches(corpus.read, corpus.survey().rows, batch_size=20, seed=0)
     for _ in batches.from_step(0, epochs=1, read_ahead=True):
         arrow = max(arrow, pa.total_allocated_bytes() - before)
     peak = tracemalloc.get_traced_memory()[1]

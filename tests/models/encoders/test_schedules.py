@@ -195,18 +195,6 @@ def test_sequence_steps_read_each_sentence_in_order(seed: int, lengths: list[int
             assert [words[row] for row in rows] == sentences[number].words[::direction]
 
 
-def test_long_chains_and_stars_are_scheduled() -> None:
-    n = 500
-    chain = Sentence(
-        [1] * n, [0, *range(1, n)], [*range(1, n - 1), -1], [-n + k for k in range(n - 1)]
-    )
-    star = Sentence([1] * n, [0] + [1] * (n - 1), chain.left, chain.right)
-
-    assert dependency_schedule([chain]).level_starts == tuple(range(n - 1))
-    assert dependency_schedule([star]).level_starts == (0,)
-    assert binary_schedule([chain]).level_starts == tuple(range(n - 1))
-
-
 def test_word_types_are_shared_and_ascending() -> None:
     batch = SentenceBatch.from_arrays([7, 2, 7, 0], [0, 3, 4])
 

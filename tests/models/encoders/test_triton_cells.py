@@ -141,21 +141,6 @@ def test_step_equals_plain_pytorch(
     torch.testing.assert_close(found, expected, rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
-def test_no_rows_change_nothing(fused: Cells, step: Step) -> None:
-    found = results(step, fused, 5, 0, torch.float32)
-    expected = results(lambda cells, make, n: step(NoCells(), make, n), fused, 5, 0, torch.float32)
-
-    torch.testing.assert_close(found, expected, rtol=0, atol=0)
-
-
-class NoCells:
-    """Does nothing."""
-
-    def __getattr__(self, name: str) -> Callable[..., None]:
-        return lambda *buffers: None
-
-
 @pytest.mark.filterwarnings("ignore:overflow encountered in exp")
 def test_gates_saturate_without_overflow(fused: Cells) -> None:
     gates = torch.tensor([[-1e4, 1e4, -1e4], [1e4, -1e4, 1e4], [1e4, 1e4, 1e4]], device=DEVICE)

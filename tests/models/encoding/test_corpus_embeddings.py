@@ -139,17 +139,6 @@ def test_words_and_functions_give_the_bits_of_encode(corpus: Corpus, tmp_path: P
             np.testing.assert_array_equal(vectors, models.load(name).encode(texts(number)))
 
 
-def test_views_of_several_models_stand_side_by_side(corpus: Corpus, tmp_path: Path) -> None:
-    trees, words = corpus.folder / "trees", corpus.folder / "words"
-    whole = corpus.embed(f"{trees}@DEP+{words}", tmp_path / "both")
-    alone = corpus.embed(words, tmp_path / "words", settings={})
-
-    width = alone[0].shape[1]
-    np.testing.assert_array_equal(whole[0][:, -width:], alone[0])
-    assert nulls_in(tmp_path / "both", 1) == [ODD_ROW]
-    assert nulls_in(tmp_path / "words", 1) == []
-
-
 def test_a_shard_says_by_what_and_from_what_and_which_rows_have_no_vector(
     corpus: Corpus, tmp_path: Path
 ) -> None:

@@ -17,19 +17,11 @@ from models.config.training_config import TrainingConfig
 from models.config.training_presets import preset
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
 from models.encoding.encoder import Encoder, EncoderSettings
-from models.model.model_description import (
-    ModelDescription,
-    ParserRecord,
-    VectorsRecord,
-    find_parser,
-    recorded_parsers,
-)
 from models.model.model_folder import load_model
 from models.training.learner import held_out_accuracy
 from models.training.train_views import train
 from models.training.training_job import RunSettings, TrainingJob
-from pipeline.base.bundled import BUNDLED_PARSERS, shipped_parsers
-from pipeline.parsers.parser_files import checksum_of_parser_folder
+from pipeline.base.bundled import BUNDLED_PARSERS
 from pipeline.parsers.sentence_parser import load_parser
 from pipeline.parsing.parse_shard import ParseJob, parse_shard
 from pipeline.shards.manifests import write_dataset_manifest
@@ -210,18 +202,6 @@ def test_what_is_not_the_models_own_is_refused(run: Run, tmp_path: Path) -> None
     ]:
         with pytest.raises(ValueError, match=message):
             models.load(folder, **options)  # type: ignore[arg-type]
-
-
-def test_every_parser_that_ships_is_found_by_its_weights_however_it_parsed() -> None:
-    shipped = list(shipped_parsers("dependencies").values())
-    for folder, arithmetic in [(shipped[0], "-bfloat16"), *((place, "") for place in shipped)]:
-        checksum = checksum_of_parser_folder(folder) + arithmetic
-        records = {"dependencies": ParserRecord(name="own", checksum=checksum, path=None)}
-        description = ModelDescription(
-            config=preset("laptop"), vectors=VectorsRecord(path=None, checksum=""), parsers=records
-        )
-        record = recorded_parsers(description, ["dependencies"])["dependencies"]
-        assert find_parser("dependencies", record, None) == folder
 
 
 def test_the_digest_tells_weights_and_not_their_place(run: Run, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from models.model.sentence_model import SentenceModel, build_model
 from models.training.learner import Learner
 from models.training.training_loop import TrainingDivergedError, TrainingLoop
 from models.words.word_vectors import WordVectors
-from tests.support.parsed_corpora import chain_heads, left_branching
+from tests.support.parsed_corpora import block_of
 
 SIZE = 3
 CLIP = 1e-3
@@ -51,18 +51,7 @@ KINDS: dict[str, tuple[int, dict[str, Any]]] = {
 
 def make_block(num_sentences: int) -> SentenceBlock:
     lengths = LENGTHS[-num_sentences:]
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    trees = [left_branching(length) for length in lengths]
-    return SentenceBlock(
-        token_ids=np.random.default_rng(1).integers(0, 9, offsets[-1]).astype(np.int32),
-        offsets=offsets,
-        documents=np.zeros(num_sentences, dtype=np.int32),
-        sentence_index=np.arange(num_sentences, dtype=np.int32),
-        rows=np.arange(num_sentences),
-        heads=np.concatenate([chain_heads(n) for n in lengths]).astype(np.int16),
-        binary_left=np.concatenate([left for left, _ in trees]).astype(np.int16),
-        binary_right=np.concatenate([right for _, right in trees]).astype(np.int16),
-    )
+    return block_of(lengths, np.random.default_rng(1).integers(0, 9, sum(lengths)))
 
 
 def make_model(**changes: Any) -> SentenceModel:

@@ -195,21 +195,6 @@ def test_the_anchor_is_never_its_own_answer(anchor: str) -> None:
     assert result.loss.item() == pytest.approx(log(num_candidates), abs=1e-12)
 
 
-def test_the_score_of_an_anchor_with_itself_has_no_gradient() -> None:
-    objective = make_objective(critic="inner_product")
-    first, second = make_views()
-    index = torch.tensor([0, 1])
-    result = objective((first[:2], second[:2]), SentenceContext(torch.tensor([1, 1]), index))
-
-    # With one candidate, which is the neighbour, there is nothing left to learn.
-    result.loss.backward()
-
-    assert result.loss.item() == 0.0
-    assert result.accuracy.item() == result.chance.item() == 1.0
-    assert first.grad is not None
-    assert not first.grad.any()
-
-
 @pytest.mark.parametrize("targets", ["soft", "each"])
 @pytest.mark.parametrize("normalise", ["none", "batch_norm", "l2"])
 @pytest.mark.parametrize("num_sentences", [1, 3])

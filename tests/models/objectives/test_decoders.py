@@ -193,18 +193,6 @@ def test_singular_values_are_near_1_after_training(
     assert (singular_values(projection(decoder)) - 1).abs().max() < 1e-2
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_constraint_moves_nothing_but_the_projection(kind: str) -> None:
-    decoder = make_decoder(kind, sentence_size=9, word_size=4)
-    before = {name: value.clone() for name, value in decoder.state_dict().items()}
-
-    cast(Decoder, decoder).constrain()
-
-    moved = [n for n, value in decoder.state_dict().items() if not torch.equal(value, before[n])]
-    assert len(moved) == 1
-    assert moved[0].endswith("projection.weight")
-
-
 def test_a_rate_that_diverges_from_the_start_is_refused() -> None:
     with pytest.raises(
         ValueError, match=r"orthonormal_rate 0.5 diverges from init 'he'.*less than"
@@ -290,25 +278,6 @@ def test_one_part_stays_and_moves_the_other_by_the_network_of_it(
 
     assert torch.equal(outputs[:, kept], inputs[:, kept])
     torch.testing.assert_close(outputs[:, moved], inputs[:, moved] + layer.network(inputs[:, kept]))
-
-
-def test_a_network_has_the_width_and_the_hidden_layers_asked_for() -> None:
-    layer = make_layer(7, coupling_width=5, coupling_depth=2)
-
-    shapes = [tuple(parameter.shape) for parameter in layer.network.parameters()]
-
-    assert shapes == [(5, 3), (5,), (5, 5), (5,), (4, 5), (4,)]
-
-
-def test_orthonormal_networks_start_orthonormal_to_their_last_layer() -> None:
-    layer = make_layer(8, init="orthonormal")
-
-    for name, parameter in layer.network.named_parameters():
-        if name.endswith("bias"):
-            assert not parameter.any()
-        else:
-            gram = parameter @ parameter.T
-            torch.testing.assert_close(gram, torch.eye(4, dtype=torch.float64), rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("partition", ["halves", "alternate"])

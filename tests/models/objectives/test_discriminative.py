@@ -126,18 +126,6 @@ def test_loss_gradients_accuracy_and_chance_equal_the_loops(
     )
 
 
-def test_the_temperature_starts_at_one_and_falls_where_neighbours_agree() -> None:
-    objective = make_objective(remove_top_component=False, context_size=2)
-    view = torch.eye(WIDTH, dtype=torch.float64)[torch.tensor([0, 0, 0, 1, 1, 2, 2, 3])]
-    result = evaluate(objective, [view, view])
-    result.loss.backward()
-
-    assert result.measures["temperature"].item() == 1.0
-    assert result.accuracy.item() == 1.0
-    assert objective.log_temperature.grad is not None
-    assert objective.log_temperature.grad > 0  # a step against it lowers the temperature
-
-
 @pytest.mark.parametrize("anchor", ["included", "excluded"])
 def test_one_sentence_has_no_loss_and_no_gradient(anchor: str) -> None:
     views = [view.detach()[:1].requires_grad_() for view in make_views()]
@@ -180,19 +168,6 @@ def test_equal_vectors_have_no_direction_left(dtype: torch.dtype) -> None:
     assert result.loss.item() == pytest.approx(log(7), abs=1e-6)
     assert view.grad is not None
     assert not view.grad.any()
-
-
-def test_single_precision_is_close_to_double() -> None:
-    generator = torch.Generator().manual_seed(0)
-    views = list(torch.randn(2, 64, 200, generator=generator) + 1)
-    context = SentenceContext(torch.arange(64) // 16, torch.arange(64))
-    objective = DiscriminativeObjective(preset("B-D"), Sizes((200, 200), 0, 0))
-
-    single = objective(views, context)
-    double = objective.double()([view.double() for view in views], context)
-
-    assert single.loss.dtype == torch.float32
-    assert single.loss.item() == pytest.approx(double.loss.item(), rel=1e-6)
 
 
 def test_views_of_different_width_are_refused() -> None:

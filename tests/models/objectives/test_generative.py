@@ -210,32 +210,6 @@ def test_a_batch_that_predicts_nothing_has_no_loss_and_a_graph(num_sentences: in
     assert not weight_of(objective).grad.any()  # type: ignore[union-attr]
 
 
-def test_one_predictor_learns_as_it_would_in_a_larger_batch() -> None:
-    sentences = sentence_vectors()
-    objective = generative_objective()
-    losses = {}
-    for predictor, words in PREDICTED.items():
-        torch.manual_seed(0)
-        losses[predictor] = evaluate(
-            objective, sentences, context_of({predictor: words})
-        ).loss.item()
-
-    together = seeded(objective, sentences).loss
-
-    assert together.item() == pytest.approx(sum(losses.values()) / 3, abs=1e-12)
-
-
-def test_only_the_first_view_predicts() -> None:
-    objective, sentences = generative_objective(), sentence_vectors()
-    other = sentence_vectors()
-    torch.manual_seed(0)
-    result = objective([sentences, other], context_of(PREDICTED), look_up_in(word_table()))
-    result.loss.backward()
-
-    assert result.loss.item() == seeded(objective, sentences).loss.item()
-    assert other.grad is None
-
-
 def test_scores_of_pairs_have_the_gradient_of_finite_differences() -> None:
     next_words = context_of(PREDICTED).next_words
     assert next_words is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from functools import partial
 from itertools import pairwise
 
@@ -35,24 +36,12 @@ class OneWordSentences:
         )
 
 
-class CountingReader:
-    """Notes which shards are read."""
-
-    def __init__(self, reader: OneWordSentences, read: list[int]) -> None:
-        self._reader = reader
-        self._read = read
-
-    def read(self, number: int) -> SentenceBlock:
-        self._read.append(number)
-        return self._reader.read(number)
-
-
 def rows_of(batches: TrainingBatches, step: int, epochs: int) -> list[list[int]]:
     return [block.rows.tolist() for block in batches.from_step(step, epochs=epochs)]
 
 
 def batches_of(rows: list[int], *, batch_size: int = 4, seed: int = 0) -> TrainingBatches:
-    return TrainingBatches(OneWordSentences(rows), rows, batch_size=batch_size, seed=seed)
+    return TrainingBatches(OneWordSentences(rows).read, rows, batch_size=batch_size, seed=seed)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +90,12 @@ def test_every_step_can_be_the_first_one() -> None:
 def test_the_next_shard_is_read_ahead_and_no_further() -> None:
     reader = OneWordSentences([4, 4, 4, 4])
     read: list[int] = []
-    batches = TrainingBatches(CountingReader(reader, read), [4] * 4, batch_size=2, seed=0)
+
+    def counted(number: int) -> SentenceBlock:
+        read.append(number)
+        return reader.read(number)
+
+    batches = TrainingBatches(counted, [4] * 4, batch_size=2, seed=0)
 
     blocks = batches.from_step(0, epochs=1, read_ahead=True)
     expected = iter([2, 2, 3, 3, 4, 4, 4, 4])
@@ -134,7 +128,7 @@ def test_a_falling_learning_rate_rises_over_the_warm_up_first(schedule: str) -> 
 
 def of_runs(rows: list[int], run_length: int, *, batch_size: int = 6) -> TrainingBatches:
     return TrainingBatches(
-        OneWordSentences(rows), rows, batch_size=batch_size, seed=3, run_length=run_length
+        OneWordSentences(rows).read, rows, batch_size=batch_size, seed=3, run_length=run_length
     )
 
 
@@ -163,7 +157,7 @@ def is_working() -> bool:
 
 @pytest.mark.parametrize("ahead", [0, 1, 2, 7])
 def test_items_come_in_order(ahead: int) -> None:
-    with prefetched(iter(range(20)), ahead=ahead) as items:
+    with closing(prefetched(iter(range(20)), ahead=ahead)) as items:
         assert list(items) == list(range(20))
         assert next(items, None) is None
     assert not is_working()
@@ -179,7 +173,7 @@ def test_an_error_comes_where_its_item_would_have_come(ahead: int) -> None:
     found = []
     with (
         pytest.raises(ValueError, match="shard 3: no such row"),
-        prefetched(broken(), ahead=ahead) as items,
+        closing(prefetched(broken(), ahead=ahead)) as items,
     ):
         found.extend(iter(lambda: next(items), None))
 
@@ -195,12 +189,12 @@ def test_no_more_than_asked_for_are_made_ahead(ahead: int) -> None:
             made.append(number)
             yield number
 
-    with prefetched(count(), ahead=ahead) as items:
-        for taken in range(5):
+    with closing(prefetched(count(), ahead=ahead)) as items:
+        for taken in range(1, 6):
+            next(items)
             wait_until(partial(has_length, made, taken + ahead))
             time.sleep(0.01)  # for one too many to be made
             assert len(made) == taken + ahead
-            next(items)
 
 
 @pytest.mark.parametrize("ahead", [0, 2])
@@ -215,7 +209,7 @@ def test_a_reader_that_stops_ends_the_thread_and_closes_the_source(ahead: int) -
             closed.set()
 
     source = endless()  # held, so that nothing but the block's end closes it
-    with pytest.raises(KeyboardInterrupt), prefetched(source, ahead=ahead) as items:
+    with pytest.raises(KeyboardInterrupt), closing(prefetched(source, ahead=ahead)) as items:
         next(items)
         raise KeyboardInterrupt
 

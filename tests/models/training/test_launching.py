@@ -136,16 +136,6 @@ def test_two_processes_learn_what_one_learns(
 
 
 @pytest.mark.slow
-def test_the_first_rank_alone_reports_progress(
-    undisturbed: subprocess.CompletedProcess[str],
-) -> None:
-    fractions = [json.loads(line)["progress"] for line in undisturbed.stdout.splitlines()]
-
-    assert fractions[-1] == 1.0
-    assert fractions == sorted(set(fractions))
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("rank", [0, 1])
 def test_a_killed_rank_changes_nothing(
     rank: int, training: Training, undisturbed: subprocess.CompletedProcess[str]
@@ -248,16 +238,6 @@ def test_processes_share_the_threads(threads: int | None, size: int, expected: s
     set_threads(threads, Place(size=size, local_size=size))
 
     assert {os.environ[name] for name in THREAD_VARIABLES} == {expected}
-
-
-@pytest.mark.usefixtures("threads_of_before")
-def test_processes_share_the_cores_that_they_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "cpu_count", lambda: 64)
-    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {3, 4, 9, 11}, raising=False)
-
-    set_threads(None, Place(size=2, local_size=2))
-
-    assert {os.environ[name] for name in THREAD_VARIABLES} == {"2"}
 
 
 @pytest.mark.parametrize(

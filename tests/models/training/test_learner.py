@@ -52,13 +52,6 @@ def test_used_rows_move_as_under_sparse_adam_and_the_others_stay() -> None:
     assert torch.equal(found[[0, 3, 5, 6]], table().detach()[[0, 3, 5, 6]])
 
 
-def test_sparse_and_dense_gradients_move_a_table_alike() -> None:
-    given = gradients([[1, 4], [4], [2, 4]])
-    sparse, dense = table(), table()
-    found = moved(RowAdam([sparse], lr=0.1), sparse, [gradient.to_sparse(1) for gradient in given])
-    assert torch.equal(found, moved(RowAdam([dense], lr=0.1), dense, given))
-
-
 def test_a_state_that_is_loaded_goes_on_alike() -> None:
     given = gradients([[1, 4], [4], [2, 4], [1], [1, 2]])
     through, first = table(), table()
@@ -68,9 +61,3 @@ def test_a_state_that_is_loaded_goes_on_alike() -> None:
     after = RowAdam([second], lr=0.1)
     after.load_state_dict(before.state_dict())
     assert torch.equal(moved(after, second, given[2:]), expected)
-
-
-def test_a_table_without_a_gradient_stays() -> None:
-    weights = table()
-    RowAdam([weights], lr=0.1).step()
-    assert torch.equal(weights, table())

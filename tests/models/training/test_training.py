@@ -15,7 +15,6 @@ import pytest
 import torch
 
 from models.training.checkpoints import checkpoint_folders, read_checkpoint
-from models.training.learner import HeldOutAccuracy
 from models.training.numerics import available_backends, gemm_kept, use_gemm
 from models.training.training_loop import TrainingDivergedError
 from tests.support.parsed_corpora import stories, write_corpus, write_vectors
@@ -251,17 +250,6 @@ def test_a_loss_that_is_no_number_stops_and_names_the_last_good_checkpoint(
     assert not (tmp_path / "diverged" / "summary.json").exists()
 
 
-def test_a_held_out_loss_that_is_no_number_stops(
-    data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    measured = HeldOutAccuracy(0.0, 0.1, float("inf"), num_anchors=8, num_sentences=8)
-    monkeypatch.setattr("models.training.training_loop.held_out_accuracy", lambda *a, **k: measured)
-
-    message = "held-out loss after step 0 is inf; the last good checkpoint is none, as yet"
-    with pytest.raises(TrainingDivergedError, match=message):
-        run(data, tmp_path)
-
-
 def test_a_training_leaves_the_process_as_it_was(data: Data, tmp_path: Path) -> None:
     torch.manual_seed(5)
     before = torch.get_rng_state()
@@ -274,20 +262,3 @@ def test_a_training_leaves_the_process_as_it_was(data: Data, tmp_path: Path) -> 
         matmul = getattr(torch.backends.mkldnn, "matmul", None)
         assert getattr(matmul, "fp32_precision", "ieee") == "ieee"
     assert torch.equal(torch.get_rng_state(), before)
-
-
-def test_a_corpus_without_training_sentences_is_refused(data: Data, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"no shard has two sentences .*skipped: \d+ too_long"):
-        run(data, tmp_path, CONFIG.changed(max_tokens=2))
-
-
-def test_a_gap_in_the_text_makes_no_context_pair(data: Data, tmp_path: Path) -> None:
-    folders = write_corpus(
-        tmp_path / "corpus", {"one": [["the", "cat", "sees"]] * 3}, without_heads=[1]
-    )
-    config = CONFIG.changed(held_out_fraction=0.0, epochs=1)
-
-    run(Data(folders, data.vectors), tmp_path / "model", config)
-
-    records = [r for r in timeless(tmp_path / "model") if r["kind"] == "train"]
-    assert [(r["sentences"], r["chance"], r["loss"]) for r in records] == [(2, 0.0, 0.0)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import re
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -168,13 +167,6 @@ def test_checkpoints_none_of_which_is_whole_are_refused_and_stay(tmp_path: Path)
     assert len(checkpoint_folders(tmp_path)) == 1
 
 
-def test_a_checkpoint_of_an_earlier_release_is_read(tmp_path: Path) -> None:
-    state = write_step(tmp_path, 1) / "state.json"
-    state.write_text(json.dumps({"step": 1, "state": {"s": 1}}), encoding="utf-8")
-
-    assert read_checkpoint(state.parent).state == {"s": 1}
-
-
 @pytest.mark.slow
 def test_a_training_goes_on_from_the_checkpoint_before_and_ends_alike(
     data: Data, tmp_path: Path
@@ -289,15 +281,6 @@ def test_a_finished_training_whose_result_is_lost_is_trained_again(
     assert_same_training(tmp_path / "whole", tmp_path / "lost")
     assert finished_summary(tmp_path / "lost") is not None
     load_model(tmp_path / "lost", vectors_path=data.vectors)
-
-
-def test_a_best_model_that_is_gone_is_missed_at_the_start(data: Data, tmp_path: Path) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        run(data, tmp_path, kill_at=1)
-    shutil.rmtree(tmp_path / "checkpoints" / "best-0000000000")
-
-    with pytest.raises(ValueError, match=r"best-0000000000: the best model so far is gone"):
-        run(data, tmp_path)
 
 
 @pytest.mark.slow

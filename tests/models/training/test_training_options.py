@@ -12,13 +12,12 @@ import torch
 
 from models.config.training_config import Precision, TrainingConfig
 from models.config.training_presets import preset
-from models.corpus.sentence_block import SentenceBlock
 from models.model.model_folder import load_model
 from models.model.sentence_model import SentenceModel, build_model
 from models.training.numerics import set_gpu_precision
 from models.words.word_vectors import WordVectors, load_word_vectors
 from pipeline.vectors.vector_folder import write_vectors
-from tests.support.parsed_corpora import chain_heads, left_branching
+from tests.support.parsed_corpora import block_of
 from tests.support.training_runs import (
     CONFIG,
     SETTINGS,
@@ -108,24 +107,9 @@ def test_only_the_first_words_are_trained_if_told(data: Data, tmp_path: Path) ->
     )
 
 
-def a_block(token_ids: list[int]) -> SentenceBlock:
-    length = len(token_ids)
-    left, right = left_branching(length)
-    return SentenceBlock(
-        token_ids=np.array(token_ids * 2, dtype=np.int32),
-        offsets=np.array([0, length, 2 * length]),
-        documents=np.zeros(2, dtype=np.int32),
-        sentence_index=np.arange(2, dtype=np.int32),
-        rows=np.arange(2),
-        heads=np.array(chain_heads(length) * 2, dtype=np.int16),
-        binary_left=np.array(left * 2, dtype=np.int16),
-        binary_right=np.array(right * 2, dtype=np.int16),
-    )
-
-
 def views_of(model: SentenceModel) -> tuple[torch.Tensor, torch.Tensor]:
     torch.manual_seed(0)
-    first, second = model.views(model.training_batch(a_block([3, 4, 3])))
+    first, second = model.views(model.training_batch(block_of([3, 3], [3, 4, 3] * 2)))
     return first, second
 
 
