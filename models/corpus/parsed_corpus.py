@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -255,19 +256,15 @@ def _matching_rows(
         for stage, manifest in manifests.items()
     }
     expected = rows["sentences"]
-    for stage, found in rows.items():
-        if len(found) != len(expected):
+    for stage, of_shards in rows.items():
+        if of_shards != expected:
+            differ = zip_longest(of_shards, expected)
+            number, (own, wanted) = next((n, p) for n, p in enumerate(differ) if p[0] != p[1])
             raise ValueError(
-                f"{folders[stage]}: {len(found)} shards, but {folders['sentences']} has "
-                f"{len(expected)}; these are parses of another corpus"
+                f"{shard_path(folders[stage], number)}: {own or 'no'} rows, but "
+                f"{shard_path(folders['sentences'], number)} has {wanted or 'none'}; "
+                "these are parses of another corpus"
             )
-        for number, (here, there) in enumerate(zip(found, expected, strict=True)):
-            if here != there:
-                raise ValueError(
-                    f"{shard_path(folders[stage], number)}: {here} rows, but "
-                    f"{shard_path(folders['sentences'], number)} has {there}; "
-                    "these are parses of another corpus"
-                )
         if stage != "sentences":
             check_parsed_from(folders[stage], manifests[stage], manifests["sentences"])
     return expected

@@ -345,7 +345,7 @@ class ViewsOfModels:
             ValueError: see `Encoder.encode`.
         """
         for model in self.models:
-            self._fail_if_any(model.reader.refused_unread(sentences) if self._fails else [])
+            self._fail_if_any(model.reader.find_unreadable(sentences) if self._fails else [])
 
         def piece_at(start: int) -> Callable[[SentenceReader], ReadSentences]:
             piece = sentences[start : start + SENTENCES_AT_ONCE]

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from models.config.training_config import TrainingConfig
 from models.config.views import Pooling
-from models.corpus.sentence_block import SentenceBlock, pooled_words
+from models.corpus.sentence_block import SentenceBlock, pool_words
 from models.encoding.encoder_names import WORDS_VIEW, key_of
 from models.encoding.search import FloatArray
 from models.encoding.sentence_reader import SENTENCES_AT_ONCE, SentenceReader, describe_encoding
@@ -122,7 +122,7 @@ class WordsModel(ViewModel):
     def embed(self, block: SentenceBlock, pooling: Sequence[Pooling]) -> dict[str, FloatArray]:
         """Returns the vectors of one batch."""
         return {
-            key_of(WORDS_VIEW, name): pooled_words(self.reader.vectors, block, name)
+            key_of(WORDS_VIEW, name): pool_words(self.reader.vectors, block, name)
             for name in _of_words(pooling)
         }
 
@@ -208,7 +208,7 @@ class MeanModel(ViewModel):
         """Returns the vectors of one batch, without the components that were removed."""
         pooled = {}
         for name in pooling:
-            vectors: FloatArray = pooled_words(self._table, block, name)
+            vectors: FloatArray = pool_words(self._table, block, name)
             if self._removed is not None and name in ("last", "mean"):
                 vectors -= (vectors @ self._removed.T) @ self._removed
             pooled[key_of("0-BOW", name)] = vectors

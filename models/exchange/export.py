@@ -22,7 +22,7 @@ from models.encoding.encoder_names import (
 from models.exchange.export_card import (
     PARSERS_FOLDER,
     ExportOptions,
-    licence_said,
+    licence_to_pass_on,
     write_baseline_card,
     write_card,
     write_ensemble_card,
@@ -39,9 +39,9 @@ from models.model.model_description import (
     WORDS_FOLDER,
     ModelDescription,
     find_parser,
-    found_nearby,
     read_model_description,
     recorded_parsers,
+    resolve_nearby,
 )
 from models.model.model_folder import load_model, save_model
 from models.model.sentence_model import build_model
@@ -233,7 +233,7 @@ def _export_whole(folder: Path, out: Path, options: ExportOptions) -> None:
 def _said(folder: Path, description: ModelDescription, options: ExportOptions) -> dict[str, Any]:
     """Returns what goes on with a model wherever it goes."""
     value = read_object(folder / MODEL_FILE, (), remedy="get the folder anew")
-    licence = licence_said(folder, description, options)
+    licence = licence_to_pass_on(folder, description, options)
     kept = {"made": value.get("made", {}), "exported_with": made_with()}
     kept |= {name: value[name] for name in ("trained", EXPANDED) if name in value}
     return kept | ({} if licence == UNKNOWN_LICENCE else {"licence": licence})
@@ -270,7 +270,7 @@ def _copy_words(
     """Copies the word vectors, or writes them where they are a text file."""
     recorded = description.vectors
     place = inside(folder, str(recorded.path)) if recorded.are_own else given
-    near = found_nearby(folder, recorded.nearby)
+    near = resolve_nearby(folder, recorded.nearby)
     places = [place] if place is not None else [recorded.path, near, *SHIPPED_VECTORS]
     place = next(p for p in places if p is not None and _holds(p, recorded.checksum))
     if place.is_dir():

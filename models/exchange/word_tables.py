@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from models.config.training_config import TrainingConfig
 from models.config.views import is_unordered
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
-from models.corpus.sentence_block import SentenceBlock, pooled_words
+from models.corpus.sentence_block import SentenceBlock, pool_words
 from models.evaluation.linear_maps import principal_components
 from models.exchange.tokenizer_json import tokenizer_json
 from models.model.model_description import (
@@ -243,7 +243,7 @@ def _shared_directions(
     sample = []
     for block in corpus.blocks():
         rows = np.linspace(0, len(block) - 1, num=min(len(block), SAMPLE // corpus.num_shards + 1))
-        means = pooled_words(vectors, block.take(np.unique(rows.astype(np.int64))), "mean")
+        means = pool_words(vectors, block.take(np.unique(rows.astype(np.int64))), "mean")
         lengths = np.linalg.norm(means, axis=1, keepdims=True)
         sample.append((means / np.where(lengths > 0, lengths, 1)).astype(np.float32))
     return principal_components(np.concatenate(sample), count)

@@ -143,7 +143,7 @@ def model_card(facts: CardFacts) -> str:
     )
 
 
-def unsigned_card(
+def card_without_maker(
     folder: Path, config: TrainingConfig, made: Mapping[str, str], licence: str, of_text: str = ""
 ) -> str:
     """Returns the card of a model whose maker left none."""

@@ -18,7 +18,7 @@ import torch
 from torch import nn
 
 from models.config.training_config import TrainingConfig
-from models.model.card import CARD_FILE, licence_of, made_with, unsigned_card
+from models.model.card import CARD_FILE, card_without_maker, licence_of, made_with
 from models.model.model_description import (
     EXPANDED,
     WEIGHTS_FILE,
@@ -198,11 +198,11 @@ def _card(folder: Path, description: ModelDescription, facts: Mapping[str, Any])
     else:
         made = description.made or made_with()
         licence = description.licence or licence_of(folder)
-        card = unsigned_card(folder, description.config, made, licence)
-    return f"{card}\n## Expanded vocabulary\n\n{shown_facts(facts)}"
+        card = card_without_maker(folder, description.config, made, licence)
+    return f"{card}\n## Expanded vocabulary\n\n{expansion_summary(facts)}"
 
 
-def shown_facts(facts: Mapping[str, Any]) -> str:
+def expansion_summary(facts: Mapping[str, Any]) -> str:
     """Returns what an expansion did and what it is worth, in words and a table of Markdown."""
     words, held_out = facts["words"], facts["held_out"]
     settings = facts["config"]

@@ -22,9 +22,9 @@ from models.model.model_description import (
     REMEDY,
     WEIGHTS_FILE,
     ModelDescription,
-    found_nearby,
     load_recorded_vectors,
     read_model_description,
+    resolve_nearby,
 )
 from models.model.sentence_model import (
     RemovedComponents,
@@ -136,7 +136,7 @@ def vectors_of_model(
             )
         place = inside(folder, str(recorded.path))
     elif place is None:
-        place = found_nearby(folder, recorded.nearby)
+        place = resolve_nearby(folder, recorded.nearby)
     return load_recorded_vectors(recorded.checksum, place, vectors_path, whole=whole)
 
 

@@ -81,7 +81,7 @@ class TrainingBatches:
         """
         plan = self._plan(step, epochs)
         shards = ((self._read(number), ranges) for number, ranges in plan)
-        with closing(prefetched(shards, ahead=int(read_ahead))) as ready:
+        with closing(make_ahead(shards, ahead=int(read_ahead))) as ready:
             for block, batches in ready:
                 for rows in batches:
                     yield block.slice(*rows) if isinstance(rows, tuple) else block.take(rows)
@@ -117,7 +117,7 @@ class TrainingBatches:
             yield rows[start:stop]
 
 
-def prefetched(source: Iterator[T], *, ahead: int) -> Generator[T]:
+def make_ahead(source: Iterator[T], *, ahead: int) -> Generator[T]:
     """Yields the same items in the same order, made ahead by a thread.
 
     An error of ``source`` is raised where its item would have come. When the generator is closed,

@@ -59,7 +59,7 @@ def use_gemm(backend: GemmBackend) -> None:
 
 
 @contextmanager
-def gemm_kept() -> Iterator[None]:
+def preserve_gemm() -> Iterator[None]:
     """Has the backend that is in use at the beginning in use again at the end."""
     if len(available_backends()) == 1:
         yield
@@ -82,7 +82,10 @@ def training_products(width: int) -> list[tuple[Tensor, Tensor]]:
         width: H, rows and columns of the weights.
     """
     nodes = sum(_LEVEL_ROWS)
-    weight, states, gradients = random_matrices((width, width), (nodes, width), (nodes, width))
+    generator = torch.Generator().manual_seed(0)
+    weight, states, gradients = (
+        torch.randn(rows, width, generator=generator) for rows in (width, nodes, nodes)
+    )
     up = [(level, weight.T) for level in states.split(_LEVEL_ROWS)]
     down = [(level, weight) for level in gradients.split(_LEVEL_ROWS)]
     return [*up, *down, (gradients.T, states)]
@@ -105,12 +108,6 @@ def choose_gemm(*, width: int = 1024, max_error: float = MAX_ERROR) -> GemmBacke
     return next((backend for backend in others if errors[backend] <= max_error), "default")
 
 
-def random_matrices(*shapes: tuple[int, int]) -> list[Tensor]:
-    """Returns the same normal numbers in every call."""
-    generator = torch.Generator().manual_seed(0)
-    return [torch.randn(shape, generator=generator) for shape in shapes]
-
-
 def product_errors(products: Sequence[tuple[Tensor, Tensor]]) -> dict[GemmBackend, float]:
     """Returns each backend's error, of its worst product; PyTorch is else left as it is set up.
 
@@ -118,7 +115,7 @@ def product_errors(products: Sequence[tuple[Tensor, Tensor]]) -> dict[GemmBacken
     gives some 10⁻⁷, bfloat16 some 10⁻³.
     """
     errors: dict[GemmBackend, float] = {}
-    with gemm_kept():
+    with preserve_gemm():
         for backend in available_backends():
             use_gemm(backend)
             # torch's max, as Python's would pass over an error that is no number.
@@ -165,7 +162,7 @@ def versions() -> dict[str, str]:
 
 
 @contextmanager
-def process_state_kept(device: torch.device) -> Iterator[None]:
+def preserve_process_state(device: torch.device) -> Iterator[None]:
     """Has the random state, the matrix product and TF32 as they were again at the end.
 
     Args:
@@ -174,7 +171,7 @@ def process_state_kept(device: torch.device) -> Iterator[None]:
     devices: list[int] = []
     if device.type == "cuda":
         devices.append(torch.cuda.current_device() if device.index is None else device.index)
-    with torch.random.fork_rng(devices=devices), gemm_kept(), _gpu_precision_kept():
+    with torch.random.fork_rng(devices=devices), preserve_gemm(), _preserve_gpu_precision():
         yield
 
 
@@ -190,7 +187,7 @@ def set_gpu_precision(precision: Precision, device: torch.device) -> None:
 
 
 @contextmanager
-def _gpu_precision_kept() -> Iterator[None]:
+def _preserve_gpu_precision() -> Iterator[None]:
     before = [(backend, name, getattr(backend, name)) for backend, name in _gpu_switches()]
     try:
         yield

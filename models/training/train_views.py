@@ -22,7 +22,7 @@ from models.model.ranks import ALONE, Ranks
 from models.model.sentence_model import build_model
 from models.training.batches import TrainingBatches, num_batches
 from models.training.checkpoints import CHECKPOINTS_FOLDER
-from models.training.numerics import peak_memory_gib, process_state_kept, versions
+from models.training.numerics import peak_memory_gib, preserve_process_state, versions
 from models.training.training_folder import TrainingFolder
 from models.training.training_job import Provenance, TrainingJob
 from models.training.training_loop import TrainingLoop
@@ -77,7 +77,7 @@ def train(
     provenance = job.provenance(vectors)
     summary = finished_summary(job.out, provenance.identity)
     if summary is None:
-        with process_state_kept(torch.device(job.settings.device)):
+        with preserve_process_state(torch.device(job.settings.device)):
             _train(job, provenance, vectors, on_progress or (lambda share, status: None), ranks)
         ranks.wait_for_all()
         summary = finished_summary(job.out, provenance.identity)

@@ -17,7 +17,7 @@ from models.corpus.parsed_corpus import ParsedCorpus
 from models.model.model_folder import save_model
 from models.model.ranks import Ranks
 from models.model.sentence_model import SentenceModel, TrainingBatch
-from models.training.batches import TrainingBatches, prefetched
+from models.training.batches import TrainingBatches, make_ahead
 from models.training.checkpoints import Checkpoint, capture, open_checkpoint, restore
 from models.training.learner import Learner, held_out_accuracy, learning_rate_at
 from models.training.numerics import (
@@ -125,7 +125,7 @@ class TrainingLoop:
     def _run_steps(self, on_progress: Progress) -> None:
         self.model.train()
         time_left = TimeLeft(self.step / self.num_steps)
-        with closing(prefetched(self._batches(), ahead=self._settings.prefetch)) as batches:
+        with closing(make_ahead(self._batches(), ahead=self._settings.prefetch)) as batches:
             while self.step < self.num_steps:
                 record = self._take_step(batches)
                 if self.folder is not None:

@@ -17,7 +17,7 @@ UNIFORM_BOUND = 0.1
 """Half-width of "uniform" (QuickThoughts)."""
 
 
-def drawn_vectors(num_words: int, word_size: int, init: WordInit) -> Tensor:
+def draw_vectors(num_words: int, word_size: int, init: WordInit) -> Tensor:
     """Returns vectors [V, E] to be trained from nothing, row 0 zero.
 
     Args:
@@ -51,7 +51,7 @@ def word_embedding(config: TrainingConfig, vectors: WordVectors) -> WordEmbeddin
     scale = 1.0
     if is_trained and config.trained_word_init != "given":
         size, init = config.trained_word_size, config.trained_word_init
-        table = drawn_vectors(vectors.num_words, size, init)
+        table = draw_vectors(vectors.num_words, size, init)
     else:
         table = torch.from_numpy(vectors.matrix)
         if is_trained:  # in the precision of every other parameter

@@ -16,13 +16,13 @@ from benchmarks.contestants import REFERENCES, Entry, Runner, Sentences, Task
 from benchmarks.references import PackedGRU
 from benchmarks.step_process import StepProcess
 from models.corpus.sentence_block import SentenceBlock
-from models.training.numerics import gemm_kept
+from models.training.numerics import preserve_gemm
 from tests.support.tree_oracles import random_sentence
 
 
 @pytest.fixture(autouse=True)
 def gemm_as_before() -> Iterator[None]:
-    with gemm_kept():
+    with preserve_gemm():
         yield
 
 

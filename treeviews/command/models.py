@@ -73,14 +73,14 @@ def expand(
     """
     from models.exchange.export import new_folder
     from models.listing import model_folder
-    from models.model.expanded_model import expand_model, shown_facts
+    from models.model.expanded_model import expand_model, expansion_summary
     from models.words.expansion import ExpansionConfig
 
     config = ExpansionConfig(ridge=ridge, intercept=intercept, max_words=max_words)
     folder = model_folder(model)
     with new_folder(out):
         facts = expand_model(folder, out, config, pretrained=vectors, vectors_path=model_vectors)
-    print(f"{shown_facts(facts)}\n{out}")
+    print(f"{expansion_summary(facts)}\n{out}")
 
 
 _FORMATS = "treeviews, sentence-transformers or model2vec."

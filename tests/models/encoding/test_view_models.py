@@ -14,7 +14,7 @@ import torch
 import models
 from models.config.training_presets import SIF_WORDS
 from models.config.views import Pooling
-from models.corpus.sentence_block import SentenceBlock, pooled_words
+from models.corpus.sentence_block import SentenceBlock, pool_words
 from models.encoding.encoder import Encoder, EncoderSettings
 from models.encoding.torch_model import TorchModel, load_torch_model, random_torch_model
 from models.encoding.view_models import MeanModel
@@ -109,7 +109,7 @@ def test_sums_have_the_bits_of_torchs_embedding_bag() -> None:
         torch.from_numpy(offsets[:-1]),
         mode="mean",
     )
-    np.testing.assert_array_equal(pooled_words(vectors, block), expected.numpy())
+    np.testing.assert_array_equal(pool_words(vectors, block), expected.numpy())
 
 
 def test_a_new_process_loads_neither_torch_nor_spacy_nor_a_parser_before_it_must() -> None:

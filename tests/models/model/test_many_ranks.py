@@ -16,7 +16,7 @@ from torch import Tensor
 
 from models.config.training_config import TrainingConfig
 from models.corpus.sentence_block import SentenceBlock
-from models.model.ranks import ALONE, Ranks, gather_rows, joined_ranks
+from models.model.ranks import ALONE, Ranks, gather_rows, join_ranks
 from models.model.sentence_model import SentenceModel, build_model
 from models.training.learner import Learner
 from models.training.training_loop import TrainingDivergedError, TrainingLoop
@@ -116,7 +116,7 @@ def work(rank: int, folder: Path) -> None:
     torch.set_num_threads(1)
     meeting_place = f"file://{folder / 'meeting'}"
     device = torch.device("cpu")
-    with joined_ranks(rank=rank, size=SIZE, device=device, init_method=meeting_place) as ranks:
+    with join_ranks(rank=rank, size=SIZE, device=device, init_method=meeting_place) as ranks:
         found: dict[str, Any] = {
             name: measured(make_model(**changes), num_sentences, ranks)
             for name, (num_sentences, changes) in KINDS.items()

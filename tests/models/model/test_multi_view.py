@@ -11,7 +11,7 @@ import torch
 from models.config.training_config import TrainingConfig
 from models.config.views import VIEWS
 from models.model.multi_view import MultiViewEncoder
-from models.words.embedding import WordEmbedding, drawn_vectors
+from models.words.embedding import WordEmbedding, draw_vectors
 from tests.support.tree_oracles import batch_of, random_sentence
 
 V, E, H = 9, 5, 4
@@ -48,7 +48,7 @@ def test_every_view_gives_a_vector_of_its_own_width(views: tuple[str, ...]) -> N
 
 def test_views_may_have_an_embedding_each() -> None:
     torch.manual_seed(0)
-    own = [WordEmbedding(drawn_vectors(V, size, "xavier"), trained=True) for size in (E, E + 1)]
+    own = [WordEmbedding(draw_vectors(V, size, "xavier"), trained=True) for size in (E, E + 1)]
     model = MultiViewEncoder(config_of("SEQ", "DEP"), own)
 
     torch.cat(model(BATCH), 1).sum().backward()
@@ -65,7 +65,7 @@ def test_frozen_vectors_are_neither_trained_nor_saved() -> None:
 
 def test_trained_vectors_move_but_the_unknown_word_stays_zero() -> None:
     torch.manual_seed(0)
-    embedding = WordEmbedding(drawn_vectors(V, E, "xavier"), trained=True)
+    embedding = WordEmbedding(draw_vectors(V, E, "xavier"), trained=True)
     before = embedding.vectors.detach().clone()
     optimiser = torch.optim.SparseAdam(embedding.parameters(), lr=0.1)
 

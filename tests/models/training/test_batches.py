@@ -14,7 +14,7 @@ import pytest
 
 from models.config.training_presets import preset
 from models.corpus.sentence_block import SentenceBlock
-from models.training.batches import TrainingBatches, cut, prefetched
+from models.training.batches import TrainingBatches, cut, make_ahead
 from models.training.learner import learning_rate_at
 from tests.support.waiting import has_length, wait_until
 
@@ -157,7 +157,7 @@ def is_working() -> bool:
 
 @pytest.mark.parametrize("ahead", [0, 1, 2, 7])
 def test_items_come_in_order(ahead: int) -> None:
-    with closing(prefetched(iter(range(20)), ahead=ahead)) as items:
+    with closing(make_ahead(iter(range(20)), ahead=ahead)) as items:
         assert list(items) == list(range(20))
         assert next(items, None) is None
     assert not is_working()
@@ -173,7 +173,7 @@ def test_an_error_comes_where_its_item_would_have_come(ahead: int) -> None:
     found = []
     with (
         pytest.raises(ValueError, match="shard 3: no such row"),
-        closing(prefetched(broken(), ahead=ahead)) as items,
+        closing(make_ahead(broken(), ahead=ahead)) as items,
     ):
         found.extend(iter(lambda: next(items), None))
 
@@ -189,7 +189,7 @@ def test_no_more_than_asked_for_are_made_ahead(ahead: int) -> None:
             made.append(number)
             yield number
 
-    with closing(prefetched(count(), ahead=ahead)) as items:
+    with closing(make_ahead(count(), ahead=ahead)) as items:
         for taken in range(1, 6):
             next(items)
             wait_until(partial(has_length, made, taken + ahead))
@@ -209,7 +209,7 @@ def test_a_reader_that_stops_ends_the_thread_and_closes_the_source(ahead: int) -
             closed.set()
 
     source = endless()  # held, so that nothing but the block's end closes it
-    with pytest.raises(KeyboardInterrupt), closing(prefetched(source, ahead=ahead)) as items:
+    with pytest.raises(KeyboardInterrupt), closing(make_ahead(source, ahead=ahead)) as items:
         next(items)
         raise KeyboardInterrupt
 

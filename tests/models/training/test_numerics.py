@@ -12,7 +12,7 @@ from models.training import numerics
 from models.training.numerics import (
     available_backends,
     choose_gemm,
-    gemm_kept,
+    preserve_gemm,
     use_gemm,
 )
 
@@ -25,7 +25,7 @@ needs_a_choice = pytest.mark.skipif(
 
 @pytest.fixture(autouse=True)
 def backend_as_before() -> Iterator[None]:
-    with gemm_kept():
+    with preserve_gemm():
         yield
 
 

@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from models.training.checkpoints import checkpoint_folders, read_checkpoint
-from models.training.numerics import available_backends, gemm_kept, use_gemm
+from models.training.numerics import available_backends, preserve_gemm, use_gemm
 from models.training.training_loop import TrainingDivergedError
 from tests.support.parsed_corpora import stories, write_corpus, write_vectors
 from tests.support.training_runs import (
@@ -253,7 +253,7 @@ def test_a_loss_that_is_no_number_stops_and_names_the_last_good_checkpoint(
 def test_a_training_leaves_the_process_as_it_was(data: Data, tmp_path: Path) -> None:
     torch.manual_seed(5)
     before = torch.get_rng_state()
-    with gemm_kept():
+    with preserve_gemm():
         use_gemm("default")
         chosen = next(b for b in reversed(available_backends()))
 
