@@ -345,8 +345,9 @@ class TrainingConfig(Settings):
     def _check_objective(self) -> None:
         kind, name = self.kind, f"the {self.objective} objective"
         if len(self.views) not in kind.num_views:
-            numbers = " or ".join(map(str, kind.num_views))
-            raise ValueError(f"{name} trains {numbers} views, not {', '.join(self.views)}")
+            numbers = " or ".join(("one", "two")[number - 1] for number in kind.num_views)
+            noun = "view" if kind.num_views == (1,) else "views"
+            raise ValueError(f"{name} needs {numbers} {noun}, not {', '.join(self.views)}")
         if kind.predicts_words and self.word_vectors == "trained":
             raise ValueError(
                 f"word_vectors must be frozen under {name}: words that are predicted must not move "

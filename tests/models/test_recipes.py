@@ -71,7 +71,7 @@ def test_what_is_declared_is_checked_trained_and_described(tmp_path: Path) -> No
     for wrong, meant in (
         ({"views": ("ROOTS", "LIN")}, r"not 'ROOTS,LIN'; did you mean ROOT\?"),
         ({"objective": "distanse"}, r"not distanse; did you mean distance\?"),
-        ({"views": ("ROOT",)}, "the distance objective trains 2 views"),
+        ({"views": ("ROOT",)}, "the distance objective needs two views"),
     ):
         with pytest.raises(ValueError, match=meant):
             config.changed(**wrong)
