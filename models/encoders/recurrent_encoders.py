@@ -86,8 +86,7 @@ class GRUCell(nn.Module):
     def read_words(self, word_vectors: Tensor) -> Tensor:
         """Returns what is known of the gates before a state comes in, [T, 4H].
 
-        In the order of ``_Pass`: W^n x + b^n, W^r x + b^r + d^r,
-        W^z x + b^z + d^z and d^n.
+        In the order of `_Pass`: W^n x + b^n, W^r x + b^r + d^r, W^z x + b^z + d^z and d^n.
         """
         H, dtype = self.hidden_size, word_vectors.dtype
         of_recurrent, of_candidate = self.state.bias.split([2 * H, H])

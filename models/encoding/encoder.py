@@ -191,7 +191,7 @@ class Encoder:
             ValueError: as in `encode`.
         """
         assert isinstance(self._strategy, ViewsOfModels), "a function reads text"
-        views, refused = self._strategy.encode_rows(rows, pooling)
+        views, refused = self._strategy.encode(rows, pooling)
         return _side_by_side(views), refused
 
     @property
@@ -334,58 +334,30 @@ class ViewsOfModels:
 
     def encode(
         self,
-        sentences: Sequence[str],
+        sentences: Sequence[str] | ParsedRows,
         pooling: Sequence[Pooling],
-        batch_size: int | None,
-        on_progress: Progress | None,
+        batch_size: int | None = None,
+        on_progress: Progress | None = None,
     ) -> tuple[dict[str, FloatArray], list[RefusedSentence]]:
         """Returns the vectors, [n, H] by key, and the sentences that are zeros.
+
+        Args:
+            sentences: raw text, or sentences that are tokenized and parsed.
 
         Raises:
             ValueError: see `Encoder.encode`.
         """
-        for model in self.models:
-            self._fail_if_any(model.reader.find_unreadable(sentences) if self._fails else [])
-
-        def piece_at(start: int) -> Callable[[SentenceReader], ReadSentences]:
-            piece = sentences[start : start + SENTENCES_AT_ONCE]
-            tables = PieceTables(piece, self._settings.parses)
-            return lambda reader: reader.read(piece, start, tables)
-
-        return self._encoded(len(sentences), piece_at, pooling, batch_size, on_progress)
-
-    def encode_rows(
-        self, rows: ParsedRows, pooling: Sequence[Pooling]
-    ) -> tuple[dict[str, FloatArray], list[RefusedSentence]]:
-        """Returns the same of sentences that are tokenized and parsed."""
-
-        def piece_at(start: int) -> Callable[[SentenceReader], ReadSentences]:
-            piece = rows.slice(start, SENTENCES_AT_ONCE)
-            return lambda reader: reader.read_rows(piece, start)
-
-        return self._encoded(len(rows), piece_at, pooling, None, None)
-
-    def _encoded(
-        self,
-        num_sentences: int,
-        piece_at: Callable[[int], Callable[[SentenceReader], ReadSentences]],
-        pooling: Sequence[Pooling],
-        batch_size: int | None,
-        on_progress: Progress | None,
-    ) -> tuple[dict[str, FloatArray], list[RefusedSentence]]:
-        """Encodes sentences piece by piece.
-
-        Args:
-            piece_at: gives what has a model's reader read the piece that begins at a sentence.
-        """
-        size = batch_size or self._settings.batch_size
+        if not isinstance(sentences, ParsedRows):
+            for model in self.models:
+                self._fail_if_any(model.reader.find_unreadable(sentences) if self._fails else [])
+        size, count = batch_size or self._settings.batch_size, len(sentences)
         arrays = [
-            {key: np.zeros((num_sentences, w), np.float32) for key, w in m.widths(pooling).items()}
+            {key: np.zeros((count, width), np.float32) for key, width in m.widths(pooling).items()}
             for m in self.models
         ]
         refused: list[list[RefusedSentence]] = [[] for _ in self.models]
-        for start in range(0, num_sentences, SENTENCES_AT_ONCE):
-            read_by = piece_at(start)
+        for start in range(0, count, SENTENCES_AT_ONCE):
+            read_by = self._piece(sentences, start)
             for place, model in enumerate(self.models):
                 with model.turn:
                     read = read_by(model.reader)
@@ -395,8 +367,19 @@ class ViewsOfModels:
                             arrays[place][key][batch.rows] = vectors
                 refused[place] += read.refusals
             if on_progress is not None:
-                on_progress(min(1.0, (start + SENTENCES_AT_ONCE) / num_sentences))
+                on_progress(min(1.0, (start + SENTENCES_AT_ONCE) / count))
         return self._together(arrays, refused)
+
+    def _piece(
+        self, sentences: Sequence[str] | ParsedRows, start: int
+    ) -> Callable[[SentenceReader], ReadSentences]:
+        """Returns what has a model's reader read the piece that begins at a sentence."""
+        if isinstance(sentences, ParsedRows):
+            rows = sentences.slice(start, SENTENCES_AT_ONCE)
+            return lambda reader: reader.read_rows(rows, start)
+        piece = sentences[start : start + SENTENCES_AT_ONCE]
+        tables = PieceTables(piece, self._settings.parses)
+        return lambda reader: reader.read(piece, start, tables)
 
     def _together(
         self, arrays: Sequence[dict[str, FloatArray]], refused: Sequence[list[RefusedSentence]]

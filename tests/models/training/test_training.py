@@ -72,7 +72,6 @@ WEIGHTED = {
 @pytest.mark.parametrize(
     ("kill_at", "changes"),
     [
-        (2, {}),
         (19, {}),
         (7, {"word_vectors": "trained", "normalise": "l2"}),
         (7, {"word_dropout": 0.2, "views": ("SEQ", "DEP")}),

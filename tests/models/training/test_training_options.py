@@ -45,12 +45,10 @@ def vectors(data: Data) -> WordVectors:
 @pytest.mark.parametrize(
     "config",
     [
-        preset("structured-views", **SMALL),
         preset("quickthoughts", **SMALL, word_vectors="trained"),
         CONFIG.changed(precision="bfloat16"),
         CONFIG.changed(dep_cell="attentive"),
         CONFIG.changed(word_vectors="trained", embeddings="separate", weight_decay=1e-4),
-        CONFIG.changed(targets="each"),
     ],
     ids=lambda config: f"{config.views}-{config.precision}-{config.targets}-{config.word_dropout}",
 )
