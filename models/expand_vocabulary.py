@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import ClassVar
 
-from models.words.expansion import ExpansionConfig
+from models.words.vocabulary_expansion import ExpansionConfig
 from pipeline.base.job import Progress, run_job_from_command_line
 from pipeline.base.settings import Settings
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from models.expand_vocabulary import ExpansionJob
 from models.model.model_description import MODEL_FILE
-from models.words.expansion import EXPANSION_VERSION, ExpansionConfig
+from models.words.vocabulary_expansion import EXPANSION_VERSION, ExpansionConfig
 from pipeline.vectors.vector_folder import files_of
 from tasks.artefact import Artefact, checksum, run_job
 from tasks.parameters import (

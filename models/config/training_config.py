@@ -151,7 +151,7 @@ class TrainingConfig(Settings):
     frequency; the others are unknown. A, section Experiments, and Q: 50,000. None trains all.
 
     A and Q then expand the vocabulary of the finished model to two million words by a linear map
-    from pretrained vectors; see `models.words.expansion`."""
+    from pretrained vectors; see `models.words.vocabulary_expansion`."""
     word_weights: Annotated[WordWeights, SHAPES] = "none"
     """How much a word counts in all views. None of the papers weighs words; SIF is Arora, Liang &
     Ma's (2017, equation 3)."""

@@ -59,7 +59,8 @@ class SentenceStates:
 class SentenceEncoder(nn.Module):
     """A module from sentences to vectors.
 
-    The lookup of word vectors sits outside (`models.words.embedding`), so two views can share one.
+    The lookup of word vectors sits outside (`models.words.word_embedding`), so two views can share
+    one.
     """
 
     output_size: int

@@ -44,7 +44,7 @@ from models.model.sentence_model import (
     batch_of,
     build_model,
 )
-from models.words.embedding import WordEmbedding
+from models.words.word_embedding import WordEmbedding
 from models.words.word_vectors import UNKNOWN_ID, WordVectors, load_word_vectors
 from pipeline.base.atomic_files import json_bytes, write_by_library, write_bytes_atomically
 from pipeline.base.digest import sha256_of_file

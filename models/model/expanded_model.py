@@ -1,8 +1,8 @@
 """A trained model with an expanded vocabulary: the same weights over more words.
 
 What the model looked up for a word is folded into one table (vectors, scale, weights of words), the
-table is expanded (`models.words.expansion`), and the result is a model over given vectors, which
-lie in its own folder.
+table is expanded (`models.words.vocabulary_expansion`), and the result is a model over given
+vectors, which lie in its own folder.
 
 Legend: V words of the trained model, id 0 included; F width of its tables side by side.
 """
@@ -29,13 +29,13 @@ from models.model.model_description import (
 )
 from models.model.model_folder import load_model, save_model, vectors_of_model
 from models.model.sentence_model import RemovedComponents, SentenceModel, build_model
-from models.words.embedding import WordEmbedding
-from models.words.expansion import (
+from models.words.vocabulary_expansion import (
     EXPANSION_VERSION,
     ExpansionConfig,
     TrainedWords,
     fit_expansion,
 )
+from models.words.word_embedding import WordEmbedding
 from models.words.word_vectors import WordVectors, load_word_vectors
 from pipeline.base.atomic_files import write_text_atomically
 from pipeline.base.bundled import shipped_parsers

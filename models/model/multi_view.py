@@ -16,7 +16,7 @@ from models.config.training_config import TrainingConfig
 from models.config.views import Pooling
 from models.encoders.sentence_batch import SentenceBatch
 from models.encoders.sentence_encoder import SentenceEncoder, build_encoder
-from models.words.embedding import WordEmbedding
+from models.words.word_embedding import WordEmbedding
 
 
 class MultiViewEncoder(nn.Module):

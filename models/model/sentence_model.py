@@ -32,7 +32,7 @@ from models.model.multi_view import MultiViewEncoder
 from models.model.ranks import ALONE, Ranks, gather_rows
 from models.objectives.decoders import Decoder
 from models.objectives.objective import ObjectiveResult, SentenceContext, Sizes, build_objective
-from models.words.embedding import WordEmbedding, word_embedding
+from models.words.word_embedding import WordEmbedding, word_embedding
 from models.words.word_vectors import WordVectors
 
 

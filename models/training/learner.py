@@ -21,7 +21,7 @@ from models.corpus.sentence_block import SentenceBlock
 from models.model.ranks import Ranks, reduce_joint_gradients
 from models.model.sentence_model import SentenceModel, TrainingBatch
 from models.training.batches import cut
-from models.words.embedding import WordEmbedding
+from models.words.word_embedding import WordEmbedding
 
 _FUSED_DEVICES = frozenset({"cpu", "cuda"})
 """Where PyTorch has Adam as one kernel."""

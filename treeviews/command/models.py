@@ -71,10 +71,10 @@ def expand(
     applied to all others. What it is worth on words that it has not seen is printed and stands in
     the new model's card.
     """
-    from models.exchange.export import new_folder
+    from models.exchange.export_model import new_folder
     from models.listing import model_folder
     from models.model.expanded_model import expand_model, expansion_summary
-    from models.words.expansion import ExpansionConfig
+    from models.words.vocabulary_expansion import ExpansionConfig
 
     config = ExpansionConfig(ridge=ridge, intercept=intercept, max_words=max_words)
     folder = model_folder(model)
@@ -125,8 +125,8 @@ def export(
     results: _ResultsOption = None,
 ) -> None:
     """Make a model a folder to pass on, and print it: models export MODEL --out FOLDER."""
-    from models.exchange.export import export_model
     from models.exchange.export_card import ExportOptions
+    from models.exchange.export_model import export_model
 
     options = ExportOptions(
         format=format_,
@@ -155,8 +155,8 @@ def push(
     endpoint: _EndpointOption = None,
 ) -> None:
     """Put a model on a hub, self-contained: models push MODEL USER/NAME."""
-    from models.exchange.export import push_model
     from models.exchange.export_card import ExportOptions
+    from models.exchange.export_model import push_model
 
     options = ExportOptions(
         vectors=vectors, licence=licence, text_licence=text_licence, results=results

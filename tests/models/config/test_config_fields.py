@@ -23,7 +23,7 @@ from models.evaluation.representation import Representation
 from models.model.sentence_model import build_model
 from models.training.launching import LaunchSettings
 from models.training.training_job import RunSettings
-from models.words.expansion import ExpansionConfig
+from models.words.vocabulary_expansion import ExpansionConfig
 from models.words.word_vectors import WordVectors
 from pipeline.base.settings import Count, Range, Settings, at_least, marks_of
 from pipeline.parsing.parse_shard import ParseShardJob

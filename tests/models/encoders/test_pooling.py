@@ -19,7 +19,7 @@ from models.encoders.sentence_batch import SentenceBatch
 from models.encoders.sentence_encoder import SentenceStates
 from models.encoders.word_averages import BagOfWords, LinearAverage
 from models.model.multi_view import MultiViewEncoder
-from models.words.embedding import WordEmbedding
+from models.words.word_embedding import WordEmbedding
 from tests.support.tree_oracles import (
     Sentence,
     batch_of,

@@ -11,8 +11,8 @@ from tokenizers import Tokenizer
 
 import models
 from models.encoding.load_encoder import load_encoder
-from models.exchange.export import export_model
 from models.exchange.export_card import ExportOptions
+from models.exchange.export_model import export_model
 from models.exchange.tokenizer_json import WORD, tokenizer_json
 from models.exchange.word_tables import write_word_table
 from pipeline.text.tokenization import EnglishTokenizer, clean_text

@@ -15,8 +15,8 @@ from models.encoding import encoder as encoder_module
 from models.encoding.encoder import Encoder, EncoderSettings, TakenViews, ViewsOfModels
 from models.encoding.encoder_names import parse_encoder_name
 from models.encoding.torch_model import TorchModel
-from models.exchange.export import export_model, push_model
 from models.exchange.export_card import ExportOptions
+from models.exchange.export_model import export_model, push_model
 from models.listing import model_facts
 from models.model.ensemble import ENSEMBLE_FILE, write_ensemble
 from models.model.hub import fetch_model

@@ -15,7 +15,7 @@ from models.config.training_config import TrainingConfig
 from models.config.training_presets import preset
 from models.model.expanded_model import expand_model, expanded_config, trained_words
 from models.model.model_folder import load_model
-from models.words.expansion import ExpansionConfig
+from models.words.vocabulary_expansion import ExpansionConfig
 from models.words.word_vectors import load_word_vectors
 from tests.support.command import subcommand
 from tests.support.parsed_corpora import write_vectors

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import models
-from models.exchange.export import push_model
 from models.exchange.export_card import ExportOptions
+from models.exchange.export_model import push_model
 from models.model.hub import fetch_model
 from tests.support.command import subcommand
 from tests.support.hub_server import HubServer, hub

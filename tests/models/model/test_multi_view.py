@@ -11,7 +11,7 @@ import torch
 from models.config.training_config import TrainingConfig
 from models.config.views import VIEWS
 from models.model.multi_view import MultiViewEncoder
-from models.words.embedding import WordEmbedding, draw_vectors
+from models.words.word_embedding import WordEmbedding, draw_vectors
 from tests.support.tree_oracles import batch_of, random_sentence
 
 V, E, H = 9, 5, 4

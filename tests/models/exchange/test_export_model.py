@@ -12,8 +12,8 @@ import pytest
 
 import models
 from models.config.training_presets import preset
-from models.exchange.export import export_model
 from models.exchange.export_card import ExportOptions
+from models.exchange.export_model import export_model
 from models.words.word_vectors import load_word_vectors
 from pipeline.base.bundled import BUNDLED_VECTORS
 from tests.support.command import subcommand

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.words import expansion
-from models.words.expansion import ExpansionConfig, TrainedWords, fit_expansion
+from models.words import vocabulary_expansion as expansion
+from models.words.vocabulary_expansion import ExpansionConfig, TrainedWords, fit_expansion
 from models.words.word_vectors import WordVectors
 
 RANDOM = np.random.default_rng(5)
