@@ -18,6 +18,7 @@ Pooling = Literal["last", "max", "mean", "min"]
 
 COLUMNS = {"dependencies": ("heads",), "constituents": ("binary_left", "binary_right")}
 """Parse stage -> the columns that encoders read, see ``pipeline.shards.schema``."""
+_WEIGHTS = ("hidden_size", "init")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +31,10 @@ class View:
     """``module:name`` of what makes its `SentenceEncoder`, within `models.encoders` if the module
     begins with a point. It is called with ``word_size`` and the `settings`."""
     reads: Reads = "words"
-    settings: tuple[str, ...] = ("hidden_size", "init")
+    settings: tuple[str, ...] = _WEIGHTS
     """Fields of `TrainingConfig`. An encoder without any has no weights, and its vectors are as
     wide as the words'."""
 
-
-_WEIGHTS = ("hidden_size", "init")
 
 VIEWS: dict[str, View] = {
     "SEQ": View(

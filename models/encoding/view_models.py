@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.config.training_config import TrainingConfig
-from models.config.views import Pooling
+from models.config.views import VIEWS, Pooling
 from models.corpus.sentence_block import SentenceBlock, pool_words
 from models.encoding.encoder_names import WORDS_VIEW, key_of
 from models.encoding.search import FloatArray
@@ -57,6 +57,8 @@ _ARCHITECTURE = (
 )
 """Fields of a configuration that say what is computed with the weights, and are not their shapes.
 Without a decoder the last ones change nothing but the digest."""
+_IN_WEIGHTS = {"hidden_size", "init", "seq_cell"}
+"""Settings of views that the weights' names, shapes or values tell."""
 
 
 class ViewModel(ABC):
@@ -156,7 +158,9 @@ def model_digest(
 
 def describe_architecture(config: TrainingConfig) -> dict[str, Any]:
     """Returns the fields of a configuration that say what is computed with the weights."""
-    fields = {name: getattr(config, name) for name in _ARCHITECTURE}
+    of_views = {name for view in config.views for name in VIEWS[view].settings}
+    names = dict.fromkeys((*_ARCHITECTURE, *sorted(of_views - _IN_WEIGHTS)))
+    fields = {name: getattr(config, name) for name in names}
     # So what was kept before there was another cell is still found.
     return fields | {"seq_cell": config.seq_cell} if config.has_lstm else fields
 
