@@ -22,10 +22,10 @@ from benchmarks.references import (
 from benchmarks.stopwatch import Spent
 from benchmarks.training_step import TrainingStep
 from treeviews.models.corpus.sentence_block import SentenceBlock
-from treeviews.models.encoders import build_encoder
-from treeviews.models.encoders.kernels.gemm import GemmBackend, use_gemm
 from treeviews.models.encoders.sentence_batch import SentenceBatch
+from treeviews.models.encoders.sentence_encoder import build_encoder
 from treeviews.models.model.sentence_model import batch_of
+from treeviews.models.training.numerics import GemmBackend, use_gemm
 
 VIEWS = ("DEP", "CONST", "SEQ")
 

@@ -30,7 +30,7 @@ from benchmarks.report import fail, header, print_last_line, print_table, tell
 from treeviews.models.config.training_config import Precision, TrainingConfig
 from treeviews.models.config.training_presets import preset
 from treeviews.models.corpus.parsed_corpus import CorpusFolders
-from treeviews.models.encoders.kernels.gemm import (
+from treeviews.models.training.numerics import (
     MAX_ERROR,
     GemmBackend,
     product_errors,

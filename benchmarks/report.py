@@ -22,7 +22,7 @@ import torch
 from benchmarks.corpus import identity
 from benchmarks.quick import ROUGH
 from treeviews.models.corpus.parsed_corpus import CorpusFolders
-from treeviews.models.training.machine import versions
+from treeviews.models.training.numerics import versions
 from treeviews.pipeline.base.foreign_text import without_secrets
 from treeviews.pipeline.base.machine import processor
 

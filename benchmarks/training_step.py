@@ -1,7 +1,7 @@
 """One training step of a sentence encoder, and how long it takes.
 
 All steps but the first of a kind are measured. Our encoders by then have the memory that they keep
-from step to step (`models.encoders.level_loops.buffers`), as they have in a training. All processes
+from step to step (`models.encoders.buffer_pool`), as they have in a training. All processes
 keep what they free (`pipeline.base.watched.keep_memory`), so the others do not pay for fresh pages
 either.
 
@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.stopwatch import Spent, spent_by
-from treeviews.models.encoders.kernels.gemm import GemmBackend, use_gemm
+from treeviews.models.training.numerics import GemmBackend, use_gemm
 
 LEARNING_RATE = 1e-4
 

@@ -28,7 +28,7 @@ from benchmarks.references.pytorch_tree_lstm import treelstm_module
 from benchmarks.report import fail, header, print_last_line, print_table, tell
 from benchmarks.tree_lstm_tables import comparison_table, figures
 from treeviews.models.corpus.parsed_corpus import CorpusFolders
-from treeviews.models.encoders.kernels.gemm import choose_gemm
+from treeviews.models.training.numerics import choose_gemm
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 QUICK = {"sentences": 100, "hidden": [256]}

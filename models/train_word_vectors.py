@@ -16,7 +16,7 @@ from typing import ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treeviews.models.config.held_out import HoldOut
+from treeviews.models.config.held_out import LESS_HELD_OUT, HoldOut
 from treeviews.pipeline.base.atomic_files import TEMPORARY_SUFFIX
 from treeviews.pipeline.base.job import Progress, run_job_from_command_line
 from treeviews.pipeline.base.settings import Settings
@@ -93,7 +93,7 @@ def write_training_tokens(sentences: Path, hold_out: HoldOut, path: Path) -> tup
 def _why_no_tokens(sentences: Path, hold_out: HoldOut) -> str:
     if not read_dataset_manifest(sentences, "sentences").rows:
         return f"{sentences}: no sentences; give text that has some"
-    return f"{sentences}: all sentences are held out; {hold_out.remedy_of_too_much}"
+    return f"{sentences}: all sentences are held out; {LESS_HELD_OUT}"
 
 
 def _training_tokens(table: pa.Table, hold_out: HoldOut) -> pa.ChunkedArray:

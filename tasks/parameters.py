@@ -247,7 +247,8 @@ class ExpansionParameters:
     )
     expansion_changes = luigi.DictParameter(
         default={},
-        description="Settings of models/words/expansion.py to change: '{\"ridge\": 1.0}'.",
+        description="Settings of models/words/vocabulary_expansion.py to change, such as "
+        "'{\"ridge\": 1.0}'.",
     )
 
 

@@ -34,7 +34,7 @@ from rich.console import Console
 from rich.table import Column
 from rich.text import Text
 
-from treeviews.models.training.logs import duration
+from treeviews.models.training.training_records import duration
 from treeviews.pipeline.base.foreign_text import printable, told, without_secrets
 from treeviews.pipeline.base.job import Rated, end_in_words
 from treeviews.pipeline.base.job_server import socket_folder

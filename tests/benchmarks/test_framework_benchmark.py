@@ -26,10 +26,10 @@ from benchmarks.stopwatch import Spent
 from tests.support.parsed_corpora import stories, write_corpus
 from treeviews.models.config.training_presets import preset
 from treeviews.models.corpus.sentence_block import SentenceBlock
-from treeviews.models.encoders.kernels.gemm import GemmBackend
 from treeviews.models.model.ranks import ALONE
 from treeviews.models.model.sentence_model import SentenceModel, build_model
 from treeviews.models.training.learner import Learner
+from treeviews.models.training.numerics import GemmBackend
 from treeviews.models.words.word_vectors import WordVectors
 
 pytestmark = pytest.mark.usefixtures("machine_as_before")
