@@ -17,7 +17,7 @@ from benchmarks.contestants import REFERENCES, Entry, Runner, Task, relative_dif
 from benchmarks.harness import tell
 from benchmarks.step_process import StepProcess
 from benchmarks.stopwatch import Spent
-from treeviews.models.encoders.kernels.gemm import GemmBackend, gemm_kept
+from treeviews.models.training.numerics import GemmBackend, preserve_gemm
 
 LARGEST_DIFFERENCE = {torch.float32: 1e-5, torch.bfloat16: 0.05}
 """Of outputs and of gradients, by norm; more is an error, not rounding.
@@ -141,7 +141,7 @@ def compare(
         RuntimeError: an implementation's process ended before its time.
         ModuleNotFoundError: the package that DEP is compared with is not installed.
     """
-    with gemm_kept():
+    with preserve_gemm():
         contestants = _contestants(task, _entries(task, view, hidden_size, dtypes))
     for first in range(0, len(contestants), MAX_PROCESSES):
         _measure(task, contestants[first : first + MAX_PROCESSES], start)

@@ -28,7 +28,7 @@ from benchmarks.encode import (
 )
 from benchmarks.harness import Benchmark, Measured, tell
 from treeviews.models.encoding.corpus_embeddings import (
-    EmbeddedFolders,
+    EmbedShardJob,
     embed_shard,
     open_encoder,
 )
@@ -92,8 +92,14 @@ def _figures(
     found = {}
     for place, (name, encoder) in enumerate(opened.items()):
         tell(f"embedding: {name}")
-        folders = EmbeddedFolders(folder / "sentences", parses, folder / f"embeddings-{place}")
-        found[name] = _measured(folders, encoder, sentences)
+        job = EmbedShardJob(
+            encoder=name,
+            sentences=folder / "sentences",
+            output=folder / f"embeddings-{place}",
+            number=0,
+            parses=parses,
+        )
+        found[name] = _measured(job, encoder, sentences)
     return found
 
 
@@ -106,14 +112,12 @@ def _write_sentences(folder: Path, sentences: Sequence[str]) -> None:
     write_shard(folder, "sentences", 0, table, drops={}, quarantine=())
 
 
-def _measured(
-    folders: EmbeddedFolders, encoder: Encoder, sentences: Sequence[str]
-) -> dict[str, float]:
+def _measured(job: EmbedShardJob, encoder: Encoder, sentences: Sequence[str]) -> dict[str, float]:
     encoder.encode(sentences[:1])  # loads what it needs
     expected: list[FloatArray] = []
     encoding = _seconds(lambda: expected.append(encoder.encode(sentences)))
-    embedding = _seconds(lambda: embed_shard(folders, 0, encoder))
-    vectors, _ = vectors_of(read_shard(folders.output, EMBEDDINGS, 0)[EMBEDDING])
+    embedding = _seconds(lambda: embed_shard(job, 0, encoder))
+    vectors, _ = vectors_of(read_shard(job.output, EMBEDDINGS, 0)[EMBEDDING])
     return {
         "embedded_sentences_per_second": round(len(sentences) / embedding, 1),
         "encoded_sentences_per_second": round(len(sentences) / encoding, 1),

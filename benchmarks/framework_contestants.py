@@ -22,11 +22,11 @@ from treeviews.models.config.training_config import Precision, TrainingConfig
 from treeviews.models.config.views import needed_stages
 from treeviews.models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
 from treeviews.models.corpus.sentence_block import SentenceBlock
-from treeviews.models.encoders.kernels.gemm import GemmBackend
 from treeviews.models.model.ranks import ALONE
 from treeviews.models.model.sentence_model import SentenceModel, TrainingBatch, build_model
 from treeviews.models.training.batches import TrainingBatches
 from treeviews.models.training.learner import Learner
+from treeviews.models.training.numerics import GemmBackend
 from treeviews.models.words.word_vectors import WordVectors
 
 OURS = "ours"
@@ -143,7 +143,9 @@ def read_text(
     selection = Selection("all", config.hold_out, config.max_tokens)
     corpus = ParsedCorpus(folders, vectors, views=views, selection=selection)
     survey = corpus.survey()
-    batches = TrainingBatches(corpus, survey.rows, batch_size=config.batch_size, seed=config.seed)
+    batches = TrainingBatches(
+        corpus.read, survey.rows, batch_size=config.batch_size, seed=config.seed
+    )
     if not batches.steps_per_epoch:
         raise ValueError(f"{folders.sentences.parent}: no shard of it holds two parsed sentences")
     epochs = -(-num_batches // batches.steps_per_epoch)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 
 import torch
@@ -12,9 +13,8 @@ from benchmarks.harness import Table, tell, wait_for
 from benchmarks.stopwatch import Stopwatch
 from treeviews.models.config.training_config import TrainingConfig
 from treeviews.models.corpus.sentence_block import SentenceBlock
-from treeviews.models.encoders.kernels.gemm import use_gemm
-from treeviews.models.training.batches import prefetched
-from treeviews.models.training.machine import process_state_kept, set_gpu_precision
+from treeviews.models.training.batches import make_ahead
+from treeviews.models.training.numerics import preserve_process_state, set_gpu_precision, use_gemm
 
 COLUMNS = (
     *("objective", "implementation", "views", "precision", "gemm", "sentences/s"),
@@ -165,7 +165,7 @@ def compare(
     Raises:
         ArithmeticError: a reference's first loss is not ours.
     """
-    with process_state_kept(device):
+    with preserve_process_state(device):
         _warm_up(contestants, blocks[: turns.warmup], device)
         _check(config, contestants)
         for first in range(turns.warmup, len(blocks), turns.steps):
@@ -203,7 +203,7 @@ def _take_turn(
     step = contestant.step
     wait_for(device)
     watch = Stopwatch()
-    with prefetched(map(step.prepare, blocks), ahead=prefetch) as batches:
+    with closing(make_ahead(map(step.prepare, blocks), ahead=prefetch)) as batches:
         for batch in batches:
             step.take(batch)
     wait_for(device)

@@ -27,7 +27,7 @@ from benchmarks.harness import Benchmark, Measured, check_least, device_name, de
 from treeviews.models.config.training_config import Precision, TrainingConfig
 from treeviews.models.config.training_presets import preset
 from treeviews.models.corpus.parsed_corpus import CorpusFolders
-from treeviews.models.encoders.kernels.gemm import (
+from treeviews.models.training.numerics import (
     MAX_ERROR,
     GemmBackend,
     product_errors,

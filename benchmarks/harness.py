@@ -25,7 +25,7 @@ from benchmarks.corpus import identity
 from treeviews.models.corpus.parsed_corpus import CorpusFolders
 from treeviews.models.report.sections import Table as MarkdownTable
 from treeviews.models.report.sections import table_lines
-from treeviews.models.training.machine import versions
+from treeviews.models.training.numerics import versions
 from treeviews.pipeline.base.foreign_text import without_secrets
 from treeviews.pipeline.base.job_server import job_environment
 from treeviews.pipeline.base.machine import processor

@@ -26,7 +26,7 @@ from benchmarks.corpus import (
 from benchmarks.harness import Benchmark, Measured, Table, check_least, tell
 from benchmarks.references.pytorch_tree_lstm import treelstm_module
 from treeviews.models.corpus.parsed_corpus import CorpusFolders
-from treeviews.models.encoders.kernels.gemm import choose_gemm
+from treeviews.models.training.numerics import choose_gemm
 
 COLUMNS = (
     *("encoder", "width", "implementation", "precision", "gemm", "sentences/s", "median"),

@@ -10,46 +10,11 @@ was killed goes on where it was.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
-from pathlib import Path
-from typing import ClassVar
 
-from treeviews.models.encoding.corpus_embeddings import (
-    EmbeddedFolders,
-    embed_shard,
-    open_encoder,
-)
+from treeviews.models.encoding.corpus_embeddings import EmbedShardJob, embed_shard, open_encoder
 from treeviews.models.encoding.encoder import EncoderSettings
 from treeviews.pipeline.base.job import Progress, Rated, run_job_from_command_line
-from treeviews.pipeline.base.settings import Count, Natural, Settings
 from treeviews.pipeline.shards.manifests import read_shard_manifest
-from treeviews.pipeline.shards.schema import VectorType
-
-
-class EmbedShardJob(Settings):
-    """Which shards to embed, by which encoder, and where the result goes."""
-
-    called: ClassVar[str] = "embedding job field"
-
-    encoder: str
-    """See `models.encoding.encoder_names`."""
-    sentences: Path
-    """Folder of the sentence shards."""
-    output: Path
-    """Folder of the embedded shards."""
-    number: Natural
-    """Number of the first shard, in all folders."""
-    count: Count = 1
-    """How many shards, that one and those after it."""
-    parses: Mapping[str, Path] = {}
-    """Parse stage -> folder of the parsed shards, of the stages that the encoder reads."""
-    dtype: VectorType = "float32"
-    settings: EncoderSettings = EncoderSettings()
-    """What the encoder is loaded with, such as its device."""
-    version: str = ""
-    """Of a function of the user's own."""
-    encoder_digest: str = ""
-    """Where given, an encoder of another digest is refused."""
 
 
 def execute(job: EmbedShardJob, on_progress: Progress) -> None:
@@ -73,23 +38,15 @@ def execute(job: EmbedShardJob, on_progress: Progress) -> None:
             f"{encoder.digest}) than the run began with ({job.encoder_digest}); let all machines "
             "reach the same"
         )
-    folders = EmbeddedFolders(job.sentences, job.parses, job.output)
     for number in sorted(set(wanted).difference(missing)):
-        embed_shard(folders, number, encoder, dtype=job.dtype)
+        embed_shard(job, number, encoder)
     for place, number in enumerate(missing):
 
         def follow(share: float, status: str, place: int = place, number: int = number) -> None:
             told = Rated.like(status, f"shard {number}: {status}")
             on_progress((place + share) / len(missing), told)
 
-        embed_shard(
-            folders,
-            number,
-            encoder,
-            dtype=job.dtype,
-            on_progress=follow,
-            machine={"device": encoder.device},
-        )
+        embed_shard(job, number, encoder, follow)
 
 
 def _on_device(settings: EncoderSettings) -> EncoderSettings:

@@ -40,12 +40,12 @@ class Encoded:
     """Sentences that became zeros, numbered over all lines from 0."""
 
 
-def encode_file(
+def encode_lines(
     encoder: Encoder,
     lines: IO[bytes],
     name: str,
-    target: Path,
-    on_progress: Callable[[int], None] | None = None,
+    target: Path | IO[bytes],
+    on_progress: Callable[[int], None] = lambda done: None,
     **options: Unpack[EncodeOptions],
 ) -> Encoded:
     """Writes the vectors of a text's lines to a file, which appears whole or not at all.
@@ -54,82 +54,53 @@ def encode_file(
         encoder: any, as `models.load` gives it.
         lines: UTF-8; a last line without a break counts, an empty rest does not.
         name: of the text, for messages.
-        target: the ``.npy`` file.
-        on_progress: told the number of sentences done, piece by piece.
+        target: the ``.npy`` file; or a stream, such as a pipe, which has no positions: all is
+            written to it when it is known.
+        on_progress: takes the number of sentences done, piece by piece.
         options: of `Encoder.encode`.
 
     Raises:
         OSError: the file cannot be written there.
         ValueError: no lines, one that is not UTF-8, or what the encoder refuses; names the line.
     """
-    encoded: list[Encoded] = []
-
-    def write(path: Path) -> None:
-        with path.open("w+b") as stream:
-            encoded.append(_write(encoder, lines, name, stream, on_progress, options))
-
-    write_by_library(target, write)
-    return encoded[0]
-
-
-def encode_lines(
-    encoder: Encoder,
-    lines: IO[bytes],
-    name: str,
-    out: IO[bytes],
-    on_progress: Callable[[int], None] | None = None,
-    **options: Unpack[EncodeOptions],
-) -> Encoded:
-    """Writes the vectors of a text's lines to a stream; arguments as of `encode_file`.
-
-    A pipe and a file that is appended to have no positions: all is written when it is known.
-
-    Raises:
-        OSError, ValueError: see `encode_file`.
-    """
-    with tempfile.TemporaryDirectory() as folder:
-        waiting = Path(folder) / "vectors.npy"
-        encoded = encode_file(encoder, lines, name, waiting, on_progress, **options)
-        with waiting.open("rb") as stream:
-            shutil.copyfileobj(stream, out, 1 << 20)
-    out.flush()
-    return encoded
-
-
-def _write(
-    encoder: Encoder,
-    lines: IO[bytes],
-    name: str,
-    out: IO[bytes],
-    on_progress: Callable[[int], None] | None,
-    options: EncodeOptions,
-) -> Encoded:
-    """Writes the vectors to a file that is empty; arguments as of `encode_file`."""
+    if not isinstance(target, Path):
+        with tempfile.TemporaryDirectory() as folder:
+            waiting = Path(folder) / "vectors.npy"
+            encoded = encode_lines(encoder, lines, name, waiting, on_progress, **options)
+            with waiting.open("rb") as stream:
+                shutil.copyfileobj(stream, target, 1 << 20)
+        target.flush()
+        return encoded
     done, width = 0, 0
     refused: list[RefusedSentence] = []
-    decoded = decoded_lines(lines, name)
-    while piece := list(islice(decoded, LINES_AT_ONCE)):
-        try:
-            vectors = encoder.encode(piece, **options)
-        except ValueError as error:
+
+    def write(path: Path) -> None:
+        nonlocal done, width
+        with path.open("w+b") as out:
+            decoded = decoded_lines(lines, name)
+            while piece := list(islice(decoded, LINES_AT_ONCE)):
+                try:
+                    vectors = encoder.encode(piece, **options)
+                except ValueError as error:
+                    if not done:
+                        raise
+                    raise ValueError(f"counted from line {done + 1:,} on: {error}") from error
+                if not done:
+                    width = vectors.shape[1]
+                    _write_header(out, 0, width)
+                out.write(np.ascontiguousarray(vectors).data)
+                refused.extend(
+                    RefusedSentence(done + refusal.index, refusal.reason, refusal.detail)
+                    for refusal in encoder.refused
+                )
+                done += len(piece)
+                on_progress(done)
             if not done:
-                raise
-            raise ValueError(f"counted from line {done + 1:,} on: {error}") from error
-        if not done:
-            width = vectors.shape[1]
-            _write_header(out, 0, width)
-        out.write(np.ascontiguousarray(vectors).data)
-        refused += [
-            RefusedSentence(done + refusal.index, refusal.reason, refusal.detail)
-            for refusal in encoder.refused
-        ]
-        done += len(piece)
-        if on_progress is not None:
-            on_progress(done)
-    if not done:
-        raise ValueError(f"{name}: no sentences; give one a line")
-    out.seek(0)
-    _write_header(out, done, width)
+                raise ValueError(f"{name}: no sentences; give one a line")
+            out.seek(0)
+            _write_header(out, done, width)
+
+    write_by_library(target, write)
     return Encoded(done, width, tuple(refused))
 
 

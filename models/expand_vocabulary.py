@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import ClassVar
 
-from treeviews.models.words.expansion import ExpansionConfig
+from treeviews.models.words.vocabulary_expansion import ExpansionConfig
 from treeviews.pipeline.base.job import Progress, run_job_from_command_line
 from treeviews.pipeline.base.settings import Settings
 

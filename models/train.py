@@ -68,15 +68,15 @@ def execute(values: Mapping[str, Any], progress: Progress, place: Place | None =
     set_threads(_launch_settings(values).threads, place)
     import torch
 
-    from treeviews.models.model.ranks import joined_ranks
-    from treeviews.models.training.job import TrainingJob
+    from treeviews.models.model.ranks import join_ranks
     from treeviews.models.training.train_views import train
+    from treeviews.models.training.training_job import TrainingJob
 
     job = TrainingJob.from_dict(values)
     settings = job.settings.changed(device=device_of(job.settings.device, place))
     device = torch.device(settings.device)
     report = _Throttled(progress) if place.rank == 0 else None
-    with joined_ranks(rank=place.rank, size=place.size, device=device) as ranks:
+    with join_ranks(rank=place.rank, size=place.size, device=device) as ranks:
         train(job.changed(settings=settings), on_progress=report, ranks=ranks)
 
 

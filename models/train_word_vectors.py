@@ -24,7 +24,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from treeviews.models.config.held_out import HoldOut
+from treeviews.models.config.held_out import LESS_HELD_OUT, HoldOut
 from treeviews.pipeline.base.bundled import how_to_install
 from treeviews.pipeline.base.job import Progress, run_job_from_command_line
 from treeviews.pipeline.base.settings import Count, Natural, Positive, Settings, at_least
@@ -119,7 +119,7 @@ class TrainingSentences:
 def _why_no_tokens(sentences: Path, hold_out: HoldOut) -> str:
     if not read_dataset_manifest(sentences, "sentences").rows:
         return f"{sentences}: no sentences; give text that has some"
-    return f"{sentences}: all sentences are held out; {hold_out.remedy_of_too_much}"
+    return f"{sentences}: all sentences are held out; {LESS_HELD_OUT}"
 
 
 def _training_tokens(table: pa.Table, hold_out: HoldOut) -> pa.ChunkedArray:

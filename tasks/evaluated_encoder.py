@@ -101,7 +101,7 @@ class EncoderParameters(
                 return self._sif(task.word_vectors, called)
             case "model" | "joined":
                 return self._models(name)
-            case "function":
+            case _:
                 return self._own_function(called, version, task.word_vectors)
 
     def _trained(self, training: TrainEncoders, name: EncoderName) -> EvaluatedEncoder:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from treeviews.models.expand_vocabulary import ExpansionJob
 from treeviews.models.model.model_description import MODEL_FILE
-from treeviews.models.words.expansion import EXPANSION_VERSION, ExpansionConfig
+from treeviews.models.words.vocabulary_expansion import EXPANSION_VERSION, ExpansionConfig
 from treeviews.pipeline.vectors.vector_folder import files_of
 from treeviews.tasks.artefact import Artefact, checksum, run_job
 from treeviews.tasks.parameters import (

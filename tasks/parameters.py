@@ -10,8 +10,8 @@ from treeviews.models.config.held_out import HoldOut
 from treeviews.models.config.views import VIEWS
 from treeviews.models.evaluation.evaluation_settings import ProtocolConfig
 from treeviews.models.evaluation.representation import representation_named
-from treeviews.models.training.job import RunSettings
 from treeviews.models.training.launching import LaunchSettings
+from treeviews.models.training.training_job import RunSettings
 from treeviews.pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS, shown
 from treeviews.pipeline.base.foreign_text import without_secrets
 from treeviews.pipeline.downloads.download import MAX_BYTES
@@ -222,7 +222,8 @@ class ExpansionParameters:
     )
     expansion_changes = luigi.DictParameter(
         default={},
-        description="Settings of models/words/expansion.py to change: '{\"ridge\": 1.0}'.",
+        description="Settings of models/words/vocabulary_expansion.py to change, such as "
+        "'{\"ridge\": 1.0}'.",
     )
 
 

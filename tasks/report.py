@@ -10,8 +10,9 @@ from typing import Any
 
 import luigi
 
+from treeviews.models.config.held_out import MORE_HELD_OUT
 from treeviews.models.evaluation.task_result import TaskResult, read_result
-from treeviews.models.model.release import current_commit
+from treeviews.models.model.card import current_commit
 from treeviews.models.report.probing_table import RowDeclaration, declare_rows
 from treeviews.models.report.run_report import (
     PAGE_NAME,
@@ -143,7 +144,7 @@ class WriteReport(ReportParameters, SentEvalParameters, EncoderParameters, Artef
             raise ValueError(
                 "the text is too short for any probing task, each of which takes "
                 f"{sum(config.minimal_sizes.values())} held-out sentences at least; give more text "
-                f"or a higher --limit, {config.hold_out.remedy}"
+                f"or a higher --limit, {MORE_HELD_OUT}"
             )
 
     def requires(self) -> dict[str, Any]:

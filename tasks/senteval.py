@@ -8,7 +8,7 @@ from typing import Any
 
 import luigi
 
-from treeviews.models.config.views import STAGE_OF_VIEW
+from treeviews.models.config.views import stage_of
 from treeviews.models.encoding.encoder_names import FORMS, chosen_views, name_of
 from treeviews.models.evaluation.evaluation_settings import PROTOCOL_VERSION
 from treeviews.models.evaluation.senteval_format import DATASETS
@@ -285,7 +285,7 @@ class EvaluateEncoder(SentEvalStage):
             views = self.evaluated.views or ()
         except (OSError, ValueError):
             views = ()  # what is wrong is told where Luigi asks whether the output is there
-        return sum(STAGE_OF_VIEW.get(name_of(view)) is not None for view in views)
+        return sum(stage_of(name_of(view)) is not None for view in views)
 
     def requires(self) -> dict[str, Artefact]:
         """Returns the data and what the encoder takes: its model, or trained word vectors."""

@@ -9,13 +9,14 @@ from typing import Any
 
 import luigi
 
+from treeviews.models.config.held_out import LESS_HELD_OUT
 from treeviews.models.config.training_config import TRAINING_VERSION, TrainingConfig
 from treeviews.models.config.training_presets import preset
 from treeviews.models.config.views import needed_stages
 from treeviews.models.corpus.parsed_corpus import CorpusFolders
-from treeviews.models.training.job import RunSettings, TrainingJob
 from treeviews.models.training.launching import LaunchSettings
-from treeviews.models.training.logs import finished_summary
+from treeviews.models.training.training_job import RunSettings, TrainingJob
+from treeviews.models.training.training_records import finished_summary
 from treeviews.pipeline.base.machine import available_cores
 from treeviews.pipeline.parsing.parse_shard import library_versions
 from treeviews.tasks.artefact import Artefact, run_job
@@ -117,7 +118,7 @@ class TrainEncoders(
         if hold_out.fraction == 1 or self.clone(SplitSentences).most_sentences() < 2:
             raise ValueError(
                 "none of the text is left to train on beside held_out_fraction "
-                f"{hold_out.fraction:g}; {hold_out.remedy_of_too_much}"
+                f"{hold_out.fraction:g}; {LESS_HELD_OUT}"
             )
 
     def requires(self) -> dict[str, Artefact]:

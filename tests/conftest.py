@@ -38,9 +38,9 @@ def machine_as_before() -> Iterator[None]:
     """Restores torch's number of threads and the choice of a matrix product after the test."""
     import torch
 
-    from treeviews.models.encoders.kernels.gemm import gemm_kept
+    from treeviews.models.training.numerics import preserve_gemm
 
     threads = torch.get_num_threads()
-    with gemm_kept():
+    with preserve_gemm():
         yield
     torch.set_num_threads(threads)

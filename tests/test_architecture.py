@@ -45,7 +45,7 @@ HOMES = {
     "py3langid": ("pipeline/text/cleaning_steps.py",),
     "duckdb": ("pipeline/inspect/aligned_rows.py",),
     "tqdm": ("models/",),
-    "triton": ("models/encoders/kernels/fused",),
+    "triton": ("models/encoders/triton_",),
     "matplotlib": ("models/report/training_section.py",),
     "ray": ("tasks/ray_engine.py",),
     "mteb": ("models/exchange/",),

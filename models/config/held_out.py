@@ -13,6 +13,16 @@ from treeviews.pipeline.base.settings import Count, Option, Settings, Share
 
 HeldOutUnit = Literal["document", "block"]
 
+MORE_HELD_OUT = (
+    "raise --held-out-fraction, hold out blocks of sentences (--held-out-unit block), or shorter "
+    "ones (held_out_block_sentences)"
+)
+"""What to do where too few sentences are held out."""
+LESS_HELD_OUT = (
+    "lower --held-out-fraction, give more text, or hold out blocks of sentences (--held-out-unit "
+    "block), or shorter ones (held_out_block_sentences)"
+)
+"""What to do where too few sentences are left to train on."""
 _RANGE = 1 << 64
 
 
@@ -47,23 +57,6 @@ class HoldOut(Settings):
             unit=settings.held_out_unit,
             block_sentences=settings.held_out_block_sentences,
         )
-
-    @property
-    def remedy(self) -> str:
-        """What gives more held-out sentences, as a message says it."""
-        if self.unit == "document":
-            return "hold out blocks of sentences (--held-out-unit block), raise --held-out-fraction"
-        return "raise --held-out-fraction, lower held_out_block_sentences"
-
-    @property
-    def remedy_of_too_much(self) -> str:
-        """What leaves more sentences to train on, as a message says it."""
-        if self.unit == "document":
-            return (
-                "lower --held-out-fraction, give more documents or hold out blocks of sentences "
-                "(--held-out-unit block)"
-            )
-        return "lower --held-out-fraction or held_out_block_sentences, or give more text"
 
     def unit_of(self, document_id: str, sentence_index: int) -> str:
         """Returns the name of the unit that a sentence belongs to."""

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 from treeviews.models.config.held_out import HeldOutUnit, HoldOut
-from treeviews.models.config.views import INVERSE, VIEWS
+from treeviews.models.config.objectives import OBJECTIVES, ObjectiveKind
+from treeviews.models.config.views import INVERSE, VIEWS, is_unordered
 from treeviews.pipeline.base.mistakes import did_you_mean
 from treeviews.pipeline.base.refusal import shortened
 from treeviews.pipeline.base.settings import (
@@ -49,8 +50,6 @@ Normalise = Literal["none", "batch_norm", "l2"]
 Anchor = Literal["excluded", "zeroed", "included"]
 """An anchor among its own candidates: left out, with score 0, or, in the discriminative objective,
 as a candidate and a positive like its neighbours."""
-ObjectiveName = Literal["contrastive", "generative", "discriminative", "both"]
-"""What views are trained to do; both: generative and discriminative."""
 DecoderName = Literal["linear", "bijective"]
 """From a sentence's vector to the words' space: one projection, or coupling layers before it."""
 Partition = Literal["halves", "alternate"]
@@ -101,8 +100,8 @@ class ReadIf:
 
 SHAPES = ShapesEncoder()
 CONTRASTIVE = ReadIf(lambda config: config.objective == "contrastive")
-IN_CONTEXT = ReadIf(lambda config: config.objective != "generative")
-AGREEING = ReadIf(lambda config: config.objective in {"discriminative", "both"})
+IN_CONTEXT = ReadIf(lambda config: bool(config.kind.anchors))
+AGREEING = ReadIf(lambda config: config.kind.compares_views)
 PREDICTING = ReadIf(lambda config: config.has_decoder)
 COUPLING = ReadIf(lambda config: config.has_decoder and config.decoder == "bijective")
 WITH_COMPONENT = ReadIf(lambda config: config.remove_top_component)
@@ -120,7 +119,7 @@ WORDS_FROM_NOTHING = ReadIf(
 )
 OF_SEQ = ReadIf(lambda config: "SEQ" in config.views)
 OF_DEP = ReadIf(lambda config: "DEP" in config.views)
-NOT_OF_BOW = ReadIf(lambda config: set(config.views) != {"BOW"})
+OF_WEIGHTS = ReadIf(lambda config: any(VIEWS[view].settings for view in config.views))
 
 OrthonormalRate = Annotated[
     float, Range("lie in [0, 0.5], as a larger one overshoots", lambda value: 0 <= value <= 0.5)
@@ -135,10 +134,10 @@ class TrainingConfig(Settings):
     views: Annotated[tuple[str, ...], SHAPES] = ("DEP", "CONST")
     """A, section Language views: the anchor's view and its context's. B: f and g. A generative
     training has f alone, a discriminative one may have a single view (B, table 6)."""
-    objective: Annotated[ObjectiveName, SHAPES] = "contrastive"
+    objective: Annotated[str, SHAPES] = "contrastive"
     """A: contrastive; B: generative (section 2.2), discriminative (2.3) or both (appendix 5);
     C: generative. Both predicts words from the first view."""
-    hidden_size: Annotated[Count, SHAPES, NOT_OF_BOW] = 256
+    hidden_size: Annotated[Count, SHAPES, OF_WEIGHTS] = 256
     """Width of a view. A, section Experiments: 4800 over two views and two vocabularies, on UMBC; a
     small corpus does not fill that."""
     word_vectors: Annotated[WordVectorUse, SHAPES] = "frozen"
@@ -152,7 +151,7 @@ class TrainingConfig(Settings):
     frequency; the others are unknown. A, section Experiments, and Q: 50,000. None trains all.
 
     A and Q then expand the vocabulary of the finished model to two million words by a linear map
-    from pretrained vectors; see `models.words.expansion`."""
+    from pretrained vectors; see `models.words.vocabulary_expansion`."""
     word_weights: Annotated[WordWeights, SHAPES] = "none"
     """How much a word counts in all views. None of the papers weighs words; SIF is Arora, Liang &
     Ma's (2017, equation 3)."""
@@ -169,7 +168,7 @@ class TrainingConfig(Settings):
     """Root mean square of a component to which given vectors are scaled; None leaves them.
 
     Open in A. Measured: word2vec vectors scaled to about 0.35 train; the same at 1.0 do not."""
-    read_rms: Annotated[float | None, POSITIVE, SHAPES, NOT_OF_BOW] = None
+    read_rms: Annotated[float | None, POSITIVE, SHAPES, OF_WEIGHTS] = None
     """Root mean square of a component at which SEQ, DEP, CONST and LIN read every word, whatever it
     weighs; None: as it weighs. Weights by frequency leave a mean nothing of "who" and "not", which
     a tree has a place for. Means read words as weighted."""
@@ -307,6 +306,11 @@ class TrainingConfig(Settings):
         Raises:
             ValueError: names the fields and what they must be.
         """
+        if self.objective not in OBJECTIVES:
+            meant = did_you_mean(self.objective, known=OBJECTIVES)
+            raise ValueError(
+                f"objective must be one of {', '.join(OBJECTIVES)}, not {self.objective}{meant}"
+            )
         if not 1 <= len(self.views) <= 2 or any(view not in VIEWS for view in self.views):
             given = ",".join(map(str, self.views))
             meant = did_you_mean(*(set(self.views) - set(VIEWS)), known=VIEWS)
@@ -321,17 +325,13 @@ class TrainingConfig(Settings):
             raise ValueError(
                 f"run_length must be at most batch_size, {self.batch_size}, not {self.run_length}"
             )
-        if self.shuffled == "words" and set(self.views) <= {"LIN", "BOW"}:
+        if self.shuffled == "words" and all(map(is_unordered, self.views)):
             raise ValueError(
                 f"shuffled {self.shuffled} is no control of views {', '.join(self.views)}, which "
                 "know no order"
             )
         if self.keep == "best" and not self.held_out_batches:
             raise ValueError("keep best needs held_out_batches of at least 1, not 0")
-        self._check_embeddings()
-        self._check_objective()
-
-    def _check_embeddings(self) -> None:
         if self.embeddings == "side_by_side" and (
             len(self.views) != 2 or self.word_vectors != "frozen"
         ):
@@ -340,27 +340,28 @@ class TrainingConfig(Settings):
                 f"model has them; views are {', '.join(self.views)}, word_vectors "
                 f"{self.word_vectors}: train with shared or separate ones"
             )
+        self._check_objective()
 
     def _check_objective(self) -> None:
-        if self.objective == "contrastive" and len(self.views) != 2:
-            raise ValueError(f"the contrastive objective needs two views, not {self.views}")
-        if self.objective == "generative" and len(self.views) != 1:
+        kind, name = self.kind, f"the {self.objective} objective"
+        if len(self.views) not in kind.num_views:
+            numbers = " or ".join(("one", "two")[number - 1] for number in kind.num_views)
+            noun = "view" if kind.num_views == (1,) else "views"
+            raise ValueError(f"{name} needs {numbers} {noun}, not {', '.join(self.views)}")
+        if kind.predicts_words and self.word_vectors == "trained":
             raise ValueError(
-                f"the generative objective trains one view, not {self.views}; both trains two"
+                f"word_vectors must be frozen under {name}: words that are predicted must not move "
+                "(Tang & de Sa 2018, section 2.2)"
             )
-        if self.objective == "both" and len(self.views) != 2:
-            raise ValueError(f"objective both trains two views, not {self.views}")
-        if self.has_decoder and self.word_vectors == "trained":
+        if kind.anchors and self.anchor not in kind.anchors:
             raise ValueError(
-                f"word_vectors must be frozen under the {self.objective} objective: words that are "
-                "predicted must not move (Tang & de Sa 2018, section 2.2)"
+                f"anchor must be {' or '.join(kind.anchors)} under {name}, not {self.anchor}"
             )
-        wanted = ["excluded", "zeroed" if self.objective == "contrastive" else "included"]
-        if self.objective != "generative" and self.anchor not in wanted:
-            raise ValueError(
-                f"anchor must be {' or '.join(wanted)} under the {self.objective} objective, not "
-                f"{self.anchor}"
-            )
+
+    @property
+    def kind(self) -> ObjectiveKind:
+        """What is known of the objective."""
+        return OBJECTIVES[self.objective]
 
     @property
     def hold_out(self) -> HoldOut:
@@ -375,13 +376,13 @@ class TrainingConfig(Settings):
                 agree; names the remedy.
         """
         is_given = self.word_vectors == "frozen"
-        if set(self.views) == {"BOW"} and is_given and not self.has_decoder:
+        if is_given and not OF_WEIGHTS.holds(self) and not self.has_decoder:
             raise ValueError(
                 f"views {', '.join(self.views)} of frozen word vectors have nothing to train; take "
                 "LIN for BOW, or train the words (word_vectors)"
             )
-        has_one_bow = {view == "BOW" for view in self.views} == {True, False}
-        if self.objective in {"discriminative", "both"} and has_one_bow:
+        is_own_width = {bool(VIEWS[view].settings) for view in self.views}
+        if self.kind.compares_views and len(is_own_width) > 1:
             raise ValueError(
                 f"views {', '.join(self.views)} cannot agree: BOW is as wide as the word vectors; "
                 "take LIN for it"
@@ -395,7 +396,7 @@ class TrainingConfig(Settings):
     @property
     def has_decoder(self) -> bool:
         """Whether words are predicted, by a decoder whose inverse is one more view."""
-        return self.objective in {"generative", "both"}
+        return self.kind.predicts_words
 
     @property
     def test_views(self) -> tuple[str, ...]:
@@ -413,7 +414,7 @@ class TrainingConfig(Settings):
             word_size = self.trained_word_size
         if self.embeddings == "side_by_side":
             word_size //= 2
-        widths = [word_size if view == "BOW" else self.hidden_size for view in self.views]
+        widths = [self.hidden_size if VIEWS[view].settings else word_size for view in self.views]
         inverse = widths[:1] if self.has_decoder else []
         return [*widths, *inverse, *([word_size] if self.words_beside else [])]
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -19,7 +20,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from treeviews.models.config.held_out import HoldOut
-from treeviews.models.config.views import STAGE_OF_VIEW, VIEWS, columns_read
+from treeviews.models.config.views import VIEWS, columns_read, needed_stages
 from treeviews.models.corpus.sentence_block import SentenceBlock
 from treeviews.models.words.word_vectors import Coverage, WordVectors
 from treeviews.pipeline.base.settings import Settings
@@ -51,16 +52,13 @@ class CorpusFolders(Settings):
         Raises:
             ValueError: no such view, or its folder is not given.
         """
+        if unknown := [view for view in views if view not in VIEWS]:
+            raise ValueError(f"unknown view {unknown[0]!r}; known: {', '.join(VIEWS)}")
         folders = {"sentences": self.sentences}
-        for view in views:
-            if view not in STAGE_OF_VIEW:
-                raise ValueError(f"unknown view {view!r}; known: {', '.join(VIEWS)}")
-            stage = STAGE_OF_VIEW[view]
-            if stage is None:
-                continue
+        for stage in needed_stages(views):
             folder = getattr(self, stage)
             if folder is None:
-                raise ValueError(f"view {view} needs the {stage} folder of the corpus")
+                raise ValueError(f"views {', '.join(views)} need the {stage} folder of the corpus")
             folders[stage] = folder
         return folders
 
@@ -74,18 +72,6 @@ class Selection:
     hold_out: HoldOut = field(default_factory=HoldOut)
     max_tokens: int | None = None
     """Longer sentences are skipped; None takes all."""
-
-    def mask(
-        self,
-        documents: Sequence[str],
-        document_of_row: NDArray[np.int32],
-        sentence_index: NDArray[np.int32],
-    ) -> NDArray[np.bool_]:
-        """Returns which rows belong to the part; arguments as in `HoldOut.mask`."""
-        if self.part == "all":
-            return np.ones(len(document_of_row), dtype=np.bool_)
-        held_out = self.hold_out.mask(documents, document_of_row, sentence_index)
-        return held_out if self.part == "held_out" else ~held_out
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -172,7 +158,11 @@ class ParsedCorpus:
         documents = table["document_id"].cast(pa.string()).combine_chunks().dictionary_encode()
         names = documents.dictionary.to_pylist()
         document_of_row = documents.indices.to_numpy().astype(np.int32)
-        chosen = self.selection.mask(names, document_of_row, table["sentence_index"].to_numpy())
+        chosen = np.ones(len(table), dtype=np.bool_)
+        if (part := self.selection.part) != "all":
+            places = table["sentence_index"].to_numpy()
+            held_out = self.selection.hold_out.mask(names, document_of_row, places)
+            chosen = held_out if part == "held_out" else ~held_out
         chosen, skipped = self._usable(table, chosen)
         rows = np.flatnonzero(chosen)
         table = table.filter(pa.array(chosen)).combine_chunks()
@@ -266,19 +256,15 @@ def _matching_rows(
         for stage, manifest in manifests.items()
     }
     expected = rows["sentences"]
-    for stage, found in rows.items():
-        if len(found) != len(expected):
+    for stage, of_shards in rows.items():
+        if of_shards != expected:
+            differ = zip_longest(of_shards, expected)
+            number, (own, wanted) = next((n, p) for n, p in enumerate(differ) if p[0] != p[1])
             raise ValueError(
-                f"{folders[stage]}: {len(found)} shards, but {folders['sentences']} has "
-                f"{len(expected)}; these are parses of another corpus"
+                f"{shard_path(folders[stage], number)}: {own or 'no'} rows, but "
+                f"{shard_path(folders['sentences'], number)} has {wanted or 'none'}; "
+                "these are parses of another corpus"
             )
-        for number, (here, there) in enumerate(zip(found, expected, strict=True)):
-            if here != there:
-                raise ValueError(
-                    f"{shard_path(folders[stage], number)}: {here} rows, but "
-                    f"{shard_path(folders['sentences'], number)} has {there}; "
-                    "these are parses of another corpus"
-                )
         if stage != "sentences":
             check_parsed_from(folders[stage], manifests[stage], manifests["sentences"])
     return expected

@@ -137,7 +137,7 @@ MAX_SUMMED_IN_ORDER = 64
 """Words of a sentence; a longer sum loses digits word by word, and less by numpy, in halves."""
 
 
-def pooled_words(
+def pool_words(
     vectors: WordVectors, block: SentenceBlock, pooling: Pooling = "mean"
 ) -> NDArray[np.float32]:
     """Returns one vector a sentence, float32 [N, E]; unknown words count as zero vectors.

@@ -19,8 +19,9 @@ from torch import Tensor
 
 from treeviews.models.config.views import VIEWS
 from treeviews.models.corpus.sentence_block import MAX_TOKENS
-from treeviews.models.encoders.order import BinarySchedule, DependencySchedule, SequenceSchedule
-from treeviews.models.encoders.order.arrays import (
+from treeviews.models.encoders.binary_schedule import BinarySchedule
+from treeviews.models.encoders.dependency_schedule import DependencySchedule
+from treeviews.models.encoders.index_arrays import (
     IndexArray,
     as_index_array,
     distinct_words,
@@ -29,6 +30,7 @@ from treeviews.models.encoders.order.arrays import (
     refuse,
     to_tensor,
 )
+from treeviews.models.encoders.sequence_schedule import SequenceSchedule
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +48,11 @@ class SentenceBatch:
     word_of_token: Tensor
     """[N] int64; row of each token's word type in ``word_ids``."""
     sequence: SequenceSchedule | None
-    """Of SEQ."""
+    """Of views that read the words in their order."""
     dependencies: DependencySchedule | None
-    """Of DEP."""
+    """Of views that read dependency trees."""
     constituents: BinarySchedule | None
-    """Of CONST."""
+    """Of views that read constituency trees."""
 
     @classmethod
     def from_arrays(
@@ -61,7 +63,7 @@ class SentenceBatch:
         binary_left: npt.ArrayLike | None = None,
         binary_right: npt.ArrayLike | None = None,
         *,
-        views: Collection[str] = VIEWS,
+        views: Collection[str] | None = None,
         share_words: bool = True,
         with_nodes: bool = False,
     ) -> SentenceBatch:
@@ -73,7 +75,7 @@ class SentenceBatch:
             heads: [N]; 1-based heads, 0 for the root.
             binary_left: [N-B]; n-1 values a sentence, see `BinarySchedule.build`.
             binary_right: [N-B]; given if and only if ``binary_left`` is.
-            views: those that will read the batch.
+            views: those that will read the batch; None: any.
             share_words: whether equal words are one word type. Without it every token is a type of
                 its own, so that tokens may be given vectors that differ, as by dropout.
             with_nodes: whether the trees' schedules say which state is which node's, for pooling.
@@ -101,18 +103,19 @@ class SentenceBatch:
             "with_nodes": with_nodes,
         }
         of_words: dict[str, Any] = {"words": word_of_token, "num_words": num_words}
+        reads = {VIEWS[view].reads for view in (VIEWS if views is None else views)}
         sequence = dependencies = constituents = None
-        if "SEQ" in views:
+        if "sequence" in reads:
             sequence = SequenceSchedule.build(offsets, lengths, word_of_token)
         if heads is not None:
             flat_heads = _aligned(heads, "heads", len(ids))
-            if "DEP" in views:
+            if "dependencies" in reads:
                 dependencies = DependencySchedule.build(flat_heads, **of_words, **trees)
         if binary_left is not None and binary_right is not None:
             num_inner = len(ids) - len(lengths)
             left = _aligned(binary_left, "binary_left", num_inner)
             right = _aligned(binary_right, "binary_right", num_inner)
-            if "CONST" in views:
+            if "constituents" in reads:
                 constituents = BinarySchedule.build(left, right, **of_words, **trees)
         return cls(
             token_offsets=to_tensor(offsets.copy()),

@@ -16,11 +16,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from treeviews.models.config.training_config import Init
-from treeviews.models.encoders.base import SentenceStates, initialise
 from treeviews.models.encoders.sentence_batch import SentenceBatch
+from treeviews.models.encoders.sentence_encoder import SentenceEncoder, SentenceStates, initialise
 
 
-class BagOfWords(nn.Module):
+class BagOfWords(SentenceEncoder):
     """The words' own space; there is nothing to train."""
 
     def __init__(self, *, word_size: int) -> None:
@@ -46,7 +46,7 @@ class BagOfWords(nn.Module):
         )
 
 
-class LinearAverage(nn.Module):
+class LinearAverage(SentenceEncoder):
     """Trained, it is the paper's second view; untrained, a random projection of the bag of words.
 
     Words are averaged first and mapped once a sentence, which is the same.

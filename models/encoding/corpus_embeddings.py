@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -32,6 +32,7 @@ from treeviews.models.model.model_description import checksum_of_weights
 from treeviews.pipeline.base.digest import digest_of
 from treeviews.pipeline.base.job import Progress, Rated
 from treeviews.pipeline.base.refusal import Refusal, RefusedSentence, excerpt_of
+from treeviews.pipeline.base.settings import Count, Natural, Settings
 from treeviews.pipeline.shards.arrow import flags, numbers
 from treeviews.pipeline.shards.manifests import (
     DTYPE,
@@ -88,41 +89,64 @@ def open_encoder(called: str, settings: EncoderSettings, version: str = "") -> E
     return encoder
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class EmbeddedFolders:
-    """Where the shards of a corpus lie, and where its embeddings go."""
+class EmbedShardJob(Settings):
+    """Which shards to embed, by which encoder, and where the result goes."""
 
+    called: ClassVar[str] = "embedding job field"
+
+    encoder: str
+    """See `models.encoding.encoder_names`."""
     sentences: Path
-    parses: Mapping[str, Path]
-    """Parse stage -> its folder; those that the encoder does not read are not looked at."""
+    """Folder of the sentence shards."""
     output: Path
+    """Folder of the embedded shards."""
+    number: Natural
+    """Number of the first shard, in all folders."""
+    count: Count = 1
+    """How many shards, that one and those after it."""
+    parses: Mapping[str, Path] = {}
+    """Parse stage -> folder of the parsed shards, of the stages that the encoder reads."""
+    dtype: VectorType = "float32"
+    settings: EncoderSettings = EncoderSettings()
+    """What the encoder is loaded with, such as its device."""
+    version: str = ""
+    """Of a function of the user's own."""
+    encoder_digest: str = ""
+    """Where given, an encoder of another digest is refused."""
 
-    def manifests(self, number: int, encoder: Encoder) -> dict[str, ShardManifest]:
-        """Returns the manifest of each shard that an encoder reads: of the same sentences, by its
-        parsers.
 
-        Raises:
-            FileNotFoundError: one of them is not complete.
-            ValueError: no folder of a stage is given; or a shard is damaged, parsed from other
-                sentences or by another parser; names the file and the remedy.
-        """
-        sentences = _complete(self.sentences, number)
-        manifests = {"sentences": sentences}
-        for stage, checksum in encoder.parsers.items():
-            if stage not in self.parses:
-                raise ValueError(
-                    f"encoder {encoder.name} reads {stage}: parse the corpus by the parser of "
-                    f"checksum {checksum[:12]}… and give the folder of these parses"
-                )
-            manifests[stage] = parsed = _complete(self.parses[stage], number)
-            path = shard_path(self.parses[stage], number)
-            if parsed.rows != sentences.rows or not is_parsed_from(parsed, sentences):
-                raise ValueError(
-                    f"{path}: these are parses of another text, not of the sentences in "
-                    f"{self.sentences}; {remedy(path)}"
-                )
-            _check_parser(path, parsed, checksum)
-        return manifests
+def _manifests(job: EmbedShardJob, number: int, encoder: Encoder) -> dict[str, ShardManifest]:
+    """Returns the manifest of each shard that an encoder reads: of the same sentences, by its
+    parsers.
+
+    Raises:
+        FileNotFoundError: one of them is not complete.
+        ValueError: no folder of a stage is given; or a shard is damaged, parsed from other
+            sentences or by another parser; names the file and the remedy.
+    """
+    sentences = _complete(job.sentences, number)
+    manifests = {"sentences": sentences}
+    for stage, checksum in encoder.parsers.items():
+        if stage not in job.parses:
+            raise ValueError(
+                f"encoder {encoder.name} reads {stage}: parse the corpus by the parser of "
+                f"checksum {checksum[:12]}… and give the folder of these parses"
+            )
+        manifests[stage] = parsed = _complete(job.parses[stage], number)
+        path = shard_path(job.parses[stage], number)
+        if parsed.rows != sentences.rows or not is_parsed_from(parsed, sentences):
+            raise ValueError(
+                f"{path}: these are parses of another text, not of the sentences in "
+                f"{job.sentences}; {remedy(path)}"
+            )
+        own = checksum_of_weights(str(parsed.extra.get("parser_checksum", "")))
+        if own != checksum_of_weights(checksum):
+            raise ValueError(
+                f"{path}: parsed by {parsed.extra.get('parser', 'a parser without a name')!r} "
+                f"(checksum {own[:12]}…), the encoder was trained with the parser of "
+                f"checksum {checksum[:12]}…; give parses by that one"
+            )
+    return manifests
 
 
 def _complete(folder: Path, number: int) -> ShardManifest:
@@ -134,24 +158,11 @@ def _complete(folder: Path, number: int) -> ShardManifest:
     return manifest
 
 
-def _check_parser(path: Path, parsed: ShardManifest, wanted: str) -> None:
-    checksum = checksum_of_weights(str(parsed.extra.get("parser_checksum", "")))
-    if checksum != checksum_of_weights(wanted):
-        raise ValueError(
-            f"{path}: parsed by {parsed.extra.get('parser', 'a parser without a name')!r} "
-            f"(checksum {checksum[:12]}…), the encoder was trained with the parser of "
-            f"checksum {wanted[:12]}…; give parses by that one"
-        )
-
-
 def embed_shard(
-    folders: EmbeddedFolders,
+    job: EmbedShardJob,
     number: int,
     encoder: Encoder,
-    *,
-    dtype: VectorType = "float32",
-    on_progress: Progress | None = None,
-    machine: Mapping[str, Any] | None = None,
+    on_progress: Progress = lambda share, status: None,
 ) -> ShardManifest:
     """Embeds one shard; returns its manifest, at once where the shard stands already.
 
@@ -160,16 +171,14 @@ def embed_shard(
     A sentence that the encoder cannot take, such as one without a parse, keeps its row with a null
     and is quarantined with its reason. A shard without a sentence gives one without a row.
 
-    Args:
-        machine: what the manifest is to say of how it was embedded, such as the device.
-
     Raises:
         FileNotFoundError: a shard that is read is not complete.
         ValueError: it is damaged, of other sentences or by another parser than the encoder's; a
             number is beyond float16; or the output holds a shard by another encoder or of other
             sentences.
     """
-    manifests = folders.manifests(number, encoder)
+    manifests = _manifests(job, number, encoder)
+    dtype = job.dtype
     identity = {
         "encoder": encoder.name,
         ENCODER_DIGEST: encoder.digest,
@@ -177,26 +186,25 @@ def embed_shard(
         PARSED_FROM: manifests["sentences"].sha256,
         PARSES_SHA256: {stage: manifests[stage].sha256 for stage in encoder.parsers},
     }
-    standing = read_shard_manifest(folders.output, number)
+    standing = read_shard_manifest(job.output, number)
     if standing is not None:
         if standing.extra.get(ENCODER_DIGEST) == encoder.digest:
             del identity["encoder"]  # its folder may lie elsewhere, such as on another machine
-        check_identity(folders.output, standing, identity)
+        check_identity(job.output, standing, identity)
         return standing
     started, num_rows = time.monotonic(), manifests["sentences"].rows
     kind = Vectors(encoder.dimension, dtype)
     quarantine: list[dict[str, Any]] = []
-    with ShardWriter(folders.output, EMBEDDINGS, number, vectors=kind) as writer:
-        for group in _row_groups(folders, number, list(encoder.parsers)):
+    with ShardWriter(job.output, EMBEDDINGS, number, vectors=kind) as writer:
+        for group in _row_groups(job, number, list(encoder.parsers)):
             vectors, refused = group.vectors(encoder)
-            path = shard_path(folders.output, number)
+            path = shard_path(job.output, number)
             writer.write(_table(_stored(vectors, dtype, path, group.first), refused, kind))
             quarantine += [group.record(refusal) for refusal in refused]
-            if on_progress is not None:
-                done = group.first + len(group.parsed)
-                rate = done / max(time.monotonic() - started, 1e-9)
-                status = f"{done:,} of {num_rows:,} sentences, {rate:,.0f} a second"
-                on_progress(done / num_rows, Rated(status, rate))
+            done = group.first + len(group.parsed)
+            rate = done / max(time.monotonic() - started, 1e-9)
+            status = f"{done:,} of {num_rows:,} sentences, {rate:,.0f} a second"
+            on_progress(done / num_rows, Rated(status, rate))
         seconds = time.monotonic() - started
         rate = round(num_rows / max(seconds, 1e-9), 1)
         return writer.finish(
@@ -204,7 +212,7 @@ def embed_shard(
             quarantine=quarantine,
             extra={
                 **identity,
-                **(machine or {}),
+                "device": encoder.device,
                 WIDTH: kind.width,
                 "sentences_per_second": rate,
             },
@@ -237,26 +245,24 @@ class _RowGroup:
         return refusal.record(row=self.first + refused.index, **place)
 
 
-def _row_groups(
-    folders: EmbeddedFolders, number: int, stages: Sequence[str]
-) -> Iterator[_RowGroup]:
+def _row_groups(job: EmbedShardJob, number: int, stages: Sequence[str]) -> Iterator[_RowGroup]:
     """Yields the rows, a row group of the sentences at a time; nothing where there is no row.
 
     Raises:
         ValueError: a parse does not fit its sentence, or a shard is damaged; names file and row.
     """
     parses = {
-        stage: read_shard(folders.parses[stage], stage, number, _COLUMNS[stage]) for stage in stages
+        stage: read_shard(job.parses[stage], stage, number, _COLUMNS[stage]) for stage in stages
     }
     first = 0
-    for group in read_row_groups(folders.sentences, "sentences", number):
+    for group in read_row_groups(job.sentences, "sentences", number):
         if not group.num_rows:
             continue
         tables = {stage: rows.slice(first, len(group)) for stage, rows in parses.items()}
         for stage, table in tables.items():
             is_parsed = table[table.column_names[0]].is_valid()
             check_lengths(
-                shard_path(folders.parses[stage], number),
+                shard_path(job.parses[stage], number),
                 stage,
                 table.filter(is_parsed),
                 group["tokens"].filter(is_parsed),

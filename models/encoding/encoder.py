@@ -176,8 +176,6 @@ class Encoder:
         check_pooling(pooling)
         if batch_size is not None and (isinstance(batch_size, bool) or batch_size < 1):
             raise ValueError(f"batch_size must be at least 1, got {batch_size}")
-        if isinstance(self._strategy, OwnFunction):
-            return self._strategy.encode(sentences, pooling, batch_size, on_progress)
         views, self.refused = self._strategy.encode(sentences, pooling, batch_size, on_progress)
         return views
 
@@ -194,24 +192,24 @@ class Encoder:
             ValueError: as in `encode`.
         """
         assert isinstance(self._strategy, ViewsOfModels), "a function reads text"
-        views, refused = self._strategy.encode_rows(rows, pooling)
+        views, refused = self._strategy.encode(rows, pooling)
         return _side_by_side(views), refused
 
     @property
     def has_views(self) -> bool:
         """Whether the embedding consists of views of models; a function's is one matrix."""
-        return isinstance(self._strategy, ViewsOfModels)
+        return self._strategy.has_views
 
     @property
     def models(self) -> Sequence[ViewModel]:
         """The models whose views are taken, each once; none of a function."""
-        return self._strategy.models if isinstance(self._strategy, ViewsOfModels) else ()
+        return self._strategy.models
 
     @cached_property
     def digest(self) -> str:
         """Of everything that determines the embeddings of a sentence; empty of a function, whose
         changes nothing tells."""
-        return self._strategy.digest if isinstance(self._strategy, ViewsOfModels) else ""
+        return self._strategy.digest
 
     @property
     def parsers(self) -> dict[str, str]:
@@ -227,8 +225,6 @@ class Encoder:
 
     def widths(self, pooling: Sequence[Pooling] = LAST) -> dict[str, int]:
         """Returns the width of each array of `encode_views`, by its key and in its order."""
-        if isinstance(self._strategy, OwnFunction):
-            raise ValueError(f"{self.name}: a function tells its width by its answer alone")
         return self._strategy.widths(pooling)
 
     @cached_property
@@ -290,16 +286,6 @@ class TakenViews:
     """For messages."""
 
 
-@dataclass(frozen=True, slots=True)
-class _View:
-    name: str
-    """Within the whole, as in ``2-SEQ``."""
-    model: int
-    """Place of the model that gives it."""
-    own_name: str
-    """Within the model."""
-
-
 class ViewsOfModels:
     """Views of one model, or of several, numbered through: ``0-SEQ``, ``1-LIN``.
 
@@ -307,6 +293,8 @@ class ViewsOfModels:
     all that have the same parsers. A sentence that one of them cannot take is zeros in all views,
     as it is where one model has them all. A model of which several views are taken is asked once.
     """
+
+    has_views = True
 
     def __init__(
         self, parts: Sequence[TakenViews], settings: EncoderSettings, *, joined: bool = True
@@ -324,17 +312,16 @@ class ViewsOfModels:
             raise ValueError("batch_size must be at least 1, got 0")
         self.models = list({id(part.model): part.model for part in parts}.values())
         self._settings, self._joined = settings, joined
-        own = [(self.models.index(part.model), view) for part in parts for view in _taken(part)]
         self._views = [
-            _View(f"{number}-{name_of(view)}" if joined else view, place, view)
-            for number, (place, view) in enumerate(own)
+            (self.models.index(part.model), view) for part in parts for view in _taken(part)
         ]
+        """Place of the model that gives each, and its name there."""
         given = self._digests() if joined else []
         if doubled := sorted({view for one, view in given if given.count([one, view]) > 1}):
             raise ValueError(f"views {', '.join(doubled)} of one encoder are joined twice")
 
     def _digests(self) -> list[list[str]]:
-        return [[self.models[view.model].digest, view.own_name] for view in self._views]
+        return [[self.models[place].digest, view] for place, view in self._views]
 
     @property
     def digest(self) -> str:
@@ -348,58 +335,30 @@ class ViewsOfModels:
 
     def encode(
         self,
-        sentences: Sequence[str],
+        sentences: Sequence[str] | ParsedRows,
         pooling: Sequence[Pooling],
-        batch_size: int | None,
-        on_progress: Progress | None,
+        batch_size: int | None = None,
+        on_progress: Progress | None = None,
     ) -> tuple[dict[str, FloatArray], list[RefusedSentence]]:
         """Returns the vectors, [n, H] by key, and the sentences that are zeros.
+
+        Args:
+            sentences: raw text, or sentences that are tokenized and parsed.
 
         Raises:
             ValueError: see `Encoder.encode`.
         """
-        for model in self.models:
-            self._fail_if_any(model.reader.refused_unread(sentences) if self._fails else [])
-
-        def piece_at(start: int) -> Callable[[SentenceReader], ReadSentences]:
-            piece = sentences[start : start + SENTENCES_AT_ONCE]
-            tables = PieceTables(piece, self._settings.parses)
-            return lambda reader: reader.read(piece, start, tables)
-
-        return self._encoded(len(sentences), piece_at, pooling, batch_size, on_progress)
-
-    def encode_rows(
-        self, rows: ParsedRows, pooling: Sequence[Pooling]
-    ) -> tuple[dict[str, FloatArray], list[RefusedSentence]]:
-        """Returns the same of sentences that are tokenized and parsed."""
-
-        def piece_at(start: int) -> Callable[[SentenceReader], ReadSentences]:
-            piece = rows.slice(start, SENTENCES_AT_ONCE)
-            return lambda reader: reader.read_rows(piece, start)
-
-        return self._encoded(len(rows), piece_at, pooling, None, None)
-
-    def _encoded(
-        self,
-        num_sentences: int,
-        piece_at: Callable[[int], Callable[[SentenceReader], ReadSentences]],
-        pooling: Sequence[Pooling],
-        batch_size: int | None,
-        on_progress: Progress | None,
-    ) -> tuple[dict[str, FloatArray], list[RefusedSentence]]:
-        """Encodes sentences piece by piece.
-
-        Args:
-            piece_at: gives what has a model's reader read the piece that begins at a sentence.
-        """
-        size = batch_size or self._settings.batch_size
+        if not isinstance(sentences, ParsedRows):
+            for model in self.models:
+                self._fail_if_any(model.reader.find_unreadable(sentences) if self._fails else [])
+        size, count = batch_size or self._settings.batch_size, len(sentences)
         arrays = [
-            {key: np.zeros((num_sentences, w), np.float32) for key, w in m.widths(pooling).items()}
+            {key: np.zeros((count, width), np.float32) for key, width in m.widths(pooling).items()}
             for m in self.models
         ]
         refused: list[list[RefusedSentence]] = [[] for _ in self.models]
-        for start in range(0, num_sentences, SENTENCES_AT_ONCE):
-            read_by = piece_at(start)
+        for start in range(0, count, SENTENCES_AT_ONCE):
+            read_by = self._piece(sentences, start)
             for place, model in enumerate(self.models):
                 with model.turn:
                     read = read_by(model.reader)
@@ -409,8 +368,19 @@ class ViewsOfModels:
                             arrays[place][key][batch.rows] = vectors
                 refused[place] += read.refusals
             if on_progress is not None:
-                on_progress(min(1.0, (start + SENTENCES_AT_ONCE) / num_sentences))
+                on_progress(min(1.0, (start + SENTENCES_AT_ONCE) / count))
         return self._together(arrays, refused)
+
+    def _piece(
+        self, sentences: Sequence[str] | ParsedRows, start: int
+    ) -> Callable[[SentenceReader], ReadSentences]:
+        """Returns what has a model's reader read the piece that begins at a sentence."""
+        if isinstance(sentences, ParsedRows):
+            rows = sentences.slice(start, SENTENCES_AT_ONCE)
+            return lambda reader: reader.read_rows(rows, start)
+        piece = sentences[start : start + SENTENCES_AT_ONCE]
+        tables = PieceTables(piece, self._settings.parses)
+        return lambda reader: reader.read(piece, start, tables)
 
     def _together(
         self, arrays: Sequence[dict[str, FloatArray]], refused: Sequence[list[RefusedSentence]]
@@ -430,11 +400,11 @@ class ViewsOfModels:
     def _keys(self, arrays: Sequence[Mapping[str, object]]) -> list[tuple[str, int, str]]:
         """Returns each key of the whole with its model's place and its key there."""
         return [
-            (f"{view.name}.{pooling}", view.model, own)
-            for view in self._views
-            for own in arrays[view.model]
+            (f"{number}-{name_of(view)}.{pooling}" if self._joined else own, place, own)
+            for number, (place, view) in enumerate(self._views)
+            for own in arrays[place]
             for own_view, pooling in [view_and_pooling(own)]
-            if own_view == view.own_name
+            if own_view == view
         ]
 
     @property

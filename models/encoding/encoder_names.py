@@ -22,9 +22,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
-from treeviews.models.config.views import UNORDERED_VIEWS, Pooling
+from treeviews.models.config.views import Pooling, is_unordered
 from treeviews.models.model.ensemble import is_ensemble, member_folders, read_ensemble
 from treeviews.models.model.hub import folder_called
 from treeviews.pipeline.base.bundled import BUNDLED_MODELS
@@ -43,22 +42,10 @@ FORMS = (
     "package.module:name of a "
     "function of your own from a list of strings to a matrix: its module's code is run"
 )
-Kind = Literal[
-    "trained",
-    "expanded",
-    "ensemble",
-    "random",
-    "bag_of_words",
-    "sif",
-    "model",
-    "joined",
-    "function",
-]
-_BASELINES: dict[str, Kind] = {BAG_OF_WORDS: "bag_of_words", SIF: "sif"}
+_BASELINES = (BAG_OF_WORDS, SIF)
 READY = (*_BASELINES, *BUNDLED_MODELS)
 """Encoders that need no training: every table of a run has them beside what it trained."""
-_OF_A_RUN = re.compile(rf"({'|'.join(OF_A_RUN)})(?:-(\d+))?")
-_RANDOM = re.compile(r"random-(\d+)")
+_SEEDED = re.compile(rf"({'|'.join(OF_A_RUN)})(?:-(\d+))?|(random)-(\d+)")
 _JOIN, _OF = "+", "@"
 
 OPAQUE_VIEW = "0-encoder"
@@ -91,7 +78,9 @@ class EncoderName:
 
     called: str
     """The name as it was given."""
-    kind: Kind
+    kind: str
+    """One of `OF_A_RUN`, ``random``, ``bag_of_words``, ``sif``, ``model``, ``joined`` or
+    ``function``."""
     seed: int | None = None
     """Of a trained one None is the run's."""
     parts: tuple[ModelViews, ...] = ()
@@ -120,14 +109,14 @@ def parse_encoder_name(called: str) -> EncoderName:
         ValueError: a part of joined models is no folder; names the part and the remedy.
     """
     if called in _BASELINES:
-        return EncoderName(called, _BASELINES[called])
-    if match := _OF_A_RUN.fullmatch(called):
-        kind: Kind = match[1]  # type: ignore[assignment]
-        return EncoderName(called, kind, None if match[2] is None else int(match[2]))
-    if match := _RANDOM.fullmatch(called):
-        return EncoderName(called, "random", int(match[1]))
+        return EncoderName(called, called)
+    if match := _SEEDED.fullmatch(called):
+        seed = match[2] or match[4]
+        return EncoderName(called, match[1] or match[3], None if seed is None else int(seed))
     if (folder := folder_called(called)).is_dir():
-        return _of_folder(called, folder)
+        if is_ensemble(folder):
+            return EncoderName(called, "joined", parts=_members(folder), ensemble=folder)
+        return EncoderName(called, "model", parts=(ModelViews(folder),))
     if _JOIN in called or _OF in called:
         return EncoderName(called, "joined", parts=_joined_models(called))
     if called.startswith(":") or called.endswith(":"):
@@ -140,12 +129,6 @@ def parse_encoder_name(called: str) -> EncoderName:
     )
 
 
-def _of_folder(called: str, folder: Path) -> EncoderName:
-    if is_ensemble(folder):
-        return EncoderName(called, "joined", parts=_members(folder), ensemble=folder)
-    return EncoderName(called, "model", parts=(ModelViews(folder),))
-
-
 def _members(folder: Path) -> tuple[ModelViews, ...]:
     description = read_ensemble(folder)
     pairs = zip(member_folders(folder, description), description.members, strict=True)
@@ -153,42 +136,30 @@ def _members(folder: Path) -> tuple[ModelViews, ...]:
 
 
 def _joined_models(called: str) -> tuple[ModelViews, ...]:
-    """Returns the models of a joined name and their views, in order.
-
-    Folders may have the signs in their own names: the longest name that is one counts.
-    """
-    pieces = called.split(_JOIN)
-    parts: list[ModelViews] = []
-    while pieces:
-        size, part = _longest_part(pieces, called)
-        if is_ensemble(part.folder):
-            members = [_OF.join([str(one.folder), *one.views]) for one in _members(part.folder)]
-            raise ValueError(
-                f"encoder {called!r}: {part.name} is an ensemble, of which no other one is made; "
-                f"join its members: {_JOIN.join(members)}"
-            )
-        parts.append(part)
-        pieces = pieces[size:]
-    return tuple(parts)
+    """Returns the models of a joined name and their views, in order."""
+    return tuple(_joined_model(text, called) for text in called.split(_JOIN))
 
 
-def _longest_part(pieces: list[str], called: str) -> tuple[int, ModelViews]:
-    """Returns how many pieces the first part takes, and the part."""
-    for size in range(len(pieces), 0, -1):
-        text = _JOIN.join(pieces[:size])
-        folder, _, view = text.rpartition(_OF)
-        if text and (model := folder_called(text)).is_dir():
-            return size, ModelViews(model)
-        if folder and _JOIN not in view and (model := folder_called(folder)).is_dir():
-            if not view:
-                raise ValueError(
-                    f"encoder {called!r}: give a view after {text!r}, or leave {_OF} out"
-                )
-            return size, ModelViews(model, (view,))
-    raise ValueError(
-        f"encoder {called!r}: {pieces[0]!r} does not begin with the folder of a model; "
-        f"{JOINED_FORM} joins views of models that are folders"
-    )
+def _joined_model(text: str, called: str) -> ModelViews:
+    folder, _, view = text.rpartition(_OF)
+    if text and (place := folder_called(text)).is_dir():
+        part = ModelViews(place)
+    elif folder and (place := folder_called(folder)).is_dir():
+        if not view:
+            raise ValueError(f"encoder {called!r}: give a view after {text!r}, or leave {_OF} out")
+        part = ModelViews(place, (view,))
+    else:
+        raise ValueError(
+            f"encoder {called!r}: {text!r} does not begin with the folder of a model; "
+            f"{JOINED_FORM} joins views of models that are folders without {_JOIN} in their names"
+        )
+    if is_ensemble(part.folder):
+        members = [_OF.join([str(one.folder), *one.views]) for one in _members(part.folder)]
+        raise ValueError(
+            f"encoder {called!r}: {part.name} is an ensemble, of which no other one is made; "
+            f"join its members: {_JOIN.join(members)}"
+        )
+    return part
 
 
 def key_of(view: str, pooling: Pooling) -> str:
@@ -220,7 +191,7 @@ def name_of(view: str) -> str:
 
 def is_bag(view: str) -> bool:
     """Returns whether a view's states have no order, so that the last of them means nothing."""
-    return name_of(view) in {WORDS_VIEW, *UNORDERED_VIEWS}
+    return name_of(view) == WORDS_VIEW or is_unordered(name_of(view))
 
 
 def chosen_views(available: Sequence[str], wanted: Sequence[str]) -> list[str]:

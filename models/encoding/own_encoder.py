@@ -5,11 +5,11 @@ Legend: n sentences, b of a batch, d width.
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from treeviews.models.config.views import Pooling
 from treeviews.models.encoding.encoder_names import OPAQUE_VIEW, key_of
 from treeviews.models.encoding.search import FloatArray
 from treeviews.pipeline.base.digest import digest_of, sha256_of_file
+from treeviews.pipeline.base.refusal import RefusedSentence
 
 Function = Callable[[list[str]], Any]
 Progress = Callable[[float], None]
@@ -35,6 +36,11 @@ class OwnEncoderError(ValueError):
 
 class OwnFunction:
     """Calls a function from sentences to vectors on batches, and refuses what is no embedding."""
+
+    has_views = False
+    models: Sequence[Any] = ()
+    digest = ""
+    """Nothing tells of a function's changes."""
 
     def __init__(self, function: Function, name: str, batch_size: int | None = None) -> None:
         """Takes the function.
@@ -55,8 +61,10 @@ class OwnFunction:
         pooling: Sequence[Pooling],
         batch_size: int | None,
         on_progress: Progress | None,
-    ) -> dict[str, FloatArray]:
+    ) -> tuple[dict[str, FloatArray], list[RefusedSentence]]:
         """Returns the embeddings, float32 [n, d], as the one view of which nothing is known.
+
+        No sentence is refused.
 
         Raises:
             OwnEncoderError: the function raised an exception; names the function and the batch.
@@ -86,7 +94,15 @@ class OwnFunction:
             batches.append(vectors)
             if on_progress is not None:
                 on_progress(min(1.0, (start + size) / len(sentences)))
-        return {key_of(OPAQUE_VIEW, "last"): np.concatenate(batches)}
+        return {key_of(OPAQUE_VIEW, "last"): np.concatenate(batches)}, []
+
+    def widths(self, pooling: Sequence[Pooling]) -> dict[str, int]:
+        """Returns nothing that is known.
+
+        Raises:
+            ValueError: always.
+        """
+        raise ValueError(f"{self.name}: a function tells its width by its answer alone")
 
     def _checked(self, answer: Any, batch: list[str], start: int) -> FloatArray:
         if hasattr(answer, "detach"):  # a tensor, wherever it lies
@@ -135,24 +151,20 @@ def kept_checksum(spec: str) -> str:
         ValueError: no file of its module is found, as in an archive; names the remedy.
     """
     module = spec.partition(":")[0]
-    top = module.partition(".")[0]
-    found = PathFinder.find_spec(top, [str(Path.cwd())])
-    if found is None or found.loader is None:  # a folder without __init__.py comes last in Python
-        with suppress(ValueError):  # loaded, but from nowhere
-            found = importlib.util.find_spec(top) or found
+    found = PathFinder.find_spec(module.partition(".")[0], [str(Path.cwd()), *sys.path])
     places = found and (found.submodule_search_locations or [found.origin or "/nowhere"])
     files = {
         str(path.relative_to(place)): sha256_of_file(path)
         for place in map(Path, places or [])
         for path in ([place] if place.is_file() else sorted(place.rglob("*.py")))
     }
-    if not files:
+    if found is None or not files:
         raise ValueError(
             f"encoder {spec}: no file of the module {module} is found, so nothing "
             "tells when it changes; run from the folder that holds it, put that into PYTHONPATH, "
             "or, with treeviews evaluate, leave out --encoder-version, which keeps nothing"
         )
-    is_package = found is not None and found.submodule_search_locations is not None
+    is_package = found.submodule_search_locations is not None
     return digest_of(files) if is_package else next(iter(files.values()))
 
 
@@ -171,7 +183,7 @@ def import_function(spec: str) -> Function:
         sys.path.insert(0, str(Path.cwd()))
     try:
         with _own_code(f"{spec}: importing {module_name}"):
-            found: Any = importlib.import_module(module_name)
+            value: Any = importlib.import_module(module_name)
     except OwnEncoderError as error:
         if not isinstance(cause := error.__cause__, ImportError):
             raise
@@ -180,30 +192,19 @@ def import_function(spec: str) -> Function:
             "run from the folder that holds it, or put that into PYTHONPATH"
         ) from cause
     for part in attribute.split("."):
-        if not hasattr(found, part):
-            public = [name for name in dir(found) if not name.startswith("_")]
+        if not hasattr(value, part):
+            public = [name for name in dir(value) if not name.startswith("_")]
             raise ValueError(f"{spec}: nothing called {part!r} there, only {', '.join(public)}")
-        found = getattr(found, part)
-    if _takes_nothing(found):
+        value = getattr(value, part)
+    if inspect.isclass(value) or (
+        inspect.isfunction(value) and not inspect.signature(value).parameters
+    ):
         with _own_code(f"{spec}: making it"):
-            found = found()
-    function: Any = getattr(found, "encode", found)
+            value = value()
+    function: Function = getattr(value, "encode", value)
     if not callable(function):
         raise ValueError(
-            f"{spec}: {type(found).__name__} is no encoder; give a function from a list of "
+            f"{spec}: {type(value).__name__} is no encoder; give a function from a list of "
             "strings to a matrix [n, d], or an object with such a method encode"
         )
-    typed: Function = function
-    return typed
-
-
-def _takes_nothing(found: Any) -> bool:
-    """Returns whether something must be called to have an encoder: a class, or a maker of one."""
-    if inspect.isclass(found):
-        return True
-    if hasattr(found, "encode") or not callable(found):
-        return False
-    try:
-        return not inspect.signature(found).parameters
-    except ValueError:  # built in, without a signature
-        return False
+    return function

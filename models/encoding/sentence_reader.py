@@ -183,7 +183,7 @@ class SentenceReader:
         ]
         return ReadSentences(self._block(tokens, parses, taken, taken + first), refusals)
 
-    def refused_unread(self, sentences: Sequence[str]) -> list[RefusedSentence]:
+    def find_unreadable(self, sentences: Sequence[str]) -> list[RefusedSentence]:
         """Returns the sentences that are refused for being empty or too long, in their order.
 
         Quick, for no parser is asked, and only sentences that may be too long are tokenized.

@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treeviews.models.config.training_config import TrainingConfig
-from treeviews.models.config.views import Pooling
-from treeviews.models.corpus.sentence_block import SentenceBlock, pooled_words
+from treeviews.models.config.views import VIEWS, Pooling
+from treeviews.models.corpus.sentence_block import SentenceBlock, pool_words
 from treeviews.models.encoding.encoder_names import WORDS_VIEW, key_of
 from treeviews.models.encoding.search import FloatArray
 from treeviews.models.encoding.sentence_reader import (
@@ -61,6 +61,8 @@ _ARCHITECTURE = (
 )
 """Fields of a configuration that say what is computed with the weights, and are not their shapes.
 Without a decoder the last ones change nothing but the digest."""
+_IN_WEIGHTS = {"hidden_size", "init", "seq_cell"}
+"""Settings of views that the weights' names, shapes or values tell."""
 
 
 class ViewModel(ABC):
@@ -126,7 +128,7 @@ class WordsModel(ViewModel):
     def embed(self, block: SentenceBlock, pooling: Sequence[Pooling]) -> dict[str, FloatArray]:
         """Returns the vectors of one batch."""
         return {
-            key_of(WORDS_VIEW, name): pooled_words(self.reader.vectors, block, name)
+            key_of(WORDS_VIEW, name): pool_words(self.reader.vectors, block, name)
             for name in _of_words(pooling)
         }
 
@@ -160,7 +162,9 @@ def model_digest(
 
 def describe_architecture(config: TrainingConfig) -> dict[str, Any]:
     """Returns the fields of a configuration that say what is computed with the weights."""
-    fields = {name: getattr(config, name) for name in _ARCHITECTURE}
+    of_views = {name for view in config.views for name in VIEWS[view].settings}
+    names = dict.fromkeys((*_ARCHITECTURE, *sorted(of_views - _IN_WEIGHTS)))
+    fields = {name: getattr(config, name) for name in names}
     # So what was kept before there was another cell is still found.
     return fields | {"seq_cell": config.seq_cell} if config.has_lstm else fields
 
@@ -196,25 +200,23 @@ class MeanModel(ViewModel):
     @cached_property
     def _table(self) -> WordVectors:
         """The vectors as they are looked up: those that were given, where nothing changes them."""
-        factors = self._factors()  # in the order in which `WordEmbedding` takes them
-        return self.reader.vectors.times(factors) if factors else self.reader.vectors
-
-    def _factors(self) -> list[NDArray[np.float32]]:
-        """Returns what the vectors are multiplied by, one after another, each [] or [V, 1]."""
         scale, config, vectors = self._weights[_SCALE], self._config, self.reader.vectors
+        # In the order in which `WordEmbedding` takes them, each [] or [V, 1].
         factors = [] if scale == 1 else [scale]
         weights: NDArray[Any] | None = None
         if config.word_weights == "sif":
             weights = sif_weights(vectors, config.sif_a)
         if config.unit_words:
             weights = (np.float32(1) if weights is None else weights) / vectors.lengths
-        return factors if weights is None else [*factors, weights[:, None]]
+        if weights is not None:
+            factors.append(weights[:, None])
+        return vectors.times(factors) if factors else vectors
 
     def embed(self, block: SentenceBlock, pooling: Sequence[Pooling]) -> dict[str, FloatArray]:
         """Returns the vectors of one batch, without the components that were removed."""
         pooled = {}
         for name in pooling:
-            vectors: FloatArray = pooled_words(self._table, block, name)
+            vectors: FloatArray = pool_words(self._table, block, name)
             if self._removed is not None and name in ("last", "mean"):
                 vectors -= (vectors @ self._removed.T) @ self._removed
             pooled[key_of("0-BOW", name)] = vectors

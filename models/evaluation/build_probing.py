@@ -20,6 +20,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from treeviews.models.config.held_out import MORE_HELD_OUT
 from treeviews.models.evaluation.probing_sentences import (
     SPLITS,
     ParsedFolders,
@@ -79,7 +80,7 @@ def build_probing(
         counts = ", ".join(f"{why} {count:,}" for why, count in excluded.items())
         raise ValueError(
             f"{corpus.sentences}: no held-out sentence is left for probing "
-            f"({counts}); {config.hold_out.remedy} or give a larger corpus"
+            f"({counts}); {MORE_HELD_OUT} or give a larger corpus"
         )
     described: dict[str, Any] = {}
     absent: dict[str, str] = {}
@@ -96,7 +97,7 @@ def build_probing(
     if not chosen:
         raise ValueError(
             f"{corpus.sentences}: {len(probed)} usable held-out sentences are too few "
-            f"for any of the {len(TASKS)} probing tasks; give more text, {config.hold_out.remedy}, "
+            f"for any of the {len(TASKS)} probing tasks; give more text, {MORE_HELD_OUT}, "
             "or accept smaller tasks by --probing-changes (min_train, min_dev, min_test)"
         )
     summary = {

@@ -269,7 +269,7 @@ REPRESENTATIONS: dict[str, Representation] = {
 }
 """``plain``: each view's last state, side by side. ``multi-view``: Tang & de Sa 2018, table 2 and
 section 2.4; Tang & de Sa 2019 (appendix C) is the same without ``last`` in ``supervised_pooling``.
-Differs from both in what CONST pools, see `models.encoders.base`."""
+Differs from both in what CONST pools, see `models.encoders.sentence_encoder`."""
 
 
 def representation_named(name: str, /, **changes: Any) -> Representation:

@@ -14,17 +14,17 @@ from treeviews.models.model.card import (
     TEXT_ROW,
     UNKNOWN_LICENCE,
     CardFacts,
+    card_without_maker,
     front_matter,
     licence_of,
+    made_with,
     model_card,
-    unsigned_card,
 )
 from treeviews.models.model.model_description import (
     WORDS_FOLDER,
     ModelDescription,
     read_model_description,
 )
-from treeviews.models.model.release import made_with
 from treeviews.models.report.evaluation_table import evaluation_table
 from treeviews.pipeline.base.atomic_files import write_text_atomically
 from treeviews.pipeline.base.foreign_text import printable
@@ -72,7 +72,7 @@ class ExportOptions(Settings):
             )
 
 
-def licence_said(folder: Path, description: ModelDescription, options: ExportOptions) -> str:
+def licence_to_pass_on(folder: Path, description: ModelDescription, options: ExportOptions) -> str:
     """Returns the licence that is asked for, or that the model's folder or its card says."""
     return options.licence or description.licence or licence_of(folder)
 
@@ -97,13 +97,13 @@ def write_baseline_card(out: Path, name: str, vectors: Path, options: ExportOpti
 def write_card(folder: Path, out: Path, options: ExportOptions) -> None:
     """Writes the card of the folder: its maker's with what was added, else one of what is known."""
     description = read_model_description(folder)
-    licence = licence_said(folder, description, options)
+    licence = licence_to_pass_on(folder, description, options)
     maker = folder / CARD_FILE
     if maker.is_file():
         card = _LINK.sub(r"\1", maker.read_text(encoding="utf-8", errors="replace")).rstrip() + "\n"
     else:
         made = description.made or made_with()
-        card = unsigned_card(folder, description.config, made, licence, options.text_licence)
+        card = card_without_maker(folder, description.config, made, licence, options.text_licence)
     card = _with_licences(card, licence, options.text_licence)
     _write(out, card, licence, options)
 

@@ -25,9 +25,9 @@ import torch
 from numpy.typing import NDArray
 
 from treeviews.models.config.training_config import TrainingConfig
-from treeviews.models.config.views import UNORDERED_VIEWS
+from treeviews.models.config.views import is_unordered
 from treeviews.models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
-from treeviews.models.corpus.sentence_block import SentenceBlock, pooled_words
+from treeviews.models.corpus.sentence_block import SentenceBlock, pool_words
 from treeviews.models.evaluation.linear_maps import principal_components
 from treeviews.models.exchange.tokenizer_json import tokenizer_json
 from treeviews.models.model.model_description import (
@@ -44,7 +44,7 @@ from treeviews.models.model.sentence_model import (
     batch_of,
     build_model,
 )
-from treeviews.models.words.embedding import WordEmbedding
+from treeviews.models.words.word_embedding import WordEmbedding
 from treeviews.models.words.word_vectors import UNKNOWN_ID, WordVectors, load_word_vectors
 from treeviews.pipeline.base.atomic_files import (
     json_bytes,
@@ -67,7 +67,7 @@ def word_table(model: SentenceModel) -> NDArray[np.float32]:
         ValueError: its vectors are no means over words; names what makes them none.
     """
     config = model.config
-    if ordered := [view for view in config.test_views if view not in UNORDERED_VIEWS]:
+    if ordered := [view for view in config.test_views if not is_unordered(view)]:
         raise ValueError(
             f"views {', '.join(ordered)} read the order or the trees of a sentence, which no table "
             "of words holds"
@@ -247,7 +247,7 @@ def _shared_directions(
     sample = []
     for block in corpus.blocks():
         rows = np.linspace(0, len(block) - 1, num=min(len(block), SAMPLE // corpus.num_shards + 1))
-        means = pooled_words(vectors, block.take(np.unique(rows.astype(np.int64))), "mean")
+        means = pool_words(vectors, block.take(np.unique(rows.astype(np.int64))), "mean")
         lengths = np.linalg.norm(means, axis=1, keepdims=True)
         sample.append((means / np.where(lengths > 0, lengths, 1)).astype(np.float32))
     return principal_components(np.concatenate(sample), count)

@@ -5,13 +5,17 @@ Written from what is known, by a training and by an export. What nobody said is 
 
 from __future__ import annotations
 
+import platform
 import re
+import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from treeviews.models.config.training_config import TrainingConfig
-from treeviews.models.config.views import needed_stages
+from treeviews.models.config.views import needed_stages, view_called
 from treeviews.pipeline.base.foreign_text import printable
 
 CARD_FILE = "card.md"
@@ -21,20 +25,45 @@ _MAX_CARD_BYTES = 1 << 20
 _ROW = re.compile(r"^\|\s*licen[cs]e[^|]*\|\s*([^|]+?)\s*\|", re.IGNORECASE | re.MULTILINE)
 _SENTENCE = re.compile(r"(?:is|are) released under ([^,;]+?)(?:,|;|\.(?:\s|$))")
 
-_VIEWS = {
-    "SEQ": "the words in their order ({seq_cell})",
-    "DEP": "the dependency tree (Tree-LSTM)",
-    "CONST": "the constituency tree (Tree-LSTM)",
-    "LIN": "the mean of the words through a linear map",
-    "BOW": "the mean of the words",
-    "INV": "the inverse of the decoder, averaged over the words",
-}
-
 CITATION = """@software{treeviews,
   title = {Treeviews: sentence representations from syntax, from raw text to scores},
   author = {{The Treeviews maintainers}},
   url = {https://github.com/treeviews/treeviews}
 }"""
+
+
+@cache
+def current_commit() -> str | None:
+    """Returns the commit of the working tree this code runs from, or None outside of git.
+
+    A tree with changes that are in no commit has ``-dirty`` behind it. A repository that the code
+    only happens to lie in, such as one around a virtual environment, does not count.
+    """
+    here = Path(__file__).resolve()
+    git = ["git", "-C", str(here.parent)]
+    try:
+        is_ours = [*git, "ls-files", "--error-unmatch", here.name]
+        subprocess.run(is_ours, capture_output=True, check=True)
+        command = [*git, "describe", "--always", "--dirty", "--abbrev=12"]
+        result = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return result.stdout.strip() or None
+
+
+def made_with() -> dict[str, str]:
+    """Returns what a model is made with: releases, and the commit where there is one."""
+    try:
+        release = version("treeviews")
+    except PackageNotFoundError:  # a copy of the code that nobody installed
+        release = "unknown"
+    commit = current_commit()
+    return {
+        "treeviews": release,
+        **({"commit": commit} if commit else {}),
+        "python": platform.python_version(),
+        "torch": version("torch"),
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +75,7 @@ class CardFacts:
     text: str
     """What was read in training, in words."""
     made: Mapping[str, str]
-    """See `models.model.model_folder.made_with`."""
+    """See `made_with`."""
     licence: str = ""
     """Of the model; empty if nobody said."""
     text_licence: str = ""
@@ -71,8 +100,9 @@ def model_card(facts: CardFacts) -> str:
     config = facts.config
     cell = config.seq_cell.upper()
     views = [
-        f"- {view}: {_VIEWS[view].format(seq_cell=cell)}"
-        for view in dict.fromkeys(config.test_views)
+        f"- {name}: {view.about.format(seq_cell=cell)}"
+        for name in dict.fromkeys(config.test_views)
+        if (view := view_called(name)) is not None
     ]
     read = needed_stages(config.views)
     parses = f"Sentences are parsed first ({', '.join(read)})." if read else "It needs no parser."
@@ -113,7 +143,7 @@ def model_card(facts: CardFacts) -> str:
     )
 
 
-def unsigned_card(
+def card_without_maker(
     folder: Path, config: TrainingConfig, made: Mapping[str, str], licence: str, of_text: str = ""
 ) -> str:
     """Returns the card of a model whose maker left none."""

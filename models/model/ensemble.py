@@ -111,7 +111,7 @@ def write_ensemble(
 
     Args:
         members: each one's folder, within the ensemble's, and the views that are taken.
-        made: see `models.model.release.made_with`.
+        made: see `models.model.card.made_with`.
         licence: empty if nobody said.
     """
     description = EnsembleDescription(

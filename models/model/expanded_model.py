@@ -1,15 +1,15 @@
 """A trained model with an expanded vocabulary: the same weights over more words.
 
 What the model looked up for a word is folded into one table (vectors, scale, weights of words), the
-table is expanded (`models.words.expansion`), and the result is a model over given vectors, which
-lie in its own folder.
+table is expanded (`models.words.vocabulary_expansion`), and the result is a model over given
+vectors, which lie in its own folder.
 
 Legend: V words of the trained model, id 0 included; F width of its tables side by side.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,7 +18,7 @@ import torch
 from torch import nn
 
 from treeviews.models.config.training_config import TrainingConfig
-from treeviews.models.model.card import CARD_FILE, licence_of, unsigned_card
+from treeviews.models.model.card import CARD_FILE, card_without_maker, licence_of, made_with
 from treeviews.models.model.model_description import (
     EXPANDED,
     WEIGHTS_FILE,
@@ -28,15 +28,14 @@ from treeviews.models.model.model_description import (
     read_model_description,
 )
 from treeviews.models.model.model_folder import load_model, save_model, vectors_of_model
-from treeviews.models.model.release import made_with
 from treeviews.models.model.sentence_model import RemovedComponents, SentenceModel, build_model
-from treeviews.models.words.embedding import WordEmbedding
-from treeviews.models.words.expansion import (
+from treeviews.models.words.vocabulary_expansion import (
     EXPANSION_VERSION,
     ExpansionConfig,
     TrainedWords,
     fit_expansion,
 )
+from treeviews.models.words.word_embedding import WordEmbedding
 from treeviews.models.words.word_vectors import WordVectors, load_word_vectors
 from treeviews.pipeline.base.atomic_files import write_text_atomically
 from treeviews.pipeline.base.bundled import shipped_parsers
@@ -86,7 +85,10 @@ def expand_model(
     facts = {
         **expansion.facts,
         "expansion_version": EXPANSION_VERSION,
-        "model": {"name": folder.resolve().name, "weights_sha256": _weights_sha256(folder)},
+        "model": {
+            "name": folder.resolve().name,
+            "weights_sha256": sha256_of_file(folder / WEIGHTS_FILE),
+        },
         "pretrained": {
             "name": "those that the model was made with" if pretrained is None else pretrained.name,
             "checksum": source.checksum,
@@ -118,15 +120,10 @@ def trained_words(model: SentenceModel) -> TrainedWords:
         for embedding, started in pairs:
             ids = torch.arange(model.vectors.num_words).split(_WORDS_AT_ONCE)
             tables.append(torch.cat([embedding(some) for some in ids]).float().numpy())
-            moved |= _moved(cast(WordEmbedding, embedding), cast(WordEmbedding, started))
+            before = cast(WordEmbedding, started).vectors
+            moved |= cast(WordEmbedding, embedding).vectors.ne(before).any(dim=1).numpy()
     table = np.concatenate(tables, axis=1)[1:]
     return TrainedWords(model.vectors.words[1:], table, moved[1:], len(tables))
-
-
-def _moved(embedding: WordEmbedding, start: WordEmbedding) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    moved = embedding.vectors.ne(start.vectors).any(dim=1)
-    found: np.ndarray[Any, np.dtype[np.bool_]] = moved.numpy()
-    return found
 
 
 def expanded_config(config: TrainingConfig, *, tables: int) -> TrainingConfig:
@@ -193,10 +190,6 @@ def _origin(
     }
 
 
-def _weights_sha256(folder: Path) -> str:
-    return sha256_of_file(folder / WEIGHTS_FILE)
-
-
 def _card(folder: Path, description: ModelDescription, facts: Mapping[str, Any]) -> str:
     """Returns the card of the trained model, and what was added to it."""
     maker = folder / CARD_FILE
@@ -205,22 +198,26 @@ def _card(folder: Path, description: ModelDescription, facts: Mapping[str, Any])
     else:
         made = description.made or made_with()
         licence = description.licence or licence_of(folder)
-        card = unsigned_card(folder, description.config, made, licence)
-    return f"{card}\n## Expanded vocabulary\n\n{shown_facts(facts)}"
+        card = card_without_maker(folder, description.config, made, licence)
+    return f"{card}\n## Expanded vocabulary\n\n{expansion_summary(facts)}"
 
 
-def shown_facts(facts: Mapping[str, Any]) -> str:
+def expansion_summary(facts: Mapping[str, Any]) -> str:
     """Returns what an expansion did and what it is worth, in words and a table of Markdown."""
     words, held_out = facts["words"], facts["held_out"]
     settings = facts["config"]
-    rows = [
-        f"| {label} | {_figures(held_out[name], 'r2')} | {_figures(held_out[name], 'cosine')} |"
-        for label, name in (
-            ("the map", "map"),
-            ("control: the mean of the trained vectors", "mean_embedding"),
-            ("control: a map fitted to shuffled pairs", "shuffled_pairs"),
+    rows = []
+    for label, name in (
+        ("the map", "map"),
+        ("control: the mean of the trained vectors", "mean_embedding"),
+        ("control: a map fitted to shuffled pairs", "shuffled_pairs"),
+    ):
+        r2, cosine = (
+            ", ".join(f"{fit[figure]:.3f}" for fit in held_out[name]) for figure in ("r2", "cosine")
         )
-    ]
+        rows.append(f"| {label} | {r2} | {cosine} |")
+    pairs = zip(held_out["map"], held_out["mean_embedding"], strict=True)
+    is_no_better = any(ours["r2"] <= mean["r2"] for ours, mean in pairs)
     return "\n".join(
         [
             f"{words['trained']:,} words have the vectors that training gave them. "
@@ -235,21 +232,12 @@ def shown_facts(facts: Mapping[str, Any]) -> str:
             "| --- | --- | --- |",
             *rows,
             "",
-            *([f"{_NO_BETTER}\n"] if _is_no_better(held_out) else []),
+            *([_NO_BETTER] if is_no_better else []),
         ]
     )
 
 
 _NO_BETTER = (
     "The map is no better there than the mean of the trained vectors: train longer, or give a "
-    "larger ridge or other pretrained vectors."
+    "larger ridge or other pretrained vectors.\n"
 )
-
-
-def _is_no_better(held_out: Mapping[str, Any]) -> bool:
-    pairs = zip(held_out["map"], held_out["mean_embedding"], strict=True)
-    return any(ours["r2"] <= mean["r2"] for ours, mean in pairs)
-
-
-def _figures(fits: Sequence[Mapping[str, float]], name: str) -> str:
-    return ", ".join(f"{fit[name]:.3f}" for fit in fits)

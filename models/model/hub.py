@@ -71,7 +71,7 @@ def fetch_model(called: str, *, endpoint: str | None = None, cache: Path | None 
     if revision and _COMMIT.fullmatch(revision) and (base / revision).is_dir():
         return base / revision
     hub = _library()
-    with _told(repo, revision):
+    with _hub_errors(repo, revision):
         api = hub.HfApi(endpoint=endpoint)
         info = api.model_info(repo, revision=revision)
     commit = str(info.sha)
@@ -85,7 +85,7 @@ def fetch_model(called: str, *, endpoint: str | None = None, cache: Path | None 
         inside(base, sibling.rfilename)
     with tempfile.TemporaryDirectory(dir=base, prefix=".unfinished-") as unfinished:
         fetched = Path(unfinished) / "model"
-        with _told(repo, revision):
+        with _hub_errors(repo, revision):
             api.snapshot_download(
                 repo, revision=commit, local_dir=fetched, allow_patterns=list(TAKEN)
             )
@@ -123,7 +123,7 @@ def upload_folder(
     if revision:
         raise ValueError(f"{repo}@{revision}: a push makes a commit of its own; leave out @…")
     hub = _library()
-    with _told(repo, None):
+    with _hub_errors(repo, None):
         api = hub.HfApi(endpoint=endpoint)
         api.create_repo(repo, private=private, exist_ok=True)
         try:
@@ -196,8 +196,8 @@ def _default_cache() -> Path:
 
 
 @contextmanager
-def _told(repo: str, revision: str | None) -> Iterator[None]:
-    """Tells what goes wrong with a hub in one sentence."""
+def _hub_errors(repo: str, revision: str | None) -> Iterator[None]:
+    """Raises what goes wrong with a hub as one sentence."""
     from huggingface_hub import errors
 
     at = f"{repo}@{revision}" if revision else repo

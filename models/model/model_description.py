@@ -150,7 +150,7 @@ def place_of(thing: Path, model_folder: Path, shipped: Iterable[Path] = ()) -> d
     return {"path": str(place)}
 
 
-def found_nearby(model_folder: Path, name: str) -> Path | None:
+def resolve_nearby(model_folder: Path, name: str) -> Path | None:
     """Returns what `place_of` named from the work folder, wherever that is now; None if gone."""
     parts = PurePosixPath(name)
     if not name or parts.is_absolute() or ".." in parts.parts:
@@ -161,7 +161,7 @@ def found_nearby(model_folder: Path, name: str) -> Path | None:
 
 def _placed(record: ParserRecord, folder: Path) -> ParserRecord:
     if record.path is None:
-        return record.changed(path=found_nearby(folder, record.nearby))
+        return record.changed(path=resolve_nearby(folder, record.nearby))
     if record.path.is_absolute():
         return record
     return record.changed(path=inside(folder, str(record.path)))
@@ -170,7 +170,7 @@ def _placed(record: ParserRecord, folder: Path) -> ParserRecord:
 def _near(place: Path, folder: Path) -> Path:
     if place.is_absolute():
         return place
-    return found_nearby(folder, str(place)) or folder.absolute().parent.parent / place
+    return resolve_nearby(folder, str(place)) or folder.absolute().parent.parent / place
 
 
 def parsers_of_corpus(

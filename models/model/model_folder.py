@@ -15,17 +15,17 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from treeviews.models.model.card import made_with
 from treeviews.models.model.model_description import (
     FORMAT_VERSION,
     MODEL_FILE,
     REMEDY,
     WEIGHTS_FILE,
     ModelDescription,
-    found_nearby,
     load_recorded_vectors,
     read_model_description,
+    resolve_nearby,
 )
-from treeviews.models.model.release import made_with
 from treeviews.models.model.sentence_model import (
     RemovedComponents,
     SentenceModel,
@@ -136,7 +136,7 @@ def vectors_of_model(
             )
         place = inside(folder, str(recorded.path))
     elif place is None:
-        place = found_nearby(folder, recorded.nearby)
+        place = resolve_nearby(folder, recorded.nearby)
     return load_recorded_vectors(recorded.checksum, place, vectors_path, whole=whole)
 
 

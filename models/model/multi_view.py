@@ -14,9 +14,9 @@ from torch import Tensor, nn
 
 from treeviews.models.config.training_config import TrainingConfig
 from treeviews.models.config.views import Pooling
-from treeviews.models.encoders import SentenceEncoder, build_encoder
 from treeviews.models.encoders.sentence_batch import SentenceBatch
-from treeviews.models.words.embedding import WordEmbedding
+from treeviews.models.encoders.sentence_encoder import SentenceEncoder, build_encoder
+from treeviews.models.words.word_embedding import WordEmbedding
 
 
 class MultiViewEncoder(nn.Module):
@@ -51,12 +51,7 @@ class MultiViewEncoder(nn.Module):
             build_encoder(
                 view,
                 word_size=embeddings[place % len(embeddings)].word_size,
-                hidden_size=config.hidden_size,
-                init=config.init,
-                bidirectional=config.bidirectional,
-                seq_cell=config.seq_cell,
-                dep_cell=config.dep_cell,
-                read_rms=config.read_rms,
+                **config.values(),
             )
             for place, view in enumerate(views)
         )

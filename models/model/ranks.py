@@ -96,7 +96,7 @@ ALONE = Ranks()
 
 
 @contextmanager
-def joined_ranks(
+def join_ranks(
     *, rank: int, size: int, device: torch.device, init_method: str = "env://"
 ) -> Iterator[Ranks]:
     """Joins the other processes for the time of the block: gloo on CPU, NCCL on CUDA.

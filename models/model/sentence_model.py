@@ -22,18 +22,22 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from treeviews.models.config.training_config import TrainingConfig
-from treeviews.models.config.views import INVERSE, UNORDERED_VIEWS, VIEWS, Pooling
+from treeviews.models.config.views import INVERSE, Pooling, is_unordered
 from treeviews.models.corpus.sentence_block import SentenceBlock
-from treeviews.models.encoders.base import SentenceStates
-from treeviews.models.encoders.order.arrays import on_device
+from treeviews.models.encoders.index_arrays import on_device
 from treeviews.models.encoders.sentence_batch import SentenceBatch
+from treeviews.models.encoders.sentence_encoder import SentenceStates
 from treeviews.models.encoders.word_averages import BagOfWords, mean_of_words
 from treeviews.models.model.multi_view import MultiViewEncoder
 from treeviews.models.model.ranks import ALONE, Ranks, gather_rows
-from treeviews.models.objectives.base import ObjectiveResult, SentenceContext
-from treeviews.models.objectives.build import build_objective, generative_of
 from treeviews.models.objectives.decoders import Decoder
-from treeviews.models.words.embedding import WordEmbedding, word_embedding
+from treeviews.models.objectives.objective import (
+    ObjectiveResult,
+    SentenceContext,
+    Sizes,
+    build_objective,
+)
+from treeviews.models.words.word_embedding import WordEmbedding, word_embedding
 from treeviews.models.words.word_vectors import WordVectors
 
 
@@ -104,15 +108,13 @@ class SentenceModel(nn.Module):
         it is found on sentences of the corpus, afterwards."""
         self.encoder = MultiViewEncoder(config, self._embeddings())
         word_size = cast(WordEmbedding, self.encoder.embeddings[0]).word_size
-        self.objective = build_objective(
-            config, self.encoder.widths, word_size=word_size, num_words=vectors.num_words
-        )
+        sizes = Sizes(self.encoder.widths, word_size, vectors.num_words)
+        self.objective = build_objective(config, sizes)
 
     @property
     def decoder(self) -> Decoder | None:
         """What predicts words, if anything does; its inverse is one more view."""
-        generative = generative_of(self.objective)
-        return None if generative is None else cast(Decoder, generative.decoder)
+        return cast("Decoder | None", self.objective.word_decoder)
 
     @property
     def device(self) -> torch.device:
@@ -147,9 +149,7 @@ class SentenceModel(nn.Module):
         Args:
             counts: [V].
         """
-        generative = generative_of(self.objective)
-        if generative is not None:
-            generative.set_word_counts(torch.from_numpy(counts))
+        self.objective.set_word_counts(torch.from_numpy(counts))
 
     def constrain(self) -> dict[str, Tensor]:
         """Puts weights back to where they must lie after a step; returns scalars for the log."""
@@ -264,7 +264,7 @@ def batch_of(
         block.heads,
         block.binary_left,
         block.binary_right,
-        views=VIEWS if config is None else config.views,
+        views=None if config is None else config.views,
         share_words=share_words,
         with_nodes=with_nodes,
     )
@@ -327,7 +327,7 @@ class SentenceViews(nn.Module):
             pooled.append({name: states.pool(name) for name in pooling})
         for view, vectors, removed in zip(self.views, pooled, self.removed, strict=False):
             # Found on what stands for a sentence; the mean of a bag is its last state.
-            for name in {"last", "mean"} if view in UNORDERED_VIEWS else {"last"}:
+            for name in {"last", "mean"} if is_unordered(view) else {"last"}:
                 if name in vectors:
                     vectors[name] = removed(vectors[name])
         return pooled if self._beside is None else self._of_one_length(pooled)

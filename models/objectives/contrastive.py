@@ -22,7 +22,13 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from treeviews.models.config.training_config import TrainingConfig
-from treeviews.models.objectives.base import LookUp, Objective, ObjectiveResult, SentenceContext
+from treeviews.models.objectives.objective import (
+    LookUp,
+    Objective,
+    ObjectiveResult,
+    SentenceContext,
+    Sizes,
+)
 
 
 def context_targets(document: Tensor, sentence_index: Tensor, context_size: int) -> Tensor:
@@ -47,20 +53,15 @@ class ContrastiveObjective(Objective):
     and the loss is the mean of both directions.
     """
 
-    def __init__(self, *, first_size: int, second_size: int, config: TrainingConfig) -> None:
+    def __init__(self, config: TrainingConfig, sizes: Sizes) -> None:
         """Makes the critic, W by Xavier.
-
-        Args:
-            first_size: H1, the width of f.
-            second_size: H2, the width of g.
-            config: the variant, of the contrastive objective.
 
         Raises:
             ValueError: an inner product of views of different width.
         """
         super().__init__()
         self.config = config
-        self.measure_names = ("temperature",) if config.normalise == "l2" else ()
+        first_size, second_size = sizes.widths
         self.weight: nn.Parameter | None = None
         self.log_temperature: nn.Parameter | None = None
         if config.critic == "bilinear":

@@ -50,7 +50,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from treeviews.models.config.training_config import Activation, Init, Partition, TrainingConfig
-from treeviews.models.encoders.base import initialise
+from treeviews.models.encoders.sentence_encoder import initialise
 
 _ACTIVATIONS: dict[Activation, type[nn.Module]] = {"relu": nn.ReLU, "tanh": nn.Tanh}
 

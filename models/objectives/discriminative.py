@@ -22,34 +22,30 @@ import torch
 from torch import Tensor, nn
 
 from treeviews.models.config.training_config import TrainingConfig
-from treeviews.models.objectives.base import LookUp, Objective, ObjectiveResult, SentenceContext
 from treeviews.models.objectives.contrastive import context_targets
+from treeviews.models.objectives.objective import (
+    LookUp,
+    Objective,
+    ObjectiveResult,
+    SentenceContext,
+    Sizes,
+)
 
 
 class DiscriminativeObjective(Objective):
     """The loss over a batch's one or two views; holds the temperature."""
 
-    measure_names: tuple[str, ...] = ("temperature",)
-
-    def __init__(self, view_sizes: Sequence[int], config: TrainingConfig) -> None:
+    def __init__(self, config: TrainingConfig, sizes: Sizes) -> None:
         """Makes the temperature, which starts as configured.
 
-        Args:
-            view_sizes: H of each view, of one or two.
-            config: the variant, of an objective with a discriminative part.
-
         Raises:
-            ValueError: more views than two, none, or two of different width.
+            ValueError: two views of different width.
         """
         super().__init__()
-        if len(view_sizes) not in (1, 2):
+        if len(set(sizes.widths)) > 1:
             raise ValueError(
-                f"the discriminative objective takes one view or two, got {len(view_sizes)}"
-            )
-        if len(set(view_sizes)) > 1:
-            raise ValueError(
-                f"the discriminative objective compares views of one width, got {view_sizes[0]} "
-                f"and {view_sizes[1]}; use LIN, which is as wide as the other view, for a sum of "
+                f"the discriminative objective compares views of one width, got {sizes.widths[0]} "
+                f"and {sizes.widths[1]}; use LIN, which is as wide as the other view, for a sum of "
                 "words (BOW)"
             )
         self.config = config

@@ -31,12 +31,14 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from treeviews.models.config.training_config import TrainingConfig
-from treeviews.models.objectives.base import (
+from treeviews.models.objectives.decoders import build_decoder
+from treeviews.models.objectives.objective import (
     LookUp,
     NextWords,
     Objective,
     ObjectiveResult,
     SentenceContext,
+    Sizes,
 )
 
 RESOLUTION = 2**53
@@ -49,18 +51,23 @@ EVALUATION_SEED = 0
 class GenerativeObjective(Objective):
     """The loss over a batch's first view; holds the decoder and the noise distribution."""
 
-    def __init__(self, decoder: nn.Module, num_words: int, config: TrainingConfig) -> None:
+    def __init__(self, config: TrainingConfig, sizes: Sizes) -> None:
         """Makes the objective; `set_word_counts` completes it.
 
-        Args:
-            decoder: a `models.objectives.decoders.Decoder`.
-            num_words: V, the unknown word included.
-            config: the variant, of an objective with a generative part.
+        Raises:
+            ValueError: see `models.objectives.decoders.build_decoder`.
         """
         super().__init__()
         self.config = config
-        self.decoder: Any = decoder
-        self.noise = NoiseDistribution(num_words, config.noise_power)
+        self.decoder = build_decoder(
+            config, sentence_size=sizes.widths[0], word_size=sizes.word_size
+        )
+        self.noise = NoiseDistribution(sizes.num_words, config.noise_power)
+
+    @property
+    def word_decoder(self) -> Any:
+        """See `Objective`."""
+        return self.decoder
 
     def set_word_counts(self, counts: Tensor) -> None:
         """Sets what noise is drawn by; see `NoiseDistribution.set_word_counts`."""

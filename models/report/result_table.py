@@ -27,7 +27,7 @@ from treeviews.models.report.sections import (
     latex_table,
     markdown_page,
 )
-from treeviews.models.training.logs import duration
+from treeviews.models.training.training_records import duration
 from treeviews.pipeline.base.json_files import read_json, write_sealed_json
 
 FORMAT = "treeviews table"

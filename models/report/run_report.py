@@ -40,7 +40,7 @@ from treeviews.models.report.training_section import (
     effect_of_training,
     training_section,
 )
-from treeviews.models.training.logs import METRICS_FILE, SUMMARY_FILE, read_metrics
+from treeviews.models.training.training_records import METRICS_FILE, SUMMARY_FILE, read_metrics
 from treeviews.pipeline.base.atomic_files import write_json_atomically, write_text_atomically
 from treeviews.pipeline.base.bundled import BUNDLED_MODELS
 from treeviews.pipeline.base.json_files import check_file, read_object
@@ -178,7 +178,7 @@ def _read_training(folder: Path) -> tuple[Summary, Records]:
     if not metrics.exists():
         raise FileNotFoundError(f"{metrics}: the training left no metrics; run it again")
     check_file(metrics, training, _TRAIN_AGAIN)
-    return training, read_metrics(metrics)
+    return training, list(read_metrics(metrics))
 
 
 # Sections about the run.

@@ -27,7 +27,7 @@ from treeviews.models.report.sections import (
     Table,
     theme_colors,
 )
-from treeviews.models.training.logs import duration
+from treeviews.models.training.training_records import duration
 
 Summary = Mapping[str, Any]
 Records = Sequence[Mapping[str, Any]]

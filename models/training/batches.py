@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Generator, Iterator, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from itertools import pairwise
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,14 +19,6 @@ T = TypeVar("T")
 _Rows = tuple[int, int] | NDArray[np.int64]
 """Of a batch in its shard: first and one past the last, or one by one."""
 _END: Any = object()
-
-
-class ShardReader(Protocol):
-    """Where sentences come from, a shard at a time."""
-
-    def read(self, number: int) -> SentenceBlock:
-        """Returns the sentences of a shard, in the order of the text."""
-        ...
 
 
 def cut(num_sentences: int, batch_size: int) -> list[tuple[int, int]]:
@@ -56,7 +48,7 @@ class TrainingBatches:
 
     def __init__(
         self,
-        reader: ShardReader,
+        read: Callable[[int], SentenceBlock],
         rows: Sequence[int],
         *,
         batch_size: int,
@@ -66,11 +58,12 @@ class TrainingBatches:
         """Says what is read and how it is cut.
 
         Args:
-            rows: number of sentences that ``reader`` gives for each shard.
+            read: gives the sentences of a shard, in the order of the text.
+            rows: number of sentences that it gives for each shard.
             batch_size: sentences of a batch.
             run_length: successive sentences at a time; None takes all of a batch.
         """
-        self._reader = reader
+        self._read = read
         self._rows = tuple(rows)
         self._batch_size = batch_size
         self._seed = seed
@@ -87,8 +80,8 @@ class TrainingBatches:
             read_ahead: whether a thread reads the next shard while this one is used.
         """
         plan = self._plan(step, epochs)
-        shards = ((self._reader.read(number), ranges) for number, ranges in plan)
-        with prefetched(shards, ahead=int(read_ahead)) as ready:
+        shards = ((self._read(number), ranges) for number, ranges in plan)
+        with closing(make_ahead(shards, ahead=int(read_ahead))) as ready:
             for block, batches in ready:
                 for rows in batches:
                     yield block.slice(*rows) if isinstance(rows, tuple) else block.take(rows)
@@ -124,31 +117,11 @@ class TrainingBatches:
             yield rows[start:stop]
 
 
-class _Prefetcher(Generic[T]):
-    """The items of an iterator, of which a thread makes ``ahead`` before their reader."""
+def make_ahead(source: Iterator[T], *, ahead: int) -> Generator[T]:
+    """Yields the same items in the same order, made ahead by a thread.
 
-    def __init__(self, source: Iterator[T], thread: Executor, ahead: int) -> None:
-        self._make = lambda: thread.submit(next, source, _END)
-        self._ready = deque(self._make() for _ in range(ahead))
-
-    def __iter__(self) -> Iterator[T]:
-        return self
-
-    def __next__(self) -> T:
-        item: T = self._ready[0].result()  # stays the first where it is an error or the end
-        if item is _END:
-            raise StopIteration
-        self._ready.popleft()
-        self._ready.append(self._make())
-        return item
-
-
-@contextmanager
-def prefetched(source: Iterator[T], *, ahead: int) -> Iterator[Iterator[T]]:
-    """Yields an iterator over the same items in the same order, made ahead by a thread.
-
-    An error of ``source`` is raised where its item would have come. When the block is left, the
-    thread has ended and ``source``, if a generator, is closed.
+    An error of ``source`` is raised where its item would have come. When the generator is closed,
+    the thread has ended and ``source``, if a generator, is closed.
 
     Args:
         source: used by the thread alone from now on.
@@ -156,7 +129,13 @@ def prefetched(source: Iterator[T], *, ahead: int) -> Iterator[Iterator[T]]:
     """
     thread = ThreadPoolExecutor(1, "prefetch")  # starts its thread with the first item
     try:
-        yield _Prefetcher(source, thread, ahead) if ahead else source
+        if not ahead:
+            yield from source
+            return
+        ready = deque(thread.submit(next, source, _END) for _ in range(ahead))
+        while (item := ready.popleft().result()) is not _END:
+            ready.append(thread.submit(next, source, _END))
+            yield item
     finally:
         thread.shutdown(cancel_futures=True)
         if isinstance(source, Generator):

@@ -1,11 +1,10 @@
-"""What a training goes on from: checkpoints, whole or absent, and the best model."""
+"""What a training goes on from: checkpoints, whole or absent."""
 
 from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,16 +15,17 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from treeviews.models.model.ranks import Ranks
 from treeviews.pipeline.base.atomic_files import TEMPORARY_SUFFIX, rename_durably, write_by_library
 from treeviews.pipeline.base.json_files import check_file, read_json, write_sealed_json
 from treeviews.pipeline.base.settings import Settings
 
 logger = logging.getLogger(__name__)
 
+CHECKPOINTS_FOLDER = "checkpoints"
 TENSORS_FILE = "tensors.safetensors"
 STATE_FILE = "state.json"
 _PREFIX = "step-"
-_BEST = "best-"
 _BROKEN = "broken-"
 
 _MODEL = "model."
@@ -96,52 +96,62 @@ def _remove(checkpoint: Path) -> None:
     shutil.rmtree(unfinished)
 
 
-def last_whole_checkpoint(folder: Path) -> Checkpoint | None:
+def open_checkpoint(out: Path, identity: str, ranks: Ranks) -> Checkpoint | None:
+    """Returns the last whole checkpoint of a training's folder to each of its ranks, or None.
+
+    Args:
+        identity: digest of all that determines the result.
+
+    Raises:
+        OSError, ValueError: see `last_whole_checkpoint`.
+    """
+    folder = out / CHECKPOINTS_FOLDER
+    ranks.wait_for_all()
+    checkpoint = None
+    if ranks.is_first:
+        checkpoint = last_whole_checkpoint(folder, identity)
+        remove_unfinished(folder)
+    ranks.wait_for_all()
+    if not ranks.is_first and (folders := checkpoint_folders(folder)):
+        checkpoint = read_checkpoint(folders[-1])
+    ranks.wait_for_all()  # from now on the first rank writes
+    return checkpoint
+
+
+def last_whole_checkpoint(folder: Path, identity: str) -> Checkpoint | None:
     """Returns the last checkpoint that can be gone on from, or None; broken ones lose their names.
 
     To be called by one process, while no other reads or writes the folder.
 
     Raises:
         OSError: a file that is there cannot be read now; nothing is renamed.
-        ValueError: not one of the checkpoints is whole; nothing is renamed.
+        ValueError: it is of another training, or not one is whole; nothing is renamed.
     """
     broken: dict[Path, BrokenCheckpointError] = {}
-    found = None
-    for checkpoint in reversed(checkpoint_folders(folder)):
+    whole = None
+    for path in reversed(checkpoint_folders(folder)):
         try:
-            if found is None:  # what comes before is read only if this one breaks later
-                found = _read(checkpoint)
-            else:
-                checkpoint_state(checkpoint)
+            whole = read_checkpoint(path)
+            break
         except BrokenCheckpointError as error:
-            broken[checkpoint] = error
-    if broken and found is None:
+            broken[path] = error
+    if whole is not None and whole.state.get("identity") != identity:
+        raise ValueError(
+            f"{folder}: checkpoints of another training (other settings, corpus or word vectors); "
+            "give another folder or delete them"
+        )
+    if broken and whole is None:
         raise ValueError(
             f"{'; '.join(map(str, broken.values()))}; no other is whole: delete {folder} to train "
             "anew"
         )
-    for checkpoint, why in broken.items():
-        aside = checkpoint.with_name(_BROKEN + checkpoint.name)
+    for path, why in broken.items():
+        aside = path.with_name(_BROKEN + path.name)
         shutil.rmtree(aside, ignore_errors=True)
-        checkpoint.rename(aside)
-        logger.warning(
-            "%s; it is called %s now, and the training goes on from step %d",
-            why,
-            aside.name,
-            found.step if found else 0,
-        )
-    return found
-
-
-def latest_checkpoint(folder: Path) -> Checkpoint | None:
-    """Returns the checkpoint of the highest step, or None.
-
-    Raises:
-        BrokenCheckpointError: it is not whole.
-        OSError: a file that is there cannot be read now.
-    """
-    folders = checkpoint_folders(folder)
-    return _read(folders[-1]) if folders else None
+        path.rename(aside)
+        going_on = f"the training goes on from step {whole.step if whole else 0}"
+        logger.warning("%s; it is called %s now, and %s", why, aside.name, going_on)
+    return whole
 
 
 def checkpoint_folders(folder: Path) -> list[Path]:
@@ -149,43 +159,27 @@ def checkpoint_folders(folder: Path) -> list[Path]:
     return sorted(p for p in folder.glob(f"{_PREFIX}*") if not p.name.endswith(TEMPORARY_SUFFIX))
 
 
-def checkpoint_state(checkpoint: Path) -> dict[str, Any]:
-    """Returns `Checkpoint.state` of one of `checkpoint_folders`.
+def read_checkpoint(path: Path) -> Checkpoint:
+    """Returns one of `checkpoint_folders`.
+
+    Damage, which stays, is told from an error of the moment, as of too many open files.
 
     Raises:
         BrokenCheckpointError: it is not whole.
         OSError: a file that is there cannot be read now.
     """
-    with _naming_damage(checkpoint):
-        state: dict[str, Any] = _read_state(checkpoint)["state"]
-        return state
-
-
-def _read(checkpoint: Path) -> Checkpoint:
-    with _naming_damage(checkpoint):
-        value, tensors = _read_state(checkpoint), checkpoint / TENSORS_FILE
-        check_file(tensors, value, "it is not used")
-        return Checkpoint(value["step"], load_file(tensors), value["state"])
-
-
-def _read_state(checkpoint: Path) -> dict[str, Any]:
-    path, remedy = checkpoint / STATE_FILE, "it is not used"
-    value: dict[str, Any] = read_json(path, remedy=remedy)
-    _State.from_json(value, path, remedy=remedy)
-    return value
-
-
-@contextmanager
-def _naming_damage(checkpoint: Path) -> Iterator[None]:
-    """Tells damage, which stays, from an error of the moment, as of too many open files."""
+    state, tensors, remedy = path / STATE_FILE, path / TENSORS_FILE, "it is not used"
     try:
-        yield
+        value = read_json(state, remedy=remedy)
+        known = _State.from_json(value, state, remedy=remedy)
+        check_file(tensors, value, remedy)
+        return Checkpoint(known.step, load_file(tensors), dict(known.state))
     except FileNotFoundError as error:  # safetensors says so of any file that it cannot open
-        if all((checkpoint / name).is_file() for name in (STATE_FILE, TENSORS_FILE)):
-            raise OSError(f"{checkpoint}: cannot be opened now ({error}); try again") from error
-        raise BrokenCheckpointError(f"{checkpoint}: broken checkpoint ({error})") from error
+        if state.is_file() and tensors.is_file():
+            raise OSError(f"{path}: cannot be opened now ({error}); try again") from error
+        raise BrokenCheckpointError(f"{path}: broken checkpoint ({error})") from error
     except (SafetensorError, ValueError, KeyError, TypeError) as error:
-        raise BrokenCheckpointError(f"{checkpoint}: broken checkpoint ({error})") from error
+        raise BrokenCheckpointError(f"{path}: broken checkpoint ({error})") from error
 
 
 def capture(model: nn.Module, optimisers: Sequence[torch.optim.Optimizer]) -> dict[str, Tensor]:
@@ -218,71 +212,3 @@ def restore(
 
 def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
-
-
-class BestModel:
-    """Keeps one model folder, named by its step.
-
-    What a checkpoint knows as the best stays as long as the checkpoint, so a training finds it
-    again from whichever it goes on.
-    """
-
-    def __init__(
-        self,
-        folder: Path,
-        *,
-        save: Callable[[Path], None],
-        record: Mapping[str, Any] | None = None,
-    ) -> None:
-        """Goes on from what a checkpoint knew.
-
-        Args:
-            folder: where the model's folder stands.
-            save: writes the present weights into a folder.
-            record: the best held-out record so far.
-
-        Raises:
-            ValueError: its model is gone.
-        """
-        self.record = None if record is None else dict(record)
-        self._folder = folder
-        self._save = save
-        if self.path is not None and not self.path.is_dir():
-            raise ValueError(
-                f"{self.path}: the best model so far is gone; delete the model folder to train anew"
-            )
-
-    @property
-    def path(self) -> Path | None:
-        """The folder of the best model; None before the first."""
-        return self._path_of(self.record)
-
-    def _path_of(self, record: Mapping[str, Any] | None) -> Path | None:
-        return None if record is None else self._folder / f"{_BEST}{record['step']:010d}"
-
-    def offer(self, record: Mapping[str, Any]) -> bool:
-        """Keeps the present weights if their loss is the lowest so far; returns whether it is.
-
-        Args:
-            record: ``step``, ``loss`` and ``num_anchors`` of a held-out measurement, among others.
-        """
-        if not record["num_anchors"]:
-            return False
-        if self.record is not None and not record["loss"] < self.record["loss"]:
-            return False
-        self.record = dict(record)
-        if self.path is not None:
-            self.path.mkdir(parents=True, exist_ok=True)
-            self._save(self.path)
-        return True
-
-    def remove_unknown(self, known: Iterable[Mapping[str, Any] | None]) -> None:
-        """Removes the models that no checkpoint knows as the best.
-
-        Args:
-            known: the best held-out record of each checkpoint that is kept.
-        """
-        kept = {self._path_of(record) for record in known}
-        for found in self._folder.glob(f"{_BEST}*"):
-            if found not in kept:
-                shutil.rmtree(found)

@@ -10,32 +10,42 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import torch
 
-from treeviews.models.corpus.parsed_corpus import CorpusFolders, CorpusSurvey
-from treeviews.models.model.card import CARD_FILE, CardFacts, licence_of, model_card
+from treeviews.models.corpus.parsed_corpus import CorpusSurvey
+from treeviews.models.model.card import CARD_FILE, CardFacts, licence_of, made_with, model_card
 from treeviews.models.model.model_description import MODEL_FILE, WEIGHTS_FILE
 from treeviews.models.model.model_folder import load_weights, num_parameters, save_model
 from treeviews.models.model.ranks import ALONE, Ranks
-from treeviews.models.model.release import made_with
-from treeviews.models.model.sentence_model import SentenceModel, build_model
+from treeviews.models.model.sentence_model import build_model
 from treeviews.models.training.batches import TrainingBatches, num_batches
-from treeviews.models.training.folder import CHECKPOINTS_FOLDER
-from treeviews.models.training.job import Provenance, TrainingJob
-from treeviews.models.training.logs import METRICS_FILE, SUMMARY_FILE, finished_summary, metrics_of
-from treeviews.models.training.loop import TrainingData, TrainingLoop
-from treeviews.models.training.machine import peak_memory_gib, process_state_kept, versions
+from treeviews.models.training.checkpoints import CHECKPOINTS_FOLDER
+from treeviews.models.training.numerics import peak_memory_gib, preserve_process_state, versions
+from treeviews.models.training.training_folder import TrainingFolder
+from treeviews.models.training.training_job import Provenance, TrainingJob
+from treeviews.models.training.training_loop import TrainingLoop
+from treeviews.models.training.training_records import (
+    METRICS_FILE,
+    SUMMARY_FILE,
+    finished_summary,
+    read_metrics,
+)
 from treeviews.models.words.word_vectors import WordVectors, load_word_vectors
 from treeviews.pipeline.base.atomic_files import write_text_atomically
 from treeviews.pipeline.base.job import Progress
 from treeviews.pipeline.base.json_files import write_sealed_json
 
 BEST_FOLDER = "best"
-MEASURES = ("generative_loss", "discriminative_loss", "temperature", "orthonormality")
-"""Names that objectives give to what they measure beside loss and accuracy."""
+_OF_EVERY_STEP = frozenset(
+    {
+        *("kind", "step", "epoch", "loss", "in_batch_accuracy", "chance", "gradient_norm"),
+        *("learning_rate", "sentences", "sentences_per_second", "data_wait_percent"),
+        *("peak_memory_gib", "seconds"),
+    }
+)
+"""Entries of a step's record; the others are what its objective measures."""
 
 
 def train(
@@ -60,15 +70,15 @@ def train(
         FileNotFoundError: the corpus or the word vectors are not there.
         ValueError: settings, corpus and word vectors do not go together, or the model's folder
             holds another training.
-        models.training.loop.TrainingDivergedError: a loss or the gradient is not finite.
+        models.training.training_loop.TrainingDivergedError: a loss or the gradient is not finite.
     """
     job.config.check_trainable()
     vectors = load_word_vectors(job.vectors, whole=True)
     provenance = job.provenance(vectors)
     summary = finished_summary(job.out, provenance.identity)
     if summary is None:
-        with process_state_kept(torch.device(job.settings.device)):
-            _train(job, provenance, vectors, on_progress or _ignore, ranks)
+        with preserve_process_state(torch.device(job.settings.device)):
+            _train(job, provenance, vectors, on_progress or (lambda share, status: None), ranks)
         ranks.wait_for_all()
         summary = finished_summary(job.out, provenance.identity)
         assert summary is not None, "the first rank has written it"
@@ -90,10 +100,18 @@ def _train(
     report(0.0, "counting the sentences to train on")
     survey = _survey(job, model.vectors, ranks)
     model.set_word_counts(survey.word_counts)
-    data = _data(job, model.vectors, survey)
-    run = TrainingLoop(model, data, job.out, provenance, settings=job.settings, ranks=ranks)
+    batches = TrainingBatches(
+        job.part("train", model.vectors).read,
+        survey.rows,
+        batch_size=job.config.batch_size,
+        seed=job.config.seed,
+        run_length=job.config.run_length,
+    )
+    held_out = job.part("held_out", model.vectors)
+    run = TrainingLoop(model, batches, held_out, job, provenance, ranks)
     run.run(report)
-    _finish(run, survey, job, provenance)
+    if run.folder is not None:
+        _finish(run, run.folder, survey, job, provenance)
 
 
 def _survey(job: TrainingJob, vectors: WordVectors, ranks: Ranks) -> CorpusSurvey:
@@ -105,60 +123,36 @@ def _survey(job: TrainingJob, vectors: WordVectors, ranks: Ranks) -> CorpusSurve
     survey = ranks.agreed(job.part("train", vectors).survey() if ranks.is_first else None)
     assert survey is not None, "the first rank has made it"
     if not any(num_batches(count, job.config.batch_size) for count in survey.rows):
-        raise ValueError(_nothing_to_train(job.corpus, survey))
+        reasons = ", ".join(f"{count} {reason}" for reason, count in survey.skipped.items())
+        raise ValueError(
+            f"{job.corpus.sentences}: no shard has two sentences to train on (skipped: "
+            f"{reasons or 'none'}); use a larger corpus, a smaller held_out_fraction, or "
+            "held_out_unit block where documents are few"
+        )
     if ranks.is_first:
         (job.out / CHECKPOINTS_FOLDER).mkdir(parents=True, exist_ok=True)
     return survey
 
 
-def _data(job: TrainingJob, vectors: WordVectors, survey: CorpusSurvey) -> TrainingData:
-    config = job.config
-    text = TrainingBatches(
-        job.part("train", vectors),
-        survey.rows,
-        batch_size=config.batch_size,
-        seed=config.seed,
-        run_length=config.run_length,
-    )
-    return TrainingData(text, job.part("held_out", vectors))
-
-
-def _nothing_to_train(folders: CorpusFolders, survey: CorpusSurvey) -> str:
-    reasons = ", ".join(f"{count} {reason}" for reason, count in survey.skipped.items())
-    return (
-        f"{folders.sentences}: no shard has two sentences to train on (skipped: "
-        f"{reasons or 'none'}); use a larger corpus, a smaller held_out_fraction, or "
-        "held_out_unit block where documents are few"
-    )
-
-
 def _finish(
     run: TrainingLoop,
+    folder: TrainingFolder,
     survey: CorpusSurvey,
     job: TrainingJob,
     provenance: Provenance,
 ) -> None:
-    """Leaves the result and, last, the summary; on the first rank."""
-    if run.folder is None:
-        return
-    out, best = job.out, run.folder.best
-    _save_result(out, run.model, provenance, best.path)
-    write_text_atomically(out / CARD_FILE, model_card(_card_facts(job, survey)))
-    summary = summary_of(run, survey, metrics_of(out / METRICS_FILE), best.record)
-    files = [out / name for name in (WEIGHTS_FILE, MODEL_FILE, METRICS_FILE)]
-    write_sealed_json(out / SUMMARY_FILE, {"identity": provenance.identity, **summary}, files)
-
-
-def _save_result(
-    out: Path, model: SentenceModel, provenance: Provenance, best: Path | None
-) -> None:
-    """Leaves the weights that the configuration keeps, and the best ones beside them."""
+    """Leaves the weights that are kept, the best ones beside them and, last, the summary."""
+    out, best = job.out, folder.best_path
     if best is not None:
         shutil.rmtree(out / BEST_FOLDER, ignore_errors=True)
         shutil.copytree(best, out / BEST_FOLDER)
-        if model.config.keep == "best":
-            load_weights(best, model)
-    save_model(out, model, provenance.origin)
+        if job.config.keep == "best":
+            load_weights(best, run.model)
+    save_model(out, run.model, provenance.origin)
+    write_text_atomically(out / CARD_FILE, model_card(_card_facts(job, survey)))
+    summary = summary_of(run, survey, read_metrics(out / METRICS_FILE), folder.best)
+    files = [out / name for name in (WEIGHTS_FILE, MODEL_FILE, METRICS_FILE)]
+    write_sealed_json(out / SUMMARY_FILE, {"identity": provenance.identity, **summary}, files)
 
 
 def _card_facts(job: TrainingJob, survey: CorpusSurvey) -> CardFacts:
@@ -174,10 +168,6 @@ def _card_facts(job: TrainingJob, survey: CorpusSurvey) -> CardFacts:
     )
 
 
-def _ignore(share: float, status: str) -> None:
-    del share, status
-
-
 def summary_of(
     run: TrainingLoop,
     survey: CorpusSurvey,
@@ -188,7 +178,7 @@ def summary_of(
 
     Args:
         survey: of the sentences to train on.
-        metrics: all records, see `metrics_of`.
+        metrics: all records, see `read_metrics`.
         best: the held-out record of the lowest loss; None without held-out sentences.
     """
     first, last, num_sentences = _ends_of(metrics)
@@ -206,7 +196,7 @@ def summary_of(
         "final_loss": last["train"]["loss"],
         "held_out": {"untrained": first["held_out"], "final": last["held_out"], "best": best},
         "kept": run.config.keep,
-        "final_measures": {k: last["train"][k] for k in MEASURES if k in last["train"]},
+        "final_measures": {k: v for k, v in last["train"].items() if k not in _OF_EVERY_STEP},
         "num_parameters": num_parameters(run.model),
         "seconds": round(run.seconds, 3),
         "sentences_per_second": round(num_sentences / run.seconds, 1),

@@ -17,12 +17,12 @@ from benchmarks.references.base import PackedGRU
 from benchmarks.step_process import StepProcess
 from tests.support.tree_oracles import random_sentence
 from treeviews.models.corpus.sentence_block import SentenceBlock
-from treeviews.models.encoders.kernels.gemm import gemm_kept
+from treeviews.models.training.numerics import preserve_gemm
 
 
 @pytest.fixture(autouse=True)
 def gemm_as_before() -> Iterator[None]:
-    with gemm_kept():
+    with preserve_gemm():
         yield
 
 

@@ -29,8 +29,12 @@ from treeviews.models.evaluation.task_data import read_note, read_sentences
 from treeviews.models.evaluation.task_result import read_result
 from treeviews.models.model.model_folder import load_model
 from treeviews.models.model.ranks import ALONE
-from treeviews.models.training.checkpoints import Checkpoint, write_checkpoint
-from treeviews.models.training.folder import CHECKPOINTS_FOLDER, open_checkpoint
+from treeviews.models.training.checkpoints import (
+    CHECKPOINTS_FOLDER,
+    Checkpoint,
+    open_checkpoint,
+    write_checkpoint,
+)
 from treeviews.models.words.word_vectors import load_word_vectors
 from treeviews.pipeline.base.bundled import BUNDLED_PARSERS
 from treeviews.pipeline.parsers.sentence_parser import load_parser

@@ -15,8 +15,12 @@ import torch
 from tests.support.random_dependency_parsers import random_model
 from tests.support.shard_files import sentence_rows, write_stage
 from treeviews.models.model.ranks import ALONE
-from treeviews.models.training.checkpoints import Checkpoint, write_checkpoint
-from treeviews.models.training.folder import CHECKPOINTS_FOLDER, open_checkpoint
+from treeviews.models.training.checkpoints import (
+    CHECKPOINTS_FOLDER,
+    Checkpoint,
+    open_checkpoint,
+    write_checkpoint,
+)
 from treeviews.models.words.word_vectors import load_word_vectors
 from treeviews.pipeline.base.digest import sha256_of_file
 from treeviews.pipeline.base.json_files import FILES, SEAL

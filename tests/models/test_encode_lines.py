@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from treeviews import models
-from treeviews.models import encode_lines
-from treeviews.models.encode_lines import encode_file
+from treeviews.models import encode_lines as lines_module
+from treeviews.models.encode_lines import encode_lines
 
 SENTENCES = ["The cat sat.", "It rained\x0cand rained.", "Äpfel fallen.", "  ", "Why?"] * 3
 
@@ -23,7 +23,7 @@ def english() -> Any:
 
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encode_lines, "LINES_AT_ONCE", 4)
+    monkeypatch.setattr(lines_module, "LINES_AT_ONCE", 4)
 
 
 def text(end: str = "\n") -> io.BytesIO:
@@ -49,7 +49,7 @@ class Pipe(io.RawIOBase):
 def test_rows_are_those_of_all_at_once(english: Any, tmp_path: Path, end: str) -> None:
     done: list[int] = []
     target = tmp_path / "vectors.npy"
-    found = encode_file(english, text(end), "text", target, on_progress=done.append)
+    found = encode_lines(english, text(end), "text", target, on_progress=done.append)
     expected = english.encode(SENTENCES)
     np.testing.assert_array_equal(np.load(target), expected)
     assert (found.sentences, found.width) == expected.shape
@@ -60,7 +60,7 @@ def test_rows_are_those_of_all_at_once(english: Any, tmp_path: Path, end: str) -
 
 def test_a_pipe_is_given_the_whole_file(english: Any) -> None:
     pipe: Any = Pipe()
-    encode_lines.encode_lines(english, text(), "text", pipe, normalize=True)
+    encode_lines(english, text(), "text", pipe, normalize=True)
     found = np.load(io.BytesIO(pipe.content))
     np.testing.assert_array_equal(found, english.encode(SENTENCES, normalize=True))
 
@@ -68,13 +68,13 @@ def test_a_pipe_is_given_the_whole_file(english: Any) -> None:
 def test_a_file_may_be_appended_to(english: Any, tmp_path: Path) -> None:
     target = tmp_path / "vectors.npy"
     with target.open("ab") as stream:
-        encode_lines.encode_lines(english, text(), "text", stream)
+        encode_lines(english, text(), "text", stream)
     np.testing.assert_array_equal(np.load(target), english.encode(SENTENCES))
 
 
 def test_how_to_encode_is_passed_on(english: Any, tmp_path: Path) -> None:
     target = tmp_path / "vectors.npy"
-    encode_file(english, text(), "text", target, pooling=("mean", "max"), batch_size=2)
+    encode_lines(english, text(), "text", target, pooling=("mean", "max"), batch_size=2)
     expected = english.encode(SENTENCES, pooling=("mean", "max"))
     np.testing.assert_allclose(np.load(target), expected, atol=1e-6)
 
@@ -93,6 +93,6 @@ def test_a_mistake_names_its_line_and_leaves_no_file(
 ) -> None:
     strict = models.load("english")
     with pytest.raises(ValueError) as raised:
-        encode_file(strict, io.BytesIO(content), "notes.txt", tmp_path / "vectors.npy")
+        encode_lines(strict, io.BytesIO(content), "notes.txt", tmp_path / "vectors.npy")
     assert said in str(raised.value)
     assert list(tmp_path.iterdir()) == []

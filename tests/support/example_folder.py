@@ -29,7 +29,7 @@ from tests.support.stories import story, write_stories
 from tests.support.tiny_senteval import sentence, write_tiny_senteval
 from treeviews.models import embed_shard
 from treeviews.models.config.training_presets import preset
-from treeviews.models.embed_shard import EmbedShardJob
+from treeviews.models.encoding.corpus_embeddings import EmbedShardJob
 from treeviews.models.model.model_description import ParserRecord
 from treeviews.models.model.model_folder import save_model
 from treeviews.models.words.word_vectors import load_word_vectors

@@ -8,8 +8,8 @@ import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
-from treeviews.models.encoders.kernels import fused
-from treeviews.models.encoders.kernels.fused_kernels import INDICES
+from treeviews.models.encoders import triton_cells as fused
+from treeviews.models.encoders.triton_kernels import INDICES
 
 HOPPER = GPUTarget("cuda", 90, 32)
 CONSTANTS = {"H": 600, "BLOCK": 256}

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
-from treeviews.models.objectives.base import LookUp, NextWords, SentenceContext
+from treeviews.models.config.training_presets import preset
+from treeviews.models.objectives.generative import GenerativeObjective
+from treeviews.models.objectives.objective import LookUp, NextWords, SentenceContext, Sizes
 
 SENTENCE_SIZE, WORD_SIZE, NUM_WORDS = 4, 3, 7
 DOCUMENTS = torch.tensor([1, 1, 1, 2, 2])
@@ -37,6 +41,16 @@ class MatrixDecoder(nn.Module):
 
     def orthonormality(self) -> Tensor:
         return torch.tensor(0.25)
+
+
+def generative_objective(**fields: Any) -> GenerativeObjective:
+    """Returns an objective of one matrix, whose words were counted."""
+    objective = GenerativeObjective(
+        preset("B-G", **fields), Sizes((SENTENCE_SIZE,), WORD_SIZE, NUM_WORDS)
+    )
+    objective.decoder = MatrixDecoder()
+    objective.set_word_counts(COUNTS)
+    return objective.double()
 
 
 def word_table(dtype: torch.dtype = torch.float64) -> Tensor:

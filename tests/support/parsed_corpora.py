@@ -12,6 +12,7 @@ import pyarrow as pa
 from safetensors.numpy import save_file
 
 from treeviews.models.corpus.parsed_corpus import CorpusFolders
+from treeviews.models.corpus.sentence_block import SentenceBlock
 from treeviews.pipeline.shards.manifests import PARSED_FROM, ShardManifest, write_dataset_manifest
 from treeviews.pipeline.shards.schema import schema_for
 from treeviews.pipeline.shards.shards import write_shard
@@ -47,6 +48,26 @@ def left_branching(length: int) -> tuple[list[int], list[int]]:
     """Returns the binary children of ((((w0 w1) w2) …) wn-1), inner nodes in preorder."""
     left = [node + 1 for node in range(length - 2)] + [-1] * (length > 1)
     return left, [node - length for node in range(length - 1)]
+
+
+def block_of(
+    lengths: Sequence[int],
+    token_ids: Sequence[int] | np.ndarray,
+    documents: Sequence[int] | None = None,
+) -> SentenceBlock:
+    """Returns sentences of these lengths with chains for trees; by default of one document."""
+    of_row = [0] * len(lengths) if documents is None else list(documents)
+    trees = [left_branching(length) for length in lengths]
+    return SentenceBlock(
+        token_ids=np.array(token_ids, dtype=np.int32),
+        offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        documents=np.array(of_row, dtype=np.int32),
+        sentence_index=np.array([of_row[:k].count(d) for k, d in enumerate(of_row)], np.int32),
+        rows=np.arange(len(lengths)),
+        heads=np.concatenate([chain_heads(length) for length in lengths]).astype(np.int16),
+        binary_left=np.concatenate([left for left, _ in trees]).astype(np.int16),
+        binary_right=np.concatenate([right for _, right in trees]).astype(np.int16),
+    )
 
 
 def write_corpus(

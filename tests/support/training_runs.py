@@ -14,9 +14,9 @@ from tests.support.parsed_corpora import stories, write_corpus, write_vectors
 from treeviews.models.config.training_config import TrainingConfig
 from treeviews.models.config.training_presets import preset
 from treeviews.models.corpus.parsed_corpus import CorpusFolders
-from treeviews.models.training.job import RunSettings, TrainingJob
-from treeviews.models.training.logs import read_metrics
 from treeviews.models.training.train_views import train
+from treeviews.models.training.training_job import RunSettings, TrainingJob
+from treeviews.models.training.training_records import read_metrics
 
 TIMES = ("sentences_per_second", "data_wait_percent", "peak_memory_gib", "seconds")
 CONFIG = preset("laptop", hidden_size=8, epochs=3, batch_size=32)
@@ -67,7 +67,7 @@ def _kill_after(last_step: int | None) -> Callable[[float, str], None]:
 
 def timeless(out: Path) -> list[dict[str, Any]]:
     """Returns the metrics but for what they say of time and memory."""
-    records = read_metrics(out / "metrics.jsonl")
+    records = list(read_metrics(out / "metrics.jsonl"))
     return [{k: v for k, v in record.items() if k not in TIMES} for record in records]
 
 

@@ -8,9 +8,11 @@ from random import Random
 import torch
 from torch import Tensor
 
-from treeviews.models.encoders import GRU, ChildSumTreeLSTM, LinearAverage, NaryTreeLSTM
-from treeviews.models.encoders.gru import GRUCell
+from treeviews.models.encoders.child_sum_tree_lstm import ChildSumTreeLSTM
+from treeviews.models.encoders.nary_tree_lstm import NaryTreeLSTM
+from treeviews.models.encoders.recurrent_encoders import GRU, GRUCell
 from treeviews.models.encoders.sentence_batch import SentenceBatch
+from treeviews.models.encoders.word_averages import LinearAverage
 
 
 @dataclass(frozen=True)

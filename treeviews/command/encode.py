@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import nullcontext
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -61,7 +60,7 @@ def encode(
     if output is not None:
         check_output(output)
 
-    from treeviews.models.encode_lines import encode_file, encode_lines
+    from treeviews.models.encode_lines import encode_lines
     from treeviews.models.encoding.encoder import check_pooling
     from treeviews.models.encoding.load_encoder import load_encoder
 
@@ -72,13 +71,10 @@ def encode(
         started = time.perf_counter()
         name = "standard input" if source is None else str(source)
         bar = sys.stderr.isatty()
-        tell = None if bar else count_teller()
-        write = partial(encode_lines, out=sys.stdout.buffer)
-        if output is not None:
-            write = partial(encode_file, target=output)
+        tell = (lambda done: None) if bar else count_teller()
         with standard_output_named() if output is None else nullcontext():
-            encoded = write(
-                *(found, lines, name),
+            encoded = encode_lines(
+                *(found, lines, name, output or sys.stdout.buffer),
                 on_progress=tell,
                 pooling=pools,
                 batch_size=settings.batch_size,

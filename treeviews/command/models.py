@@ -72,16 +72,16 @@ def expand(
     applied to all others. What it is worth on words that it has not seen is printed and stands in
     the new model's card.
     """
-    from treeviews.models.exchange.export import new_folder
+    from treeviews.models.exchange.export_model import new_folder
     from treeviews.models.listing import model_folder
-    from treeviews.models.model.expanded_model import expand_model, shown_facts
-    from treeviews.models.words.expansion import ExpansionConfig
+    from treeviews.models.model.expanded_model import expand_model, expansion_summary
+    from treeviews.models.words.vocabulary_expansion import ExpansionConfig
 
     config = ExpansionConfig(ridge=ridge, intercept=intercept, max_words=max_words)
     folder = model_folder(model)
     with new_folder(out):
         facts = expand_model(folder, out, config, pretrained=vectors, vectors_path=model_vectors)
-    print(f"{shown_facts(facts)}\n{out}")
+    print(f"{expansion_summary(facts)}\n{out}")
 
 
 _FORMATS = "treeviews, sentence-transformers or model2vec."
@@ -126,8 +126,8 @@ def export(
     results: _ResultsOption = None,
 ) -> None:
     """Make a model a folder to pass on, and print it: models export MODEL --out FOLDER."""
-    from treeviews.models.exchange.export import export_model
     from treeviews.models.exchange.export_card import ExportOptions
+    from treeviews.models.exchange.export_model import export_model
 
     options = ExportOptions(
         format=format_,
@@ -156,8 +156,8 @@ def push(
     endpoint: _EndpointOption = None,
 ) -> None:
     """Put a model on a hub, self-contained: models push MODEL USER/NAME."""
-    from treeviews.models.exchange.export import push_model
     from treeviews.models.exchange.export_card import ExportOptions
+    from treeviews.models.exchange.export_model import push_model
 
     options = ExportOptions(
         vectors=vectors, licence=licence, text_licence=text_licence, results=results

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.models.training.test_training_options import a_block
+from tests.support.parsed_corpora import block_of
 from treeviews.models.config.held_out import HoldOut
 from treeviews.models.config.training_config import ReadIf, ShapesEncoder, TrainingConfig
 from treeviews.models.config.training_presets import preset
@@ -22,9 +22,9 @@ from treeviews.models.evaluation.probing_sentences import ProbingConfig
 from treeviews.models.evaluation.representation import Representation
 from treeviews.models.model.sentence_model import build_model
 from treeviews.models.train_word_vectors import SkipGramConfig
-from treeviews.models.training.job import RunSettings
 from treeviews.models.training.launching import LaunchSettings
-from treeviews.models.words.expansion import ExpansionConfig
+from treeviews.models.training.training_job import RunSettings
+from treeviews.models.words.vocabulary_expansion import ExpansionConfig
 from treeviews.models.words.word_vectors import WordVectors
 from treeviews.pipeline.base.settings import Count, Range, Settings, at_least, marks_of
 
@@ -178,7 +178,7 @@ def test_a_field_that_shapes_no_encoder_leaves_an_untrained_one_as_it_is(name: s
         other = config.changed(**{name: another_value(config, name)})
         assert other.architecture() == config.architecture()
         one, two = (build_model(c, vectors, 0).eval() for c in (config, other))
-        block = a_block([1, 2, 3])
+        block = block_of([3, 3], [1, 2, 3] * 2)
         with torch.no_grad():
             views_of = [m.views(m.training_batch(block)) for m in (one, two)]
         assert all(torch.equal(a, b) for a, b in zip(*views_of, strict=True))
@@ -230,3 +230,74 @@ def test_a_field_that_only_some_trainings_read_is_read_by_one() -> None:
     for name in marks_of(TrainingConfig, ReadIf):
         assert any(not config.idle([name]) for config in presets), name
     assert all(config.idle(["epochs", "seed"]) == [] for config in presets)
+
+
+def test_changing_one_field_keeps_the_others() -> None:
+    assert TrainingConfig().changed(seed=3) == TrainingConfig(seed=3)
+
+
+SIDE_BY_SIDE = {"embeddings": "side_by_side", "word_vectors": "frozen"}
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "message"),
+    [
+        ("big", {}, "unknown training preset 'big'; known: laptop"),
+        ("laptop", {"hiden_size": 3}, r"unknown training settings .*; did you mean hidden_size\?$"),
+        ("laptop", {"views": ("SEQ", "AMR")}, "views must be one or two of SEQ, DEP, CONST, LIN"),
+        ("laptop", {"views": ()}, "views must be one or two of"),
+        ("laptop", {"views": ("SEQ", "DEP", "LIN")}, "views must be one or two of"),
+        ("laptop", {"views": ("SEQ",)}, "the contrastive objective needs two views, not SEQ"),
+        ("laptop", {"objective": "generativ"}, r"objective must be one of .*mean generative\?"),
+        ("laptop", {"bidirectional": True, "hidden_size": 5}, "hidden_size must be even if"),
+        ("laptop", {"keep": "best", "held_out_batches": 0}, "keep best needs held_out_batches"),
+        ("laptop", {"batch_size": 4, "run_length": 5}, "run_length must be at most batch_size, 4"),
+        ("laptop", {**SIDE_BY_SIDE, "word_vectors": "trained"}, "side_by_side are two views' h"),
+        ("B-D", {**SIDE_BY_SIDE, "views": ("SEQ",)}, "side_by_side are two views' halves"),
+        ("B-D", {"objective": "generative"}, "the generative objective needs one view"),
+        ("B-D", {"views": ("SEQ",), "objective": "both"}, "the both objective needs two views"),
+        ("B-D", {"objective": "both", "word_vectors": "trained"}, "word_vectors must be frozen"),
+        ("B-D", {"objective": "contrastive"}, "anchor must be excluded or zeroed under the contr"),
+        ("B-D", {"anchor": "zeroed"}, "anchor must be excluded or included under the discrim"),
+        ("B-D", {"views": ("SEQ", "BOW")}, "SEQ, BOW cannot agree: .* take LIN"),
+        ("B-D", {"views": ("BOW",)}, "have nothing to train; take LIN for BOW"),
+        ("laptop", {"views": ("BOW", "BOW")}, "have nothing to train; take LIN for BOW"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused(
+    name: str, changes: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        preset(name, **changes).check_trainable()
+
+
+PUBLISHED: dict[str, Any] = {
+    **{"views": ("DEP", "CONST"), "hidden_size": 1200, "trained_words": 50_000},
+    **{"vector_rms": None, "batch_size": 400, "context_size": 1, "epochs": 1, "max_tokens": 50},
+    **{"learning_rate": 5e-4, "schedule": "constant", "warmup_fraction": 0.0},
+    **{"gradient_clip": None, "normalise": "none", "symmetric": False, "targets": "each"},
+}
+QUICKTHOUGHTS = PUBLISHED | {
+    **{"views": ("SEQ", "SEQ"), "bidirectional": True, "trained_word_init": "uniform"},
+    **{"embeddings": "separate", "gradient_clip": 5.0, "critic": "inner_product"},
+    **{"anchor": "zeroed", "targets": "soft"},
+}
+OF_B: dict[str, Any] = {
+    **{"hidden_size": 2048, "bidirectional": True, "batch_size": 512, "init": "he"},
+    **{"word_vectors": "frozen", "learning_rate": 5e-4, "schedule": "constant"},
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "published"),
+    [
+        ("structured-views", TrainingConfig(**PUBLISHED).to_dict()),
+        ("quickthoughts", TrainingConfig(**QUICKTHOUGHTS).to_dict()),
+        ("B-G", OF_B | {"negatives": 5, "orthonormal_rate": 0.01}),
+        ("B-D", OF_B | {"context_size": 3, "power_iterations": 5, "views": ["SEQ", "LIN"]}),
+        ("C-linear", {"decoder": "linear", "hidden_size": 2400, "init": "orthonormal"}),
+        ("C-bijective", {"decoder": "bijective", "hidden_size": 2400, "init": "orthonormal"}),
+    ],
+)
+def test_a_preset_is_what_its_paper_publishes(name: str, published: dict[str, Any]) -> None:
+    assert published.items() <= preset(name).to_dict().items()

@@ -47,13 +47,6 @@ def test_a_block_is_taken_whole_and_by_its_place_and_document() -> None:
     assert mask_of(BLOCKS, [], []) == []
 
 
-def test_the_remedy_names_what_is_not_yet_done() -> None:
-    assert "--held-out-unit block" in HoldOut().remedy
-    assert "--held-out-unit" not in BLOCKS.remedy
-    for hold_out in (HoldOut(), BLOCKS):
-        assert "lower --held-out-fraction" in hold_out.remedy_of_too_much
-
-
 def test_training_and_probing_agree_on_the_blocks(tmp_path: Path) -> None:
     corpus = write_rows(tmp_path, corpus_rows(2, sentences=400))
     config = ProbingConfig(held_out_fraction=0.4, held_out_unit="block", held_out_block_sentences=5)

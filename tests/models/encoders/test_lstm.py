@@ -8,7 +8,9 @@ from torch import Tensor, nn
 
 from tests.support.tree_oracles import Sentence, batch_of
 from treeviews.models.config.training_config import Init
-from treeviews.models.encoders import LSTM, ChildSumTreeLSTM, build_encoder
+from treeviews.models.encoders.child_sum_tree_lstm import ChildSumTreeLSTM
+from treeviews.models.encoders.recurrent_encoders import LSTM
+from treeviews.models.encoders.sentence_encoder import build_encoder
 
 E, H, V = 5, 4, 9
 LENGTHS = (3, 1, 5, 2, 1)

@@ -20,17 +20,14 @@ from tests.support.tree_oracles import (
 )
 from treeviews.models.config.training_config import DepCell, Precision, TrainingConfig
 from treeviews.models.config.views import Pooling
-from treeviews.models.encoders import (
-    GRU,
-    BagOfWords,
-    ChildSumTreeLSTM,
-    LinearAverage,
-    NaryTreeLSTM,
-)
-from treeviews.models.encoders.base import SentenceStates
+from treeviews.models.encoders.child_sum_tree_lstm import ChildSumTreeLSTM
+from treeviews.models.encoders.nary_tree_lstm import NaryTreeLSTM
+from treeviews.models.encoders.recurrent_encoders import GRU
 from treeviews.models.encoders.sentence_batch import SentenceBatch
+from treeviews.models.encoders.sentence_encoder import SentenceStates
+from treeviews.models.encoders.word_averages import BagOfWords, LinearAverage
 from treeviews.models.model.multi_view import MultiViewEncoder
-from treeviews.models.words.embedding import WordEmbedding
+from treeviews.models.words.word_embedding import WordEmbedding
 
 Oracle = Callable[[Any, Sentence, Tensor], Tensor]
 """The state of a tree's root, node by node."""
@@ -228,16 +225,6 @@ def test_a_pair_pools_a_batch_as_one_by_one(
             found = together[view][pooling]
             torch.testing.assert_close(found, torch.cat(alone), rtol=0, atol=tolerance)
             assert found.dtype == torch.float32
-
-
-def test_the_last_states_alone_are_what_the_pair_gives(sentences: list[Sentence]) -> None:
-    encoder, batch = pair(), batch_of(sentences)
-
-    pooled = encoder.pool(batch, ["last"])
-
-    for view, expected in zip(pooled, encoder(batch), strict=True):
-        torch.testing.assert_close(view["last"], expected.detach())
-        assert not view["last"].requires_grad
 
 
 def test_a_batch_made_without_nodes_is_refused(sentences: list[Sentence]) -> None:

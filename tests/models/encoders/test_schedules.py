@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.tree_oracles import Sentence, batch_of, random_sentence
-from treeviews.models.encoders.order import BinarySchedule, DependencySchedule
+from treeviews.models.encoders.binary_schedule import BinarySchedule
+from treeviews.models.encoders.dependency_schedule import DependencySchedule
 from treeviews.models.encoders.sentence_batch import SentenceBatch
 
 LENGTHS = st.lists(st.integers(1, 15), min_size=1, max_size=6)
@@ -114,15 +115,6 @@ def test_equal_parts_of_dependency_trees_are_one_row() -> None:
     assert schedule.level_starts == (0, 4)  # barks, four times
 
 
-def test_one_multiset_under_two_words_is_one_sum() -> None:
-    dog = Sentence([1, 3, 4], [2, 3, 0], [1, -1], [-3, -2])
-    cat = Sentence([1, 5, 4], [2, 3, 0], [1, -1], [-3, -2])
-
-    schedule = dependency_schedule([dog, cat])
-
-    assert (schedule.num_fringe, schedule.num_fringe_sums) == (2, 1)
-
-
 @settings(max_examples=50, deadline=None)
 @given(seed=st.integers(0, 2**32), lengths=LENGTHS)
 def test_binary_rows_spell_each_tree(seed: int, lengths: list[int]) -> None:
@@ -176,16 +168,6 @@ def test_operands_of_a_level_are_its_nodes_left_ones_first(seed: int, lengths: l
     assert taken == [len(side.operands) for side in (schedule.left, schedule.right)]
 
 
-def test_equal_pairs_of_words_are_one_row() -> None:
-    old_dog = Sentence([1, 2, 3], [3, 3, 0], [-1, -2], [1, -3])
-    dog = Sentence([2, 3, 4], [2, 3, 0], [1, -1], [-3, -2])
-
-    schedule = binary_schedule([old_dog, old_dog, dog])
-
-    assert (schedule.num_leaves, schedule.num_cherries) == (4, 1)
-    assert schedule.level_starts == (0, 3)
-
-
 @settings(max_examples=50, deadline=None)
 @given(seed=st.integers(0, 2**32), lengths=LENGTHS)
 def test_sequence_steps_read_each_sentence_in_order(seed: int, lengths: list[int]) -> None:
@@ -213,39 +195,12 @@ def test_sequence_steps_read_each_sentence_in_order(seed: int, lengths: list[int
             assert [words[row] for row in rows] == sentences[number].words[::direction]
 
 
-def test_sentences_share_their_first_and_last_words() -> None:
-    schedule = SentenceBatch.from_arrays([7, 5, 3, 7, 3, 8, 3], [0, 3, 5, 7]).sequence
-
-    assert schedule.onward.num_first == 2  # 7 and 8
-    assert schedule.backward.num_first == 1  # 3
-    assert schedule.step_sizes == (3, 3, 1)
-
-
-def test_long_chains_and_stars_are_scheduled() -> None:
-    n = 500
-    chain = Sentence(
-        [1] * n, [0, *range(1, n)], [*range(1, n - 1), -1], [-n + k for k in range(n - 1)]
-    )
-    star = Sentence([1] * n, [0] + [1] * (n - 1), chain.left, chain.right)
-
-    assert dependency_schedule([chain]).level_starts == tuple(range(n - 1))
-    assert dependency_schedule([star]).level_starts == (0,)
-    assert binary_schedule([chain]).level_starts == tuple(range(n - 1))
-
-
 def test_word_types_are_shared_and_ascending() -> None:
     batch = SentenceBatch.from_arrays([7, 2, 7, 0], [0, 3, 4])
 
     assert batch.word_ids.tolist() == [0, 2, 7]
     assert batch.word_of_token.tolist() == [2, 1, 2, 0]
     assert (batch.num_sentences, batch.num_tokens) == (2, 4)
-
-
-def test_without_sharing_every_token_is_its_own_type() -> None:
-    batch = SentenceBatch.from_arrays([7, 2, 7, 0], [0, 3, 4], share_words=False)
-
-    assert batch.word_ids.tolist() == [7, 2, 7, 0]
-    assert batch.word_of_token.tolist() == [0, 1, 2, 3]
 
 
 # A first sentence that is well formed, so that the error has to name the second.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +19,9 @@ from tests.support.sentence_shards import write_chain_parser
 from tests.support.shard_files import sentence_rows, write_rows, write_stage
 from treeviews import models
 from treeviews.models import embed_shard as job_module
-from treeviews.models.embed_shard import EmbedShardJob
-from treeviews.models.encoding.search import FloatArray, open_embeddings
+from treeviews.models.encoding.corpus_embeddings import EmbedShardJob
+from treeviews.models.encoding.search import FloatArray
 from treeviews.pipeline.base.job import JobKilledError, run_job_process
-from treeviews.pipeline.inspect.check import faults_of
-from treeviews.pipeline.inspect.dataset import select
 from treeviews.pipeline.parsing.parse_shard import ParseJob, parse_shard
 from treeviews.pipeline.shards.arrow import vectors_of
 from treeviews.pipeline.shards.manifests import (
@@ -141,17 +139,6 @@ def test_words_and_functions_give_the_bits_of_encode(corpus: Corpus, tmp_path: P
             np.testing.assert_array_equal(vectors, models.load(name).encode(texts(number)))
 
 
-def test_views_of_several_models_stand_side_by_side(corpus: Corpus, tmp_path: Path) -> None:
-    trees, words = corpus.folder / "trees", corpus.folder / "words"
-    whole = corpus.embed(f"{trees}@DEP+{words}", tmp_path / "both")
-    alone = corpus.embed(words, tmp_path / "words", settings={})
-
-    width = alone[0].shape[1]
-    np.testing.assert_array_equal(whole[0][:, -width:], alone[0])
-    assert nulls_in(tmp_path / "both", 1) == [ODD_ROW]
-    assert nulls_in(tmp_path / "words", 1) == []
-
-
 def test_a_shard_says_by_what_and_from_what_and_which_rows_have_no_vector(
     corpus: Corpus, tmp_path: Path
 ) -> None:
@@ -219,25 +206,6 @@ def test_parses_of_other_sentences_or_parsers_are_refused(
     with pytest.raises(ValueError, match=said):
         wrong.embed(corpus.folder / "trees", tmp_path / "out")
     assert not list((tmp_path / "out").glob("0000*"))
-
-
-@pytest.mark.parametrize("encoder", ["trees", "english", f"{FUNCTIONS}:letters"])
-def test_a_shard_without_a_sentence_gives_one_without_a_row(
-    encoder: str, corpus: Corpus, tmp_path: Path
-) -> None:
-    write_stage(tmp_path / "sentences", "sentences", [], sentence_rows(SHARDS[0]))
-    write_chain_parser(tmp_path / "chain")
-    parse(tmp_path)
-    model = corpus.folder / encoder
-    name = model if model.exists() else encoder
-    out = tmp_path / "embeddings-of-it"
-
-    none, vectors = replace(corpus, folder=tmp_path).embed(name, out)
-
-    assert none.shape == (0, vectors.shape[1]) and len(vectors) == len(SHARDS[0])
-    write_dataset_manifest(out, "embeddings", config={})
-    np.testing.assert_array_equal(open_embeddings(out).vectors, vectors)
-    assert list(faults_of(select(out.parent))) == []
 
 
 @pytest.mark.parametrize(

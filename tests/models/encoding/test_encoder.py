@@ -74,12 +74,6 @@ def test_embeddings_may_have_length_1_and_are_compared(encoder: Encoder) -> None
     np.testing.assert_allclose(pairwise, [cosines[0, 2], cosines[1, 3]], atol=1e-5)
 
 
-def test_zeros_stay_zeros(english: Encoder) -> None:
-    found = english.encode(["", "It rains."], normalize=True)
-    assert not found[0].any() and found[1].any()
-    assert [refusal.index for refusal in english.refused] == [0]
-
-
 def test_a_bar_goes_to_standard_error(encoder: Encoder, capsys: pytest.CaptureFixture[str]) -> None:
     encoder.encode(SENTENCES, show_progress=True)
     told = capsys.readouterr()

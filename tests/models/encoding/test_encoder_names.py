@@ -18,7 +18,7 @@ def joined_models(spec: str) -> list[ModelViews]:
 
 @pytest.fixture
 def models(tmp_path: Path) -> Path:
-    for name in ("f", "g", "f+g", "f@SEQ", "with+sign@home"):
+    for name in ("f", "g", "f+g", "f@SEQ", "at@home"):
         (tmp_path / name).mkdir()
     return tmp_path
 
@@ -39,10 +39,10 @@ def test_folders_may_have_the_signs_in_their_names(models: Path) -> None:
     for folder in (f"{models}/f+g", f"{models}/f@SEQ"):
         name = parse_encoder_name(folder)
         assert name.kind == "model" and name.parts == (ModelViews(Path(folder)),)
-    spec = f"{models}/with+sign@home@SEQ+{models}/f@SEQ+{models}/f@LIN"
+    spec = f"{models}/at@home@SEQ+{models}/f@SEQ+{models}/f@LIN"
 
     assert joined_models(spec) == [
-        ModelViews(models / "with+sign@home", ("SEQ",)),
+        ModelViews(models / "at@home", ("SEQ",)),
         ModelViews(models / "f@SEQ"),
         ModelViews(models / "f", ("LIN",)),
     ]

@@ -117,14 +117,3 @@ def test_words_are_the_tokens_of_the_corpus_however_they_would_be_cut_anew(
         np.testing.assert_allclose(read[place], expected, rtol=1e-4, atol=1e-5)
         cut += "can't" in words and not np.allclose(anew[place], expected, atol=1e-4)
     assert cut > 0
-
-
-def test_another_parser_parses_anew(
-    folder: Path, tmp_path: Path, model: SentenceModel, sentences: DerivedSentences
-) -> None:
-    others = parsers({**CHECKSUMS, "constituents": "another"})
-    encoder = torch_encoder(model, others, given(folder, tmp_path))
-
-    with pytest.raises(RuntimeError, match="asked to parse"):
-        encoder.encode_views(sentences.texts)
-    assert others["dependencies"].num_asked == 0 < others["constituents"].num_asked

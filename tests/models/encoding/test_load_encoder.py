@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from tests.support.parsed_corpora import write_vectors
 from tests.support.saved_models import write_model, write_multi_view_model
@@ -92,19 +91,6 @@ def test_a_users_own_encoder_is_found_in_each_of_its_forms(name: str, width: int
 def test_what_is_no_encoder_is_named_with_a_remedy(spec: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         load_encoder(spec)
-
-
-def test_sentences_are_given_in_batches_and_in_order() -> None:
-    sizes = []
-
-    def encode(sentences: list[str]) -> torch.Tensor:
-        sizes.append(len(sentences))
-        return torch.tensor([[float(s)] for s in sentences], requires_grad=True)
-
-    found = own_encoder(encode, "mine").encode([str(i) for i in range(7)], batch_size=3)
-
-    assert sizes == [3, 3, 1]
-    assert found[:, 0].tolist() == list(range(7))
 
 
 def _answers(answer: object) -> Callable[[list[str]], Any]:

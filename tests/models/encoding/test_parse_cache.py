@@ -16,8 +16,6 @@ from treeviews.models.config.training_presets import preset
 from treeviews.models.config.views import needed_stages
 from treeviews.models.encoding import encoder as encoder_module
 from treeviews.models.encoding.encoder import Encoder, EncoderSettings
-from treeviews.models.encoding.parse_cache import PieceTables
-from treeviews.models.encoding.sentence_reader import SentenceReader
 from treeviews.models.words.word_vectors import WordVectors, load_word_vectors
 from treeviews.pipeline.base.refusal import Refusal
 from treeviews.pipeline.parsers.sentence_parser import Sentence
@@ -237,18 +235,3 @@ def test_a_damaged_piece_is_said_and_made_again(
         encoder(vectors, ("DEP", "SEQ"), None)[0],
         SENTENCES,
     )
-
-
-def test_positions_are_counted_from_where_the_piece_begins(
-    vectors: WordVectors, tmp_path: Path
-) -> None:
-    for first in (0, 100):  # made, then read
-        reader = SentenceReader(vectors, {"dependencies": Parser("dependencies")})
-        later = reader.read(SENTENCES, first, PieceTables(SENTENCES, tmp_path))
-
-    block = later.block
-    assert block.rows.tolist() == [100, 102, 104, 105, 106]
-    assert [refusal.index for refusal in later.refusals] == [101, 103]
-    assert block.lengths.tolist() == [5, 2, 1, 4, 3]
-    assert block.heads is not None and block.heads.dtype == np.int16
-    assert block.heads.tolist() == [0, 1, 2, 3, 4, 0, 1, 0, 0, 1, 2, 3, 0, 1, 2]

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-import torch
 
 from tests.support.command import subcommand
 from tests.support.edited_json import edit
@@ -23,19 +22,11 @@ from treeviews.models.config.training_config import TrainingConfig
 from treeviews.models.config.training_presets import preset
 from treeviews.models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
 from treeviews.models.encoding.encoder import Encoder, EncoderSettings
-from treeviews.models.model.model_description import (
-    ModelDescription,
-    ParserRecord,
-    VectorsRecord,
-    find_parser,
-    recorded_parsers,
-)
 from treeviews.models.model.model_folder import load_model
-from treeviews.models.training.job import RunSettings, TrainingJob
 from treeviews.models.training.learner import held_out_accuracy
 from treeviews.models.training.train_views import train
-from treeviews.pipeline.base.bundled import BUNDLED_PARSERS, shipped_parsers
-from treeviews.pipeline.parsers.parser_files import checksum_of_parser_folder
+from treeviews.models.training.training_job import RunSettings, TrainingJob
+from treeviews.pipeline.base.bundled import BUNDLED_PARSERS
 from treeviews.pipeline.parsers.sentence_parser import load_parser
 from treeviews.pipeline.parsing.parse_shard import ParseJob, parse_shard
 from treeviews.pipeline.shards.manifests import write_dataset_manifest
@@ -133,12 +124,6 @@ def test_a_trained_model_comes_back_from_its_folder(run: Run) -> None:
     assert held_out_accuracy(untrained, held_out).loss == pytest.approx(before["loss"], abs=1e-5)
 
 
-def test_drawing_weights_leaves_the_random_state(run: Run) -> None:
-    state = torch.get_rng_state()
-    random_model(CONFIG, load_model(run.model).vectors, 1)
-    assert torch.equal(state, torch.get_rng_state())
-
-
 def test_raw_sentences_are_embedded_as_the_corpus_was(run: Run, encoder: Encoder) -> None:
     model = load_model(run.model)
     parsed = ParsedCorpus(run.corpus, model.vectors, views=model.config.views)
@@ -149,16 +134,6 @@ def test_raw_sentences_are_embedded_as_the_corpus_was(run: Run, encoder: Encoder
     assert list(found) == ["0-DEP.last", "1-CONST.last"]
     for view, matrix in expected.items():
         np.testing.assert_allclose(found[f"{view}.last"], matrix, atol=1e-6)
-
-
-def test_poolings_stand_side_by_side(encoder: Encoder) -> None:
-    views = encoder.encode_views(SENTENCES[:3], ["mean", "last"])
-
-    assert list(views) == ["0-DEP.mean", "0-DEP.last", "1-CONST.mean", "1-CONST.last"]
-    both = encoder.encode(SENTENCES[:3], pooling=["mean", "last"])
-    np.testing.assert_array_equal(both, np.concatenate(list(views.values()), axis=1))
-    last = encoder.encode_views(SENTENCES[:3])["0-DEP.last"]
-    np.testing.assert_allclose(views["0-DEP.last"], last, atol=1e-7)
 
 
 def test_all_empty_and_long_sentences_are_named_before_any_is_parsed(
@@ -227,18 +202,6 @@ def test_what_is_not_the_models_own_is_refused(run: Run, tmp_path: Path) -> None
     ]:
         with pytest.raises(ValueError, match=message):
             models.load(folder, **options)  # type: ignore[arg-type]
-
-
-def test_every_parser_that_ships_is_found_by_its_weights_however_it_parsed() -> None:
-    shipped = list(shipped_parsers("dependencies").values())
-    for folder, arithmetic in [(shipped[0], "-bfloat16"), *((place, "") for place in shipped)]:
-        checksum = checksum_of_parser_folder(folder) + arithmetic
-        records = {"dependencies": ParserRecord(name="own", checksum=checksum, path=None)}
-        description = ModelDescription(
-            config=preset("laptop"), vectors=VectorsRecord(path=None, checksum=""), parsers=records
-        )
-        record = recorded_parsers(description, ["dependencies"])["dependencies"]
-        assert find_parser("dependencies", record, None) == folder
 
 
 def test_the_digest_tells_weights_and_not_their_place(run: Run, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from tests.support.saved_models import write_model
 from treeviews import models
 from treeviews.models.config.training_presets import SIF_WORDS
 from treeviews.models.config.views import Pooling
-from treeviews.models.corpus.sentence_block import SentenceBlock, pooled_words
+from treeviews.models.corpus.sentence_block import SentenceBlock, pool_words
 from treeviews.models.encoding.encoder import Encoder, EncoderSettings
 from treeviews.models.encoding.torch_model import TorchModel, load_torch_model, random_torch_model
 from treeviews.models.encoding.view_models import MeanModel
@@ -85,12 +85,6 @@ def test_so_are_those_that_ship(name: str) -> None:
     assert_same(models.load(name), module)
 
 
-def test_other_models_are_computed_by_torch(tmp_path: Path) -> None:
-    vectors = write_vectors(tmp_path / "vectors")
-    trained = write_model(tmp_path / "trained", vectors, word_vectors="trained", **BAG)
-    assert isinstance(models.load(trained).models[0], TorchModel)
-
-
 def test_a_damaged_one_is_refused_as_any_model_is(folder: Path) -> None:
     (folder / "model.safetensors").write_bytes(b"0")
     with pytest.raises(ValueError, match=r"model.safetensors: damaged"):
@@ -115,7 +109,7 @@ def test_sums_have_the_bits_of_torchs_embedding_bag() -> None:
         torch.from_numpy(offsets[:-1]),
         mode="mean",
     )
-    np.testing.assert_array_equal(pooled_words(vectors, block), expected.numpy())
+    np.testing.assert_array_equal(pool_words(vectors, block), expected.numpy())
 
 
 def test_a_new_process_loads_neither_torch_nor_spacy_nor_a_parser_before_it_must() -> None:

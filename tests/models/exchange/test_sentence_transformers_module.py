@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from treeviews import models
-from treeviews.models.exchange.export import export_model
 from treeviews.models.exchange.export_card import ExportOptions
+from treeviews.models.exchange.export_model import export_model
 
 SENTENCES = ["A man is playing a guitar.", "", "The bank didn't raise its rates."]
 

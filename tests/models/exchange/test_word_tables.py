@@ -14,8 +14,8 @@ from tests.support.saved_models import write_model
 from tests.support.static_encoders import AWKWARD, means
 from treeviews import models
 from treeviews.models.encoding.load_encoder import load_encoder
-from treeviews.models.exchange.export import export_model
 from treeviews.models.exchange.export_card import ExportOptions
+from treeviews.models.exchange.export_model import export_model
 from treeviews.models.exchange.tokenizer_json import WORD, tokenizer_json
 from treeviews.models.exchange.word_tables import write_word_table
 from treeviews.pipeline.text.tokenization import EnglishTokenizer, clean_text

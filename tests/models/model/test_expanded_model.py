@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +17,9 @@ from tests.support.training_runs import Data, make_data, run
 from treeviews import models
 from treeviews.models.config.training_config import TrainingConfig
 from treeviews.models.config.training_presets import preset
-from treeviews.models.exchange.export import export_model
-from treeviews.models.exchange.export_card import ExportOptions
 from treeviews.models.model.expanded_model import expand_model, expanded_config, trained_words
 from treeviews.models.model.model_folder import load_model
-from treeviews.models.words.expansion import ExpansionConfig
+from treeviews.models.words.vocabulary_expansion import ExpansionConfig
 from treeviews.models.words.word_vectors import load_word_vectors
 
 main = subcommand("models", "expand")
@@ -140,15 +137,6 @@ def test_the_same_model_is_expanded_to_the_same_bytes(
     assert models.load(again).digest == models.load(expanded).digest  # type: ignore[attr-defined]
 
 
-def test_it_is_passed_on_like_any_other(expanded: Path, tmp_path: Path) -> None:
-    expected = models.load(expanded).encode(WITH_OTHERS)
-    export_model(expanded, tmp_path / "out", ExportOptions(self_contained=True))
-    moved = shutil.move(tmp_path / "out", tmp_path / "elsewhere")
-    np.testing.assert_array_equal(models.load(moved).encode(WITH_OTHERS), expected)
-    said = json.loads((Path(moved) / "model.json").read_text(encoding="utf-8"))
-    assert said["expanded"]["words"]["all"] == 21
-
-
 def test_words_of_another_file_are_added(trained: Path, tmp_path: Path) -> None:
     other = write_vectors(tmp_path / "other", size=5)
     words = [*load_word_vectors(other).words[1:], "zebra"]
@@ -160,16 +148,6 @@ def test_words_of_another_file_are_added(trained: Path, tmp_path: Path) -> None:
     assert facts["pretrained"]["name"] == "text.txt"
     assert models.load(tmp_path / "out").encode(["zebra"]).any()
     assert not models.load(trained).encode_views(["zebra"])["1-LIN.last"].any()
-
-
-def test_words_that_training_never_met_are_found_by_their_start(data: Data) -> None:
-    rare = write_vectors(data.vectors.parent / "rare-words", size=12)
-    words = json.loads((rare / "words.json").read_text(encoding="utf-8"))
-    words[2] = "unheard"
-    (rare / "words.json").write_text(json.dumps(words), encoding="utf-8")
-    folder = folder_of(Data(data.folders, rare), "rare", preset("laptop", **FROM_NOTHING))
-    own = trained_words(load_model(folder))
-    assert [w for w, met in zip(own.words, own.is_trained, strict=True) if not met] == ["unheard"]
 
 
 def test_a_model_of_given_words_is_refused(tmp_path: Path) -> None:
@@ -212,14 +190,6 @@ def test_a_mistake_leaves_nothing(
     assert main([str(trained), "--out", str(tmp_path / "out"), *options]) == 2
     assert re.search(message, capsys.readouterr().err)
     assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize(
-    "changes", [{"views": ("SEQ",), "objective": "discriminative"}, {"word_vectors": "trained"}]
-)
-def test_tables_side_by_side_are_those_of_two_views_and_given(changes: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="side_by_side are two views' halves of given vectors"):
-        preset("laptop", embeddings="side_by_side", **changes)
 
 
 def test_an_expanded_configuration_is_as_wide_as_the_trained_one() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,8 +13,8 @@ from tests.support.hub_server import HubServer, hub
 from tests.support.parsed_corpora import write_vectors
 from tests.support.saved_models import write_model
 from treeviews import models
-from treeviews.models.exchange.export import push_model
 from treeviews.models.exchange.export_card import ExportOptions
+from treeviews.models.exchange.export_model import push_model
 from treeviews.models.model.hub import fetch_model
 
 SENTENCES = ["the cat sees the dog"]
@@ -78,17 +77,6 @@ def test_a_file_that_was_changed_on_the_hub_is_refused(
     ):
         fetched(server, tmp_path)
     assert [path.name for path in (tmp_path / "cache" / "me--it").iterdir()] == []
-
-
-def test_a_model_that_seals_no_weights_is_refused(
-    server: HubServer, folder: Path, tmp_path: Path
-) -> None:
-    files = server_files(server, pushed(server, folder))
-    value = json.loads(files["model.json"])
-    del value["file_sha256"], value["content_sha256"]
-    files["model.json"] = json.dumps(value).encode()
-    with pytest.raises(ValueError, match="seals no weights"):
-        fetched(server, tmp_path)
 
 
 def test_pickles_and_code_are_not_fetched(server: HubServer, folder: Path, tmp_path: Path) -> None:

@@ -14,13 +14,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.support.parsed_corpora import chain_heads, left_branching
+from tests.support.parsed_corpora import block_of
 from treeviews.models.config.training_config import TrainingConfig
 from treeviews.models.corpus.sentence_block import SentenceBlock
-from treeviews.models.model.ranks import ALONE, Ranks, gather_rows, joined_ranks
+from treeviews.models.model.ranks import ALONE, Ranks, gather_rows, join_ranks
 from treeviews.models.model.sentence_model import SentenceModel, build_model
 from treeviews.models.training.learner import Learner
-from treeviews.models.training.loop import TrainingDivergedError, TrainingLoop
+from treeviews.models.training.training_loop import TrainingDivergedError, TrainingLoop
 from treeviews.models.words.word_vectors import WordVectors
 
 SIZE = 3
@@ -35,20 +35,12 @@ KINDS: dict[str, tuple[int, dict[str, Any]]] = {
         7,
         {"word_vectors": "trained", "trained_word_size": 4, "embeddings": "separate"},
     ),
-    "dropout": (7, {"word_dropout": 0.4}),
     "dropout, trained words": (7, {"word_dropout": 0.4, "word_vectors": "trained"}),
-    "two sentences": (2, {"anchor": "zeroed"}),
-    "two sentences, inner product": (
-        2,
-        {"anchor": "zeroed", "critic": "inner_product", "normalise": "none"},
-    ),
     "two sentences, dropout": (2, {"anchor": "zeroed", "word_dropout": 0.4}),
-    "generative": (7, {"objective": "generative", "views": ("SEQ",)}),
     "generative, bijective": (
         7,
         {"objective": "generative", "views": ("DEP",), "decoder": "bijective"},
     ),
-    "discriminative": (7, {"objective": "discriminative", "views": ("SEQ", "LIN")}),
     "generative, dropout, two sentences": (
         2,
         {"objective": "generative", "views": ("SEQ",), "word_dropout": 0.4},
@@ -59,18 +51,7 @@ KINDS: dict[str, tuple[int, dict[str, Any]]] = {
 
 def make_block(num_sentences: int) -> SentenceBlock:
     lengths = LENGTHS[-num_sentences:]
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    trees = [left_branching(length) for length in lengths]
-    return SentenceBlock(
-        token_ids=np.random.default_rng(1).integers(0, 9, offsets[-1]).astype(np.int32),
-        offsets=offsets,
-        documents=np.zeros(num_sentences, dtype=np.int32),
-        sentence_index=np.arange(num_sentences, dtype=np.int32),
-        rows=np.arange(num_sentences),
-        heads=np.concatenate([chain_heads(n) for n in lengths]).astype(np.int16),
-        binary_left=np.concatenate([left for left, _ in trees]).astype(np.int16),
-        binary_right=np.concatenate([right for _, right in trees]).astype(np.int16),
-    )
+    return block_of(lengths, np.random.default_rng(1).integers(0, 9, sum(lengths)))
 
 
 def make_model(**changes: Any) -> SentenceModel:
@@ -135,7 +116,7 @@ def work(rank: int, folder: Path) -> None:
     torch.set_num_threads(1)
     meeting_place = f"file://{folder / 'meeting'}"
     device = torch.device("cpu")
-    with joined_ranks(rank=rank, size=SIZE, device=device, init_method=meeting_place) as ranks:
+    with join_ranks(rank=rank, size=SIZE, device=device, init_method=meeting_place) as ranks:
         found: dict[str, Any] = {
             name: measured(make_model(**changes), num_sentences, ranks)
             for name, (num_sentences, changes) in KINDS.items()
@@ -222,8 +203,3 @@ def test_parts_cover_a_batch_evenly_and_in_order(size: int, num_sentences: int) 
     assert all(before[1] == after[0] for before, after in itertools.pairwise(parts))
     assert max(lengths) - min(lengths) <= 1
     assert lengths == Ranks(0, size).part_sizes(num_sentences)
-
-
-def test_a_rank_that_cannot_be_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"rank must lie in \[0, 2\), got 2"):
-        Ranks(2, 2)

@@ -12,7 +12,7 @@ from tests.support.tree_oracles import batch_of, random_sentence
 from treeviews.models.config.training_config import TrainingConfig
 from treeviews.models.config.views import VIEWS
 from treeviews.models.model.multi_view import MultiViewEncoder
-from treeviews.models.words.embedding import WordEmbedding, drawn_vectors
+from treeviews.models.words.word_embedding import WordEmbedding, draw_vectors
 
 V, E, H = 9, 5, 4
 
@@ -46,15 +46,9 @@ def test_every_view_gives_a_vector_of_its_own_width(views: tuple[str, ...]) -> N
     assert [tuple(view.shape) for view in vectors] == [(3, width) for width in model.widths]
 
 
-def test_equal_views_have_weights_of_their_own() -> None:
-    first, second = make_pair("SEQ", "SEQ")(BATCH)
-
-    assert not torch.allclose(first, second)
-
-
 def test_views_may_have_an_embedding_each() -> None:
     torch.manual_seed(0)
-    own = [WordEmbedding(drawn_vectors(V, size, "xavier"), trained=True) for size in (E, E + 1)]
+    own = [WordEmbedding(draw_vectors(V, size, "xavier"), trained=True) for size in (E, E + 1)]
     model = MultiViewEncoder(config_of("SEQ", "DEP"), own)
 
     torch.cat(model(BATCH), 1).sum().backward()
@@ -69,29 +63,9 @@ def test_frozen_vectors_are_neither_trained_nor_saved() -> None:
     assert not any(name.endswith("vectors") for name in model.state_dict())
 
 
-def test_a_saved_pair_is_restored_exactly() -> None:
-    model = make_pair("DEP", "CONST")
-    embedding = WordEmbedding(make_vectors(), trained=False)
-    restored = MultiViewEncoder(config_of(*model.views), [embedding])
-
-    restored.load_state_dict(model.state_dict())
-
-    assert torch.equal(torch.cat(restored(BATCH), 1), torch.cat(model(BATCH), 1))
-
-
-def test_no_view_is_refused() -> None:
-    with pytest.raises(ValueError, match="views must be one or two of"):
-        make_pair()
-
-
-def test_neither_one_embedding_nor_one_a_view_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"one embedding or one for each of 2 views .* got 0"):
-        MultiViewEncoder(config_of("SEQ", "DEP"), [])
-
-
 def test_trained_vectors_move_but_the_unknown_word_stays_zero() -> None:
     torch.manual_seed(0)
-    embedding = WordEmbedding(drawn_vectors(V, E, "xavier"), trained=True)
+    embedding = WordEmbedding(draw_vectors(V, E, "xavier"), trained=True)
     before = embedding.vectors.detach().clone()
     optimiser = torch.optim.SparseAdam(embedding.parameters(), lr=0.1)
 
@@ -110,9 +84,3 @@ def test_frozen_half_precision_is_scaled_in_full_precision() -> None:
 
     assert looked_up.dtype == torch.float32
     assert torch.equal(looked_up, half[1:].float() * torch.tensor(0.3))
-
-
-def test_a_lookup_follows_the_module_to_float64() -> None:
-    embedding = WordEmbedding(make_vectors(), trained=False).double()
-
-    assert embedding(torch.tensor([1])).dtype == torch.float64

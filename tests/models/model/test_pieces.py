@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.support.parsed_corpora import chain_heads, left_branching
+from tests.support.parsed_corpora import block_of
 from treeviews.models.config.training_presets import PRESETS, preset
 from treeviews.models.config.views import VIEWS
 from treeviews.models.corpus.sentence_block import SentenceBlock
@@ -33,21 +33,9 @@ KINDS: dict[str, dict[str, Any]] = {
 
 
 def make_block() -> SentenceBlock:
-    offsets = np.concatenate([[0], np.cumsum(LENGTHS)]).astype(np.int64)
-    random = np.random.default_rng(1)
-    trees = [left_branching(length) for length in LENGTHS]
-    token_ids = random.integers(1, NUM_WORDS, offsets[-1]).astype(np.int32)
+    token_ids = np.random.default_rng(1).integers(1, NUM_WORDS, sum(LENGTHS))
     token_ids[0] = 0  # an unknown word
-    return SentenceBlock(
-        token_ids=token_ids,
-        offsets=offsets,
-        documents=np.array([0, 0, 0, 0, 0, 1, 1, 1], dtype=np.int32),
-        sentence_index=np.array([0, 1, 2, 3, 4, 0, 1, 2], dtype=np.int32),
-        rows=np.arange(len(LENGTHS)),
-        heads=np.concatenate([chain_heads(length) for length in LENGTHS]).astype(np.int16),
-        binary_left=np.concatenate([left for left, _ in trees]).astype(np.int16),
-        binary_right=np.concatenate([right for _, right in trees]).astype(np.int16),
-    )
+    return block_of(LENGTHS, token_ids, [0, 0, 0, 0, 0, 1, 1, 1])
 
 
 def make_model(kind: dict[str, Any]) -> SentenceModel:

@@ -56,16 +56,6 @@ def test_the_inverse_is_added_up_in_float32() -> None:
     torch.testing.assert_close(inverse, word, rtol=1e-2, atol=0)
 
 
-def test_the_inverse_of_a_linear_decoder_is_its_transpose() -> None:
-    model = make_model()
-    matrix = next(model.objective.decoder.parameters()).detach()  # type: ignore[union-attr]
-
-    inverse = SentenceViews(model).pool(BATCH, ("mean",))[1]["mean"]
-
-    mean = model.encoder.look_up(torch.tensor([7, 2]))[0].mean(0)
-    torch.testing.assert_close(inverse[1], mean @ matrix)
-
-
 @pytest.mark.parametrize(
     ("fields", "names", "widths"),
     [
@@ -89,16 +79,6 @@ def test_views_are_named_by_their_place(
     assert views.names == names
     assert views.widths == widths
     assert tuple(view.shape[1] for view in views(BATCH)) == widths
-
-
-def test_a_model_of_words_alone_gives_their_mean() -> None:
-    model = make_model(views=("BOW", "BOW"), objective="contrastive")
-
-    first, second = SentenceViews(model)(BATCH)
-
-    expected = model.encoder.look_up(torch.tensor([7, 2]))[0].mean(0)
-    torch.testing.assert_close(first[1], expected)
-    assert torch.equal(first, second)
 
 
 def test_words_stand_beside_the_views_at_their_weight() -> None:
@@ -125,15 +105,6 @@ def test_words_stand_beside_the_views_at_their_weight() -> None:
         torch.cosine_similarity(v["last"][:1], v["last"][1:]) for v in (seq, lin, words, words)
     ]
     torch.testing.assert_close(cosine, (of_views[0] + of_views[1] + 4 * of_views[2]) / 6)
-
-
-def test_a_sentence_of_unknown_words_has_zeros_for_its_words() -> None:
-    model = make_model(views=("SEQ", "LIN"), objective="contrastive", words_beside=1.0)
-    unknown = SentenceBatch.from_arrays([0, 0], [0, 2])
-
-    _, lin, words = SentenceViews(model)(unknown)
-
-    assert not lin.any() and not words.any()
 
 
 def test_a_view_reads_words_alike_and_sums_read_them_as_they_weigh() -> None:

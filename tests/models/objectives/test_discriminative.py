@@ -10,8 +10,12 @@ import torch
 from torch import Tensor
 
 from treeviews.models.config.training_presets import preset
-from treeviews.models.objectives.base import ObjectiveResult, SentenceContext
-from treeviews.models.objectives.discriminative import DiscriminativeObjective
+from treeviews.models.objectives.discriminative import (
+    DiscriminativeObjective,
+    top_component,
+    without_top_component,
+)
+from treeviews.models.objectives.objective import ObjectiveResult, SentenceContext, Sizes
 
 # Two documents; the first has a gap after its third sentence; the last sentence stands alone.
 DOCUMENT = torch.tensor([4, 4, 4, 4, 4, 9, 9, 7])
@@ -31,8 +35,9 @@ def make_views(num_views: int = 2) -> list[Tensor]:
 
 
 def make_objective(num_views: int = 2, **fields: Any) -> DiscriminativeObjective:
-    objective = DiscriminativeObjective([WIDTH] * num_views, preset("B-D", **fields))
-    return objective.double()
+    views = ("SEQ", "LIN")[:num_views]
+    config = preset("B-D", views=views, **fields)
+    return DiscriminativeObjective(config, Sizes((WIDTH,) * num_views, 0, 0)).double()
 
 
 def evaluate(objective: DiscriminativeObjective, views: list[Tensor]) -> ObjectiveResult:
@@ -121,27 +126,6 @@ def test_loss_gradients_accuracy_and_chance_equal_the_loops(
     )
 
 
-def test_the_order_of_the_views_does_not_matter() -> None:
-    first, second = make_views()
-    objective = make_objective()
-
-    assert evaluate(objective, [first, second]).loss.item() == pytest.approx(
-        evaluate(objective, [second, first]).loss.item(), abs=1e-12
-    )
-
-
-def test_the_temperature_starts_at_one_and_falls_where_neighbours_agree() -> None:
-    objective = make_objective(remove_top_component=False, context_size=2)
-    view = torch.eye(WIDTH, dtype=torch.float64)[torch.tensor([0, 0, 0, 1, 1, 2, 2, 3])]
-    result = evaluate(objective, [view, view])
-    result.loss.backward()
-
-    assert result.measures["temperature"].item() == 1.0
-    assert result.accuracy.item() == 1.0
-    assert objective.log_temperature.grad is not None
-    assert objective.log_temperature.grad > 0  # a step against it lowers the temperature
-
-
 @pytest.mark.parametrize("anchor", ["included", "excluded"])
 def test_one_sentence_has_no_loss_and_no_gradient(anchor: str) -> None:
     views = [view.detach()[:1].requires_grad_() for view in make_views()]
@@ -154,21 +138,6 @@ def test_one_sentence_has_no_loss_and_no_gradient(anchor: str) -> None:
     for view in views:
         assert view.grad is not None
         assert not view.grad.any()
-
-
-@pytest.mark.parametrize("anchor", ["included", "excluded"])
-def test_sentences_without_any_context_have_no_loss(anchor: str) -> None:
-    views = [view.detach()[:3].requires_grad_() for view in make_views()]
-    apart = torch.arange(3)
-    objective = make_objective(anchor=anchor)
-
-    result = objective(views, SentenceContext(apart, apart))
-    result.loss.backward()
-
-    values = (result.loss, result.accuracy, result.chance, result.num_anchors)
-    assert [value.item() for value in values] == [0, 0, 0, 0]
-    assert objective.log_temperature.grad is not None
-    assert not objective.log_temperature.grad.any()
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -201,29 +170,75 @@ def test_equal_vectors_have_no_direction_left(dtype: torch.dtype) -> None:
     assert not view.grad.any()
 
 
-def test_single_precision_is_close_to_double() -> None:
-    generator = torch.Generator().manual_seed(0)
-    views = list(torch.randn(2, 64, 200, generator=generator) + 1)
-    context = SentenceContext(torch.arange(64) // 16, torch.arange(64))
-    sizes = [200, 200]
-
-    single = DiscriminativeObjective(sizes, preset("B-D"))(views, context)
-    double = DiscriminativeObjective(sizes, preset("B-D")).double()(
-        [view.double() for view in views], context
-    )
-
-    assert single.loss.dtype == torch.float32
-    assert single.loss.item() == pytest.approx(double.loss.item(), rel=1e-6)
+def test_views_of_different_width_are_refused() -> None:
+    with pytest.raises(ValueError, match="compares views of one width, got 4 and 5; use LIN"):
+        DiscriminativeObjective(preset("B-D"), Sizes((4, 5), 0, 0))
 
 
-@pytest.mark.parametrize(
-    ("sizes", "message"),
-    [
-        ((4, 5), "compares views of one width, got 4 and 5; use LIN"),
-        ((), "takes one view or two, got 0"),
-        ((4, 4, 4), "takes one view or two, got 3"),
-    ],
-)
-def test_views_that_cannot_be_compared_are_refused(sizes: tuple[int, ...], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        DiscriminativeObjective(sizes, preset("B-D"))
+def vectors_of(num_vectors: int, width: int, seed: int = 0) -> Tensor:
+    """Vectors with a mean of their own, as sentence encoders give them."""
+    generator = torch.Generator().manual_seed(seed)
+    noise = torch.randn(num_vectors, width, dtype=torch.float64, generator=generator)
+    return noise + torch.randn(width, dtype=torch.float64, generator=generator)
+
+
+def first_right_singular_vector(vectors: Tensor) -> Tensor:
+    return torch.linalg.svd(vectors).Vh[0]
+
+
+@pytest.mark.parametrize(("num_vectors", "width"), [(6, 40), (40, 6), (12, 12), (1, 5), (5, 1)])
+def test_many_iterations_give_the_first_singular_vector(num_vectors: int, width: int) -> None:
+    vectors = vectors_of(num_vectors, width)
+
+    component = top_component(vectors, iterations=300)
+
+    expected = first_right_singular_vector(vectors)
+    assert component.shape == (width,)
+    assert abs(float(component @ expected)) == pytest.approx(1.0, abs=1e-12)
+    assert float(component.norm()) == pytest.approx(1.0, abs=1e-12)
+
+
+@pytest.mark.parametrize(("num_vectors", "width"), [(7, 30), (30, 7)])
+def test_an_iteration_is_one_on_either_gram_matrix(num_vectors: int, width: int) -> None:
+    vectors = vectors_of(num_vectors, width)
+    weights = 1 + 0.5 * torch.arange(num_vectors).double().cos()
+    wide, narrow = vectors.T @ weights, weights
+    for _ in range(3):
+        wide = vectors.T @ vectors @ wide
+        narrow = vectors @ vectors.T @ narrow
+
+    component = top_component(vectors, iterations=3)
+
+    torch.testing.assert_close(component, wide / wide.norm(), rtol=0, atol=1e-12)
+    from_narrow = vectors.T @ narrow
+    torch.testing.assert_close(component, from_narrow / from_narrow.norm(), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("num_vectors", [0, 1, 4])
+def test_zeros_have_none_and_stay_zeros(num_vectors: int) -> None:
+    zeros = torch.zeros(num_vectors, 3)
+
+    assert torch.equal(top_component(zeros, iterations=5), torch.zeros(3))
+    assert torch.equal(without_top_component(zeros, iterations=5), zeros)
+
+
+def test_what_is_left_is_orthogonal_to_the_component() -> None:
+    vectors = vectors_of(20, 8)
+    component = top_component(vectors, iterations=5)
+
+    rest = without_top_component(vectors, iterations=5)
+
+    assert (rest @ component).abs().max() < 1e-12
+    assert (rest + torch.outer(vectors @ component, component) - vectors).abs().max() < 1e-12
+
+
+def test_gradients_lose_the_component_too_and_do_not_pass_through_it() -> None:
+    vectors = vectors_of(6, 4).requires_grad_()
+    weights = torch.randn(6, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+
+    (without_top_component(vectors, iterations=5) * weights).sum().backward()
+
+    component = top_component(vectors, iterations=5)
+    expected = weights - torch.outer(weights @ component, component)
+    assert not component.requires_grad
+    torch.testing.assert_close(vectors.grad, expected, rtol=0, atol=1e-12)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import log
-from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -14,22 +15,21 @@ from tests.support.next_word_examples import (
     COUNTS,
     NUM_WORDS,
     PREDICTED,
-    MatrixDecoder,
     context_of,
+    generative_objective,
     look_up_in,
     sentence_vectors,
     word_table,
 )
-from treeviews.models.config.training_presets import preset
+from treeviews.models.corpus.sentence_block import SentenceBlock
 from treeviews.models.objectives import generative
-from treeviews.models.objectives.base import ObjectiveResult, SentenceContext
-from treeviews.models.objectives.generative import GenerativeObjective, distinct, pair_scores
-
-
-def make_objective(**fields: Any) -> GenerativeObjective:
-    objective = GenerativeObjective(MatrixDecoder(), NUM_WORDS, preset("B-G", **fields))
-    objective.set_word_counts(COUNTS)
-    return objective.double()
+from treeviews.models.objectives.generative import (
+    GenerativeObjective,
+    NoiseDistribution,
+    distinct,
+    pair_scores,
+)
+from treeviews.models.objectives.objective import ObjectiveResult, SentenceContext, next_words_of
 
 
 def evaluate(
@@ -84,7 +84,7 @@ def weight_of(objective: GenerativeObjective) -> Tensor:
 
 @pytest.mark.parametrize("scale", [1.0, 30.0])
 def test_loss_and_gradients_equal_the_loops_over_the_same_noise(scale: float) -> None:
-    objective = make_objective(negatives=3, shared_negatives=10)
+    objective = generative_objective(negatives=3, shared_negatives=10)
     sentences = (scale * sentence_vectors()).detach().requires_grad_()
     result = seeded(objective, sentences)
     result.loss.backward()
@@ -104,7 +104,7 @@ def test_loss_and_gradients_equal_the_loops_over_the_same_noise(scale: float) ->
 def test_words_drawn_often_are_scored_once_and_count_as_often(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    objective = make_objective(shared_negatives=200)
+    objective = generative_objective(shared_negatives=200)
     once, each = sentence_vectors(), sentence_vectors()
     found = seeded(objective, once)
     found.loss.backward()
@@ -126,7 +126,7 @@ def test_words_drawn_often_are_scored_once_and_count_as_often(
 
 
 def test_shared_negatives_estimate_the_exact_expectation_without_bias() -> None:
-    objective = make_objective(shared_negatives=16)
+    objective = generative_objective(shared_negatives=16)
     torch.manual_seed(0)
     losses, gradients = [], []
     for _ in range(1500):
@@ -149,7 +149,7 @@ def test_shared_negatives_estimate_the_exact_expectation_without_bias() -> None:
 
 
 def test_accuracy_is_how_often_known_words_score_above_noise() -> None:
-    objective = make_objective(shared_negatives=5000)
+    objective = generative_objective(shared_negatives=5000)
     sentences = sentence_vectors()
     torch.manual_seed(0)
     accuracies = [evaluate(objective, sentences).accuracy for _ in range(400)]
@@ -170,23 +170,15 @@ def test_accuracy_is_how_often_known_words_score_above_noise() -> None:
     assert float(values.mean()) == pytest.approx(exact, abs=4 * standard_error)
 
 
-def test_counts_of_predictors_and_chance() -> None:
-    result = seeded(make_objective(), sentence_vectors())
-
-    assert result.num_anchors.item() == 3
-    assert result.chance.item() == 0.5
-    assert result.measures == {}
-
-
 def test_equal_scores_count_one_half() -> None:
-    result = seeded(make_objective(), torch.zeros(5, 4, dtype=torch.float64))
+    result = seeded(generative_objective(), torch.zeros(5, 4, dtype=torch.float64))
 
     assert result.accuracy.item() == 0.5
     assert result.loss.item() == pytest.approx(6 * log(2))
 
 
 def test_unknown_words_add_a_constant_and_no_gradient() -> None:
-    objective = make_objective()
+    objective = generative_objective()
     known, unknown = sentence_vectors(), sentence_vectors()
     torch.manual_seed(0)
     noise_only = evaluate(objective, known, context_of({0: [0, 0]}))
@@ -205,7 +197,7 @@ def test_unknown_words_add_a_constant_and_no_gradient() -> None:
 
 @pytest.mark.parametrize("num_sentences", [0, 1, 5])
 def test_a_batch_that_predicts_nothing_has_no_loss_and_a_graph(num_sentences: int) -> None:
-    objective = make_objective()
+    objective = generative_objective()
     sentences = sentence_vectors(num_sentences)
 
     result = evaluate(objective, sentences, context_of({}))
@@ -216,32 +208,6 @@ def test_a_batch_that_predicts_nothing_has_no_loss_and_a_graph(num_sentences: in
     assert sentences.grad is not None
     assert not sentences.grad.any()
     assert not weight_of(objective).grad.any()  # type: ignore[union-attr]
-
-
-def test_one_predictor_learns_as_it_would_in_a_larger_batch() -> None:
-    sentences = sentence_vectors()
-    objective = make_objective()
-    losses = {}
-    for predictor, words in PREDICTED.items():
-        torch.manual_seed(0)
-        losses[predictor] = evaluate(
-            objective, sentences, context_of({predictor: words})
-        ).loss.item()
-
-    together = seeded(objective, sentences).loss
-
-    assert together.item() == pytest.approx(sum(losses.values()) / 3, abs=1e-12)
-
-
-def test_only_the_first_view_predicts() -> None:
-    objective, sentences = make_objective(), sentence_vectors()
-    other = sentence_vectors()
-    torch.manual_seed(0)
-    result = objective([sentences, other], context_of(PREDICTED), look_up_in(word_table()))
-    result.loss.backward()
-
-    assert result.loss.item() == seeded(objective, sentences).loss.item()
-    assert other.grad is None
 
 
 def test_scores_of_pairs_have_the_gradient_of_finite_differences() -> None:
@@ -255,23 +221,8 @@ def test_scores_of_pairs_have_the_gradient_of_finite_differences() -> None:
     )
 
 
-def test_the_same_seed_gives_the_same_loss_also_after_loading() -> None:
-    objective, sentences = make_objective(), sentence_vectors()
-    loaded = GenerativeObjective(MatrixDecoder(), NUM_WORDS, preset("B-G")).double()
-    loaded.load_state_dict(objective.state_dict())
-
-    assert seeded(objective, sentences).loss == seeded(loaded, sentences).loss
-    assert seeded(objective, sentences).loss != seeded(objective, sentences, seed=1).loss
-
-
-def test_evaluation_does_not_depend_on_the_global_random_state() -> None:
-    objective, sentences = make_objective().eval(), sentence_vectors()
-
-    assert seeded(objective, sentences).loss == seeded(objective, sentences, seed=1).loss
-
-
 def test_single_precision_is_close_to_double_and_large_scores_stay_finite() -> None:
-    double, single = make_objective(), make_objective().float()
+    double, single = generative_objective(), generative_objective().float()
     sentences = sentence_vectors().detach()
     large = (1e4 * sentences).float().requires_grad_()
 
@@ -289,7 +240,7 @@ def test_single_precision_is_close_to_double_and_large_scores_stay_finite() -> N
 
 
 def test_the_decoder_is_constrained_and_its_distance_reported() -> None:
-    objective = make_objective()
+    objective = generative_objective()
 
     measures = objective.constrain()
 
@@ -297,8 +248,131 @@ def test_the_decoder_is_constrained_and_its_distance_reported() -> None:
     assert {name: value.item() for name, value in measures.items()} == {"orthonormality": 0.25}
 
 
-def test_word_counts_must_be_set_first() -> None:
-    objective = GenerativeObjective(MatrixDecoder(), NUM_WORDS, preset("B-G")).double()
+NOISE_COUNTS = [50.0, 400.0, 0.0, 100.0, 25.0, 3.0, 0.0]
+
+
+def noise_of(counts: Sequence[float], power: float = 0.75) -> NoiseDistribution:
+    noise = NoiseDistribution(len(counts), power)
+    noise.set_word_counts(torch.tensor(counts))
+    return noise
+
+
+def draw(noise: NoiseDistribution, count: int, seed: int = 0) -> Tensor:
+    torch.manual_seed(seed)
+    return noise.draw(count)
+
+
+@pytest.mark.parametrize("power", [0.75, 1.0, 0.0])
+def test_words_are_drawn_by_their_counts_to_the_power(power: float) -> None:
+    num_draws = 200_000
+    drawn = draw(noise_of(NOISE_COUNTS, power), num_draws)
+
+    observed = torch.bincount(drawn, minlength=len(NOISE_COUNTS)).double()
+
+    occurs = torch.tensor([False, True, False, True, True, True, False])
+    weights = torch.tensor(NOISE_COUNTS, dtype=torch.float64)[occurs] ** power
+    expected = weights / weights.sum() * num_draws
+    chi_squared = ((observed[occurs] - expected) ** 2 / expected).sum()
+    assert not observed[~occurs].any()
+    assert chi_squared < 16.3  # exceeded once in a thousand with three degrees of freedom
+
+
+def test_a_large_vocabulary_is_drawn_to_its_last_word() -> None:
+    noise = noise_of([0.0] * 300_000 + [1.0])
+
+    assert draw(noise, 5).tolist() == [300_000] * 5
+
+
+def test_draws_in_training_follow_the_global_seed() -> None:
+    noise = noise_of(NOISE_COUNTS)
+
+    first, second = draw(noise, 50, seed=1), noise.draw(50)
+
+    assert torch.equal(first, draw(noise, 50, seed=1))
+    assert not torch.equal(first, second)
+
+
+def test_draws_in_evaluation_neither_follow_nor_move_the_global_state() -> None:
+    noise = noise_of(NOISE_COUNTS).eval()
+
+    first = draw(noise, 50, seed=1)
+    state = torch.get_rng_state()
+    second = draw(noise, 50, seed=2)
+
+    assert torch.equal(first, second)
+    torch.manual_seed(1)
+    assert torch.equal(state, torch.get_rng_state())
+
+
+def test_the_distribution_is_part_of_the_state_and_survives_a_cast() -> None:
+    noise = noise_of(NOISE_COUNTS)
+    loaded = NoiseDistribution(len(NOISE_COUNTS), power=0.75)
+
+    loaded.load_state_dict(noise.half().state_dict())
+
+    assert torch.equal(draw(loaded, 100), draw(noise_of(NOISE_COUNTS), 100))
+
+
+@pytest.mark.parametrize(
+    ("counts", "message"),
+    [
+        ([1.0, 2.0], r"word counts must be of the vocabulary's 3 words, got \[2\]"),
+        ([1.0, -2.0, 3.0], "word counts must be finite and not negative"),
+        ([1.0, float("nan"), 3.0], "word counts must be finite and not negative"),
+        ([7.0, 0.0, 0.0], "word counts have no known word"),
+    ],
+)
+def test_counts_that_give_no_distribution_are_refused(counts: list[float], message: str) -> None:
+    noise = NoiseDistribution(3, power=0.75)
 
     with pytest.raises(ValueError, match="call set_word_counts"):
-        evaluate(objective, sentence_vectors())
+        noise.draw(1)
+    with pytest.raises(ValueError, match=message):
+        noise.set_word_counts(torch.tensor(counts))
+
+
+# Two documents, the first with a gap after its second sentence; words are numbered at will.
+SOME_SENTENCES = [[5, 0, 5], [7], [2, 5], [9, 9], [4, 2, 0]]
+SOME_DOCUMENTS = [3, 3, 3, 8, 8]
+SOME_INDEX = [0, 1, 3, 0, 1]
+
+
+def make_block(sentences: list[list[int]], documents: list[int], index: list[int]) -> SentenceBlock:
+    offsets = np.cumsum([0, *map(len, sentences)]).astype(np.int64)
+    return SentenceBlock(
+        token_ids=np.array([word for words in sentences for word in words], dtype=np.int32),
+        offsets=offsets,
+        documents=np.array(documents, dtype=np.int32),
+        sentence_index=np.array(index, dtype=np.int32),
+        rows=np.arange(len(sentences)),
+    )
+
+
+def test_a_sentence_predicts_the_one_after_it_in_its_document() -> None:
+    next_words = next_words_of(make_block(SOME_SENTENCES, SOME_DOCUMENTS, SOME_INDEX))
+
+    ids = next_words.word_ids[next_words.words].tolist()
+    ranges = next_words.offsets.tolist()
+    predicted = {
+        place: ids[ranges[number] : ranges[number + 1]]
+        for number, place in enumerate(next_words.predictors.tolist())
+    }
+    # 1 stands before a gap, 2 ends its document, 4 ends the block.
+    assert predicted == {0: [7], 3: [4, 2, 0]}
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_without_successors_nothing_is_predicted(count: int) -> None:
+    block = make_block(SOME_SENTENCES[:count], list(range(count)), [0] * count)
+
+    next_words = next_words_of(block)
+
+    assert len(next_words.predictors) == len(next_words.words) == len(next_words.word_ids) == 0
+    assert next_words.offsets.tolist() == [0]
+
+
+def test_each_word_is_looked_up_once() -> None:
+    next_words = next_words_of(make_block([[1], [4, 4, 2], [4]], [0, 0, 0], [4, 5, 6]))
+
+    assert next_words.word_ids.tolist() == [2, 4]
+    assert next_words.words.tolist() == [1, 1, 0, 1]

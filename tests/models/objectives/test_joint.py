@@ -11,26 +11,22 @@ from tests.support.next_word_examples import (
     NUM_WORDS,
     PREDICTED,
     SENTENCE_SIZE,
-    MatrixDecoder,
+    WORD_SIZE,
     context_of,
     look_up_in,
     sentence_vectors,
     word_table,
 )
 from treeviews.models.config.training_presets import preset
-from treeviews.models.objectives.base import ObjectiveResult
-from treeviews.models.objectives.build import JointObjective
-from treeviews.models.objectives.discriminative import DiscriminativeObjective
-from treeviews.models.objectives.generative import GenerativeObjective
+from treeviews.models.objectives.joint import JointObjective
+from treeviews.models.objectives.objective import ObjectiveResult, Sizes
 
 
 def make_objective(generative_weight: float = 1.0) -> JointObjective:
-    objective = JointObjective(
-        GenerativeObjective(MatrixDecoder(), NUM_WORDS, preset("B-GD")),
-        DiscriminativeObjective([SENTENCE_SIZE] * 2, preset("B-GD", context_size=1)),
-        generative_weight,
-    )
-    objective.generative.set_word_counts(COUNTS)
+    config = preset("B-GD", context_size=1, generative_weight=generative_weight)
+    sizes = Sizes((SENTENCE_SIZE, SENTENCE_SIZE), WORD_SIZE, NUM_WORDS)
+    objective = JointObjective(config, sizes)
+    objective.set_word_counts(COUNTS)
     return objective.double()
 
 
@@ -66,23 +62,12 @@ def test_loss_and_gradients_are_the_weighted_sum() -> None:
     torch.testing.assert_close(views[1].grad, pairs[1].grad)
 
 
-def test_right_answers_are_those_of_the_discriminative_one() -> None:
-    objective, views = make_objective(), make_views()
-
-    joint, pairs = evaluate(objective, views), evaluate(objective.discriminative, views)
-
-    assert joint.accuracy == pairs.accuracy
-    assert joint.chance == pairs.chance
-    assert joint.num_anchors == pairs.num_anchors == 5
-
-
 def test_each_loss_is_logged_under_the_promised_names() -> None:
     objective, views = make_objective(), make_views()
     generative = evaluate(objective.generative, views)
 
     joint = evaluate(objective, views)
 
-    assert set(joint.measures) == set(objective.measure_names)
     assert set(joint.measures) == {"temperature", "generative_loss", "discriminative_loss"}
     assert joint.measures["generative_loss"] == generative.loss
     assert not any(value.requires_grad for value in joint.measures.values())

@@ -24,10 +24,9 @@ from tests.support.training_runs import (
     run,
     timeless,
 )
-from treeviews.models.encoders.kernels.gemm import available_backends, gemm_kept, use_gemm
-from treeviews.models.training.checkpoints import latest_checkpoint
-from treeviews.models.training.learner import HeldOutAccuracy
-from treeviews.models.training.loop import TrainingDivergedError
+from treeviews.models.training.checkpoints import checkpoint_folders, read_checkpoint
+from treeviews.models.training.numerics import available_backends, preserve_gemm, use_gemm
+from treeviews.models.training.training_loop import TrainingDivergedError
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +72,6 @@ WEIGHTED = {
 @pytest.mark.parametrize(
     ("kill_at", "changes"),
     [
-        (2, {}),
         (19, {}),
         (7, {"word_vectors": "trained", "normalise": "l2"}),
         (7, {"word_dropout": 0.2, "views": ("SEQ", "DEP")}),
@@ -241,33 +239,20 @@ def test_a_loss_that_is_no_number_stops_and_names_the_last_good_checkpoint(
     with pytest.raises(TrainingDivergedError, match=message):
         run(data, tmp_path / "diverged", settings=settings)
 
-    expected = latest_checkpoint(tmp_path / "good" / "checkpoints")
-    found = latest_checkpoint(tmp_path / "diverged" / "checkpoints")
-    assert expected is not None
-    assert found is not None
+    expected, found = (
+        read_checkpoint(checkpoint_folders(tmp_path / name / "checkpoints")[-1])
+        for name in ("good", "diverged")
+    )
     assert found.step == expected.step == 6
     assert found.tensors.keys() == expected.tensors.keys()
     assert all(torch.equal(found.tensors[name], v) for name, v in expected.tensors.items())
     assert not (tmp_path / "diverged" / "summary.json").exists()
 
 
-def test_a_held_out_loss_that_is_no_number_stops(
-    data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    measured = HeldOutAccuracy(0.0, 0.1, float("inf"), num_anchors=8, num_sentences=8)
-    monkeypatch.setattr(
-        "treeviews.models.training.loop.held_out_accuracy", lambda *a, **k: measured
-    )
-
-    message = "held-out loss after step 0 is inf; the last good checkpoint is none, as yet"
-    with pytest.raises(TrainingDivergedError, match=message):
-        run(data, tmp_path)
-
-
 def test_a_training_leaves_the_process_as_it_was(data: Data, tmp_path: Path) -> None:
     torch.manual_seed(5)
     before = torch.get_rng_state()
-    with gemm_kept():
+    with preserve_gemm():
         use_gemm("default")
         chosen = next(b for b in reversed(available_backends()))
 
@@ -276,20 +261,3 @@ def test_a_training_leaves_the_process_as_it_was(data: Data, tmp_path: Path) -> 
         matmul = getattr(torch.backends.mkldnn, "matmul", None)
         assert getattr(matmul, "fp32_precision", "ieee") == "ieee"
     assert torch.equal(torch.get_rng_state(), before)
-
-
-def test_a_corpus_without_training_sentences_is_refused(data: Data, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"no shard has two sentences .*skipped: \d+ too_long"):
-        run(data, tmp_path, CONFIG.changed(max_tokens=2))
-
-
-def test_a_gap_in_the_text_makes_no_context_pair(data: Data, tmp_path: Path) -> None:
-    folders = write_corpus(
-        tmp_path / "corpus", {"one": [["the", "cat", "sees"]] * 3}, without_heads=[1]
-    )
-    config = CONFIG.changed(held_out_fraction=0.0, epochs=1)
-
-    run(Data(folders, data.vectors), tmp_path / "model", config)
-
-    records = [r for r in timeless(tmp_path / "model") if r["kind"] == "train"]
-    assert [(r["sentences"], r["chance"], r["loss"]) for r in records] == [(2, 0.0, 0.0)]

@@ -10,15 +10,23 @@ import numpy as np
 import pytest
 import torch
 
-from tests.support.parsed_corpora import chain_heads, left_branching
-from tests.support.training_runs import CONFIG, SETTINGS, Data, make_data, run, weights
+from tests.support.parsed_corpora import block_of
+from tests.support.training_runs import (
+    CONFIG,
+    SETTINGS,
+    Data,
+    assert_same_training,
+    make_data,
+    run,
+    weights,
+)
 from treeviews.models.config.training_config import Precision, TrainingConfig
 from treeviews.models.config.training_presets import preset
-from treeviews.models.corpus.sentence_block import SentenceBlock
 from treeviews.models.model.model_folder import load_model
 from treeviews.models.model.sentence_model import SentenceModel, build_model
-from treeviews.models.training.machine import set_gpu_precision
+from treeviews.models.training.numerics import set_gpu_precision
 from treeviews.models.words.word_vectors import WordVectors, load_word_vectors
+from treeviews.pipeline.vectors.vector_folder import write_vectors
 
 SMALL: dict[str, Any] = {"hidden_size": 8, "batch_size": 32, "vector_rms": 0.35}
 
@@ -37,12 +45,10 @@ def vectors(data: Data) -> WordVectors:
 @pytest.mark.parametrize(
     "config",
     [
-        preset("structured-views", **SMALL),
         preset("quickthoughts", **SMALL, word_vectors="trained"),
         CONFIG.changed(precision="bfloat16"),
         CONFIG.changed(dep_cell="attentive"),
         CONFIG.changed(word_vectors="trained", embeddings="separate", weight_decay=1e-4),
-        CONFIG.changed(targets="each"),
     ],
     ids=lambda config: f"{config.views}-{config.precision}-{config.targets}-{config.word_dropout}",
 )
@@ -83,12 +89,6 @@ def test_separate_embeddings_are_two_and_drawn_apart(vectors: WordVectors) -> No
     assert not separate[1].vectors[0].any()
 
 
-def test_frozen_vectors_are_not_held_twice(vectors: WordVectors) -> None:
-    model = build_model(preset("quickthoughts", **SMALL), vectors, 0)
-
-    assert len(model.encoder.embeddings) == 1
-
-
 def test_only_the_first_words_are_trained_if_told(data: Data, tmp_path: Path) -> None:
     all_words = load_word_vectors(data.vectors).words
     config = CONFIG.changed(word_vectors="trained", trained_words=5, epochs=1)
@@ -105,24 +105,9 @@ def test_only_the_first_words_are_trained_if_told(data: Data, tmp_path: Path) ->
     )
 
 
-def a_block(token_ids: list[int]) -> SentenceBlock:
-    length = len(token_ids)
-    left, right = left_branching(length)
-    return SentenceBlock(
-        token_ids=np.array(token_ids * 2, dtype=np.int32),
-        offsets=np.array([0, length, 2 * length]),
-        documents=np.zeros(2, dtype=np.int32),
-        sentence_index=np.arange(2, dtype=np.int32),
-        rows=np.arange(2),
-        heads=np.array(chain_heads(length) * 2, dtype=np.int16),
-        binary_left=np.array(left * 2, dtype=np.int16),
-        binary_right=np.array(right * 2, dtype=np.int16),
-    )
-
-
 def views_of(model: SentenceModel) -> tuple[torch.Tensor, torch.Tensor]:
     torch.manual_seed(0)
-    first, second = model.views(model.training_batch(a_block([3, 4, 3])))
+    first, second = model.views(model.training_batch(block_of([3, 3], [3, 4, 3] * 2)))
     return first, second
 
 
@@ -166,3 +151,40 @@ def test_a_gpu_rounds_to_tf32_only_if_told(
     assert matmul.fp32_precision == ""
     set_gpu_precision(precision, torch.device("cuda"))
     assert matmul.fp32_precision == cudnn.fp32_precision == expected
+
+
+@pytest.fixture(scope="module")
+def mapped(data: Data, tmp_path_factory: pytest.TempPathFactory) -> Data:
+    """The same corpus and the same numbers in half precision, in a folder that is mapped."""
+    vectors = load_word_vectors(data.vectors)
+    folder = tmp_path_factory.mktemp("mapped") / "vectors"
+    write_vectors(folder, vectors.index.words, vectors.rows(np.arange(1, vectors.num_words)), {})
+    return Data(data.folders, folder)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"vector_rms": 0.35},
+        {"unit_words": True, "word_weights": "sif", "views": ("BOW", "DEP")},
+        {"word_vectors": "trained", "trained_word_init": "given"},
+    ],
+)
+def test_mapped_vectors_train_to_the_same_bits(
+    changes: dict[str, Any], data: Data, mapped: Data, tmp_path: Path
+) -> None:
+    config = CONFIG.changed(epochs=1, **changes)
+    for name, given in (("memory", data), ("mapped", mapped)):
+        run(given, tmp_path / name, config)
+    assert_same_training(tmp_path / "memory", tmp_path / "mapped")
+
+
+def test_a_model_looks_frozen_words_up_in_the_file(mapped: Data, tmp_path: Path) -> None:
+    run(mapped, tmp_path / "model", CONFIG.changed(epochs=1))
+    model = load_model(tmp_path / "model", vectors_path=mapped.vectors)
+
+    table = model.encoder.embeddings[0].vectors
+
+    assert table.dtype == torch.float16
+    assert table.data_ptr() == model.vectors.matrix.ctypes.data
+    assert model.vectors.is_mapped

@@ -13,7 +13,7 @@ import torch
 from safetensors.numpy import save_file
 
 from treeviews.models.config.training_config import TrainingConfig
-from treeviews.models.words.embedding import WordEmbedding, word_embedding
+from treeviews.models.words.word_embedding import WordEmbedding, word_embedding
 from treeviews.models.words.word_vectors import (
     WordVectors,
     load_word_vectors,

@@ -1,0 +1,224 @@
+"""How a process multiplies matrices in a training, and what is recorded of its machine.
+
+PyTorch sends a product of float32 matrices on a CPU to the BLAS it was built with. Allowed to use
+bfloat16 inside, it sends them to oneDNN instead: on some processors that is faster and still
+accurate to float32, on others it is slower, or really rounds to eight bits, which is tried.
+Products in float64 or bfloat16 and those on a GPU are not concerned.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pyarrow as pa
+import torch
+from torch import Tensor
+
+from treeviews.models.config.training_config import Precision
+from treeviews.models.training.training_job import GemmChoice
+from treeviews.pipeline.base.machine import mkl_is_fast, peak_bytes
+
+GemmBackend = Literal["default", "onednn"]
+
+_PRECISIONS: dict[GemmBackend, str] = {"default": "ieee", "onednn": "bf16"}
+"""What float32 products may use inside; see `torch.backends` on ``fp32_precision``."""
+
+MAX_ERROR = 1e-5
+"""Largest error, see `product_errors`, of products that still count as float32."""
+
+_LEVEL_ROWS = (8, 64, 512)
+"""Nodes of a level; a batch of 400 sentences has levels of a few nodes up to some hundreds."""
+
+
+def available_backends() -> tuple[GemmBackend, ...]:
+    """Returns the backends that this PyTorch can choose between, the default first."""
+    can_choose = torch.backends.mkldnn.is_available() and _switch() is not None
+    return get_args(GemmBackend) if can_choose else ("default",)
+
+
+def use_gemm(backend: GemmBackend) -> None:
+    """Has all later products of float32 matrices on the CPU made by this backend.
+
+    Raises:
+        ValueError: no such backend, or not with this PyTorch.
+    """
+    if backend not in get_args(GemmBackend):
+        raise ValueError(f"gemm must be one of {get_args(GemmBackend)}, not {backend!r}")
+    available = available_backends()
+    if backend not in available:
+        raise ValueError(
+            f"PyTorch {torch.__version__} cannot choose the gemm backend {backend!r}; set gemm to "
+            "default, or install PyTorch 2.9 or later with oneDNN"
+        )
+    if len(available) > 1:
+        _switch().fp32_precision = _PRECISIONS[backend]
+
+
+@contextmanager
+def preserve_gemm() -> Iterator[None]:
+    """Has the backend that is in use at the beginning in use again at the end."""
+    if len(available_backends()) == 1:
+        yield
+        return
+    before = _switch().fp32_precision
+    try:
+        yield
+    finally:
+        _switch().fp32_precision = before
+
+
+def training_products(width: int) -> list[tuple[Tensor, Tensor]]:
+    """Returns the factors of an encoder's products in a training step.
+
+    These are states [n, H] by weights on the way up, their gradients by the same weights on the
+    way down, level by level, and all gradients by all states once for the weights' gradient. Each
+    kind reads its factors in another order, and a backend may be fast at one and slow at another.
+
+    Args:
+        width: H, rows and columns of the weights.
+    """
+    nodes = sum(_LEVEL_ROWS)
+    generator = torch.Generator().manual_seed(0)
+    weight, states, gradients = (
+        torch.randn(rows, width, generator=generator) for rows in (width, nodes, nodes)
+    )
+    up = [(level, weight.T) for level in states.split(_LEVEL_ROWS)]
+    down = [(level, weight) for level in gradients.split(_LEVEL_ROWS)]
+    return [*up, *down, (gradients.T, states)]
+
+
+def choose_gemm(*, width: int = 1024, max_error: float = MAX_ERROR) -> GemmBackend:
+    """Returns the backend to use on this machine; changes nothing.
+
+    The processor and the error decide, which are the same in every run. Speed measured would not
+    be: where one backend is half as fast again, runs beside other work took now one, now the other.
+
+    Args:
+        width: as `training_products` has it.
+        max_error: largest error of a backend that may be chosen; see `product_errors`.
+    """
+    others = [backend for backend in available_backends() if backend != "default"]
+    if mkl_is_fast() or not others:
+        return "default"
+    errors = product_errors(training_products(width))
+    return next((backend for backend in others if errors[backend] <= max_error), "default")
+
+
+def product_errors(products: Sequence[tuple[Tensor, Tensor]]) -> dict[GemmBackend, float]:
+    """Returns each backend's error, of its worst product; PyTorch is else left as it is set up.
+
+    It is |C - AB| / |AB| in the Frobenius norm, against the product in float64; float32 rounding
+    gives some 10⁻⁷, bfloat16 some 10⁻³.
+    """
+    errors: dict[GemmBackend, float] = {}
+    with preserve_gemm():
+        for backend in available_backends():
+            use_gemm(backend)
+            # torch's max, as Python's would pass over an error that is no number.
+            errors[backend] = float(torch.stack([_error(*factors) for factors in products]).max())
+    return errors
+
+
+def _error(left: Tensor, right: Tensor) -> Tensor:
+    exact = left.double() @ right.double()
+    relative: Tensor = ((left @ right).double() - exact).norm() / exact.norm()
+    return relative
+
+
+def _switch() -> Any:
+    """Returns the object whose ``fp32_precision`` chooses; None before PyTorch 2.9."""
+    return getattr(torch.backends.mkldnn, "matmul", None)
+
+
+# A GPU, and the process.
+
+
+GIB = 1 << 30
+
+_SWITCH = "fp32_precision"
+_OLD_SWITCH = "allow_tf32"
+"""Before PyTorch 2.9."""
+
+
+def peak_memory_gib(device: torch.device) -> float:
+    """Returns the most memory held so far: the device's on CUDA, else the process' own."""
+    if device.type == "cuda":
+        return float(torch.cuda.max_memory_allocated(device) / GIB)
+    return peak_bytes() / GIB
+
+
+def versions() -> dict[str, str]:
+    """Returns the versions that a numerical result depends on."""
+    return {
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "numpy": np.__version__,
+        "pyarrow": pa.__version__,
+    }
+
+
+@contextmanager
+def preserve_process_state(device: torch.device) -> Iterator[None]:
+    """Has the random state, the matrix product and TF32 as they were again at the end.
+
+    Args:
+        device: the one whose random state is used, beside the CPU's.
+    """
+    devices: list[int] = []
+    if device.type == "cuda":
+        devices.append(torch.cuda.current_device() if device.index is None else device.index)
+    with torch.random.fork_rng(devices=devices), preserve_gemm(), _preserve_gpu_precision():
+        yield
+
+
+def set_gpu_precision(precision: Precision, device: torch.device) -> None:
+    """Lets a GPU round the factors of float32 products to TF32, or forbids it, from now on.
+
+    A CPU has no TF32: there nothing is set, and "tf32" computes in float32.
+    """
+    if device.type == "cuda":
+        wanted = precision == "tf32"
+        for backend, name in _gpu_switches():
+            setattr(backend, name, wanted if name == _OLD_SWITCH else "tf32" if wanted else "ieee")
+
+
+@contextmanager
+def _preserve_gpu_precision() -> Iterator[None]:
+    before = [(backend, name, getattr(backend, name)) for backend, name in _gpu_switches()]
+    try:
+        yield
+    finally:
+        for backend, name, value in before:
+            setattr(backend, name, value)
+
+
+def _gpu_switches() -> list[tuple[Any, str]]:
+    """Returns the two libraries, each with the name of what allows TF32 there."""
+    backends: tuple[Any, ...] = (torch.backends.cuda.matmul, torch.backends.cudnn)
+    return [(b, _SWITCH if hasattr(b, _SWITCH) else _OLD_SWITCH) for b in backends]
+
+
+def gemm_for(choice: GemmChoice, device: torch.device) -> GemmBackend:
+    """Returns the backend of float32 products that a choice means here; `choose_gemm` is "auto".
+
+    Products on a GPU have no such choice: "default".
+    """
+    if device.type != "cpu":
+        return "default"
+    return choose_gemm() if choice == "auto" else choice
+
+
+def set_gemm(choice: GemmChoice, device: torch.device) -> GemmBackend:
+    """Has float32 products on a CPU made by the chosen backend from now on; returns which.
+
+    Raises:
+        ValueError: this PyTorch cannot choose that backend.
+    """
+    backend = gemm_for(choice, device)
+    if device.type == "cpu":
+        use_gemm(backend)
+    return backend
