@@ -47,12 +47,9 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Modules of the user's own in the working folder, where a command of ours does not look."""
     (tmp_path / "own_encoders.py").write_text(OWN)
     (tmp_path / "failing_own.py").write_text("encode = 1 / 0")
-    (tmp_path / "models").mkdir()
-    (tmp_path / "models" / "net.py").write_text(OWN)
-    (tmp_path / "encoder_with_net.py").write_text("from treeviews.models.net import lengths")
     monkeypatch.setattr(sys, "path", [place for place in sys.path if place not in ("", ".")])
     monkeypatch.chdir(tmp_path)
-    for name in ("own_encoders", "failing_own", "encoder_with_net"):
+    for name in ("own_encoders", "failing_own"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     return tmp_path
 
@@ -82,7 +79,6 @@ def test_a_users_own_encoder_is_found_in_each_of_its_forms(name: str, width: int
         ("own_encoders:fails", "own_encoders:fails: making it raised MemoryError$"),
         ("failing_own:encode", "importing failing_own raised ZeroDivisionError: division by"),
         ("absent_module:f", "absent_module cannot be imported .* PYTHONPATH"),
-        ("encoder_with_net:lengths", "models is Treeviews' own package: give yours another"),
         (":f", "give package.module:name"),
         ("trained-1", "only a run of Luigi knows what it trained; give the folder of the model"),
         ("own_encoders", "no such folder and no known name; give trained"),
