@@ -22,7 +22,11 @@ from treeviews.pipeline.shards.manifests import read_dataset_manifest
 
 LUIGI = Path(sys.executable).with_name("luigi")
 CHANGES = {"hidden_size": 16, "epochs": 2, "batch_size": 40, "held_out_batches": 5}
-OPTIONS = ("--changes", json.dumps(CHANGES), "--held-out-fraction", "0.5", "--further-seeds", "[1]")
+PROBING = {"min_train": 20, "min_dev": 6, "min_test": 12, "min_class_train": 3}
+OPTIONS = (
+    *("--changes", json.dumps(CHANGES), "--held-out-fraction", "0.5", "--further-seeds", "[1]"),
+    *("--probing-changes", json.dumps(PROBING)),
+)
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 

@@ -19,11 +19,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.repository import REPOSITORY
-from tests.support.shown_stages import MadeAlone, MadeOfParts
+from tests.support.small_stages import MadeAlone, MadeOfParts
 from treeviews.pipeline.base.job import Rated
 from treeviews.tasks import run
 
-MODULE = ("--module", "tests.support.shown_stages", "--local-scheduler")
+MODULE = ("--module", "tests.support.small_stages", "--local-scheduler")
 STAMP = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d "
 
 
@@ -153,7 +153,7 @@ def test_who_interrupts_a_run_is_told_how_to_go_on(tmp_path: Path, sent: signal.
     assert seen.cursor_is_visible
     first, last = seen.lines[-2:]
     assert first == "error: interrupted; what is complete is kept"
-    assert last.startswith("go on with: python -m luigi --module tests.support.shown_stages ")
+    assert last.startswith("go on with: python -m luigi --module tests.support.small_stages ")
     assert "Traceback" not in seen.raw
 
 

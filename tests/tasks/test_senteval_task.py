@@ -119,16 +119,3 @@ def test_what_a_folder_of_ones_own_lacks_is_not_looked_for_again(tmp_path, monke
     write_own(tmp_path / "own", TENSE * 2)
     luigi.task_register.Register.clear_instance_cache()
     assert not DownloadSentEval(work_folder=tmp_path / "work", **options).complete()
-
-
-def test_the_path_follows_what_determines_the_content(tmp_path):
-    write_own(tmp_path / "own")
-    base = DownloadSentEval(work_folder=tmp_path)
-    own = DownloadSentEval(work_folder=tmp_path, senteval_data=str(tmp_path / "own"))
-    assert DownloadSentEval(work_folder=tmp_path, datasets="MR").folder == base.folder
-    assert own.folder != base.folder
-    (tmp_path / "own/probing/past_present.txt").write_bytes(TENSE * 2)
-    changed = DownloadSentEval(
-        work_folder=tmp_path, senteval_data=str(tmp_path / "own"), datasets="MR"
-    )
-    assert changed.folder != own.folder
