@@ -1,9 +1,12 @@
 """What of a stage's parameters makes another folder, and what it requires."""
 
+# ruff: noqa: E501 (a line a row)
+
 from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +14,6 @@ import luigi
 import pytest
 
 from tests.support import embedding_functions
-from tests.support.edited_json import edit
 from tests.support.parsed_corpora import write_vectors
 from tests.support.saved_models import write_model, write_multi_view_model
 from tests.support.sentence_shards import parser_description
@@ -60,7 +62,7 @@ def given(tmp_path: Path) -> dict[str, Any]:
     }
 
 
-def stage_of(kind: type[Artefact], given: dict[str, Any], changes: dict[str, Any]) -> Artefact:
+def stage_of(kind: type[Any], given: dict[str, Any], changes: dict[str, Any]) -> Any:
     """Returns a stage as a run of its own makes it."""
     luigi.task_register.Register.clear_instance_cache()
     names = {name for name, _ in kind.get_params()}
@@ -71,161 +73,86 @@ def folders(kind: type[Artefact], given: dict[str, Any], *changes: dict[str, Any
     return [stage_of(kind, given, change).folder for change in changes]
 
 
-HELD_OUT: tuple[dict[str, Any], ...] = (
-    {"held_out_fraction": 0.6},
-    {"held_out_seed": 3},
-    {"held_out_unit": "block"},
-    {"limit": 1},
-)
-TRAINED: tuple[dict[str, Any], ...] = (
-    {"seed": 3},
-    {"views": "SEQ,BOW"},
-    {"preset": "quickthoughts"},
-    {"changes": {"epochs": 9}},
-)
-SCORED: tuple[dict[str, Any], ...] = (
-    *TRAINED,
-    {"limit": 1},
-    {"held_out_fraction": 0.4},
-    {"representation": "multi-view"},
-    {"representation_changes": {"normalise": True}},
-    {"representation_changes": {"views": ["0-DEP"]}},
-    {"classifier": "compatibility"},
+HELD_OUT = {"held_out_fraction": 0.6, "held_out_seed": 3, "held_out_unit": "block", "limit": 1}
+TRAINED = {"seed": 3, "views": "SEQ,BOW", "preset": "quickthoughts", "changes": {"epochs": 9}}
+SCORED = {"limit": 1, "held_out_fraction": 0.4, "representation": "multi-view", "folds": 5}
+SCORED |= TRAINED | {"classifier": "compatibility", "representation_changes": {"normalise": True}}
+ALSO_SCORED = (
     {"classifier": "compatibility", "compatibility_loss": "mean"},
-    {"folds": 5},
+    {"representation_changes": {"views": ["0-DEP"]}},
 )
 MACHINE = {"threads": 7, "device": "cuda", "processes": 2, "gemm": "onednn"}
 MACHINE |= {"sentences_at_once": 64, "checkpoint_every_seconds": 5.0}
-SCORING_MACHINE = {"threads": 7, "gemm": "onednn", "accept_unverified": True, "on_refusal": "zero"}
+SCORING = {"threads": 7, "gemm": "onednn", "accept_unverified": True, "on_refusal": "zero"}
+OF_TASK = {"encoder": "trained", "task": "MR"}
+OF_TABLE = {"encoder": "trained", "tasks": "MR"}
+OF_DERIVED = {"derived": True, "task": "Tense", "senteval_data": ""}
+CLEANED = {"cleaning_changes": {"duplicates": "exact"}, "paragraphs": "line"}
+RIDGE = {"expansion_changes": {"ridge": 0.2}, "changes": {"epochs": 2}}
+RANDOM = {"encoder": "random-0"}
 
-TABLE: dict[str, tuple[type[Artefact], dict[str, Any], tuple[dict[str, Any], ...], Any]] = {
-    "SplitSentences": (
-        SplitSentences,
-        {},
-        (
-            {"limit": 10},
-            {"min_tokens": 2},
-            {"max_tokens": 50},
-            {"paragraphs": "line"},
-            {"encoding": "latin-1"},
-            {"cleaning_changes": {"duplicates": "exact"}},
-        ),
-        {},
-    ),
-    "CountVocabulary": (
-        CountVocabulary,
-        {},
-        ({"max_words": 7}, {"min_count": 2}, {"limit": 2}),
-        {},
-    ),
-    "TrainWordVectors": (
-        TrainWordVectors,
-        {},
-        (*HELD_OUT, {"vector_changes": {"size": 7}}, {"held_out_block_sentences": 9}),
-        {},
-    ),
-    "BuildProbing": (
-        BuildProbing,
-        {},
-        (*HELD_OUT, {"probing_seed": 3}, {"probing_changes": {"test_size": 50}}),
-        {},
-    ),
-    "ParseDependencies": (
-        ParseDependencies,
-        {},
-        ({"limit": 10}, {"parser_precision": "fast"}, OTHER_PARSER),
-        {"parser_batch_tokens": 9, "dependency_parser_sha256": CHECKSUM.upper()},
-    ),
-    "TrainEncoders": (
-        TrainEncoders,
-        {},
-        (*TRAINED, *HELD_OUT, {"max_tokens": 50}, OTHER_PARSER),
-        MACHINE,
-    ),
-    "ExpandVocabulary": (
-        ExpandVocabulary,
-        {"views": "SEQ,LIN"},
-        (
-            {"seed": 3},
-            {"views": "SEQ,SEQ"},
-            {"limit": 3},
-            {"changes": {"epochs": 2}},
-            {"expansion_changes": {"ridge": 0.2}},
-            {"expansion_changes": {"max_words": 20}},
-        ),
-        {"changes": {"word_vectors": "trained"}},
-    ),
-    "EmbedCorpus": (
-        EmbedCorpus,
-        {},
-        (
-            {"dtype": "float16"},
-            {"encoder": "bag_of_words"},
-            {"encoder": FUNCTION, "encoder_version": "1"},
-            {"encoder": FUNCTION, "encoder_version": "2"},
-            {"limit": 3},
-        ),
-        {"device": "cuda", "engine": "ray"},
-    ),
-    "EvaluateTask": (
-        EvaluateTask,
-        {"encoder": "trained", "task": "MR"},
-        (*SCORED, {"task": "CR"}, {"encoder": "random-0"}, {"encoder": "trained-1"}),
-        SCORING_MACHINE,
-    ),
-    "EvaluateTask of a derived task": (
-        EvaluateTask,
-        {"derived": True, "task": "Tense", "senteval_data": ""},
-        (
-            {"seed": 3},
-            {"encoder": "random-0"},
-            {"encoder": "random-0", "changes": {"hidden_size": 8}},
-            {"encoder": "bag_of_words"},
-            {"representation_changes": {"views": ["0-DEP"]}},
-            {"protocol_changes": {"standardise": False}},
-            {"probing_seed": 3},
-        ),
-        {"threads": 7},
-    ),
-    "EvaluateAll": (
-        EvaluateAll,
-        {"tasks": "MR", "encoder": "trained"},
-        (*SCORED, {"tasks": "MR,CR"}, {"encoder": "sif"}, {"encoder": "trained,sif"}),
-        SCORING_MACHINE,
-    ),
-    "WriteReport": (WriteReport, {}, ({"further_seeds": [5]}, {"seed": 3}), MACHINE),
-    "TableOfJointObjectives": (
-        TableOfJointObjectives,
-        {"vectors": "corpus"},
-        (
-            {"tasks": "MR"},
-            {"seeds": "0,1"},
-            {"random_seeds": "0,1"},
-            {"width": 8},
-            {"derived": True},
-            {"changes": {"epochs": 2}},
-            {"vector_changes": {"size": 3}},
-            {"limit": 1},
-            {"folds": 3},
-        ),
-        {"threads": 7},
-    ),
-}
-"""A stage, what it always has, changes that each make another folder, and one that makes none."""
-HAVE_MANY_BELOW = ("WriteReport", "TableOfJointObjectives")
+
+@dataclass(frozen=True)
+class Case:
+    """A stage, and what of its parameters makes another folder of it."""
+
+    stage: type[Artefact]
+    own: dict[str, Any]
+    """What it always has."""
+    changes: dict[str, Any]
+    """Each makes a folder of its own."""
+    more: tuple[dict[str, Any], ...] = ()
+    """And each of these."""
+    same: dict[str, Any] = field(default_factory=dict)
+    """What makes none, all together."""
+
+
+# fmt: off
+CASES = (
+    Case(SplitSentences, {}, CLEANED | {"limit": 9, "min_tokens": 2, "encoding": "latin-1"}),
+    Case(CountVocabulary, {}, {"max_words": 7, "min_count": 2, "limit": 2}),
+    Case(TrainWordVectors, {}, HELD_OUT | {"vector_changes": {"size": 7}, "max_tokens": 9}),
+    Case(BuildProbing, {}, HELD_OUT | {"probing_seed": 3, "probing_changes": {"test_size": 50}}),
+    Case(ParseDependencies, {}, OTHER_PARSER | {"limit": 9, "parser_precision": "fast"},
+         same={"parser_batch_tokens": 9, "dependency_parser_sha256": CHECKSUM.upper()}),
+    Case(TrainEncoders, {}, TRAINED | HELD_OUT | OTHER_PARSER | {"max_tokens": 50}, same=MACHINE),
+    Case(ExpandVocabulary, {"views": "SEQ,LIN"}, RIDGE | {"seed": 3, "views": "SEQ,SEQ", "limit": 3},
+         same={"changes": {"word_vectors": "trained"}}),
+    Case(EmbedCorpus, {}, {"dtype": "float16", "encoder": "bag_of_words", "limit": 3},
+         ({"encoder": FUNCTION, "encoder_version": "1"}, {"encoder": FUNCTION, "encoder_version": "2"}),
+         same={"device": "cuda", "engine": "ray"}),
+    Case(EvaluateTask, OF_TASK, SCORED | {"task": "CR", "encoder": "trained-1"},
+         (*ALSO_SCORED, RANDOM), same=SCORING),
+    Case(EvaluateTask, OF_DERIVED, {"seed": 3, "encoder": "random-0", "probing_seed": 3},
+         (RANDOM | {"changes": {"hidden_size": 8}}, {"protocol_changes": {"standardise": False}})),
+    Case(EvaluateAll, OF_TABLE, SCORED | {"tasks": "MR,CR", "encoder": "trained,sif"},
+         (*ALSO_SCORED, RANDOM), same=SCORING),
+    Case(WriteReport, {}, {"further_seeds": [5], "seed": 3}, same=MACHINE),
+    Case(TableOfJointObjectives, {"vectors": "corpus"}, {"tasks": "MR", "seeds": "0,1", "width": 8},
+         ({"derived": True}, {"vector_changes": {"size": 3}}), same={"threads": 7}),
+)
+# fmt: on
+HAVE_MANY_BELOW = (WriteReport, TableOfJointObjectives)
 
 
 @pytest.mark.parametrize(
-    "name",
-    [pytest.param(one, marks=[pytest.mark.slow] * (one in HAVE_MANY_BELOW)) for one in TABLE],
+    "case",
+    [
+        pytest.param(
+            case,
+            id=f"{place}-{case.stage.__name__}",
+            marks=[pytest.mark.slow] * (case.stage in HAVE_MANY_BELOW),
+        )
+        for place, case in enumerate(CASES)
+    ],
 )
 def test_what_determines_the_content_changes_the_path_and_nothing_else_does(
-    name: str, given: dict[str, Any]
+    case: Case, given: dict[str, Any]
 ) -> None:
-    kind, own, changes, machine = TABLE[name]
-    others = folders(kind, given | own, {}, *changes)
+    changes = [{name: value} for name, value in case.changes.items()] + [*case.more]
+    others = folders(case.stage, given | case.own, {}, *changes)
     assert len(set(others)) == 1 + len(changes)
-    assert folders(kind, given | own, machine) == others[:1]
+    assert folders(case.stage, given | case.own, case.same) == others[:1]
 
 
 @pytest.mark.parametrize(
@@ -269,7 +196,8 @@ def test_files_that_change_make_other_folders(given: dict[str, Any], tmp_path: P
         return {
             *folders(TrainDependencyParser, given, treebanks),
             *(folders(kind, given, parser)[0] for kind in (ParseDependencies, TrainEncoders)),
-            *(folders(kind, given, own)[0] for kind, own in SCORING),
+            *folders(EvaluateTask, given, OF_TASK),
+            *folders(EvaluateAll, given, OF_TABLE),
             *folders(EmbedCorpus, given, {"encoder": str(model)}),
         }
 
@@ -292,18 +220,12 @@ def test_files_that_change_make_other_folders(given: dict[str, Any], tmp_path: P
     assert len(before | all_folders()) == 2 * len(before) == 12
 
 
-SCORING: tuple[tuple[type[Artefact], dict[str, Any]], ...] = (
-    (EvaluateTask, {"encoder": "trained", "task": "MR"}),
-    (EvaluateAll, {"tasks": "MR"}),
-)
-
-
 def test_data_of_another_set_or_in_another_place_change_no_path(
     given: dict[str, Any], tmp_path: Path
 ) -> None:
     moved = write_tiny_senteval(tmp_path / "moved")
     (moved / "downstream/TREC/TREC_10.label").write_text("NUM:date when ?\n", encoding="latin-1")
-    for stage, own in SCORING:
+    for stage, own in ((EvaluateTask, OF_TASK), (EvaluateAll, OF_TABLE)):
         elsewhere = stage_of(stage, given, own | {"senteval_data": str(moved)})
         here = stage_of(stage, given, own)
         assert elsewhere.folder == here.folder
@@ -381,17 +303,6 @@ def test_a_checkpoint_is_converted_before_it_parses(given: dict[str, Any], tmp_p
     assert (conversion.stage, conversion.sha256) == ("dependencies", "ab12")
     assert stage.parser_folder == conversion.folder
     assert conversion.folder.parent == tmp_path / "work" / "parsers"
-
-
-def test_a_model_made_again_by_another_commit_is_the_same(
-    given: dict[str, Any], tmp_path: Path
-) -> None:
-    found = []
-    for parent, commit in (("a", "0123"), ("b", "4567")):
-        model = write_model(tmp_path / parent / "m", given["vectors"], views=("SEQ", "LIN"))
-        edit(model / "model.json", lambda value, made=commit: value["made"].update(commit=made))
-        found += folders(EvaluateTask, given, {"encoder": str(model)})
-    assert found[0] == found[1]
 
 
 def test_an_ensemble_is_known_by_its_models_and_views(
