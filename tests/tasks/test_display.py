@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.repository import REPOSITORY
-from tests.support.small_stages import MadeAlone, MadeOfParts
+from tests.support.small_stages import MadeOfParts
 from treeviews.pipeline.base.job import Rated
 from treeviews.tasks import run
 
@@ -216,12 +216,3 @@ def test_messages_of_ours_are_shown_and_none_of_luigis(
     begun.look()
 
     assert re.fullmatch(STAMP + "warning: the wheel is loose\n", capsys.readouterr().err)
-
-
-def test_stages_of_one_name_are_told_apart(tmp_path: Path) -> None:
-    left, right = (MadeAlone(folder=tmp_path, about=about) for about in ("left", "right"))
-    alone = MadeOfParts(folder=tmp_path)
-
-    said = run.told_apart([left, right, alone])
-
-    assert said == {left: "about left", right: "about right", alone: ""}

@@ -78,19 +78,6 @@ def test_what_failed_at_work_exits_by_whose_fault_it_is(
     assert "hunter2" not in kept.read_text(encoding="utf-8")
 
 
-def test_a_command_that_fails_again_is_not_named_without_a_condition(
-    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def fail(*arguments: object, **named: object) -> None:
-        raise ValueError("too small a text; give more")
-
-    monkeypatch.setattr("sys.argv", ["treeviews", "run"])
-    monkeypatch.setattr("treeviews.tasks.sentences.CorpusSplit", fail)
-    assert main(SPLIT) == 2
-    last = capsys.readouterr().err.splitlines()[-1]
-    assert last == "when that is mended, go on with: treeviews run"
-
-
 def test_several_failures_are_told_by_the_first(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

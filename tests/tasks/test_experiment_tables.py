@@ -28,10 +28,8 @@ from treeviews.tasks import (
     TableOfEmbeddingSize,
     TableOfInvertibleDecoders,
     TableOfMultiViewAblations,
-    TableOfMultiViewSimilarity,
     TableOfMultiViewSupervised,
     TrainEncoders,
-    TrainWordVectors,
 )
 from treeviews.tasks.experiments.make_table import MakeTable
 from treeviews.tasks.experiments.tables import TABLES
@@ -88,14 +86,6 @@ def test_a_training_that_several_tables_have_is_made_once(run: dict[str, Any]) -
     assert {type(table) for table in tables.tables} == set(TABLES)
 
 
-def test_the_width_is_that_of_every_training(run: dict[str, Any]) -> None:
-    table = TableOfMultiViewAblations(**run, width=8, seeds="0,3")
-
-    trained = required(table, TrainEncoders)
-    assert {task.config.hidden_size for task in trained} == {8}
-    assert Counter(task.seed for task in trained) == {0: 7, 3: 7}
-
-
 def test_tasks_restrict_what_is_scored_and_derived_ones_stand_beside(run: dict[str, Any]) -> None:
     table = TableOfMultiViewSupervised(**run, tasks="MR,TreeDepth", derived=True)
 
@@ -120,14 +110,6 @@ def test_a_row_takes_its_views_and_its_papers_pooling(run: dict[str, Any]) -> No
     assert stage.resolved_representation() == expected.to_dict()
     assert stage.resolved_protocol()["grid_scale"] == 4.0
     assert table.clone(grid_scale=1.0).stages(table.experiment.rows[0])[0].grid_scale == 1.0
-
-
-def test_vectors_of_the_corpus_are_trained_once_for_all(run: dict[str, Any]) -> None:
-    run["vectors"] = Path("corpus")
-
-    found = everything(TableOfMultiViewSimilarity(**run, changes={"held_out_block_sentences": 9}))
-
-    assert len([task for task in found if isinstance(task, TrainWordVectors)]) == 1
 
 
 def test_a_second_text_is_trained_on_where_it_is_given(run: dict[str, Any], tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, and JSON that knows its sha256 and that of files beside."""
+"""Files that appear whole or not at all; JSON that knows its own sha256 and those of files."""
 
 from __future__ import annotations
 
