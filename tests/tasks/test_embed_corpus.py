@@ -80,8 +80,8 @@ def test_ray_splits_and_embeds_what_luigis_workers_do_into_a_storage_that_others
     assert build(there)
 
     third = stage(text, **given | {"work_folder": tmp_path / "third"})
-    assert build(third)  # takes all of it from the storage
-    assert not list((tmp_path / "third").rglob("jobs/*.json"))
+    assert build(third)  # takes the embeddings from the storage
+    assert not list((third.folder / "jobs").glob("*.json"))
     for one, other, last in (
         (here.folder, there.folder, third.folder),
         (here.sentences.folder, there.sentences.folder, third.sentences.folder),

@@ -97,6 +97,17 @@ def kill_machine(raylet_id: int) -> list[int]:
     return doomed
 
 
+def test_an_address_without_a_cluster_says_how_to_start_one(  # before there is one
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    stage = chain_stage(tmp_path, num_shards=1, engine="ray", ray_address="auto")
+
+    assert not build(stage)
+
+    assert "no Ray cluster at 'auto'" in caplog.text
+
+
 def test_a_machine_killed_in_the_middle_costs_nothing_but_time(
     cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -159,17 +170,6 @@ def test_a_job_that_fails_costs_only_its_shard(
     monkeypatch.setattr(ChainStage, "more_options", {})
     assert build(stage)  # the next run has one shard to parse
     assert shard_path(stage.folder, 0).stat().st_mtime_ns == before
-
-
-def test_an_address_without_a_cluster_says_how_to_start_one(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("RAY_ADDRESS", raising=False)
-    stage = chain_stage(tmp_path, num_shards=1, engine="ray", ray_address="auto")
-
-    assert not build(stage)
-
-    assert "no Ray cluster at 'auto'" in caplog.text
 
 
 def test_a_cluster_that_can_never_run_a_job_is_refused(
