@@ -114,7 +114,11 @@ REFUSALS: tuple[tuple[type[luigi.Task], dict[str, Any], str], ...] = (
     (EvaluateTask, {"task": "MRS"}, "MRS"),
     (EvaluateTask, {"representation": "multiview"}, "unknown representation 'multiview'"),
     (EvaluateTask, {"folds": 1}, "num_folds must be at least 2"),
-    (EvaluateTask, {"derived": True, "task": "WC"}, "--derived takes no --senteval-data"),
+    (
+        EvaluateTask,
+        {"derived": True, "senteval_data": "data"},
+        "--derived takes no --senteval-data",
+    ),
     (EvaluateTask, DERIVED, "--derived has no task MR; choose among"),
     (EvaluateTask, {"encoder": "pathlib:Path"}, "give --encoder-version"),
     (EvaluateTask, {"representation_changes": {"views": ["SEQ"]}}, "no view 'SEQ'"),
