@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def only_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Waits until no other process of the tests has a cluster of Ray: they find each other's."""
     with (tmp_path_factory.getbasetemp().parent / "ray.lock").open("w") as lock:

@@ -92,16 +92,6 @@ def test_every_command_of_the_documents_exists() -> None:
     assert missing == []
 
 
-def test_every_room_of_the_architecture_exists() -> None:
-    text = (REPOSITORY / "ARCHITECTURE.md").read_text(encoding="utf-8")
-    missing = []
-    for floor, section in re.findall(r"^### (\w+)/: .*\n((?:(?!^##).*\n)+)", text, re.MULTILINE):
-        rooms = re.findall(r"^\| `([\w/]+)/` \|", section, re.MULTILINE)
-        missing += [f"{floor}/{room}" for room in rooms if not (REPOSITORY / floor / room).is_dir()]
-        assert rooms, floor
-    assert missing == []
-
-
 def test_the_newest_version_of_the_changelog_is_the_packages() -> None:
     changelog = (REPOSITORY / "CHANGELOG.md").read_text(encoding="utf-8")
     citation = (REPOSITORY / "CITATION.cff").read_text(encoding="utf-8")

@@ -12,7 +12,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -25,6 +25,7 @@ from tests.support.document_examples import (
     OPTIONS_OF,
     Example,
     all_examples,
+    redirections,
     simple_commands,
 )
 from tests.support.example_folder import write_example_folder
@@ -38,6 +39,7 @@ from tests.support.example_recipes import (
 from tests.support.python_example import SAID, matches
 from tests.support.python_example import run as run_python
 from tests.support.repository import REPOSITORY
+from tests.support.warm_python import WarmPython
 from treeviews.tasks.command_line import stages
 from treeviews.tasks.stage_help import parameter_groups
 
@@ -67,17 +69,6 @@ def test_a_mark_says_why_an_example_is_not_run_or_whose_options_it_has(example: 
     kind, _, rest = example.mark.partition(": ")
     assert f"{kind}:" in (NOT_RUN, NEEDS, OPTIONS_OF)
     assert len(rest.split()) >= (1 if f"{kind}:" == NEEDS else 2)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("example", chosen([e for e in EXAMPLES if e.is_shell and e.is_tried]))
-def test_the_commands_of_an_example_are_accepted(
-    example: Example, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(folder)
-    monkeypatch.setenv("HOME", str(folder / "home"))
-    for words in example.commands():
-        example_commands.check(example_commands.filled_in(words, folder))
 
 
 @pytest.mark.parametrize(
@@ -197,29 +188,36 @@ def test_a_manifest_is_a_job_that_kubernetes_would_take(
             example_commands.check(words)
 
 
-def run(words: list[str] | str, folder: Path) -> str:
-    """Runs a program in the prepared folder and returns what it prints; it has to succeed."""
-    result = result_of(words, folder)
-    assert result.returncode == 0, f"{words}\n{result.stdout[-2000:]}\n{result.stderr[-3000:]}"
-    return result.stdout
+@pytest.fixture(scope="module")
+def python(folder: Path) -> Iterator[WarmPython]:
+    """Runs our command and Python examples, whose user's home is in the folder."""
+    own = {"HOME": str(folder / "home"), "PYTHONPATH": str(REPOSITORY), "OMP_NUM_THREADS": "1"}
+    warm = WarmPython(os.environ | own)
+    yield warm
+    warm.close()
 
 
-def result_of(words: list[str] | str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Runs a program in the prepared folder."""
+def result_of(line: str, folder: Path, python: WarmPython) -> subprocess.CompletedProcess[str]:
+    """Runs a line of a shell in the prepared folder."""
+    commands = simple_commands(line)
+    if len(commands) == 1 and commands[0][0] == "treeviews":
+        return python.run(commands[0], folder, **redirections(line))
+    programs = f"{folder / 'programs'}:{Path(sys.executable).parent}:{os.environ['PATH']}"
     return subprocess.run(
-        words if isinstance(words, list) else ["bash", "-euo", "pipefail", "-c", words],
+        ["bash", "-euo", "pipefail", "-c", line],
         cwd=folder,
-        env=os.environ
-        | {
-            "HOME": str(folder / "home"),
-            "PATH": f"{folder / 'programs'}:{Path(sys.executable).parent}:{os.environ['PATH']}",
-            "PYTHONPATH": f"{REPOSITORY}:{folder}",
-            "OMP_NUM_THREADS": "1",
-        },
+        env=os.environ | {"PATH": programs, "PYTHONPATH": str(REPOSITORY), "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+def succeed(result: subprocess.CompletedProcess[str]) -> str:
+    """Returns what a program printed, which has to have succeeded."""
+    said = f"{result.args}\n{result.stdout[-2000:]}\n{result.stderr[-3000:]}"
+    assert result.returncode == 0, said
+    return result.stdout
 
 
 COMMAND = """#!/bin/sh
@@ -228,12 +226,12 @@ exec "{python}" -c 'import sys; from treeviews.command import main; sys.exit(mai
 
 
 @pytest.fixture(scope="module")
-def used_folder(folder: Path) -> Path:
+def used_folder(folder: Path, python: WarmPython) -> Path:
     """The folder with the command of this checkout, and results that examples compare."""
     executable(folder / "programs" / "treeviews", COMMAND.format(python=sys.executable))
     for name, encoder in {"one": "bag_of_words", "other": "sif"}.items():
         scored = f"--data DIR --tasks MR --encoder {encoder} --out results/{name}"
-        run(f"treeviews evaluate {scored}", folder)
+        succeed(result_of(f"treeviews evaluate {scored}", folder, python))
     return folder
 
 
@@ -255,22 +253,33 @@ def own_folder(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("example", chosen([e for e in EXAMPLES if e.is_shell and e.is_tried]))
-def test_the_quick_commands_of_an_example_run(
-    example: Example, own_folder: Callable[[Example], Path]
+def test_the_commands_of_an_example_run_if_quick_and_are_accepted_else(
+    example: Example,
+    own_folder: Callable[[Example], Path],
+    python: WarmPython,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     folder = own_folder(example)
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("HOME", str(folder / "home"))
     for line, commands in example.lines_with_commands():
         if all(example_commands.is_run(words) for words in commands):
-            printed = run(example_commands.filled_in_text(line, folder), folder)
+            filled = example_commands.filled_in_text(line, folder)
+            printed = succeed(result_of(filled, folder, python))
             if said := SAID.search(line):
                 assert matches(f"…{said[1]}…", printed)
+        else:
+            for words in commands:
+                example_commands.check(example_commands.filled_in(words, folder))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("example", chosen([e for e in EXAMPLES if e.is_dialogue and e.is_tried]))
-def test_what_is_said_in_a_dialogue_is_said(example: Example, used_folder: Path) -> None:
+def test_what_is_said_in_a_dialogue_is_said(
+    example: Example, used_folder: Path, python: WarmPython
+) -> None:
     for command, said in example.turns():
-        result = result_of(command, used_folder)
+        result = result_of(command, used_folder, python)
         assert matches(said, result.stdout + result.stderr)
 
 
@@ -279,69 +288,32 @@ def test_what_is_said_in_a_dialogue_is_said(example: Example, used_folder: Path)
     "example", chosen([e for e in EXAMPLES if e.language == "python" and e.is_tried])
 )
 def test_a_python_example_runs_and_gives_what_it_says(
-    example: Example, own_folder: Callable[[Example], Path], tmp_path: Path
+    example: Example, own_folder: Callable[[Example], Path], python: WarmPython, tmp_path: Path
 ) -> None:
     folder = own_folder(example)
     program = tmp_path / "example.py"
     program.write_text(example_commands.filled_in_text(example.text, folder), encoding="utf-8")
-    run([sys.executable, "-m", "tests.support.python_example", str(program)], folder)
-
-
-@pytest.fixture
-def cluster(used_folder: Path, tmp_path: Path) -> tuple[Path, dict[str, str]]:
-    """A folder with a text, and the environment of a job that was submitted in it."""
-    (tmp_path / "my-texts").symlink_to(used_folder / "my-texts")
-    return tmp_path, environment(tmp_path, used_folder / "programs") | {"OMP_NUM_THREADS": "1"}
-
-
-def script_with(line: str) -> str:
-    """Returns the one script of the documents that has a line."""
-    (script,) = (e.text for e in EXAMPLES if e.is_script and line in e.text.splitlines())
-    return script
-
-
-@pytest.mark.slow
-def test_two_elements_of_the_job_array_parse_one_text_together(
-    cluster: tuple[Path, dict[str, str]],
-) -> None:
-    work, job = cluster
-    elements = [
-        subprocess.Popen(
-            ["bash", "-c", script_with("#SBATCH --array=0-7")],
-            env=job,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        for _ in range(2)
-    ]
-    said = [element.communicate()[0] for element in elements]
-
-    assert [element.returncode for element in elements] == [0, 0], said
-    (corpus,) = (work / "data" / "work" / "corpora").glob("files-*")
-    stages = {stage.name.split("-")[0] for stage in corpus.iterdir()}
-    assert stages == {"sentences", "dependencies", "constituents"}
-    subprocess.run(["treeviews", "inspect", "check", str(corpus)], env=job, check=True)
+    succeed(python.run(["example", str(program)], folder))
 
 
 @pytest.mark.slow
 def test_the_recipe_for_the_gpus_of_a_machine_trains_on_processes_without_one(
-    cluster: tuple[Path, dict[str, str]],
+    used_folder: Path, tmp_path: Path
 ) -> None:
-    work, job = cluster
+    (tmp_path / "my-texts").symlink_to(used_folder / "my-texts")
     changes = '{"hidden_size": 8, "epochs": 1, "batch_size": 8, "held_out_batches": 1}'
     preset = "--preset structured-views"
-    script = script_with("#SBATCH --gpus=4")
+    (script,) = (e.text for e in EXAMPLES if e.is_script and "#SBATCH --gpus=4\n" in e.text)
     assert preset in script
 
     result = subprocess.run(
         ["bash", "-c", script.replace(preset, f"{preset} --changes '{changes}'")],
-        env=job | {"DEVICE": "cpu"},
+        env=environment(tmp_path, used_folder / "programs") | {"DEVICE": "cpu"},
         capture_output=True,
         text=True,
         check=False,
     )
 
-    assert result.returncode == 0, result.stderr[-4000:]
-    (described,) = (work / "data" / "work" / "models").glob("*/job.json")
+    succeed(result)
+    (described,) = (tmp_path / "data" / "work" / "models").glob("*/job.json")
     assert json.loads(described.read_text("utf-8"))["launch"]["processes"] == 2

@@ -7,6 +7,7 @@ import importlib.util
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,15 +29,12 @@ LINK = re.compile(r"\]\(([^)\s#]+)(?:#[^)]*)?\)")
 each = pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
 
 
-def test_there_are_notebooks_to_try() -> None:
-    assert notebooks() == NOTEBOOKS != []
-
-
 @each
 def test_what_a_notebook_stores_is_small_and_of_no_machine(path: Path) -> None:
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
 
+    assert path in notebooks()
     assert path.stat().st_size < MOST_BYTES
     assert faults_of(notebook) == []
     assert any(cell.get("outputs") for cell in notebook.cells)
@@ -65,25 +63,25 @@ def test_a_notebook_links_to_what_is_there(path: Path) -> None:
     assert [target for target in targets if not (path.parent / target).exists()] == []
 
 
-@pytest.mark.parametrize(
-    ("text", "fault"),
-    [
-        ("saved in /tmp/a/b", "names a place of this machine: /tmp/a/b"),
-        ("took 1.25 s", "tells a time of this machine: 1.25"),
-    ],
-)
-def test_what_is_of_one_machine_is_found(text: str, fault: str) -> None:
-    cell = nbformat.v4.new_code_cell("", id="one", execution_count=1)
-    cell.outputs = [nbformat.v4.new_output("stream", name="stdout", text=text)]
-    warns = nbformat.v4.new_code_cell("", id="two", execution_count=2)
-    warns.outputs = [nbformat.v4.new_output("stream", name="stderr", text="beware")]
-    new = nbformat.v4.new_code_cell("", id="three")
+def test_what_is_of_one_machine_is_found() -> None:
+    def cell(name: str, stream: str, text: str) -> Any:
+        made = nbformat.v4.new_code_cell("", id=name, execution_count=1)
+        made.outputs = [nbformat.v4.new_output("stream", name=stream, text=text)]
+        return made
 
-    first, second, third = faults_of(nbformat.v4.new_notebook(cells=[cell, warns, new]))
+    new = nbformat.v4.new_code_cell("", id="new")
+    cells = [
+        cell("place", "stdout", "saved in /tmp/a/b"),
+        cell("time", "stdout", "took 1.25 s"),
+        cell("warns", "stderr", "beware"),
+        new,
+    ]
+    place, seconds, warns, last = faults_of(nbformat.v4.new_notebook(cells=cells))
 
-    assert first == f"one {fault}"
-    assert second.startswith("two gives more than it prints")
-    assert third == "three was not executed"
+    assert place == "place names a place of this machine: /tmp/a/b"
+    assert seconds == "time tells a time of this machine: 1.25"
+    assert warns.startswith("warns gives more than it prints")
+    assert last == "new was not executed"
 
 
 @pytest.mark.slow

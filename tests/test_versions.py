@@ -11,12 +11,9 @@ import numpy as np
 import pytest
 
 from tests.support.repository import REPOSITORY
-from treeviews.models.config.training_config import TRAINING_VERSION
 from treeviews.models.encoding.sentence_reader import describe_encoding
 from treeviews.models.evaluation import probing_splits, probing_tasks, resampling
-from treeviews.models.evaluation.evaluation_settings import PROTOCOL_VERSION
 from treeviews.models.evaluation.probing_sentences import PROBING_VERSION, SCARCE_SHARES
-from treeviews.models.report.run_report import REPORT_VERSION
 from treeviews.pipeline.parsing.parse_shard import library_versions
 from treeviews.tasks import word_vectors
 from treeviews.tasks.training import TrainEncoders
@@ -26,9 +23,10 @@ from treeviews.tasks.word_vectors import TrainWordVectors
 def test_versions_are_read_without_torch() -> None:
     code = (
         "import treeviews.models.config.training_config, treeviews.models.report.probing_table, "
-        "models.evaluation.probing_sentences, models.evaluation.evaluation_settings, "
-        "models.evaluation.build_probing, models.report.run_report, "
-        "models.encoding.sentence_reader, "
+        "treeviews.models.evaluation.probing_sentences, "
+        "treeviews.models.evaluation.evaluation_settings, "
+        "treeviews.models.evaluation.build_probing, treeviews.models.report.run_report, "
+        "treeviews.models.encoding.sentence_reader, "
         "sys; print('torch' in sys.modules)"
     )
     repository = REPOSITORY
@@ -80,11 +78,6 @@ def test_trainings_without_parses_know_torch_by_themselves(
     monkeypatch.setattr(word_vectors, "gensim_version", lambda: "99")
     trained = TrainWordVectors(**given)
     assert trained.content()["gensim"] == "99"
-
-
-def test_all_versions_are_positive() -> None:
-    versions = (TRAINING_VERSION, REPORT_VERSION, PROTOCOL_VERSION)
-    assert all(version >= 1 for version in versions)
 
 
 TREES, WORDS = ("DEP", "CONST"), None

@@ -273,6 +273,8 @@ def _descriptions_in(module: str) -> dict[str, dict[str, str]]:
 
 def _from_json(value: Any, annotation: Any) -> Any:
     """Returns a value as a field of a type holds it, where JSON has no such type."""
+    if annotation is Any:
+        return value
     origin, inner = get_origin(annotation), get_args(annotation)
     if origin in (Annotated, Union, UnionType):
         return _from_json(value, inner[0])

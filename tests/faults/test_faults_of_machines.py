@@ -5,6 +5,7 @@ TREEVIEWS_FAULT_TRIALS, by default 1, is how often each line of the tables is tr
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import random
@@ -14,14 +15,15 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from tests.faults.tiny_run import arguments, differences, finish, left_running, start
 from tests.support.repository import REPOSITORY
 from tests.support.stories import write_stories
 from treeviews.models.evaluation.build_probing import read_summary
@@ -37,6 +39,7 @@ from treeviews.models.training.checkpoints import (
 )
 from treeviews.models.words.word_vectors import load_word_vectors
 from treeviews.pipeline.base.bundled import BUNDLED_PARSERS
+from treeviews.pipeline.base.digest import sha256_of_file
 from treeviews.pipeline.parsers.sentence_parser import load_parser
 from treeviews.pipeline.shards.manifests import read_dataset_manifest
 from treeviews.pipeline.shards.shards import read_shard
@@ -57,6 +60,89 @@ STRIKES = (
 
 A killed child leaves the run to go on with what needs it not: only where that is nothing.
 """
+
+
+TRAINING = {"hidden_size": 8, "epochs": 3, "batch_size": 20, "held_out_batches": 3}
+PROBING = {"min_train": 20, "min_dev": 6, "min_test": 12, "min_class_train": 3}
+SETTINGS = (
+    *("EvaluateEncoder", "--derived", "--local-scheduler", "--source", "files"),
+    *("--held-out-fraction", "0.5", "--changes", json.dumps(TRAINING), "--vectors", "corpus"),
+    *("--probing-changes", json.dumps(PROBING), "--checkpoint-every-seconds", "0.2"),
+)
+_RUN_OF = "TREEVIEWS_TESTED_WORK_FOLDER"
+"""Variable of the environment by which the processes of a run are known."""
+_OF_THE_RUN = re.compile(
+    r'"(\w*seconds|\w+_per_second|peak_memory_gib|data_wait_percent|commit)": (\{[^}]*|[^,}\n]+)'
+    r"|[0-9a-f]{64}|commit \S+"
+)
+"""Of JSON: what tells of the run itself, and every sha256, since that of such JSON changes."""
+_NOT_PROMISED = re.compile(r"(^|/)(jobs/|job\.json$|plan\.json$|.*\.lock$)")
+"""What jobs were told, and locks."""
+
+
+def arguments(text: Path, work: Path) -> list[str]:
+    """Returns what a user gives Luigi."""
+    return ["--module", "tasks", *SETTINGS, "--paths", str(text), "--work-folder", str(work)]
+
+
+def start(text: Path, work: Path, *more: str, strike: Sequence[str] = ()) -> subprocess.Popen[str]:
+    """Starts the run in a process group of its own.
+
+    Args:
+        strike: whom to kill, in which stage, after how many seconds; see `struck_run`.
+    """
+    program = ["tests.faults.struck_run", *strike] if strike else ["luigi"]
+    return subprocess.Popen(
+        [sys.executable, "-m", *program, *arguments(text, work), *more],
+        cwd=REPOSITORY,
+        env=os.environ | {_RUN_OF: str(work)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def finish(run: subprocess.Popen[str]) -> tuple[int, str]:
+    """Returns a run's exit status and what it said."""
+    said = run.communicate()[1]
+    return run.returncode, said
+
+
+def left_running(work: Path, within_seconds: float) -> list[str]:
+    """Returns the commands of the processes of a run that do not end in time."""
+    deadline = time.monotonic() + within_seconds
+    while time.monotonic() < deadline:
+        alive = []
+        for path in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):  # it is gone
+                variables = (path / "environ").read_text(errors="replace").split("\0")
+                if f"{_RUN_OF}={work}" in variables:
+                    alive.append((path / "cmdline").read_text().replace("\0", " "))
+        if not alive:
+            break
+        time.sleep(0.05)
+    return alive
+
+
+def contents(work: Path) -> dict[str, str]:
+    """Returns what a run made, a line a file, but for what it says of itself."""
+    files = {str(p.relative_to(work)): p for p in work.rglob("*") if p.is_file()}
+    return {
+        name: _OF_THE_RUN.sub("", path.read_text(encoding="utf-8"))
+        if path.suffix in {".json", ".jsonl", ".md"}
+        else sha256_of_file(path)
+        for name, path in files.items()
+        if not _NOT_PROMISED.search(name)
+    }
+
+
+def differences(expected: Path, found: Path) -> list[str]:
+    """Returns the names of the files that two runs do not have alike."""
+    one, two = contents(expected), contents(found)
+    assert one, f"{expected} holds nothing to compare"
+    return sorted(name for name in one.keys() | two.keys() if one.get(name) != two.get(name))
 
 
 @pytest.fixture(scope="module")
@@ -209,40 +295,43 @@ READERS: dict[Callable[[Path], Any], tuple[str, ...]] = {
 """How a user reads a folder, and the files of a run that it reads."""
 
 
+@pytest.fixture(scope="module")
+def work(finished: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the run, with a parser and two checkpoints."""
+    work = shutil.copytree(finished, tmp_path_factory.mktemp("damaged") / "work")
+    shutil.copytree(BUNDLED_PARSERS["constituents"], work / "parser")
+    for step in (1, 2):
+        tensors = {"weight": torch.linspace(0, step, 300)}
+        checkpoint = Checkpoint(step, tensors, {"identity": "identity"})
+        write_checkpoint(work / CHECKPOINTS_FOLDER, checkpoint)
+    return work
+
+
 @pytest.mark.parametrize(
     ("read", "pattern"),
     [(read, pattern) for read, patterns in READERS.items() for pattern in patterns],
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_no_flipped_bit_goes_through(
-    read: Callable[[Path], Any],
-    pattern: str,
-    finished: Path,
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
+    read: Callable[[Path], Any], pattern: str, work: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """It is refused by name, with a remedy; or what is read is right all the same."""
-    work = shutil.copytree(finished, tmp_path / "work")
-    shutil.copytree(BUNDLED_PARSERS["constituents"], work / "parser")
-    for step in (1, 2):
-        tensors = {"weight": torch.linspace(0, step, 300)}
-        checkpoint = Checkpoint(step, tensors, {"identity": "identity"})
-        write_checkpoint(work / CHECKPOINTS_FOLDER, checkpoint)
     path = next(work.glob(pattern))
     expected, whole, chance = read(path.parent), path.read_bytes(), random.Random(0)
     for _ in range(3 * TRIALS):
-        shutil.copytree(work, tmp_path / "damaged")
         damaged, place = bytearray(whole), chance.randrange(len(whole))
         damaged[place] ^= 1 << chance.randrange(8)
-        file = tmp_path / "damaged" / path.relative_to(work)
-        file.write_bytes(damaged)
+        path.write_bytes(damaged)
         caplog.clear()
         try:
-            found = read(file.parent)
+            found = read(path.parent)
         except (ValueError, FileNotFoundError) as error:
-            assert str(file.parent) in str(error)
+            assert str(path.parent) in str(error)
             assert re.search("delete|again|restore", str(error))
         else:
-            went_back = read is _checkpoint and found[0] == 1 and str(file.parent) in caplog.text
-            assert found == expected or went_back, f"byte {place} of {file}"
-        shutil.rmtree(tmp_path / "damaged")
+            went_back = read is _checkpoint and found[0] == 1 and str(path.parent) in caplog.text
+            assert found == expected or went_back, f"byte {place} of {path}"
+        finally:
+            for set_aside in path.parent.parent.glob("broken-*"):
+                set_aside.rename(path.parent)
+            path.write_bytes(whole)

@@ -150,10 +150,8 @@ def all_examples() -> list[Example]:
 
 def simple_commands(line: str) -> list[list[str]]:
     """Returns the commands of a line of a shell, each as its words."""
-    lexer = shlex.shlex(line, posix=True, punctuation_chars="<>&|;")
-    lexer.whitespace_split = True
     commands: list[list[str]] = [[]]
-    words = iter(lexer)
+    words = iter(_words(line))
     for word in words:
         if word in BETWEEN:
             commands.append([])
@@ -162,3 +160,15 @@ def simple_commands(line: str) -> list[list[str]]:
         else:
             commands[-1].append(word)
     return [command for command in commands if command]
+
+
+def redirections(line: str) -> dict[str, str]:
+    """Returns the files that the command of a line reads and writes instead of a terminal."""
+    words, names = _words(line), {"<": "stdin", ">": "stdout"}
+    return {names[one]: words[place + 1] for place, one in enumerate(words) if one in names}
+
+
+def _words(line: str) -> list[str]:
+    lexer = shlex.shlex(line, posix=True, punctuation_chars="<>&|;")
+    lexer.whitespace_split = True
+    return list(lexer)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import functools
+import importlib.util
 import io
 import re
 import runpy
@@ -180,9 +181,8 @@ def _pip(words: list[str]) -> None:
 
 
 def _python(words: list[str]) -> None:
-    if words[:1] != ["-m"] or words[1].split(".")[0] not in ("pipeline", "models", "benchmarks"):
-        return
-    _accepted_by_argparse(words[1], words[2:])
+    if words[:1] == ["-m"] and words[1].startswith(("treeviews.", "benchmarks.")):
+        _accepted_by_argparse(words[1], words[2:])
 
 
 class _AcceptedError(Exception):
@@ -215,7 +215,7 @@ def _accepted_by_argparse(module: str, words: list[str]) -> None:
 def _torchrun(words: list[str]) -> None:
     if "-m" in words:
         module = words[words.index("-m") + 1]
-        assert (REPOSITORY / Path(*module.split("."))).with_suffix(".py").exists(), module
+        assert importlib.util.find_spec(module), module
 
 
 def _srun(words: list[str]) -> None:

@@ -3,8 +3,7 @@
     encoder.encode(["It rains."]).shape  # → (1, 300)
 
 What stands after the arrow is the value of the line's expression, of the name that the line
-assigns, or what the line prints; ``…`` stands for anything. The command line is ``python -m
-tests.support.python_example FILE``: a failure is an exit code other than 0.
+assigns, or what the line prints; ``…`` stands for anything.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ import ast
 import contextlib
 import io
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -57,5 +55,6 @@ def _executed(statement: ast.stmt, names: dict[str, Any]) -> tuple[Any, str]:
     return None, printed.getvalue()
 
 
-if __name__ == "__main__":
-    run(Path(sys.argv[1]).read_text(encoding="utf-8"))
+def main(path: str) -> None:
+    """Runs the example in a file."""
+    run(Path(path).read_text(encoding="utf-8"))

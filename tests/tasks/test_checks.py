@@ -6,22 +6,29 @@ import os
 from pathlib import Path
 from typing import Any
 
+import luigi
 import pytest
 
 from tests.support.luigi_builds import build
 from tests.support.small_stages import Grain
 from tests.support.stories import write_stories
 from treeviews.command import main
+from treeviews.pipeline.base.bundled import BUNDLED_PARSERS
 from treeviews.tasks import (
     EmbedCorpus,
+    EvaluateTask,
+    ExpandVocabulary,
+    PaperTables,
     ParseDependencies,
     RunAll,
     SplitSentences,
+    Sweep,
+    TableOfViewPairs,
     TrainEncoders,
+    WriteReport,
     checks,
 )
 from treeviews.tasks.checks import mistakes_in
-from treeviews.tasks.experiments.tables import PaperTables, Sweep
 
 
 @pytest.fixture
@@ -58,6 +65,110 @@ TOGETHER = (
     {"vector_changes": ({"size": 30}, "give --vectors corpus")},
 )
 """Parameters that are wrong together -> what is said of each."""
+
+
+FILES = {"source": "files", "paths": "a.txt"}
+UMBC = {"source": "umbc", "paths": "a.tar"}
+URL = {"source": "url", "url": "http://127.0.0.1/a.gz"}
+DATASET = {"source": "hf", "dataset": ".", "text_field": "story"}
+DERIVED = {"derived": True, "senteval_data": ""}
+REFUSALS: tuple[tuple[type[luigi.Task], dict[str, Any], str], ...] = (
+    # where text comes from
+    (SplitSentences, {"source": "umbc"}, "give either --paths"),
+    (SplitSentences, UMBC | URL | {"source": "umbc", "sha256": "0" * 64}, "give either --paths"),
+    (SplitSentences, {"source": "umbc", "dataset": "a/b"}, "give --source hf together with"),
+    (SplitSentences, {"source": "hf"}, "give --source hf together with --dataset"),
+    (SplitSentences, {"source": "hf", "dataset": "owner/name"}, "not the 40 digits of a commit"),
+    (SplitSentences, URL | {"source": "amazon-books"}, "64 hexadecimal digits"),
+    (SplitSentences, UMBC | {"paragraphs": "blank-line"}, "of which paragraphs is 'line'"),
+    (
+        SplitSentences,
+        {"source": "amazon-books", "paths": "a.json", "text_field": "text"},
+        "of which text_field is 'reviewText'",
+    ),
+    (
+        SplitSentences,
+        {"source": "bookcorpus", "paths": "a", "text_format": "csv"},
+        "of which format is 'text'",
+    ),
+    (SplitSentences, FILES | {"sha256": "0" * 64}, "leave --sha256 out, or give --source url"),
+    (SplitSentences, FILES | {"dataset_split": "test"}, "or give --source hf"),
+    (SplitSentences, UMBC | {"sha256": "0" * 64}, "leave --sha256 out, or give --source url"),
+    (SplitSentences, DATASET | {"encoding": "latin-1"}, "or give --source files"),
+    (SplitSentences, {"encoding": "latin-1"}, "or give --source files"),
+    # parsers
+    (ParseDependencies, {"dependency_parser": "dep-biaffine-en"}, "biaffine-dep-en?"),
+    (
+        ParseDependencies,
+        {"dependency_parser": BUNDLED_PARSERS["constituents"]},
+        "gives constituents, not dependencies; give it as const",
+    ),
+    (ParseDependencies, {"dependency_parser_sha256": "00" * 32}, "not 0000"),
+    # training
+    (WriteReport, {"changes": {"seed": 1}}, "seed: has a parameter of its own"),
+    (WriteReport, {"probing_changes": {"seed": 1}}, "seed: has a parameter of its own"),
+    (ExpandVocabulary, {"expansion_changes": {"ridges": 1}}, "ridges"),
+    # evaluation
+    (EvaluateTask, {"encoder": "random-first"}, "no such folder and no known name; give trained"),
+    (EvaluateTask, {"encoder": "expanded", "preset": "B-G"}, "word_vectors must be frozen"),
+    (EvaluateTask, {"task": "MRS"}, "MRS"),
+    (EvaluateTask, {"representation": "multiview"}, "unknown representation 'multiview'"),
+    (EvaluateTask, {"folds": 1}, "num_folds must be at least 2"),
+    (
+        EvaluateTask,
+        {"derived": True, "senteval_data": "data"},
+        "--derived takes no --senteval-data",
+    ),
+    (EvaluateTask, DERIVED, "--derived has no task MR; choose among"),
+    (EvaluateTask, {"encoder": "pathlib:Path"}, "give --encoder-version"),
+    (EvaluateTask, {"representation_changes": {"views": ["SEQ"]}}, "no view 'SEQ'"),
+    # tables
+    (TableOfViewPairs, {"changes": {"objective": "both"}}, "changes sets objective"),
+    (TableOfViewPairs, {"seeds": ""}, "--seeds must name a seed"),
+    (TableOfViewPairs, {"seeds": "0,one"}, "--seeds must be whole numbers separated by commas"),
+    (TableOfViewPairs, {"seeds": "-1"}, "--seeds must be whole numbers"),
+    (TableOfViewPairs, {"tasks": "MRR"}, "no evaluation task is named 'MRR'"),
+    (TableOfViewPairs, {"second_corpus": {"path": "x"}}, "--second-corpus has path"),
+    (PaperTables, {"width": 7}, "hidden_size must be even"),
+    (Sweep, {"grid": {"hidden_size": [4, 4]}}, "the cell hidden_size 4 twice"),
+    (Sweep, {"grid": {"learning_rate": [1, 1.0]}}, "are the same; leave one out"),
+    (Sweep, {"grid": {"hidden_size": [4]}, "width": 4}, "--grid and --changes both set"),
+    (Sweep, {"grid": {"width": [4]}}, "unknown training setting"),
+)
+
+
+@pytest.mark.parametrize(
+    ("stage", "parameters", "said"),
+    REFUSALS,
+    ids=[f"{stage.__name__}: {said}" for stage, _, said in REFUSALS],
+)
+def test_a_mistake_is_told_before_any_work_begins(
+    stage: type[luigi.Task], parameters: dict[str, Any], said: str, given: dict[str, Any]
+) -> None:
+    names = {name for name, _ in stage.get_params()}
+    mine = {"source", "dataset", "encoding"} & set(parameters)
+    base = {"work_folder": given["work_folder"]} if stage is SplitSentences and mine else given
+    chosen = {name: value for name, value in base.items() if name in names}
+    task = stage(**chosen | parameters)
+    told = mistakes_in(task)
+    try:
+        task.complete()
+    except (OSError, ValueError) as error:
+        told.append(str(error))
+    assert any(said in sentence for sentence in told), told
+
+
+def test_parameters_that_the_source_reads_are_taken(tmp_path: Path) -> None:
+    text = {"encoding": "latin-1", "paragraphs": "line", "text_format": "csv", "text_field": "body"}
+    url = URL | {"sha256": "0" * 64}
+    for parameters in (
+        FILES | text,
+        url | text,
+        url | {"source": "umbc", "encoding": "latin-1", "text_format": "tar"},
+        url | {"source": "bookcorpus", "paragraphs": "line"},
+        DATASET | {"dataset_split": "test", "dataset_config": "english", "paragraphs": "line"},
+    ):
+        SplitSentences(work_folder=tmp_path, **parameters).requires()
 
 
 @pytest.mark.parametrize("wrong", TOGETHER)
@@ -156,10 +267,7 @@ def test_a_check_that_fails_itself_holds_up_no_run(
     assert mistakes_in(Grain(work_folder=tmp_path)) == []
 
 
-def test_tables_check_what_they_train(given: dict[str, Any]) -> None:
-    """A change that the default preset refuses may be right for the presets of a table."""
+def test_a_change_that_the_default_preset_refuses_may_be_right_for_those_of_a_table(
+    given: dict[str, Any],
+) -> None:
     assert mistakes_in(PaperTables(**given, changes={"bidirectional": True})) == []
-    tables = PaperTables(**given, width=7), Sweep(**given, grid={"hidden_size": [4, 4]})
-    told = [sentence for table in tables for sentence in mistakes_in(table)]
-    assert any("hidden_size must be even" in sentence for sentence in told)
-    assert any("the cell hidden_size 4 twice" in sentence for sentence in told)

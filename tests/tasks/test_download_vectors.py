@@ -14,7 +14,6 @@ from tests.support.download_server import serving
 from tests.support.luigi_builds import build
 from treeviews.command.app import main
 from treeviews.models.words.word_vectors import load_word_vectors
-from treeviews.pipeline.downloads.published_vectors import expected_sha256, vectors_named
 from treeviews.tasks import DownloadVectors
 from treeviews.tasks.checks import mistakes_in
 
@@ -42,13 +41,6 @@ def test_a_download_goes_on_where_it_broke_off_and_is_verified(tmp_path: Path) -
     assert task.complete()
 
 
-def test_other_bytes_than_declared_are_refused(tmp_path: Path) -> None:
-    with serving({"glove.6B.zip": ARCHIVE}) as server:
-        task = DownloadVectors(name="glove-6b", mirror=server.address, work_folder=tmp_path)
-        assert not build(task)
-    assert not (task.folder / "glove.6B.zip").exists()
-
-
 def test_what_nobody_vouches_for_is_taken_only_where_that_is_said(tmp_path: Path) -> None:
     given = {"name": "fasttext-crawl", "work_folder": tmp_path}
     (told,) = mistakes_in(DownloadVectors(**given))
@@ -58,14 +50,6 @@ def test_what_nobody_vouches_for_is_taken_only_where_that_is_said(tmp_path: Path
         task = DownloadVectors(**given, mirror=server.address, accept_unverified=True)
         assert build(task)
     assert facts_of(task)["proof"] == "none" and facts_of(task)["sha256"] == SHA256
-
-
-def test_a_sha256_that_is_given_goes_before_the_declared_one() -> None:
-    declared = vectors_named("glove-840b")
-    assert expected_sha256(declared, SHA256.upper(), accept_unverified=False) == SHA256
-    assert expected_sha256(declared, "", accept_unverified=True) == declared.sha256
-    with pytest.raises(ValueError, match="not 64 hexadecimal digits"):
-        expected_sha256(declared, "12", accept_unverified=False)
 
 
 def downloaded(work_folder: Path, text: str = "the 1 2\n", **changes: str) -> Path:

@@ -12,7 +12,6 @@ import treeviews
 from tests.support import embedding_functions
 from tests.support.luigi_builds import build
 from tests.support.ray_tests import on_ray
-from treeviews.pipeline.base.bundled import shipped_parsers
 from treeviews.pipeline.inspect.check import faults_of
 from treeviews.pipeline.inspect.dataset import select
 from treeviews.pipeline.shards.manifests import read_dataset_manifest, shard_path
@@ -35,45 +34,32 @@ def stage(text: Path, **parameters: Any) -> EmbedCorpus:
     return EmbedCorpus(**given | parameters)
 
 
-def sentences_of(task: EmbedCorpus) -> list[str]:
-    (table,) = treeviews.read_shards(task.sentences.folder, ["tokens"])
-    return [" ".join(words) for words in table["tokens"].to_pylist()]
-
-
 @pytest.mark.slow
-def test_a_corpus_is_embedded_beside_its_sentences(text: Path) -> None:
+def test_a_corpus_is_embedded_beside_its_sentences_once(text: Path) -> None:
     task = stage(text)
     assert build(task)
 
     assert task.folder.parent == task.sentences.folder.parent
     assert task.folder.name.startswith("embeddings-english-")
+    (table,) = treeviews.read_shards(task.sentences.folder, ["tokens"])
+    sentences = [" ".join(words) for words in table["tokens"].to_pylist()]
     corpus = treeviews.open_embeddings(task.folder)
-    np.testing.assert_array_equal(corpus.vectors, treeviews.encode(sentences_of(task)))
+    np.testing.assert_array_equal(corpus.vectors, treeviews.encode(sentences))
     assert list(faults_of(select(task.folder.parent))) == []
-
-
-def test_an_encoder_of_trees_requires_their_parses_and_no_others(text: Path) -> None:
-    words, trees = stage(text), stage(text, encoder="english-trees")
-
-    assert set(words.requires()) == {"sentences"}
-    assert set(trees.requires()) == {"sentences", *trees.parses}
-    folders = {name: parse.parser_folder.resolve() for name, parse in trees.parses.items()}
-    assert folders == {
-        "dependencies": shipped_parsers("dependencies")["dependency-large"],
-        "constituents": shipped_parsers("constituents")["constituency-large"],
-    }
+    before = shard_path(task.folder, 0).stat().st_mtime_ns
+    assert task.complete() and build(stage(text))
+    assert shard_path(task.folder, 0).stat().st_mtime_ns == before
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("encoder", ["english-trees", FUNCTION])
 def test_a_part_of_which_all_text_is_refused_is_embedded_as_no_row(
-    encoder: str, text: Path, monkeypatch: pytest.MonkeyPatch
+    text: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(plan, "_target", lambda number: len(TEXT))
     (text.parent / "a.txt").write_text("\x07\n\n" * len(TEXT), encoding="utf-8")
     paths = f"{text.parent / 'a.txt'},{text}"
 
-    task = stage(text, paths=paths, encoder=encoder, encoder_version="1")
+    task = stage(text, paths=paths, encoder=FUNCTION, encoder_version="1")
     assert build(task)
 
     numbers = [shard.rows for shard in read_dataset_manifest(task.folder, "embeddings").shards]
@@ -81,49 +67,27 @@ def test_a_part_of_which_all_text_is_refused_is_embedded_as_no_row(
     assert list(faults_of(select(task.folder.parent))) == []
 
 
-@pytest.mark.parametrize(
-    ("changes", "is_other"),
-    [
-        ({"dtype": "float16"}, True),
-        ({"encoder": "bag_of_words"}, True),
-        ({"encoder": FUNCTION, "encoder_version": "2"}, True),
-        ({"limit": 3}, True),
-        ({"device": "cuda"}, False),
-        ({"engine": "ray"}, False),
-    ],
-)
-def test_the_path_changes_with_what_determines_the_rows(
-    text: Path, changes: dict[str, Any], is_other: bool
-) -> None:
-    assert (stage(text).folder != stage(text, **changes).folder) == is_other
-
-
-@pytest.mark.slow
-def test_a_second_run_does_nothing(text: Path) -> None:
-    assert build(stage(text))
-    before = shard_path(stage(text).folder, 0).stat()
-
-    task = stage(text)
-    assert task.complete() and build(task)
-    assert shard_path(task.folder, 0).stat().st_mtime_ns == before.st_mtime_ns
-
-
 @on_ray
-def test_ray_embeds_what_luigis_workers_embed(text: Path, tmp_path: Path) -> None:
+def test_ray_splits_and_embeds_what_luigis_workers_do_into_a_storage_that_others_take_from(
+    text: Path, tmp_path: Path
+) -> None:
     pytest.importorskip("ray")
-    here = stage(text, encoder="english-trees")
+    here = stage(text)
     assert build(here)
-    shared = str(tmp_path / "shared")
-    given = {"work_folder": tmp_path / "other", "storage": shared, "encoder": "english-trees"}
+    given = {"work_folder": tmp_path / "other", "storage": str(tmp_path / "shared")}
 
     there = stage(text, engine="ray", ray_address="local", **given)
     assert build(there)
 
-    rows = shard_path(here.folder, 0).read_bytes()
-    in_storage = tmp_path / "shared" / there.folder.relative_to(tmp_path / "other")
-    for folder in (there.folder, in_storage):
-        assert shard_path(folder, 0).read_bytes() == rows
     third = stage(text, **given | {"work_folder": tmp_path / "third"})
-    assert build(third)  # takes all of it from the storage
-    assert not (third.folder / "jobs").exists() or not list((third.folder / "jobs").glob("*.json"))
-    assert shard_path(third.folder, 0).read_bytes() == rows
+    assert build(third)  # takes the embeddings from the storage
+    assert not list((third.folder / "jobs").glob("*.json"))
+    for one, other, last in (
+        (here.folder, there.folder, third.folder),
+        (here.sentences.folder, there.sentences.folder, third.sentences.folder),
+    ):
+        stored = tmp_path / "shared" / other.relative_to(tmp_path / "other")
+        rows = shard_path(one, 0).read_bytes()
+        assert [shard_path(folder, 0).read_bytes() for folder in (other, stored, last)] == 3 * [
+            rows
+        ]

@@ -27,12 +27,9 @@ from treeviews.tasks import (
     TableOfCorpusChoice,
     TableOfEmbeddingSize,
     TableOfInvertibleDecoders,
-    TableOfJointObjectives,
     TableOfMultiViewAblations,
-    TableOfMultiViewSimilarity,
     TableOfMultiViewSupervised,
     TrainEncoders,
-    TrainWordVectors,
 )
 from treeviews.tasks.experiments.make_table import MakeTable
 from treeviews.tasks.experiments.tables import TABLES
@@ -89,14 +86,6 @@ def test_a_training_that_several_tables_have_is_made_once(run: dict[str, Any]) -
     assert {type(table) for table in tables.tables} == set(TABLES)
 
 
-def test_the_width_is_that_of_every_training(run: dict[str, Any]) -> None:
-    table = TableOfMultiViewAblations(**run, width=8, seeds="0,3")
-
-    trained = required(table, TrainEncoders)
-    assert {task.config.hidden_size for task in trained} == {8}
-    assert Counter(task.seed for task in trained) == {0: 7, 3: 7}
-
-
 def test_tasks_restrict_what_is_scored_and_derived_ones_stand_beside(run: dict[str, Any]) -> None:
     table = TableOfMultiViewSupervised(**run, tasks="MR,TreeDepth", derived=True)
 
@@ -121,14 +110,6 @@ def test_a_row_takes_its_views_and_its_papers_pooling(run: dict[str, Any]) -> No
     assert stage.resolved_representation() == expected.to_dict()
     assert stage.resolved_protocol()["grid_scale"] == 4.0
     assert table.clone(grid_scale=1.0).stages(table.experiment.rows[0])[0].grid_scale == 1.0
-
-
-def test_vectors_of_the_corpus_are_trained_once_for_all(run: dict[str, Any]) -> None:
-    run["vectors"] = Path("corpus")
-
-    found = everything(TableOfMultiViewSimilarity(**run, changes={"held_out_block_sentences": 9}))
-
-    assert len([task for task in found if isinstance(task, TrainWordVectors)]) == 1
 
 
 def test_a_second_text_is_trained_on_where_it_is_given(run: dict[str, Any], tmp_path: Path) -> None:
@@ -163,42 +144,6 @@ def test_a_projection_takes_the_seeds_of_its_row(run: dict[str, Any]) -> None:
 # What is refused, and what makes another table.
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"changes": {"objective": "both"}}, "changes sets objective"),
-        ({"seeds": ""}, "--seeds must name a seed"),
-        ({"seeds": "0,one"}, "--seeds must be whole numbers separated by commas, not '0,one'"),
-        ({"seeds": "-1"}, "--seeds must be whole numbers"),
-        ({"tasks": "MRR"}, "no evaluation task is named 'MRR'"),
-        ({"width": 7}, "training B-G: hidden_size must be even"),
-        ({"second_corpus": {"path": "x"}}, "--second-corpus has path, which is no parameter"),
-    ],
-)
-def test_a_mistake_is_told_before_any_work_begins(
-    given: dict[str, Any], said: str, run: dict[str, Any]
-) -> None:
-    with pytest.raises(ValueError, match=said):
-        TableOfMultiViewSimilarity(**run, **given).complete()
-
-
-def test_a_significant_parameter_changes_the_path(run: dict[str, Any]) -> None:
-    run["vectors"] = "corpus"
-    changed = (
-        {"tasks": "MR"},
-        {"seeds": "0,1"},
-        {"random_seeds": "0,1"},
-        {"width": 8},
-        {"derived": True},
-        {"changes": {"epochs": 2}},
-        {"vector_changes": {"size": 3}},
-        {"limit": 1},
-        {"folds": 3},
-    )
-    folders = {TableOfJointObjectives(**{**run, **one}).folder for one in ({}, *changed)}
-    assert len(folders) == 1 + len(changed)
-
-
 # Sweeps.
 
 
@@ -211,22 +156,6 @@ def test_a_sweep_trains_every_cell_with_every_seed(run: dict[str, Any]) -> None:
     cells = [(one.config.hidden_size, one.config.epochs, one.seed) for one in trained]
     assert cells == [(h, e, s) for h in (4, 6) for e in (1, 2) for s in (0, 1)]
     assert {one.config.views for one in trained} == {("SEQ", "BOW")}
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"grid": {"hidden_size": [4, 4]}}, "the cell hidden_size 4 twice"),
-        ({"grid": {"learning_rate": [1, 1.0]}}, "are the same; leave one out"),
-        ({"grid": {"hidden_size": [4]}, "width": 4}, "--grid and --changes both set hidden_size"),
-        ({"grid": {"width": [4]}}, "unknown training setting"),
-    ],
-)
-def test_a_grid_that_cannot_be_is_refused(
-    given: dict[str, Any], said: str, run: dict[str, Any]
-) -> None:
-    with pytest.raises(ValueError, match=said):
-        Sweep(**run, **given).complete()
 
 
 # Small runs.
@@ -273,46 +202,37 @@ def made(task: MakeTable) -> ResultTable:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("in_this_process")
-def test_a_small_table_is_made_and_a_second_run_does_nothing(small: dict[str, Any]) -> None:
-    task = TableOfMultiViewAblations(**small, tasks="STS13")
+def test_a_small_table_is_made_and_asks_once_more_for_data_that_were_absent(
+    small: dict[str, Any], tmp_path: Path
+) -> None:
+    data = write_tiny_senteval(tmp_path / "part", without={"SICK"})
+    given = {**small, "senteval_data": str(data), "tasks": "STS13,SICK14", "random_seeds": "none"}
+    task = TableOfMultiViewAblations(**given)
 
     assert build(task)
 
     table = made(task)
     rows = {row.full_title: row for row in table.rows}
+    sts13, sick = ([one.name for one in table.columns].index(name) for name in ("STS13", "SICK14"))
     for title in ("B-D, z_en (0-SEQ)", "B-D, f1 beside g1, ensemble", "word vectors, mean"):
-        place = [column.name for column in table.columns].index("STS13")
-        cell = rows[title].lines[0].cells[place]
-        assert cell.value is not None and cell.num_seeds == 1
+        cells = rows[title].lines[0].cells
+        assert cells[sts13].value is not None and cells[sts13].num_seeds == 1
+        assert "SICK" in cells[sick].reason
         assert all((task.folder / folder).is_dir() for folder in rows[title].folders)
     assert rows["B-D, ensemble"].lines[1].source == "B, table 6, discriminative, en(z^f, z^g)"
     assert len(table.trainings) == 7
-    before = (task.folder / "table.md").stat().st_mtime_ns
-    assert build(TableOfMultiViewAblations(**small, tasks="STS13"))
-    assert (task.folder / "table.md").stat().st_mtime_ns == before
-    assert task.headline()[1].endswith("absent.")
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("in_this_process")
-def test_absent_data_are_said_to_be_and_asked_for_once_more(
-    small: dict[str, Any], tmp_path: Path
-) -> None:
-    data = write_tiny_senteval(tmp_path / "part", without={"TREC"})
-    given = {**small, "senteval_data": str(data), "tasks": "STS13,TREC", "random_seeds": "none"}
-    task = TableOfMultiViewSimilarity(**given)
-
-    assert build(task)
-
-    cells = made(task).rows[0].lines[0].cells
-    assert "TREC" in cells[1].reason and cells[0].value is not None
     with (task.folder / "table.csv").open(encoding="utf-8") as stream:
-        assert any(line["column"] == "TREC" and line["reason"] for line in csv.DictReader(stream))
+        assert any(line["column"] == "SICK14" and line["reason"] for line in csv.DictReader(stream))
+    before = (task.folder / "table.md").stat().st_mtime_ns
+    assert build(TableOfMultiViewAblations(**given))
+    assert (task.folder / "table.md").stat().st_mtime_ns == before
+
     write_tiny_senteval(data)
     luigi.task_register.Register.clear_instance_cache()
-    assert not TableOfMultiViewSimilarity(**given).complete()
-    assert build(TableOfMultiViewSimilarity(**given))
-    assert made(TableOfMultiViewSimilarity(**given)).rows[0].lines[0].cells[1].value is not None
+    again = TableOfMultiViewAblations(**given)
+    assert not again.complete()
+    assert build(again)
+    assert made(again).rows[0].lines[0].cells[sick].value is not None
 
 
 @pytest.mark.slow

@@ -26,7 +26,7 @@ class Slow(luigi.Task):
 
     def run(self):
         Path(self.folder, self.name + ".begun").write_text(str(os.getpid()))
-        time.sleep(4)
+        time.sleep(2)
         Path(self.output().path).write_text("written by an orphan")
 
 class Two(luigi.WrapperTask):
@@ -43,7 +43,7 @@ def test_forked_tasks_end_with_their_parent(tmp_path: Path) -> None:
 
     parent.send_signal(signal.SIGKILL)
     parent.communicate()
-    time.sleep(6)
+    time.sleep(3)
 
     assert not (tmp_path / "one").exists()
     assert not (tmp_path / "two").exists()
@@ -73,6 +73,6 @@ KILL = "os.kill(os.getpid(), 9)"
 
 
 def test_a_forked_task_that_is_killed_is_told_with_what_it_means(tmp_path: Path) -> None:
-    _, errors = start_two(tmp_path, MODULE.replace("time.sleep(4)", KILL)).communicate()
+    _, errors = start_two(tmp_path, MODULE.replace("time.sleep(2)", KILL)).communicate()
 
     assert "its process was ended by SIGKILL, most often sent by the kernel" in errors

@@ -37,7 +37,7 @@ MACHINE = {
 }
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     """A cluster of one machine with one CPU, which misses dead ones after some seconds."""
     from ray.cluster_utils import Cluster
@@ -97,6 +97,17 @@ def kill_machine(raylet_id: int) -> list[int]:
     return doomed
 
 
+def test_an_address_without_a_cluster_says_how_to_start_one(  # before there is one
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    stage = chain_stage(tmp_path, num_shards=1, engine="ray", ray_address="auto")
+
+    assert not build(stage)
+
+    assert "no Ray cluster at 'auto'" in caplog.text
+
+
 def test_a_machine_killed_in_the_middle_costs_nothing_but_time(
     cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -137,10 +148,13 @@ def test_a_machine_killed_in_the_middle_costs_nothing_but_time(
 
 
 def test_a_job_that_fails_costs_only_its_shard(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    cluster: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setattr(ChainStage, "more_options", {"broken": 1})
-    stage = chain_stage(tmp_path, num_shards=3, engine="ray", ray_address="local")
+    stage = chain_stage(tmp_path, num_shards=3, engine="ray", ray_address=cluster.address)
 
     assert not build(stage)
 
@@ -158,31 +172,14 @@ def test_a_job_that_fails_costs_only_its_shard(
     assert shard_path(stage.folder, 0).stat().st_mtime_ns == before
 
 
-def test_an_address_without_a_cluster_says_how_to_start_one(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("RAY_ADDRESS", raising=False)
-    stage = chain_stage(tmp_path, num_shards=1, engine="ray", ray_address="auto")
-
-    assert not build(stage)
-
-    assert "no Ray cluster at 'auto'" in caplog.text
-
-
 def test_a_cluster_that_can_never_run_a_job_is_refused(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    cluster: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    stage = chain_stage(
-        tmp_path,
-        num_shards=1,
-        engine="ray",
-        ray_address="local",
-        device="cuda",
-        gpus_per_job=64,
-    )
+    asked = {"ray_address": cluster.address, "device": "cuda", "gpus_per_job": 64}
+    stage = chain_stage(tmp_path, num_shards=1, engine="ray", **asked)
 
     assert not build(stage)
 
-    told = caplog.text
-    assert "a shard job takes 1 CPU and 64 GPUs, and no machine of the Ray cluster" in told
+    told = "a shard job takes 1 CPU and 64 GPUs, and no machine of the Ray cluster"
+    assert told in caplog.text
     assert not ray.is_initialized()

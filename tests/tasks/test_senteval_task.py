@@ -74,15 +74,8 @@ def test_each_run_asks_once_more_for_what_may_be_absent(server, tmp_path, monkey
     assert download(server, tmp_path, "past_present,obj_number", **options).complete()
 
 
-def test_what_is_unverified_is_absent_until_it_is_accepted(server, tmp_path):
-    assert not build(download(server, tmp_path, "past_present"))
-    assert build(download(server, tmp_path, "past_present", accept_unverified=True))
-    assert server.paths == ["past_present.txt"]
-
-
-@pytest.mark.parametrize("allowed", [True, False])
-def test_a_file_that_was_damaged_is_made_again(server, tmp_path, allowed):
-    task = download(server, tmp_path, "past_present", accept_unverified=True, allow_absent=allowed)
+def test_a_file_that_was_damaged_is_made_again(server, tmp_path):
+    task = download(server, tmp_path, "past_present", accept_unverified=True)
     assert build(task)
     path = task.data_folder / "probing/past_present.txt"
     path.write_bytes(TENSE.replace(b"rained", b"snowed"))
@@ -96,39 +89,18 @@ def write_own(folder: Path, tense: bytes = TENSE) -> None:
     (folder / "probing/past_present.txt").write_bytes(tense)
 
 
-def test_a_folder_of_ones_own_is_not_copied(tmp_path):
-    write_own(tmp_path / "own")
-    task = DownloadSentEval(
-        work_folder=tmp_path / "work",
-        senteval_data=str(tmp_path / "own"),
-        datasets="past_present",
-    )
-    assert build(task)
-    assert task.data_folder == tmp_path / "own"
-    names = sorted(path.name for path in task.folder.iterdir())
-    assert names == ["config.json", "manifest.json", "run.lock"]
-
-
-def test_what_a_folder_of_ones_own_lacks_is_not_looked_for_again(tmp_path, monkeypatch):
+def test_a_folder_of_ones_own_is_not_copied_and_what_it_lacks_not_looked_for_again(
+    tmp_path, monkeypatch
+):
     write_own(tmp_path / "own")
     options = {"senteval_data": str(tmp_path / "own"), "allow_absent": True}
-    assert build(DownloadSentEval(work_folder=tmp_path / "work", **options))
+    first = DownloadSentEval(work_folder=tmp_path / "work", **options)
+    assert build(first)
+    assert first.data_folder == tmp_path / "own"
+    names = sorted(path.name for path in first.folder.iterdir())
+    assert names == ["config.json", "manifest.json", "run.lock"]
     begin_another_run(monkeypatch)
-    task = DownloadSentEval(work_folder=tmp_path / "work", **options)
-    assert task.complete()
+    assert DownloadSentEval(work_folder=tmp_path / "work", **options).complete()
     write_own(tmp_path / "own", TENSE * 2)
     luigi.task_register.Register.clear_instance_cache()
     assert not DownloadSentEval(work_folder=tmp_path / "work", **options).complete()
-
-
-def test_the_path_follows_what_determines_the_content(tmp_path):
-    write_own(tmp_path / "own")
-    base = DownloadSentEval(work_folder=tmp_path)
-    own = DownloadSentEval(work_folder=tmp_path, senteval_data=str(tmp_path / "own"))
-    assert DownloadSentEval(work_folder=tmp_path, datasets="MR").folder == base.folder
-    assert own.folder != base.folder
-    (tmp_path / "own/probing/past_present.txt").write_bytes(TENSE * 2)
-    changed = DownloadSentEval(
-        work_folder=tmp_path, senteval_data=str(tmp_path / "own"), datasets="MR"
-    )
-    assert changed.folder != own.folder

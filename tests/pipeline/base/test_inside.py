@@ -41,9 +41,3 @@ def test_any_other_name_is_refused(tmp_path: Path, name: Any, fault: str) -> Non
     (folder / "ring").symlink_to("ring")
     with pytest.raises(ValueError, match=rf"folder: names a file .*, which {fault}; only relative"):
         inside(folder, name)
-
-
-def test_a_folder_reached_by_a_link_is_a_folder(tmp_path: Path) -> None:
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "link").symlink_to("folder")
-    assert inside(tmp_path / "link", "a") == tmp_path / "link" / "a"

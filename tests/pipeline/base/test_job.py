@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-import signal
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -14,7 +11,6 @@ from tests.support.repository import REPOSITORY
 from treeviews.pipeline.base.job import (
     JobFailedError,
     JobMistakeError,
-    end_in_words,
     run_from_command_line,
     run_job_process,
 )
@@ -24,21 +20,6 @@ def write_job(folder: Path, **job: object) -> str:
     path = folder / "job.json"
     path.write_text(json.dumps(job), encoding="utf-8")
     return str(path)
-
-
-def test_progress_is_one_json_object_a_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def execute(job: object, progress: object) -> None:
-        progress(0.25, "a quarter")  # type: ignore[operator]
-        progress(7.0, "too much is all")  # type: ignore[operator]
-
-    assert run_from_command_line(execute, [write_job(tmp_path)]) == 0
-    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert lines == [
-        {"progress": 0.25, "status": "a quarter"},
-        {"progress": 1.0, "status": "too much is all"},
-    ]
 
 
 @pytest.mark.parametrize(
@@ -93,23 +74,6 @@ def test_a_missing_or_broken_job_file_is_named(
     errors = capsys.readouterr().err
     assert "broken.json: not a job file" in errors
     assert "none.json: not a job file" in errors
-
-
-def test_an_end_by_sigkill_speaks_of_memory() -> None:
-    assert end_in_words(3) == "exited with 3"
-    assert end_in_words(-signal.SIGSEGV) == "was ended by SIGSEGV"
-    words = end_in_words(-signal.SIGKILL)
-    assert words.startswith("was ended by SIGKILL, most often sent by the kernel because memory")
-    assert "MiB of memory are free" in words
-    assert "--workers" in words
-
-
-@pytest.mark.parametrize(
-    "module", ["treeviews.models.train", "treeviews.pipeline.parsing.parse_shard"]
-)
-def test_what_a_job_is_to_find_imported_is_there_to_be_imported(module: str) -> None:
-    names = importlib.import_module(module).PRELOADED
-    assert names and all(map(find_spec, names))
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,8 @@ from tests.support.saved_models import write_model
 from tests.support.tiny_senteval import write_tiny_senteval
 from treeviews.models.evaluation.evaluation_settings import ProtocolConfig, results_folder
 from treeviews.models.evaluation.representation import Representation, representation_named
-from treeviews.models.evaluation.task_registry import TASKS
 
 main = subcommand("evaluate")
-compare = subcommand("compare")
-
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 OWN = """
@@ -57,13 +54,6 @@ def command(data: Path, *more: str, encoder: str = "own_letters:letters") -> lis
     return [*common, *more]
 
 
-def test_tasks_are_listed_without_an_encoder(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--list"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == [task.name for task in TASKS]
-    assert all(len(line.split()) > 1 for line in lines)
-
-
 def test_an_own_function_is_scored_and_its_table_printed(
     data: Path, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -79,19 +69,6 @@ def test_an_own_function_is_scored_and_its_table_printed(
     assert folder.startswith("results/own_letters-letters")
     results = here / folder
     assert {path.name for path in results.iterdir()} == {"MR.json", "SICK14.json", "CR.json"}
-
-
-def test_the_bag_of_words_is_scored_and_compared_with_a_function(
-    data: Path, here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    vectors = write_vectors(here / "vectors", size=6)
-    assert main(command(data, "--tasks", "TREC", "--out", "letters")) == 0
-    bag = ("--tasks", "TREC", "--out", "bag", "--vectors", str(vectors))
-    assert main(command(data, *bag, encoder="bag_of_words")) == 0
-    capsys.readouterr()
-
-    assert compare(["letters", "bag", "--resamples", "50"]) == 0
-    assert "TREC" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("here")
@@ -137,7 +114,6 @@ def test_an_edited_function_is_neither_taken_for_the_old_one_nor_mixed_with_it(
             ["--representation-changes", "{normalise}"],
             "--representation-changes must be a JSON",
         ),
-        (["--changes", "[1]"], "--changes must be a JSON object such as"),
         (["--representation-changes", '{"normalize": true}'], "normalize"),
         (
             ["--protocol-changes", '{"num_folds": 5, "classifier": "compatibility"}'],
@@ -147,17 +123,11 @@ def test_an_edited_function_is_neither_taken_for_the_old_one_nor_mixed_with_it(
             ["--representation", "multiview"],
             "did you mean multi-view?",
         ),
-        (["--tasks", "MR,MRS"], "MRS"),
-        (["--preset", "desktop"], "desktop"),
         (["--folds", "1"], "num_folds must be at least 2, got 1"),
-        (["--threads", "-1"], "'--threads': Input should be greater than or equal to 0"),
-        (["--device", "gpu"], "device 'gpu' is not to be had here"),
         (["--encoder", "own_letters:missing"], "nothing called 'missing' there"),
-        (["--encoder", "nowhere"], "encoder 'nowhere': no such folder and no known name"),
         (["--encoder", "own_letters:wrong"], r"gave shape [1, 3] for"),
         (["--encoder", "own_letters:fails"], "raised RuntimeError: out of memory"),
         (["--vectors", "nowhere", "--encoder", "bag_of_words"], "nowhere: no such word vectors"),
-        (["--data", "nowhere"], "nowhere: no such folder; check the path"),
     ],
 )
 def test_a_mistake_is_a_sentence_and_exit_code_two(

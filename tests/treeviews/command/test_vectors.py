@@ -45,16 +45,8 @@ def test_a_file_becomes_a_folder_and_is_shown(
     assert main(["vectors", "check", str(out)]) == 0
     assert "2 words, all as they were written" in capsys.readouterr().out
 
-
-def test_a_damaged_folder_is_found_by_check(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "vectors"
-    main(["vectors", "import", str(glove(tmp_path)), "--out", str(out)])
     path = out / "vectors.safetensors"
-    content = bytearray(path.read_bytes())
-    content[-1] ^= 1
-    path.write_bytes(content)
+    path.write_bytes(path.read_bytes()[:-1] + b"?")
     assert main(["vectors", "check", str(out)]) == 2
     assert "vectors.safetensors: damaged" in capsys.readouterr().err
 
@@ -105,9 +97,3 @@ def test_what_vectors_cover_of_a_vocabulary_is_told(
     assert "as they stand: 1 types" in told and "most frequent ones without:" in told
     assert main(["vocabulary", "coverage", str(tmp_path / "vocabulary"), *given, "--json"]) == 0
     assert 0 < json.loads(capsys.readouterr().out)["share_of_tokens"] < 1
-
-
-def test_published_vectors_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["data", "download", "vectors"]) == 0
-    told = capsys.readouterr().out
-    assert "glove-840b" in told and "fasttext-crawl" in told and "word2vec-google-news" in told

@@ -1,13 +1,19 @@
-"""JSON that knows its own sha256 and that of files beside it."""
+"""Files that appear whole or not at all; JSON that knows its own sha256 and those of files."""
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from safetensors.numpy import save_file
 
+from treeviews.pipeline.base.atomic_files import write_by_library, write_bytes_atomically
 from treeviews.pipeline.base.json_files import (
     FILES,
     check_file,
@@ -19,6 +25,44 @@ from treeviews.pipeline.base.json_files import (
 )
 
 VALUE = {"b": [1, 2.5, None], "a": {"ü": "é", "x": 1e-300}, "7": True}
+
+
+def test_a_full_disk_is_named_with_the_file_and_nothing_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+
+    with pytest.raises(OSError, match=r"No space left on device: '.*/a\.json'"):
+        write_bytes_atomically(tmp_path / "a.json", b"{}")
+
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o077])
+def test_whoever_may_read_other_files_may_read_weights(tmp_path: Path, umask: int) -> None:
+    former = os.umask(umask)
+    try:
+        write_by_library(tmp_path / "file", partial(save_file, {"a": np.zeros(1)}))
+    finally:
+        os.umask(former)
+    assert (tmp_path / "file").stat().st_mode & 0o777 == 0o666 & ~umask
+
+
+def test_a_library_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    write_by_library(path, partial(save_file, {"a": np.zeros(1)}))
+    before = path.read_bytes()
+
+    def fail(temporary: Path) -> None:
+        temporary.write_bytes(b"half")
+        raise OSError("no space left")
+
+    with pytest.raises(OSError, match="no space left"):
+        write_by_library(path, fail)
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [before]
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
@@ -64,7 +108,7 @@ def test_every_flipped_bit_is_refused_or_changes_nothing(tmp_path: Path) -> None
     assert refused > 6 * len(content)
 
 
-@pytest.mark.parametrize("files", [5, None, [], "a", {"a": 5}, {"a": None}, {"a": ["0"]}])
+@pytest.mark.parametrize("files", [5, [], "a", {"a": None}, {"a": ["0"]}])
 @pytest.mark.parametrize("with_seal", [False, True])
 def test_what_is_no_sha256_of_files_is_named(tmp_path: Path, files: Any, with_seal: bool) -> None:
     path, value = tmp_path / "a.json", {FILES: files}
