@@ -4,11 +4,11 @@ import sys
 
 from treeviews.pipeline.base.foreign_text import guard_logs
 from treeviews.tasks import command_line, run
-from treeviews.tasks.datasets import FetchDataset
-from treeviews.tasks.embedding import EmbedCorpus
-from treeviews.tasks.evaluation_data import DownloadSentEval
-from treeviews.tasks.evaluation_table import EvaluateAll
-from treeviews.tasks.expansion import ExpandVocabulary
+from treeviews.tasks.embed_corpus import EmbedCorpus
+from treeviews.tasks.evaluation_data import (
+    BuildProbing,
+    DownloadSentEval,
+)
 from treeviews.tasks.experiments.tables import (
     PaperTables,
     Sweep,
@@ -26,16 +26,11 @@ from treeviews.tasks.experiments.tables import (
 )
 from treeviews.tasks.parsers import ConvertParser, TrainConstituencyParser, TrainDependencyParser
 from treeviews.tasks.parsing import ParseConstituents, ParseDependencies
-from treeviews.tasks.probing_text import (
-    BuildProbing,
-)
-from treeviews.tasks.report import WriteReport
-from treeviews.tasks.sentences import DownloadCorpus, SplitSentences
-from treeviews.tasks.senteval import EvaluateEncoder, EvaluateTask
-from treeviews.tasks.training import TrainEncoders
-from treeviews.tasks.vocabulary import CountVocabulary
-from treeviews.tasks.word_vectors import DownloadVectors, TrainWordVectors
-from treeviews.tasks.workflows import RunAll
+from treeviews.tasks.report import RunAll, WriteReport
+from treeviews.tasks.sentences import DownloadCorpus, FetchDataset, SplitSentences
+from treeviews.tasks.senteval import EvaluateAll, EvaluateEncoder, EvaluateTask
+from treeviews.tasks.training import ExpandVocabulary, TrainEncoders
+from treeviews.tasks.words import CountVocabulary, DownloadVectors, TrainWordVectors
 
 __all__ = [
     "BuildProbing",

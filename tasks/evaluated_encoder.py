@@ -32,7 +32,6 @@ from treeviews.pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_PARSERS, BUN
 from treeviews.pipeline.base.digest import digest_of
 from treeviews.pipeline.base.json_files import read_object
 from treeviews.tasks.artefact import Artefact, checksum
-from treeviews.tasks.expansion import ExpandVocabulary, with_words
 from treeviews.tasks.parameters import (
     CorpusParameters,
     ExpansionParameters,
@@ -41,8 +40,8 @@ from treeviews.tasks.parameters import (
     TrainingParameters,
 )
 from treeviews.tasks.parsers import UsedParser, used_parser
-from treeviews.tasks.training import TrainEncoders
-from treeviews.tasks.word_vectors import OF_THE_CORPUS, UsedVectors
+from treeviews.tasks.training import ExpandVocabulary, TrainEncoders, with_words
+from treeviews.tasks.words import OF_THE_CORPUS, UsedVectors
 
 MODEL_FILES = (WEIGHTS_FILE, MODEL_FILE)
 LONGEST_LABEL = 200

@@ -1,14 +1,27 @@
-"""The stage that brings SentEval's data: downloaded and verified, or a folder of the user's own."""
+"""The stages that bring what encoders are scored on: SentEval's data, and derived probing tasks."""
 
 from __future__ import annotations
 
 import time
+from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
 import luigi
 
+from treeviews.models.evaluation.build_probing import (
+    FORMAT_VERSION,
+    PROTOCOL,
+    SENTEVAL_FOLDER,
+    build_probing,
+)
+from treeviews.models.evaluation.probing_sentences import (
+    PROBING_VERSION,
+    ParsedFolders,
+    ProbingConfig,
+)
+from treeviews.models.model.model_description import exact_parsers_of_corpus
 from treeviews.pipeline.downloads.collect_senteval import collect_datasets
 from treeviews.pipeline.downloads.senteval_data import (
     EXAMINATION_VERSION,
@@ -26,7 +39,15 @@ from treeviews.pipeline.downloads.senteval_data import (
 from treeviews.pipeline.text.tokenization import TOKENIZATION_VERSION
 from treeviews.tasks.artefact import Artefact, checksum
 from treeviews.tasks.checks import Check
-from treeviews.tasks.parameters import EvaluationDataParameters
+from treeviews.tasks.parameter_kinds import joined
+from treeviews.tasks.parameters import (
+    CorpusParameters,
+    EvaluationDataParameters,
+    HeldOutParameters,
+    ParserParameters,
+)
+from treeviews.tasks.parsing import ParseConstituents, ParseDependencies
+from treeviews.tasks.sentences import SplitSentences
 
 RUN_BEGAN_AT = time.time()
 """When this run of Luigi began, in seconds since 1970; its forked workers inherit it."""
@@ -135,3 +156,59 @@ class DownloadSentEval(EvaluationDataParameters, Artefact):
             accept_unverified=self.accept_unverified,
             on_progress=self.report_progress,
         )
+
+
+class BuildProbing(CorpusParameters, HeldOutParameters, ParserParameters, Artefact):
+    """Builds probing tasks from the parsed corpus's held-out documents.
+
+    Output: ``senteval/``, the tasks in SentEval's format with their sentences' documents and
+    parses, and a summary. They are scored like SentEval's, by ``EvaluateTask --derived``.
+    """
+
+    marker = "probing.json"
+
+    def requires(self) -> dict[str, Artefact]:
+        """Returns the sentences of the corpus and both parses."""
+        return {
+            "sentences": self.clone(SplitSentences),
+            "dependencies": self.clone(ParseDependencies),
+            "constituents": self.clone(ParseConstituents),
+        }
+
+    @property
+    def config(self) -> ProbingConfig:
+        """Sizes, limits and seeds of the tasks, and which documents are held out."""
+        own = {
+            "seed": self.probing_seed,
+            "held_out_fraction": self.held_out_fraction,
+            "held_out_seed": self.held_out_seed,
+            "held_out_unit": self.held_out_unit,
+        }
+        return ProbingConfig.from_dict(joined(self.probing_changes, own, ProbingConfig.called))
+
+    def content(self) -> dict[str, Any]:
+        """Returns the configuration and the digests of sentences and parses."""
+        return {
+            "probing": self.config.to_dict(),
+            "probing_version": PROBING_VERSION,
+            "format_version": FORMAT_VERSION,
+            "protocol": dict(PROTOCOL),
+            **{name: task.digest for name, task in self.requires().items()},
+        }
+
+    def place(self) -> Path:
+        """Returns the probing folder."""
+        return self.work_folder / "probing" / str(self.source)
+
+    @property
+    def data_folder(self) -> Path:
+        """The folder of the tasks, laid out as what SentEval calls ``data``."""
+        return self.folder / SENTEVAL_FOLDER
+
+    def fill(self) -> None:
+        """Builds all tasks in one pass over the held-out sentences."""
+        self.write_config()
+        folders = ParsedFolders(**{name: task.folder for name, task in self.requires().items()})
+        # Fast parses are not what an encoder's exact parser of the same weights would give.
+        parsers = exact_parsers_of_corpus(asdict(folders))
+        build_probing(folders, self.folder, self.config, parsers=parsers)

@@ -15,12 +15,12 @@ from treeviews.models.training.training_job import RunSettings
 from treeviews.pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS, shown
 from treeviews.pipeline.base.foreign_text import without_secrets
 from treeviews.pipeline.downloads.download import MAX_BYTES
+from treeviews.pipeline.downloads.hub_dataset import HubDataset
 from treeviews.pipeline.parsing.parse_shard import ParseShardJob
+from treeviews.pipeline.text.cleaning_steps import PROFILES, CleaningConfig, profile
 from treeviews.pipeline.text.text_files import SUFFIXES
 from treeviews.pipeline.text.text_sources import SOURCES
 from treeviews.pipeline.text.tokenization import SentenceConfig
-from treeviews.tasks.cleaning import CleaningParameters
-from treeviews.tasks.datasets import TEXT_FIELD, DatasetParameters
 from treeviews.tasks.parameter_kinds import (
     AddressParameter,
     ChoiceParameter,
@@ -31,6 +31,42 @@ from treeviews.tasks.parameter_kinds import (
 )
 
 GIGABYTE = 1_000_000_000
+TEXT_FIELD = luigi.OptionalParameter(
+    default=None,
+    description="Where a row is a document: the field or column of its text. By default text; of "
+    "amazon-books reviewText.",
+)
+
+
+@takes(HubDataset)
+class DatasetParameters:
+    """With source=hf: which data set of the hub the text comes from."""
+
+    dataset: str
+
+
+class CleaningParameters:
+    """What is done to paragraphs before they are cut into sentences."""
+
+    cleaning = ChoiceParameter(
+        default="none",
+        choices=list(PROFILES),
+        description="Steps that change or refuse paragraphs before they are cut into sentences; "
+        "clean: characters, boilerplate, shape, duplicates, language; needs py3langid.",
+    )
+    cleaning_changes = luigi.DictParameter(
+        default={},
+        description='Fields of the cleaning to change, as JSON: \'{"language": ""}\'. '
+        "pipeline/text/cleaning_steps.py describes them all.",
+    )
+
+    def resolved_cleaning(self) -> CleaningConfig:
+        """Returns which steps of cleaning are on.
+
+        Raises:
+            ValueError: a change of an unknown field, or out of range.
+        """
+        return profile(self.cleaning, dict(self.cleaning_changes))
 
 
 class EngineParameters:

@@ -1,4 +1,4 @@
-"""The stage that writes the report."""
+"""The stage that writes the report, and the root that asks for it."""
 
 from __future__ import annotations
 
@@ -28,16 +28,21 @@ from treeviews.models.report.table_columns import published_columns
 from treeviews.pipeline.base.json_files import read_json
 from treeviews.pipeline.parsers.parser_files import read_scores
 from treeviews.pipeline.shards.manifests import read_dataset_manifest
-from treeviews.tasks.artefact import Artefact
+from treeviews.tasks.artefact import Artefact, RequestTask
 from treeviews.tasks.checks import Check
 from treeviews.tasks.evaluated_encoder import EncoderParameters
-from treeviews.tasks.evaluation_table import EvaluateAll
-from treeviews.tasks.parameters import SentEvalParameters
+from treeviews.tasks.evaluation_data import BuildProbing
+from treeviews.tasks.parameters import (
+    CorpusParameters,
+    HeldOutParameters,
+    ParserParameters,
+    SentEvalParameters,
+    TrainingParameters,
+)
 from treeviews.tasks.parsing import ParseStage
-from treeviews.tasks.probing_text import BuildProbing
 from treeviews.tasks.run_display import command_line
 from treeviews.tasks.sentences import SplitSentences
-from treeviews.tasks.senteval import EvaluateEncoder
+from treeviews.tasks.senteval import EvaluateAll, EvaluateEncoder
 from treeviews.tasks.training import TrainEncoders
 
 _REMEDY = "delete the folder and run the stage again"
@@ -298,3 +303,33 @@ def parser_record(stage: ParseStage) -> dict[str, Any]:
         "checksum": shards[0].extra["parser_checksum"] if shards else None,
         "scores": read_scores(stage.parser_folder),
     }
+
+
+class RunAll(
+    CorpusParameters,
+    HeldOutParameters,
+    ParserParameters,
+    TrainingParameters,
+    ReportParameters,
+    SentEvalParameters,
+    RequestTask,
+):
+    """The main job: text to report.
+
+    Splits and parses a corpus, trains the views of the preset on it, scores them beside their
+    baselines, and writes a report whose path is the last thing printed. With SentEval's data, it
+    scores them on its tasks, too.
+    """
+
+    work_folder = WriteReport.work_folder
+    device = WriteReport.device
+
+    def requires(self) -> list[Artefact]:
+        """Returns the report, on which everything else hangs, and SentEval's table if asked.
+
+        The latter and the stages with shards, too: Luigi asks for nothing below a report that
+        stands, and they notice what is gone of them.
+        """
+        report: WriteReport = self.clone(WriteReport)
+        evaluations = [] if report.evaluation is None else [report.evaluation]
+        return [report, *evaluations, *report.shard_stages]

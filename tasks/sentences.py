@@ -1,17 +1,18 @@
-"""Stages that bring text in and cut it into sentences."""
+"""The stages that bring text in, clean it and cut it into sentences."""
 
 from __future__ import annotations
 
 import hashlib
 import logging
 import os
+from collections.abc import Iterable
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import luigi
 
-from treeviews.pipeline.base.atomic_files import RUN_LOCK
+from treeviews.pipeline.base.atomic_files import RUN_LOCK, sweep_unfinished
 from treeviews.pipeline.base.foreign_text import values_without_secrets, without_secrets
 from treeviews.pipeline.downloads.download import (
     DownloadConfig,
@@ -19,7 +20,7 @@ from treeviews.pipeline.downloads.download import (
     download,
     file_name_of,
 )
-from treeviews.pipeline.downloads.hub_dataset import TEXT_FOLDER
+from treeviews.pipeline.downloads.hub_dataset import DATASET_FILE, TEXT_FOLDER, FetchJob, HubDataset
 from treeviews.pipeline.shards.manifests import (
     read_dataset_manifest,
     read_shard_manifest,
@@ -28,9 +29,13 @@ from treeviews.pipeline.shards.manifests import (
 from treeviews.pipeline.storage.location import portable_address
 from treeviews.pipeline.storage.shared_shards import fetch_sentences
 from treeviews.pipeline.storage.stored_job import StoredJob, make_stored_shards
-from treeviews.pipeline.text.cleaning_steps import CleaningConfig, check_language, describe_cleaning
+from treeviews.pipeline.text.cleaning_steps import (
+    CleaningConfig,
+    check_language,
+    describe_cleaning,
+)
 from treeviews.pipeline.text.documents import Source
-from treeviews.pipeline.text.find_duplicates import MANIFEST_NAME, drops_path
+from treeviews.pipeline.text.find_duplicates import MANIFEST_NAME, drops_path, signature_path
 from treeviews.pipeline.text.split_corpus import CorpusSplit
 from treeviews.pipeline.text.split_parts import DUPLICATES_FOLDER, describe_splitter
 from treeviews.pipeline.text.text_files import SUFFIXES, Format, is_compressed
@@ -45,17 +50,15 @@ from treeviews.pipeline.text.text_sources import (
 )
 from treeviews.pipeline.text.text_streams import LONGEST_PIECES
 from treeviews.pipeline.text.tokenization import SentenceConfig
-from treeviews.tasks.artefact import Jobs, ReportingTask, ShardStage
+from treeviews.tasks.artefact import Artefact, Jobs, ReportingTask, ShardStage, run_job
 from treeviews.tasks.checks import Check, check_installed
-from treeviews.tasks.cleaning import find_duplicates
-from treeviews.tasks.datasets import FetchDataset
 from treeviews.tasks.parameter_kinds import (
     AddressParameter,
     Sha256Parameter,
     ray_engine,
     settings_of,
 )
-from treeviews.tasks.parameters import GIGABYTE, CorpusParameters
+from treeviews.tasks.parameters import GIGABYTE, TEXT_FIELD, CorpusParameters, DatasetParameters
 
 logger = logging.getLogger("luigi-interface")
 
@@ -100,6 +103,40 @@ class DownloadCorpus(ReportingTask):
             if not self.complete():
                 report = self.report_progress
                 download(self.url, path, self.sha256, config=config, on_progress=report)
+
+
+class FetchDataset(DatasetParameters, Artefact):
+    """Fetches the text of a data set of the hub, by datasets (``pip install 'datasets<5'``).
+
+    Output: compressed files of JSON lines. A fetch that was killed goes on behind its last file.
+    """
+
+    marker = DATASET_FILE
+    text_field = TEXT_FIELD
+
+    @property
+    def wanted(self) -> HubDataset:
+        """Which column of which data set."""
+        return settings_of(self, HubDataset, text_field=self.text_field or "text")
+
+    def checks(self) -> list[Check]:
+        """Refuses to fetch without the library."""
+        return [*super().checks(), lambda: check_installed("datasets", "source hf", "corpora")]
+
+    def content(self) -> dict[str, Any]:
+        """Returns what the text is; of a folder, its files' checksum."""
+        return {"dataset": self.wanted.describe()}
+
+    def place(self) -> Path:
+        """Returns the folder of the files."""
+        return self.work_folder / "downloads" / Path(self.dataset).name
+
+    def fill(self) -> None:
+        """Fetches the data set in a process of its own."""
+        self.write_config()
+        job = FetchJob(dataset=self.wanted, out=self.folder)
+        path = self.folder / "job.json"
+        run_job(self, "treeviews.pipeline.downloads.hub_dataset", job.to_dict(), path, threads=1)
 
 
 class SplitSentences(CorpusParameters, ShardStage):
@@ -368,3 +405,41 @@ class SplitSentences(CorpusParameters, ShardStage):
 def _describe_splitting(config: SentenceConfig, cleaning: CleaningConfig) -> dict[str, Any]:
     """Returns by which releases a machine cleans and splits."""
     return {**describe_splitter(config), "cleaning": describe_cleaning(cleaning)}
+
+
+Runs = Iterable[tuple[int, int]]
+"""The first of the parts of each run, and how many they are."""
+
+
+def find_duplicates(
+    task: ReportingTask, plan: Path, folder: Path, cleaning: CleaningConfig, runs: Runs
+) -> None:
+    """Finds which paragraphs of a corpus stand earlier in it, and which lines in many documents.
+
+    Every part is signed, then it is decided; what a killed run has done is not done again.
+
+    Args:
+        plan: file with the corpus's plan.
+        folder: of signatures and decisions.
+        runs: all parts of the plan, in runs that a job signs.
+    """
+    shared = {"plan": str(plan), "output": str(folder), "config": cleaning.to_dict()}
+
+    def is_signed(number: int) -> bool:
+        return signature_path(folder, number).exists() or (folder / MANIFEST_NAME).exists()
+
+    def jobs_left(alone: bool) -> Jobs:
+        if alone:
+            sweep_unfinished(folder)
+        return {
+            folder / "jobs" / f"{first:05d}.json": {**shared, "number": first, "count": count}
+            for first, count in runs
+            if not all(map(is_signed, range(first, first + count)))
+        }
+
+    module = "treeviews.pipeline.text.find_duplicates"
+    task.share_jobs(folder, module, jobs_left, is_signed, lambda count: f"{count} jobs signed")
+    with task.held(folder / RUN_LOCK):
+        if not (folder / MANIFEST_NAME).exists():
+            path = folder / "jobs" / "duplicates.json"
+            run_job(task, module, shared, path, threads=1)

@@ -1,7 +1,9 @@
-"""Stages that score encoders on SentEval's tasks, or on those derived from the run's corpus."""
+"""The stages that score encoders on tasks, and that put several encoders side by side."""
 
 from __future__ import annotations
 
+import filecmp
+import shutil
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,13 @@ from typing import Any
 import luigi
 
 from treeviews.models.config.views import stage_of
-from treeviews.models.encoding.encoder_names import FORMS, chosen_views, name_of
+from treeviews.models.encoding.encoder_names import (
+    BAG_OF_WORDS,
+    FORMS,
+    READY,
+    chosen_views,
+    name_of,
+)
 from treeviews.models.evaluation.evaluation_settings import PROTOCOL_VERSION
 from treeviews.models.evaluation.senteval_format import DATASETS
 from treeviews.models.evaluation.task_data import NOTE_NAME, missing_files
@@ -21,13 +29,15 @@ from treeviews.models.evaluation.task_registry import (
     tasks_named,
 )
 from treeviews.models.evaluation.task_result import TaskResult, read_result
+from treeviews.models.report.evaluation_table import evaluation_table
+from treeviews.models.report.probing_table import RANDOM_SEEDS
+from treeviews.pipeline.base.atomic_files import write_bytes_atomically, write_json_atomically
 from treeviews.pipeline.downloads.senteval_data import SENTEVAL_SETS
 from treeviews.tasks.artefact import Artefact, checksum, run_job
 from treeviews.tasks.checks import Check, check_device
 from treeviews.tasks.evaluated_encoder import EncoderParameters, EvaluatedEncoder
-from treeviews.tasks.evaluation_data import DownloadSentEval
+from treeviews.tasks.evaluation_data import BuildProbing, DownloadSentEval
 from treeviews.tasks.parameters import SentEvalParameters
-from treeviews.tasks.probing_text import BuildProbing
 from treeviews.tasks.training import TrainEncoders
 
 DOWNLOADABLE = frozenset(dataset.name for dataset in SENTEVAL_SETS)
@@ -314,3 +324,111 @@ class EvaluateEncoder(SentEvalStage):
     def fill(self) -> None:
         """Scores on the tasks that lack a result."""
         self.run_evaluation([task for task in self.evaluations if not task.complete()])
+
+
+class EvaluateAll(SentEvalStage):
+    """Scores encoders on all of SentEval's tasks, or the derived ones, and puts them side by side.
+
+    Output: ``evaluation.md``, a table with intervals, and a folder an encoder of the results, as
+    ``treeviews compare`` takes them. Tasks whose data is absent are listed as absent; each
+    new run asks for them once more.
+    """
+
+    marker = "evaluation.json"
+    announced = "evaluation.md"
+
+    encoder = luigi.Parameter(
+        default="",
+        description="Encoders to score, separated by commas (of which no name may have one), each "
+        "as EvaluateTask takes it; by default the trained model with every seed, three of random "
+        f"weights, {', '.join(READY)} (where views are chosen, {BAG_OF_WORDS} alone).",
+    )
+    tasks = luigi.Parameter(default="all", description="Tasks, separated by commas, or all.")
+
+    @property
+    def encoders(self) -> list[str]:
+        """The encoders to score, each once."""
+        if self.encoder.strip(", "):
+            names = (name.strip() for name in self.encoder.split(","))
+            return list(dict.fromkeys(name for name in names if name))
+        seeds = [seed for seed in self.further_seeds if seed != self.seed]
+        # What has views of its own has none that are asked for.
+        ready = READY if not self.resolved_representation().get("views") else (BAG_OF_WORDS,)
+        return [
+            "trained",
+            *(f"trained-{seed}" for seed in seeds),
+            *(f"random-{seed}" for seed in RANDOM_SEEDS),
+            *ready,
+        ]
+
+    def _check_encoder(self) -> None:
+        """Refuses unknown tasks; the encoders' own stages check these."""
+        self.declared(self.tasks)
+
+    def checked(self) -> list[luigi.Task]:
+        """Returns one stage an encoder, also where some cannot be."""
+        return [self.clone(EvaluateEncoder, encoder=encoder) for encoder in self.encoders]
+
+    def requires(self) -> list[EvaluateEncoder]:
+        """Returns one stage an encoder.
+
+        Raises:
+            ValueError: two names stand for the same encoder.
+        """
+        apart = max(1, len(self.declared(self.tasks)) // 2)
+        stages = [
+            self.clone(EvaluateEncoder, encoder=encoder, turn=place * apart)
+            for place, encoder in enumerate(self.encoders)
+        ]
+        for place, stage in enumerate(stages):
+            for other in stages[:place]:
+                if stage.evaluated.content == other.evaluated.content:
+                    both = f"{other.encoder} and {stage.encoder}"
+                    raise ValueError(f"encoders {both} are the same one; name it once")
+        return stages
+
+    def content(self) -> dict[str, Any]:
+        """Returns the digests of all evaluations."""
+        return {"encoders": [stage.digest for stage in self.requires()]}
+
+    def place(self) -> Path:
+        """Returns the folder of the table."""
+        return self.work_folder / "evaluation" / ("derived" if self.derived else "senteval")
+
+    def complete(self) -> bool:
+        """Returns whether every result stands, and the table made of these very results."""
+        if not super().complete() or not all(stage.complete() for stage in self.requires()):
+            return False
+        folders = self.folders()
+        pairs = (
+            (Path(evaluation.output().path), folders[stage.encoder])
+            for stage in self.requires()
+            for evaluation in stage.evaluations
+        )
+        return all(
+            (folder / result.name).is_file() and filecmp.cmp(result, folder / result.name)
+            for result, folder in pairs
+        )
+
+    def folders(self) -> dict[str, Path]:
+        """Returns the folder of each encoder's results; numbers tell apart what is called alike."""
+        labels = {stage.encoder: stage.evaluated.label for stage in self.requires()}
+        called = list(labels.values())
+        return {
+            encoder: self.folder / (label if called.count(label) == 1 else f"{place}-{label}")
+            for place, (encoder, label) in enumerate(labels.items())
+        }
+
+    def fill(self) -> None:
+        """Gathers the results and writes the table."""
+        self.write_config()
+        folders = self.folders()
+        for stage in self.requires():
+            folder = folders[stage.encoder]
+            folder.mkdir(exist_ok=True)
+            for evaluation in stage.evaluations:
+                shutil.copy2(evaluation.output().path, folder)
+        table = evaluation_table(list(folders.values()))
+        write_bytes_atomically(self.folder / self.announced, table.encode())
+        names = {encoder: folder.name for encoder, folder in folders.items()}
+        write_json_atomically(self.folder / self.marker, {"encoders": names})

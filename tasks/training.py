@@ -1,11 +1,11 @@
-"""The stage that trains views."""
+"""The stages that train views, and that expand the vocabulary of a trained model."""
 
 from __future__ import annotations
 
 import logging
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import luigi
 
@@ -14,23 +14,28 @@ from treeviews.models.config.training_config import TRAINING_VERSION, TrainingCo
 from treeviews.models.config.training_presets import preset
 from treeviews.models.config.views import needed_stages
 from treeviews.models.corpus.parsed_corpus import CorpusFolders
+from treeviews.models.expand_vocabulary import ExpansionJob
+from treeviews.models.model.model_description import MODEL_FILE
 from treeviews.models.training.launching import LaunchSettings
 from treeviews.models.training.training_job import RunSettings, TrainingJob
 from treeviews.models.training.training_records import finished_summary
+from treeviews.models.words.vocabulary_expansion import EXPANSION_VERSION, ExpansionConfig
 from treeviews.pipeline.base.machine import available_cores
 from treeviews.pipeline.parsing.parse_shard import library_versions
-from treeviews.tasks.artefact import Artefact, run_job
+from treeviews.pipeline.vectors.vector_folder import files_of
+from treeviews.tasks.artefact import Artefact, checksum, run_job
 from treeviews.tasks.checks import Check, check_device
 from treeviews.tasks.parameter_kinds import joined, settings_of
 from treeviews.tasks.parameters import (
     CorpusParameters,
+    ExpansionParameters,
     HeldOutParameters,
     ParserParameters,
     TrainingParameters,
 )
 from treeviews.tasks.parsing import ParseConstituents, ParseDependencies, ParseStage
 from treeviews.tasks.sentences import SplitSentences
-from treeviews.tasks.word_vectors import UsedVectors, used_vectors
+from treeviews.tasks.words import UsedVectors, used_vectors
 
 logger = logging.getLogger("luigi-interface")
 
@@ -220,3 +225,78 @@ class TrainEncoders(
                 summary["steps"],
                 self.config.batch_size,
             )
+
+
+class ExpandVocabulary(
+    CorpusParameters,
+    HeldOutParameters,
+    ParserParameters,
+    TrainingParameters,
+    ExpansionParameters,
+    Artefact,
+):
+    """Gives the model of the run, with trained words, those of its word vectors, too.
+
+    Input: the training with word_vectors "trained", whatever the changes say of these. Output: a
+    model folder, whose card says what the expansion is worth.
+    """
+
+    marker = MODEL_FILE
+
+    @property
+    def training(self) -> TrainEncoders:
+        """The training that is expanded."""
+        return with_words(self.clone(TrainEncoders), "trained")
+
+    @property
+    def config(self) -> ExpansionConfig:
+        """The settings with the changes applied."""
+        return ExpansionConfig.from_dict(dict(self.expansion_changes))
+
+    def requires(self) -> TrainEncoders:
+        """Returns the training.
+
+        Raises:
+            ValueError: see `TrainEncoders.requires`.
+        """
+        return self.training
+
+    def content(self) -> dict[str, Any]:
+        """Returns the settings and the digests of the training and of the further vectors."""
+        return {
+            "expansion": self.config.to_dict(),
+            "expansion_version": EXPANSION_VERSION,
+            "model": self.training.digest,
+            "pretrained": None
+            if self.expansion_vectors is None
+            else checksum(self.expansion_vectors, names=files_of(self.expansion_vectors)),
+        }
+
+    def place(self) -> Path:
+        """Returns the model's folder, beside that of the training."""
+        name = self.training.place().name
+        return self.work_folder / "models" / f"{name}-expanded"
+
+    def fill(self) -> None:
+        """Runs the job."""
+        self.write_config()
+        job = ExpansionJob(
+            model=self.training.folder,
+            out=self.folder,
+            config=self.config,
+            pretrained=self.expansion_vectors,
+        )
+        path = self.folder / "job.json"
+        run_job(self, "treeviews.models.expand_vocabulary", job.to_dict(), path, threads=1)
+
+
+def with_words(training: TrainEncoders, use: Literal["frozen", "trained"]) -> TrainEncoders:
+    """Returns the same training with word vectors that are given, or trained; itself if they are.
+
+    Another task of the same folder would be planned beside it, and wait for it.
+    """
+    if training.config.word_vectors == use:
+        return training
+    changes = {**dict(training.changes), "word_vectors": use}
+    changed: TrainEncoders = training.clone(changes=changes)
+    return changed

@@ -40,8 +40,7 @@ from tests.support.python_example import SAID, matches
 from tests.support.python_example import run as run_python
 from tests.support.repository import REPOSITORY
 from tests.support.warm_python import WarmPython
-from treeviews.tasks.command_line import stages
-from treeviews.tasks.stage_help import parameter_groups
+from treeviews.tasks.command_line import parameter_groups, stages
 
 EXAMPLES = all_examples()
 OTHER_LANGUAGES = ("text", "yaml", "json", "ini", "toml", "dockerfile")

@@ -15,9 +15,8 @@ from treeviews.models.encoding.sentence_reader import describe_encoding
 from treeviews.models.evaluation import probing_splits, probing_tasks, resampling
 from treeviews.models.evaluation.probing_sentences import PROBING_VERSION, SCARCE_SHARES
 from treeviews.pipeline.parsing.parse_shard import library_versions
-from treeviews.tasks import word_vectors
 from treeviews.tasks.training import TrainEncoders
-from treeviews.tasks.word_vectors import TrainWordVectors
+from treeviews.tasks.words import TrainWordVectors
 
 
 def test_versions_are_read_without_torch() -> None:
@@ -75,7 +74,7 @@ def test_trainings_without_parses_know_torch_by_themselves(
 
     assert words["libraries"] == library_versions(("torch",))
     assert "libraries" not in trees  # its parses say so
-    monkeypatch.setattr(word_vectors, "gensim_version", lambda: "99")
+    monkeypatch.setattr("treeviews.tasks.words.gensim_version", lambda: "99")
     trained = TrainWordVectors(**given)
     assert trained.content()["gensim"] == "99"
 

@@ -30,7 +30,7 @@ from treeviews.tasks.artefact import Artefact
 from treeviews.tasks.experiments.table_stages import TableStages
 from treeviews.tasks.senteval import EvaluateEncoder
 from treeviews.tasks.training import TrainEncoders
-from treeviews.tasks.word_vectors import OF_THE_CORPUS
+from treeviews.tasks.words import OF_THE_CORPUS
 
 TABLE_VERSION = 5
 """Raised when the same results would give another table."""

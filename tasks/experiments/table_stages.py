@@ -27,7 +27,6 @@ from treeviews.models.report.table_columns import chosen_columns
 from treeviews.tasks.artefact import Artefact
 from treeviews.tasks.checks import Check
 from treeviews.tasks.evaluation_data import DownloadSentEval
-from treeviews.tasks.expansion import ExpandVocabulary
 from treeviews.tasks.parameters import (
     CorpusParameters,
     ExpansionParameters,
@@ -38,7 +37,7 @@ from treeviews.tasks.parameters import (
 )
 from treeviews.tasks.sentences import SplitSentences
 from treeviews.tasks.senteval import EvaluateEncoder
-from treeviews.tasks.training import TrainEncoders
+from treeviews.tasks.training import ExpandVocabulary, TrainEncoders
 
 NO_SECOND_TEXT = "no second text was given (--second-corpus)"
 _BLOCK = "held_out_block_sentences"

@@ -16,7 +16,7 @@ from treeviews.pipeline.inspect.check import faults_of
 from treeviews.pipeline.inspect.dataset import select
 from treeviews.pipeline.shards.manifests import read_dataset_manifest, shard_path
 from treeviews.pipeline.text import plan
-from treeviews.tasks.embedding import EmbedCorpus
+from treeviews.tasks.embed_corpus import EmbedCorpus
 
 TEXT = "The rain stopped. The children ran out.\n\nA dog barked at them. They laughed.\n"
 FUNCTION = f"{embedding_functions.__name__}:letters"

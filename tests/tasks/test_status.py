@@ -11,7 +11,7 @@ from tests.support.luigi_builds import build
 from tests.support.small_stages import Bread, Grain, Meal
 from tests.support.stories import write_stories
 from treeviews.command import main
-from treeviews.tasks.status import StageStatus, State, status_lines, status_of
+from treeviews.tasks.target_status import StageStatus, State, status_lines, status_of
 
 
 def states(stages: list[StageStatus]) -> dict[str, State]:

@@ -42,7 +42,7 @@ def status(context: typer.Context, as_json: AsJson = False) -> None:
     from dataclasses import asdict
 
     from treeviews.tasks.command_line import asked
-    from treeviews.tasks.status import status_lines, status_of
+    from treeviews.tasks.target_status import status_lines, status_of
 
     stage, arguments = stage_and_arguments(context)
     with asked([stage, *arguments]) as root:
@@ -62,8 +62,7 @@ def stage_and_arguments(context: typer.Context) -> tuple[str, list[str]]:
 
 def _print_help(stage: str | None) -> int:
     """Prints the stages, or the parameters of one."""
-    from treeviews.tasks.command_line import check_stage
-    from treeviews.tasks.stage_help import parameters_help, stages_help
+    from treeviews.tasks.command_line import check_stage, parameters_help, stages_help
 
     if stage is None:
         print(stages_help())

@@ -187,7 +187,7 @@ def test_a_common_mistake_is_answered_by_its_remedy(
     if "terminal" in name:
         monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     if "extra" in name:
-        monkeypatch.setattr("treeviews.tasks.word_vectors.gensim_version", lambda: None)
+        monkeypatch.setattr("treeviews.tasks.words.gensim_version", lambda: None)
         monkeypatch.setitem(sys.modules, "gensim", None)
     asked = MISTAKES[name]
 
