@@ -40,7 +40,7 @@ class Task:
         print(status, flush=True)
 
 path = Path(sys.argv[1])
-run_job(Task(), "models.train", json.loads(path.read_text()), path, threads=1)
+run_job(Task(), "treeviews.models.train", json.loads(path.read_text()), path, threads=1)
 """
 
 
@@ -222,7 +222,7 @@ def test_all_processes_end_with_any_of_their_ancestors(training: Training, kille
         lambda: not any(is_alive(process) for process in (launcher, *ranks)), seconds=SECONDS
     )
     if killed == "launcher":
-        assert "JobKilledError: models.train was ended by SIGKILL, most often" in errors
+        assert "JobKilledError: treeviews.models.train was ended by SIGKILL, most often" in errors
 
 
 @pytest.fixture
