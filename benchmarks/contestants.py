@@ -1,7 +1,7 @@
 """The implementations that are compared: any process can make each of them, with equal weights.
 
 A step of training is measured but for the first of a kind. Our encoders by then have the memory
-that they keep from step to step (`models.encoders.level_loops.buffers`), as they have in a
+that they keep from step to step (`models.encoders.buffer_pool`), as they have in a
 training. All processes keep what they free (`pipeline.base.watched.keep_memory`), so the others do
 not pay for fresh pages either.
 

@@ -1,4 +1,4 @@
-"""Every stage as a resumable Luigi task: ``luigi --module tasks RunAll --local-scheduler``."""
+"""Every stage as a resumable Luigi task: ``luigi --module treeviews.tasks RunAll``."""
 
 import sys
 

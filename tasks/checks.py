@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 
 import luigi
 
@@ -160,3 +161,21 @@ def check_installed(library: str, asked: str, extra: str) -> None:
         raise ModuleNotFoundError(
             f"{asked} needs {library}, which is not installed: {how_to_install(extra)}"
         )
+
+
+def import_ray_engine() -> ModuleType:
+    """Returns what runs jobs on Ray; imported only where it is asked for.
+
+    Raises:
+        ModuleNotFoundError: Ray is not installed; names the remedy.
+    """
+    try:
+        from treeviews.tasks import ray_engine
+    except ModuleNotFoundError as error:
+        if error.name != "ray":
+            raise
+        raise ModuleNotFoundError(
+            f"engine is ray, which is not installed: {how_to_install('ray')} here and on the "
+            "cluster's machines, or leave engine at local"
+        ) from error
+    return ray_engine

@@ -21,7 +21,7 @@ from treeviews.pipeline.storage.location import named_address, portable_address
 from treeviews.pipeline.storage.shared_shards import SharedShards
 from treeviews.pipeline.storage.stored_job import SentFiles, StoredJob, make_stored_shards
 from treeviews.tasks.artefact import Artefact, Jobs, ShardStage
-from treeviews.tasks.parameter_kinds import ray_engine
+from treeviews.tasks.checks import import_ray_engine
 from treeviews.tasks.parameters import CorpusParameters
 from treeviews.tasks.sentences import SplitSentences
 
@@ -119,7 +119,7 @@ class DerivedStage(CorpusParameters, ShardStage):
         is_on_ray = self.engine == "ray"
         if is_on_ray:
             self._check_gpus_per_job()
-            ray_engine()
+            import_ray_engine()
         self.share_jobs(
             self.folder,
             self.job_module,
@@ -185,7 +185,7 @@ class DerivedStage(CorpusParameters, ShardStage):
             ModuleNotFoundError: Ray is not installed.
             RuntimeError: jobs failed; names their shards.
         """
-        engine = ray_engine()
+        engine = import_ray_engine()
         done = sum(read_shard_manifest(self.folder, number) is not None for number in numbers)
         if done == len(numbers):
             return

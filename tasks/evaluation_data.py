@@ -184,7 +184,9 @@ class BuildProbing(CorpusParameters, HeldOutParameters, ParserParameters, Artefa
             "held_out_seed": self.held_out_seed,
             "held_out_unit": self.held_out_unit,
         }
-        return ProbingConfig.from_dict(joined(self.probing_changes, own, ProbingConfig.called))
+        return ProbingConfig.from_dict(
+            joined(self.probing_changes, own, ProbingConfig.called, {"seed": "probing_seed"})
+        )
 
     def content(self) -> dict[str, Any]:
         """Returns the configuration and the digests of sentences and parses."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Any, ClassVar, Literal, TypeVar, get_args, get_origin
 
 import luigi
 
-from treeviews.pipeline.base.bundled import how_to_install, parser_folder
+from treeviews.pipeline.base.bundled import parser_folder
 from treeviews.pipeline.base.foreign_text import without_secrets
 from treeviews.pipeline.base.settings import Settings, descriptions_of, options_of
 
@@ -112,7 +111,8 @@ def settings_of(
         ValueError: a field that cannot be, or a change of one that has a parameter of its own.
     """
     asked = values_of(task, settings) | own
-    return settings.from_dict(joined(changes or {}, asked, settings.called))
+    options = {field: name for name, (field, _) in options_of(settings).items()}
+    return settings.from_dict(joined(changes or {}, asked, settings.called, options))
 
 
 def values_of(
@@ -130,17 +130,25 @@ def values_of(
     }
 
 
-def joined(changes: Mapping[str, Any], own: Mapping[str, Any], called: str) -> dict[str, Any]:
+def joined(
+    changes: Mapping[str, Any],
+    own: Mapping[str, Any],
+    called: str,
+    options: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
     """Returns changed fields together with those that are parameters.
 
+    Args:
+        called: a field, as messages name it.
+        options: what the parameters of fields are called where not as these.
+
     Raises:
-        ValueError: a change of a field that has a parameter of its own.
+        ValueError: a change of a field that has a parameter of its own; names the parameter.
     """
     if doubled := sorted(set(changes) & set(own)):
-        raise ValueError(
-            f"{called} {', '.join(doubled)}: has a parameter of its own, so leave it out of the "
-            "changes"
-        )
+        names = ((options or {}).get(field, field).replace("_", "-") for field in doubled)
+        given = ", ".join(f"--{name}" for name in names)
+        raise ValueError(f"{called} {', '.join(doubled)}: give it by {given}, not by the changes")
     return {**changes, **own}
 
 
@@ -163,21 +171,3 @@ _KINDS: dict[Any, tuple[type[luigi.Parameter], type[luigi.Parameter]]] = {
     Path: (luigi.PathParameter, luigi.OptionalPathParameter),
 }
 """Type of a field -> the parameter, and that of a field that may be null."""
-
-
-def ray_engine() -> ModuleType:
-    """Returns what runs jobs on Ray; imported only where it is asked for.
-
-    Raises:
-        ModuleNotFoundError: Ray is not installed; names the remedy.
-    """
-    try:
-        from treeviews.tasks import ray_engine
-    except ModuleNotFoundError as error:
-        if error.name != "ray":
-            raise
-        raise ModuleNotFoundError(
-            f"engine is ray, which is not installed: {how_to_install('ray')} here and on the "
-            "cluster's machines, or leave engine at local"
-        ) from error
-    return ray_engine

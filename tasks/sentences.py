@@ -51,11 +51,10 @@ from treeviews.pipeline.text.text_sources import (
 from treeviews.pipeline.text.text_streams import LONGEST_PIECES
 from treeviews.pipeline.text.tokenization import SentenceConfig
 from treeviews.tasks.artefact import Artefact, Jobs, ReportingTask, ShardStage, run_job
-from treeviews.tasks.checks import Check, check_installed
+from treeviews.tasks.checks import Check, check_installed, import_ray_engine
 from treeviews.tasks.parameter_kinds import (
     AddressParameter,
     Sha256Parameter,
-    ray_engine,
     settings_of,
 )
 from treeviews.tasks.parameters import GIGABYTE, TEXT_FIELD, CorpusParameters, DatasetParameters
@@ -349,7 +348,7 @@ class SplitSentences(CorpusParameters, ShardStage):
             ModuleNotFoundError: Ray is not installed.
             RuntimeError: jobs failed; names their shards.
         """
-        engine = ray_engine()
+        engine = import_ray_engine()
         cleaning = self.resolved_cleaning()
         address = portable_address(str(self.storage or self.work_folder))
         place = self.folder.relative_to(self.work_folder).as_posix()

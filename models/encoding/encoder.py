@@ -55,7 +55,7 @@ class EncoderSettings(Settings):
 
     device: Annotated[str, Option()] = "cpu"
     """Where to compute: cpu, cuda, cuda:1, ..."""
-    batch_size: Annotated[int | None, at_least(0), Option()] = None
+    batch_size: Annotated[int | None, at_least(1), Option()] = None
     """Sentences at once, fewer where they are long; by default what suits the kind of encoder."""
     on_refusal: OnRefusal = "zero"
     """A sentence that cannot be taken ends it all, or is a vector of zeros and listed."""

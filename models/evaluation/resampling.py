@@ -197,9 +197,11 @@ def pearson(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     """Returns Pearson's r; where one of the series is constant 0, as SentEval counts it.
 
     Raises:
-        ValueError: a number is not finite.
+        ValueError: a number is not finite, or there are fewer than two.
     """
     x, y = (np.asarray(values, dtype=np.float64).ravel() for values in (first, second))
+    if x.size < 2:
+        raise ValueError(f"a correlation needs at least 2 items, got {x.size}")
     if not (np.isfinite(x).all() and np.isfinite(y).all()):
         raise ValueError("a correlation needs finite numbers; look for overflows in the embeddings")
     if is_constant(x) or is_constant(y):

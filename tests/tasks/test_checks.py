@@ -105,8 +105,8 @@ REFUSALS: tuple[tuple[type[luigi.Task], dict[str, Any], str], ...] = (
     ),
     (ParseDependencies, {"dependency_parser_sha256": "00" * 32}, "not 0000"),
     # training
-    (WriteReport, {"changes": {"seed": 1}}, "seed: has a parameter of its own"),
-    (WriteReport, {"probing_changes": {"seed": 1}}, "seed: has a parameter of its own"),
+    (WriteReport, {"changes": {"seed": 1}}, "seed: give it by --"),
+    (WriteReport, {"probing_changes": {"seed": 1}}, "seed: give it by --"),
     (ExpandVocabulary, {"expansion_changes": {"ridges": 1}}, "ridges"),
     # evaluation
     (EvaluateTask, {"encoder": "random-first"}, "no such folder and no known name; give trained"),

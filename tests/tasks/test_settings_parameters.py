@@ -67,7 +67,7 @@ def test_significant_ones_alone_are_in_the_digest() -> None:
     ("given", "said"),
     [
         ({"num_coats": 0}, "colour setting coats must be at least 1, got 0"),
-        ({"changes": {"coats": 3}}, "colour setting coats: has a parameter of its own"),
+        ({"changes": {"coats": 3}}, "colour setting coats: give it by --"),
         ({"changes": {"hiden": 3}}, "did you mean hidden"),
     ],
 )
