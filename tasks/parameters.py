@@ -7,6 +7,7 @@ from typing import Any
 import luigi
 
 from treeviews.models.config.held_out import HoldOut
+from treeviews.models.config.training_presets import PRESETS
 from treeviews.models.config.views import VIEWS
 from treeviews.models.evaluation.evaluation_settings import ProtocolConfig
 from treeviews.models.evaluation.representation import representation_named
@@ -220,10 +221,11 @@ class TrainingParameters(VectorTrainingParameters):
     )
     preset = luigi.Parameter(
         default="laptop",
-        description="laptop: some ten thousand sentences on two cores; structured-views: "
-        "Simoulin & Crabbé as published; quickthoughts: Logeswaran & Lee's two GRUs; B-G, B-D, "
-        "B-GD: Tang & de Sa's multi-view frameworks; C-linear, C-bijective: their invertible "
-        "decoders; weighted-words, trees-beside-words: what made the encoders that ship.",
+        description=f"One of {', '.join(PRESETS)}. laptop: some ten thousand sentences on two "
+        "cores; structured-views: Simoulin & Crabbé as published; quickthoughts: two GRUs of "
+        "Logeswaran & Lee; B-G, B-D, B-GD: Tang & de Sa's multi-view frameworks; C-linear, "
+        "C-bijective: their invertible decoders; weighted-words, trees-beside-words: what made the "
+        "encoders that ship.",
     )
     changes = luigi.DictParameter(
         default={},

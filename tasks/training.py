@@ -146,7 +146,11 @@ class TrainEncoders(
         Where the summary is damaged the training is not complete; its run says what to do.
         """
         try:
-            return super().complete() and finished_summary(self.folder) is not None
+            stands = super().complete()
+        except ValueError:  # the checks say why no such training can be
+            return False
+        try:
+            return stands and finished_summary(self.folder) is not None
         except ValueError as error:
             logger.warning("%s", error)
             return False

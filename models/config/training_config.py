@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from treeviews.models.config.held_out import HeldOutUnit, HoldOut
 from treeviews.models.config.objectives import OBJECTIVES, ObjectiveKind
-from treeviews.models.config.views import INVERSE, VIEWS, is_unordered
+from treeviews.models.config.views import INVERSE, VIEWS
 from treeviews.pipeline.base.mistakes import did_you_mean
 from treeviews.pipeline.base.refusal import shortened
 from treeviews.pipeline.base.settings import (
@@ -325,7 +325,7 @@ class TrainingConfig(Settings):
             raise ValueError(
                 f"run_length must be at most batch_size, {self.batch_size}, not {self.run_length}"
             )
-        if self.shuffled == "words" and all(map(is_unordered, self.views)):
+        if self.shuffled == "words" and all(VIEWS[view].reads == "words" for view in self.views):
             raise ValueError(
                 f"shuffled {self.shuffled} is no control of views {', '.join(self.views)}, which "
                 "know no order"
@@ -379,13 +379,14 @@ class TrainingConfig(Settings):
         if is_given and not OF_WEIGHTS.holds(self) and not self.has_decoder:
             raise ValueError(
                 f"views {', '.join(self.views)} of frozen word vectors have nothing to train; take "
-                "LIN for BOW, or train the words (word_vectors)"
+                "LIN, or train the words (word_vectors)"
             )
         is_own_width = {bool(VIEWS[view].settings) for view in self.views}
+        bare = next((view for view in self.views if not VIEWS[view].settings), "")
         if self.kind.compares_views and len(is_own_width) > 1:
             raise ValueError(
-                f"views {', '.join(self.views)} cannot agree: BOW is as wide as the word vectors; "
-                "take LIN for it"
+                f"views {', '.join(self.views)} cannot agree: {bare} is as wide as the word "
+                f"vectors; take LIN for {bare}"
             )
 
     @property

@@ -34,6 +34,9 @@ class View:
     settings: tuple[str, ...] = _WEIGHTS
     """Fields of `TrainingConfig`. An encoder without any has no weights, and its vectors are as
     wide as the words'."""
+    is_mean: bool = False
+    """Whether its vector is the mean of its states, each of one word alone: then a table of words
+    can be exported in its stead, and pooling has no last state beside the mean."""
 
 
 VIEWS: dict[str, View] = {
@@ -57,14 +60,22 @@ VIEWS: dict[str, View] = {
     "LIN": View(
         about="the mean of the words through a linear map",
         encoder=".word_averages:LinearAverage",
+        is_mean=True,
     ),
-    "BOW": View(about="the mean of the words", encoder=".word_averages:BagOfWords", settings=()),
+    "BOW": View(
+        about="the mean of the words",
+        encoder=".word_averages:BagOfWords",
+        settings=(),
+        is_mean=True,
+    ),
 }
 """Those that a training can ask for."""
 
 INVERSE = "INV"
 """The inverse of a trained decoder: a view of the finished model that no training asks for."""
-_INVERSE_VIEW = View("the inverse of the decoder, averaged over the words", encoder="")
+_INVERSE_VIEW = View(
+    "the inverse of the decoder, averaged over the words", encoder="", is_mean=True
+)
 
 
 def view_called(name: str) -> View | None:
@@ -78,10 +89,10 @@ def stage_of(name: str) -> str | None:
     return view.reads if view is not None and view.reads in COLUMNS else None
 
 
-def is_unordered(name: str) -> bool:
-    """Returns whether a view's states are of words each by itself: their mean stands for a last."""
+def is_mean(name: str) -> bool:
+    """Returns whether a view's vector is the mean of its states, see `View`."""
     view = view_called(name)
-    return view is not None and view.reads == "words"
+    return view is not None and view.is_mean
 
 
 def needed_stages(views: Sequence[str]) -> list[str]:

@@ -1,6 +1,7 @@
 """h~, what a Child-Sum cell sums of its children, by addition or by attention.
 
-Equations: `models.encoders.child_sum_tree_lstm`. Rows and groups: `models.encoders.dependency_schedule`.
+Equations: `models.encoders.child_sum_tree_lstm`. Rows and groups:
+`models.encoders.dependency_schedule`.
 
 Legend: M inner rows, S sum rows, n nodes of a group, e edges of a group, H hidden.
 """

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from treeviews.models.config.views import Pooling, is_unordered
+from treeviews.models.config.views import Pooling, is_mean
 from treeviews.models.model.ensemble import is_ensemble, member_folders, read_ensemble
 from treeviews.models.model.hub import folder_called
 from treeviews.pipeline.base.bundled import BUNDLED_MODELS
@@ -191,7 +191,7 @@ def name_of(view: str) -> str:
 
 def is_bag(view: str) -> bool:
     """Returns whether a view's states have no order, so that the last of them means nothing."""
-    return name_of(view) == WORDS_VIEW or is_unordered(name_of(view))
+    return name_of(view) == WORDS_VIEW or is_mean(name_of(view))
 
 
 def chosen_views(available: Sequence[str], wanted: Sequence[str]) -> list[str]:

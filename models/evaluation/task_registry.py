@@ -110,7 +110,7 @@ def declared_tasks(declared: Mapping[str, Any]) -> tuple[EvaluationTask, ...]:
     made = []
     for name, entry in declared["tasks"].items():
         fields = {key: entry[key] for key in entry if key not in ("senteval", "derived")}
-        fields["citation"] = declared["citations"][entry["citation"]]
+        fields["citation"] = declared["citations"].get(entry["citation"], entry["citation"])
         made.append(EvaluationTask(name, **fields | {"classes": tuple(entry.get("classes", ()))}))
     return tuple(made)
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from treeviews.models.config.training_presets import SIF_WORDS
-from treeviews.models.config.views import is_unordered, needed_stages
+from treeviews.models.config.views import is_mean, needed_stages
 from treeviews.models.encoding.encoder_names import (
     SIF,
     EncoderName,
@@ -320,7 +320,7 @@ def _export_for_others(folder: Path, out: Path, options: ExportOptions) -> None:
             f"export that folder with --format {options.format}"
         )
     config = read_model_description(folder).config
-    is_static = all(map(is_unordered, config.test_views)) and config.words_beside is None
+    is_static = all(map(is_mean, config.test_views)) and config.words_beside is None
     if is_static or options.format == "model2vec":
         try:
             model = load_model(folder, vectors_path=options.vectors)

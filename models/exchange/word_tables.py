@@ -25,7 +25,7 @@ import torch
 from numpy.typing import NDArray
 
 from treeviews.models.config.training_config import TrainingConfig
-from treeviews.models.config.views import is_unordered
+from treeviews.models.config.views import is_mean
 from treeviews.models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
 from treeviews.models.corpus.sentence_block import SentenceBlock, pool_words
 from treeviews.models.evaluation.linear_maps import principal_components
@@ -67,7 +67,7 @@ def word_table(model: SentenceModel) -> NDArray[np.float32]:
         ValueError: its vectors are no means over words; names what makes them none.
     """
     config = model.config
-    if ordered := [view for view in config.test_views if not is_unordered(view)]:
+    if ordered := [view for view in config.test_views if not is_mean(view)]:
         raise ValueError(
             f"views {', '.join(ordered)} read the order or the trees of a sentence, which no table "
             "of words holds"

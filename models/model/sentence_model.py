@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from treeviews.models.config.training_config import TrainingConfig
-from treeviews.models.config.views import INVERSE, Pooling, is_unordered
+from treeviews.models.config.views import INVERSE, Pooling, is_mean
 from treeviews.models.corpus.sentence_block import SentenceBlock
 from treeviews.models.encoders.index_arrays import on_device
 from treeviews.models.encoders.sentence_batch import SentenceBatch
@@ -327,7 +327,7 @@ class SentenceViews(nn.Module):
             pooled.append({name: states.pool(name) for name in pooling})
         for view, vectors, removed in zip(self.views, pooled, self.removed, strict=False):
             # Found on what stands for a sentence; the mean of a bag is its last state.
-            for name in {"last", "mean"} if is_unordered(view) else {"last"}:
+            for name in {"last", "mean"} if is_mean(view) else {"last"}:
                 if name in vectors:
                     vectors[name] = removed(vectors[name])
         return pooled if self._beside is None else self._of_one_length(pooled)

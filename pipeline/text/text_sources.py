@@ -240,13 +240,15 @@ def check_parameters(name: str, given: Mapping[str, Any]) -> None:
     needed = SOURCES[name].located_by
     located = [parameter for parameter in LOCATIONS if parameter in given]
     wrong = next((parameter for parameter in located if parameter not in needed), "")
-    if wrong or (len(needed) == 1 and not located):
-        parameter = wrong or needed[0]
-        only = next(n for n, source in SOURCES.items() if source.located_by == (parameter,))
+    if not wrong and len(needed) == 1 and not located:
+        sha256 = " and --sha256" if needed == ("url",) else ""
+        raise ValueError(f"source is {name!r}: give --{needed[0]}{sha256}")
+    if wrong:
+        only = next(n for n, source in SOURCES.items() if source.located_by == (wrong,))
         raise ValueError(
-            f"source is {name!r} and {parameter} is {told(given.get(parameter, ''))!r}: give "
-            f"--source {only} together with --{parameter}"
-            f"{' and --sha256' if parameter == 'url' else ''}, and no other source"
+            f"source is {name!r} and {wrong} is {told(given[wrong])!r}: give "
+            f"--source {only} together with --{wrong}"
+            f"{' and --sha256' if wrong == 'url' else ''}, or leave --{wrong} out"
         )
     if needed and len(located) != 1:
         raise ValueError(

@@ -77,7 +77,7 @@ REFUSALS: tuple[tuple[type[luigi.Task], dict[str, Any], str], ...] = (
     (SplitSentences, {"source": "umbc"}, "give either --paths"),
     (SplitSentences, UMBC | URL | {"source": "umbc", "sha256": "0" * 64}, "give either --paths"),
     (SplitSentences, {"source": "umbc", "dataset": "a/b"}, "give --source hf together with"),
-    (SplitSentences, {"source": "hf"}, "give --source hf together with --dataset"),
+    (SplitSentences, {"source": "hf"}, "give --dataset"),
     (SplitSentences, {"source": "hf", "dataset": "owner/name"}, "not the 40 digits of a commit"),
     (SplitSentences, URL | {"source": "amazon-books"}, "64 hexadecimal digits"),
     (SplitSentences, UMBC | {"paragraphs": "blank-line"}, "of which paragraphs is 'line'"),

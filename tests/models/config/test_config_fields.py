@@ -14,7 +14,7 @@ import torch
 from tests.support.parsed_corpora import block_of
 from treeviews.models.config.held_out import HoldOut
 from treeviews.models.config.training_config import ReadIf, ShapesEncoder, TrainingConfig
-from treeviews.models.config.training_presets import preset
+from treeviews.models.config.training_presets import PRESETS, preset
 from treeviews.models.config.views import VIEWS
 from treeviews.models.encoding.view_models import describe_architecture
 from treeviews.models.evaluation.evaluation_settings import ProtocolConfig
@@ -225,7 +225,7 @@ def test_a_model_may_name_settings_of_earlier_releases_but_a_user_may_not() -> N
 def test_a_field_that_only_some_trainings_read_is_read_by_one() -> None:
     presets = [preset("laptop", normalise="l2"), preset("laptop", views=("SEQ", "DEP"))]
     presets += [preset(name, decoder="bijective") for name in ("B-G", "B-D", "B-GD")]
-    presets += [preset("weighted-words"), preset("quickthoughts", word_vectors="trained")]
+    presets += [preset("quickthoughts", word_vectors="trained"), *PRESETS.values()]
 
     for name in marks_of(TrainingConfig, ReadIf):
         assert any(not config.idle([name]) for config in presets), name
@@ -260,8 +260,8 @@ SIDE_BY_SIDE = {"embeddings": "side_by_side", "word_vectors": "frozen"}
         ("B-D", {"objective": "contrastive"}, "anchor must be excluded or zeroed under the contr"),
         ("B-D", {"anchor": "zeroed"}, "anchor must be excluded or included under the discrim"),
         ("B-D", {"views": ("SEQ", "BOW")}, "SEQ, BOW cannot agree: .* take LIN"),
-        ("B-D", {"views": ("BOW",)}, "have nothing to train; take LIN for BOW"),
-        ("laptop", {"views": ("BOW", "BOW")}, "have nothing to train; take LIN for BOW"),
+        ("B-D", {"views": ("BOW",)}, "have nothing to train; take LIN"),
+        ("laptop", {"views": ("BOW", "BOW")}, "have nothing to train; take LIN"),
     ],
 )
 def test_what_cannot_be_trained_is_refused(

@@ -415,7 +415,7 @@ def build_with_seed(view: str, init: Init, *, bidirectional: bool = False) -> di
     [
         ("DEP", "needs a batch made with heads"),
         ("CONST", "needs a batch made with binary_left"),
-        ("TREE", "unknown view 'TREE'; known: SEQ, DEP, CONST, LIN, BOW"),
+        ("TREE", "unknown view 'TREE'; known: SEQ, DEP, CONST"),
     ],
 )
 def test_what_cannot_be_encoded_is_named(view: str, said: str) -> None:

@@ -35,7 +35,7 @@ PROTOCOLS = {
 def test_every_task_has_the_protocol_classes_and_names_that_senteval_gives_it() -> None:
     declared = {p: {task.name for task in TASKS if task.protocol == p} for p in PROTOCOLS}
     assert declared == {protocol: set(names.split()) for protocol, names in PROTOCOLS.items()}
-    assert len({task.name for task in TASKS}) == len(TASKS) == 30
+    assert len({task.name for task in TASKS}) == len(TASKS)
     assert task_named("SUBJ").classes == ("subjective", "objective")
     assert task_named("SICK-E").classes == ("CONTRADICTION", "NEUTRAL", "ENTAILMENT")
     assert all(not task.classes for task in (*PROBING, *DISCOURSE))
