@@ -170,6 +170,21 @@ def test_a_truncated_file_ends_in_a_refusal(name: str, share: float, tmp_path: P
         assert joined(pieces) == whole
 
 
+def test_of_a_cut_text_of_another_encoding_all_before_the_cut_is_read(tmp_path: Path) -> None:
+    text = "".join(f"Paragraph {number} of a long text.\n\n" for number in range(9000))
+    content = gzip.compress(text.encode("utf-16"), mtime=0)
+    path = written(tmp_path, "a.txt.gz", content[: len(content) // 2])
+    (items,) = read(path, encoding="utf-16").values()
+    assert len(items) > 3000
+    assert [item.split("@")[0] for item in items if item[0] == "!"] == ["!damaged_file"]
+
+
+def test_recoding_needs_no_room_for_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
+    path = written(tmp_path, "a.txt", STORY.encode("utf-16"))
+    assert read(path, encoding="utf-16") == {"a.txt": PARAGRAPHS}
+
+
 @pytest.mark.parametrize("name", sorted(set(FORMATS) - OTHER_TEXTS))
 def test_all_formats_hold_the_same_texts(name: str, tmp_path: Path) -> None:
     documents = read(written(tmp_path, name, FORMATS[name]))
