@@ -29,7 +29,7 @@ from tests.support.source_files import (
     written,
 )
 from treeviews.pipeline.text import documents
-from treeviews.pipeline.text.documents import START, ChangedTextError, documents_of
+from treeviews.pipeline.text.documents import START, ChangedTextError, Paragraph, documents_of
 from treeviews.pipeline.text.plan import Plan, plan_of
 from treeviews.pipeline.text.text_files import FilesConfig
 from treeviews.pipeline.text.text_sources import PythonDocs, TextFiles, reopen
@@ -177,6 +177,35 @@ def test_of_a_cut_text_of_another_encoding_all_before_the_cut_is_read(tmp_path: 
     (items,) = read(path, encoding="utf-16").values()
     assert len(items) > 3000
     assert [item.split("@")[0] for item in items if item[0] == "!"] == ["!damaged_file"]
+
+
+@pytest.mark.usefixtures("short_steps")
+@pytest.mark.parametrize("codec", ["utf-8", "utf-16"])
+def test_lines_end_as_python_reads_them(codec: str, tmp_path: Path) -> None:
+    text = "One line.\rTwo line.\r\rThree.\r" + "Four.\r\nFive.\n\r\nSix.\r\r\nw\r\n\r\n" * 9
+    text += f"\r{'w ' * 400}\r\n{'w ' * 199}\rSeven.\r\n\r\nEnd.\r"
+    path = written(tmp_path, "a.txt", text.encode(codec))
+    source = TextFiles([path], FilesConfig(encoding=codec, max_paragraph_characters=99))
+    (stream,) = source.streams()
+    items = [item for document in stream.documents() for item in document.paragraphs]
+    lines, read = text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), path.read_text(codec)
+    for item in items:
+        words = (getattr(item, "given", "") or getattr(item, "text", "")).split("\n")
+        first = int(item.position.partition(":")[2]) - 1
+        if isinstance(item, Paragraph):
+            assert lines[first : first + len(words)] == words
+            assert read[item.start :].startswith("\n".join(words))
+        else:
+            assert (item.reason, len(lines[first]) > 99) == ("giant_line", True)
+    assert [getattr(item, "text", item.position) for item in items[:2]] == [
+        "One line. Two line.",
+        "Three. Four. Five.",
+    ]
+    assert (len(items), items[-1].text) == (32, "End.")
+    places = [START, *list(stream.survey())[:-1], None]
+    assert len(places) > 3
+    pieces = [told(source.streams()[0].documents(*piece)) for piece in pairwise(places)]
+    assert joined(pieces) == told(stream.documents())
 
 
 def test_recoding_needs_no_room_for_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
