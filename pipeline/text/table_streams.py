@@ -191,7 +191,10 @@ class TableStream(RowStream):
                 num_rows, num_bytes = num_rows + rows, num_bytes + size
 
     def lines_in(self, stream: io.BufferedReader, begin: Place) -> Iterator[Line]:
-        """Yields the rows from the beginning of the group on that holds the wanted one."""
+        """Yields the rows from the beginning of the group on that holds the wanted one.
+
+        The first of a group that cannot be read stands for all after it in the group.
+        """
         row = 0
         try:
             groups = self._groups()
@@ -199,16 +202,21 @@ class TableStream(RowStream):
                 yield groups
                 return
             for group in groups:
-                if row + group.num_rows <= begin.number:
-                    row += group.num_rows
-                    continue
-                share = math.ceil(group.num_rows * _BATCH_BYTES / max(group.num_bytes, 1))
-                for array in group.arrays(min(share, _BATCH_ROWS)):
-                    for value in _values(array):
-                        yield self.row(row, self._text(value, self.position(row + 1)))
-                        row += 1
+                if row + group.num_rows > begin.number:
+                    yield from self._rows_in(group, row)
+                row += group.num_rows
         except _ERRORS as error:
             yield self.row(row, damaged(self.position(row + 1) if row else self.name, error))
+
+    def _rows_in(self, group: _Group, row: int) -> Iterator[Line]:
+        share = math.ceil(group.num_rows * _BATCH_BYTES / max(group.num_bytes, 1))
+        try:
+            for array in group.arrays(min(share, _BATCH_ROWS)):
+                for value in _values(array):
+                    yield self.row(row, self._text(value, self.position(row + 1)))
+                    row += 1
+        except _ERRORS as error:
+            yield self.row(row, damaged(self.position(row + 1), error))
 
     def _text(self, value: bytes | None, position: str) -> str | Refusal:
         try:

@@ -247,6 +247,24 @@ def test_rows_of_tables_without_text_are_refused(
     assert list(found.values()) == [[item.format(name) for item in each] for each in expected]
 
 
+@pytest.mark.usefixtures("short_steps")
+def test_a_damaged_group_of_rows_costs_its_rows(tmp_path: Path) -> None:
+    content = parquet_of(table_of(TEXTS), row_group_size=10, compression="none")
+    column = pq.ParquetFile(io.BytesIO(content)).metadata.row_group(1).column(1)
+    begin = column.dictionary_page_offset or column.data_page_offset
+    damage = content[:begin] + b"\xff" * column.total_compressed_size
+    path = written(tmp_path, "a.parquet", damage + content[len(damage) :])
+    source = TextFiles([path])
+    (stream,) = source.streams()
+    whole = told(stream.documents())
+    assert [*dict(whole)] == [f"a.parquet:{row}" for row in (*range(1, 12), *range(21, 40))]
+    refused = [item for _, items in whole for item in items if item.startswith("!")]
+    assert refused == ["!damaged_file@a.parquet:11"]
+    places = [START, *list(stream.survey())[:-1], None]
+    pieces = [told(source.streams()[0].documents(*piece)) for piece in pairwise(places)]
+    assert joined(pieces) == whole
+
+
 STORY = "The boat left at dawn.\nIt came back\nin the evening.\n\nNobody had seen it.\n"
 PARAGRAPHS = ["The boat left at dawn. It came back in the evening.", "Nobody had seen it."]
 BAD_JSON = (
