@@ -101,10 +101,15 @@ def read_lines(
 
 def _refused(content: str, position: str, most: int) -> str | Refusal:
     """Returns a line, or why it is not taken."""
-    if len(content) > most:
-        detail = f"more than {most:,} characters on one line; break it into lines"
-        return Refusal("giant_line", detail, position, excerpt_of(content))
-    return undecodable(content, position) or content
+    return giant(content, position, most) or undecodable(content, position) or content
+
+
+def giant(line: str, position: str, most: int) -> Refusal | None:
+    """Returns why a line is refused that is too long."""
+    if len(line) <= most:
+        return None
+    detail = f"more than {most:,} characters on one line; break it into lines"
+    return Refusal("giant_line", detail, position, excerpt_of(line))
 
 
 def undecodable(text: str, position: str) -> Refusal | None:

@@ -208,6 +208,13 @@ def test_lines_end_as_python_reads_them(codec: str, tmp_path: Path) -> None:
     assert joined(pieces) == told(stream.documents())
 
 
+def test_a_giant_line_in_quotes_costs_its_row(tmp_path: Path) -> None:
+    rows = f'id,text\n1,"One\n{"w,w" * 700}\nrow."\n2,Two.\n'
+    path = written(tmp_path, "a.csv", rows.encode())
+    found = read(path, max_paragraph_characters=5)
+    assert found == {"a.csv:1": ["!giant_line@a.csv:1"], "a.csv:2": ["Two."]}
+
+
 def test_recoding_needs_no_room_for_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
     path = written(tmp_path, "a.txt", STORY.encode("utf-16"))
@@ -275,6 +282,7 @@ BAD_ROWS = (
     b'id,text\n1,Good.\n2, \n\n3\n4,Too,many\n5,"Quoted" wrongly\n6,Caf\xe9\n'
     b'7,"Two\nlines, one row."\n8,"Two\nCaf\xe9\nlines."\n9,Good.\n10,"Never closed.\n'
 )
+GIANT_ROWS = f"id,text\n1,Good.\n2,{'w,' * 999}\n3,Good.\n4,{'w' * 501}\n5,Good.\n"
 QUOTES = ['"Yes," she said.', '"Wait till I tell you, he began', "It's 5\"", '""', '"']
 
 
@@ -333,6 +341,21 @@ QUOTES = ['"Yes," she said.', '"Wait till I tell you, he began', "It's 5\"", '""
             csv_of(["Café."]).decode().encode("utf-16"),
             {"encoding": "utf-16"},
             {":1": ["Café."]},
+        ),
+        *(
+            (
+                f"a.{kind}",
+                GIANT_ROWS.replace(",", cut).encode(),
+                {"max_paragraph_characters": 5},
+                {
+                    ":1": ["Good."],
+                    ":2": ["!giant_line@{}:2"],
+                    ":3": ["Good."],
+                    ":4": ["!giant_line@{}:4"],
+                    ":5": ["Good."],
+                },
+            )
+            for kind, cut in (("csv", ","), ("tsv", "\t"))
         ),
         ("a.csv", b"id,body\n1,Good.\n", {}, {"": ["!missing_text@{}"]}),
         ("a.csv", b"id,body\n1,Good.\n", {"text_field": "body"}, {":1": ["Good."]}),
