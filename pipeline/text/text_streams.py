@@ -111,7 +111,7 @@ class FileStream(Stream):
             except OSError as error:
                 detail = f"cannot be opened ({error}); check its permissions"
                 logger.warning("%s: %s; its text is missing from this corpus", self.name, detail)
-                yield self.refused(Refusal("unreadable_file", detail, self.name))
+                yield self.refused(Refusal("unreadable_file", detail, self.name), begin)
                 return
             yield from self.lines_in(stream, begin)
 

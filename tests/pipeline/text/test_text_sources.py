@@ -432,6 +432,25 @@ def test_an_unreadable_file_is_refused_and_the_others_are_read(
     assert "its text is missing from this corpus" in caplog.text
 
 
+@pytest.mark.usefixtures("short_steps")
+@pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "a.csv", "a.parquet", "a.tar"])
+def test_every_piece_of_an_unreadable_file_is_refused(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(tmp_path, name, FORMATS[name])
+    (stream,) = TextFiles([path]).streams()
+    places = [START, *list(stream.survey())[:-1], None]
+    assert len(places) > 3
+
+    def forbidden(path, *arguments, **keywords):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "open", forbidden)
+    for piece in pairwise(places):
+        ((_, items),) = told(stream.documents(*piece))
+        assert items == [f"!unreadable_file@{name}"]
+
+
 def test_a_declared_format_goes_before_the_suffix(tmp_path: Path) -> None:
     written(tmp_path, "a.json.gz", gzip.compress(b'{"text": "Good."}\n'))
     written(tmp_path, "b.txt", b"Not asked for.")
