@@ -150,6 +150,19 @@ def test_a_plan_that_ends_early_has_the_first_parts_of_the_whole(
 
 
 @pytest.mark.usefixtures("short_steps")
+@pytest.mark.parametrize("is_archive", [False, True])
+def test_a_text_whose_first_piece_is_blank_is_not_empty(is_archive: bool, tmp_path: Path) -> None:
+    text = b"\n" * 100 + b"Text."
+    content = tar_of([("a.txt", text), ("b.txt", b"\n" * 9)]) if is_archive else text
+    source = TextFiles([written(tmp_path, "a.tar" if is_archive else "a.txt", content)])
+    places = [START, *list(source.streams()[0].survey())[:-1], None]
+    pieces = [told(source.streams()[0].documents(*piece)) for piece in pairwise(places)]
+    assert len(pieces) == 2
+    items = [item for piece in pieces for _, items in piece for item in items]
+    assert items == ["Text.", *["!empty_file@a.tar/b.txt"] * is_archive]
+
+
+@pytest.mark.usefixtures("short_steps")
 @pytest.mark.parametrize("name", sorted(set(FORMATS) - WHOLE_ANYWHERE))
 @pytest.mark.parametrize("share", [0.0, 0.5])
 def test_a_truncated_file_ends_in_a_refusal(name: str, share: float, tmp_path: Path) -> None:
