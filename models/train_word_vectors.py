@@ -83,16 +83,19 @@ def execute(job: WordVectorJob, progress: Progress) -> None:
     config, hold_out = job.config, job.hold_out
     progress(0.0, "reading the sentences")
     sentences = TrainingSentences(job.sentences, hold_out, lower_case=config.lower_case)
-    lengths = [len(tokens) for tokens in sentences]
-    if not lengths:
+    num_sentences = num_tokens = 0
+    for tokens in sentences:
+        num_sentences += 1
+        num_tokens += len(tokens)
+    if not num_sentences:
         raise ValueError(_why_no_tokens(job.sentences, hold_out))
     train_on_tokens(
         sentences,
         job.out,
         config,
-        {"sentences": len(lengths), "tokens": sum(lengths), "hold_out": hold_out.to_dict()},
+        {"sentences": num_sentences, "tokens": num_tokens, "hold_out": hold_out.to_dict()},
         on_epoch=lambda done: progress(
-            done / config.epochs, f"{done} of {config.epochs} passes over {sum(lengths):,} tokens"
+            done / config.epochs, f"{done} of {config.epochs} passes over {num_tokens:,} tokens"
         ),
     )
 

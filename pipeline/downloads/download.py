@@ -137,7 +137,7 @@ def download(
     Raises:
         ValueError: the address or sha256 is malformed, the destination is a folder, or the file has
             another sha256, is a web page or is longer than the configuration allows.
-        DownloadError: the server refuses or keeps failing; what has arrived is kept.
+        DownloadError: the server refuses or keeps failing; with a sha256, what has arrived is kept.
         OSError: the disk is full.
     """
     check_address(url)
@@ -211,12 +211,19 @@ def _fetch_patiently(
         except (requests.RequestException, urllib3.exceptions.HTTPError, _IncompleteError) as error:
             fault: Exception = error
         reason = told(getattr(next(iter(fault.args), None), "reason", fault))[:_SHOWN_CHARACTERS]
+        if "CERTIFICATE_VERIFY_FAILED" in str(fault):
+            raise DownloadError(
+                f"{told(url)}: the server's certificate is not trusted ({reason}); check the "
+                "address and this machine's certificates and clock"
+            ) from fault
         failures = 1 if part.size > reached else failures + 1
         reached = max(reached, part.size)
         if failures >= config.attempts:
+            kept = f"{part.size:,} bytes are kept, so run it again later to go on"
+            anew = "run it again later; without a sha256 it then starts over"
             raise DownloadError(
                 f"{told(url)}: gave up after {failures} attempts that got no further ({reason}); "
-                f"{part.size:,} bytes are kept, so run it again later to go on"
+                f"{kept if part.sha256 else anew}"
             ) from fault
         pause = config.backoff_seconds * 2 ** (failures - 1)
         time.sleep(min(pause, _LONGEST_PAUSE_SECONDS))

@@ -172,13 +172,13 @@ def _texts(rows: Any, dataset: HubDataset, num_rows: int) -> Iterator[str | None
             ) from error
         if row is None:
             return
-        if dataset.text_field not in row:
+        if not num_rows and dataset.text_field not in row:
             raise ValueError(
                 f"data set {told(dataset.name)}: no column {dataset.text_field!r}; set text_field "
                 f"to the one that holds the text: {told(', '.join(row))[:_SHOWN_CHARACTERS]}"
             )
         num_rows += 1
-        text = row[dataset.text_field]
+        text = row.get(dataset.text_field)
         yield text if isinstance(text, str) else None
 
 

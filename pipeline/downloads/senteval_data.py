@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,8 +28,6 @@ from treeviews.pipeline.base.digest import digest_of, remembered_sha256
 from treeviews.pipeline.base.json_files import read_object
 from treeviews.pipeline.base.mistakes import did_you_mean
 from treeviews.pipeline.base.settings import Settings
-
-logger = logging.getLogger(__name__)
 
 DATA_PARTS = ("downstream", "probing")
 """The folders within SentEval's ``data``."""

@@ -1,8 +1,7 @@
 """Cuts parts of a source into tokenized sentences, and writes each part as one shard.
 
-``python -m treeviews.pipeline.text.split_parts JOB.json``, whose file holds a `SplitJob`.
-A part is cut
-without regard to the others, so the shards are the same in whatever order and by however many
+``python -m treeviews.pipeline.text.split_parts JOB.json``, whose file holds a `SplitJob`. A part is
+cut without regard to the others, so the shards are the same in whatever order and by however many
 processes they are made; those that stand are passed over, so that a run that was killed goes on
 where it was. The text is checked before and after it is read: a shard is made of the text that the
 plan is of, or not at all.

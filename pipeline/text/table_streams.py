@@ -33,6 +33,7 @@ from treeviews.pipeline.text.text_lines import (
     binary,
     checked_text,
     damaged,
+    giant,
     is_binary,
     row_document,
     undecodable,
@@ -118,27 +119,40 @@ class CsvStream(RowStream):
         has_tabs, codec = self.format == "tsv", self.config.codec
         codec = "utf-8-sig" if codecs.lookup(codec).name == "utf-8" else codec
         record: list[str] | None = []
+        refused: list[Refusal] = []  # of the record's lines
         try:
             if is_binary(stream, self.config):
                 yield binary(self.name)
                 return
             text = io.TextIOWrapper(recoded(stream, self.config), codec, "surrogateescape")
             records = csv.reader(
-                iter(partial(text.readline, limit), ""),
+                self._lines(text, limit, refused),
                 delimiter="\t" if has_tabs else ",",
                 quoting=csv.QUOTE_NONE if has_tabs else csv.QUOTE_MINIMAL,
                 strict=True,
             )
             while record is not None:
                 first = records.line_num + 1
+                refused.clear()
                 try:
-                    if record := next(records, None):
-                        yield record
+                    record = next(records, None)
                 except csv.Error as error:
                     lines = f"lines {first:,} to {records.line_num:,}"
-                    yield Refusal("bad_row", f"{lines}: {error}; mend the quotes")
+                    refused.append(Refusal("bad_row", f"{lines}: {error}; mend the quotes"))
+                if item := refused[0] if refused else record:
+                    yield item
         except READ_ERRORS as error:
             yield damaged("", error)
+
+    @staticmethod
+    def _lines(text: io.TextIOWrapper, most: int, refused: list[Refusal]) -> Iterator[str]:
+        """Yields the lines; an empty one for one of more characters, whose refusal it appends."""
+        while line := text.readline(most + 1):
+            if refusal := giant(line.removesuffix("\n"), "", most):
+                refused.append(refusal)
+                while line and not line.endswith("\n"):
+                    line = text.readline(most)
+            yield "" if refusal else line
 
     def _text(
         self, record: list[str] | Refusal, number: int, place: int, num_columns: int
@@ -191,7 +205,10 @@ class TableStream(RowStream):
                 num_rows, num_bytes = num_rows + rows, num_bytes + size
 
     def lines_in(self, stream: io.BufferedReader, begin: Place) -> Iterator[Line]:
-        """Yields the rows from the beginning of the group on that holds the wanted one."""
+        """Yields the rows from the beginning of the group on that holds the wanted one.
+
+        The first of a group that cannot be read stands for all after it in the group.
+        """
         row = 0
         try:
             groups = self._groups()
@@ -199,16 +216,21 @@ class TableStream(RowStream):
                 yield groups
                 return
             for group in groups:
-                if row + group.num_rows <= begin.number:
-                    row += group.num_rows
-                    continue
-                share = math.ceil(group.num_rows * _BATCH_BYTES / max(group.num_bytes, 1))
-                for array in group.arrays(min(share, _BATCH_ROWS)):
-                    for value in _values(array):
-                        yield self.row(row, self._text(value, self.position(row + 1)))
-                        row += 1
+                if row + group.num_rows > begin.number:
+                    yield from self._rows_in(group, row)
+                row += group.num_rows
         except _ERRORS as error:
             yield self.row(row, damaged(self.position(row + 1) if row else self.name, error))
+
+    def _rows_in(self, group: _Group, row: int) -> Iterator[Line]:
+        share = math.ceil(group.num_rows * _BATCH_BYTES / max(group.num_bytes, 1))
+        try:
+            for array in group.arrays(min(share, _BATCH_ROWS)):
+                for value in _values(array):
+                    yield self.row(row, self._text(value, self.position(row + 1)))
+                    row += 1
+        except _ERRORS as error:
+            yield self.row(row, damaged(self.position(row + 1), error))
 
     def _text(self, value: bytes | None, position: str) -> str | Refusal:
         try:

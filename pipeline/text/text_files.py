@@ -11,12 +11,10 @@ import logging
 import lzma
 import os
 import re
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path, PurePath
-from typing import IO, Any, BinaryIO, ClassVar, Literal, NamedTuple, TypeVar, cast
+from typing import Any, BinaryIO, ClassVar, Literal, NamedTuple, TypeVar, cast
 
 import pyarrow as pa
 
@@ -45,7 +43,6 @@ _FURTHER_SUFFIXES: Mapping[str, tuple[str, ...]] = {"json-lines": (".json",)}
 """Those that may hold something else, unless somebody says what they hold."""
 UNREADABLE = "unreadable"
 """Stands for the sha256 of what cannot be read."""
-BUFFER_BYTES = 1 << 16
 _STATEFUL = re.compile(r"utf[-_]?7|iso[-_]?2022|hz", re.IGNORECASE)
 _SUFFIX_CHARACTERS = 20
 _MOST_REASONS = 30
@@ -270,17 +267,32 @@ class FilesConfig(Settings):
             ) from error
 
 
-def recoded(stream: io.BufferedReader, config: FilesConfig) -> IO[bytes]:
-    """Returns a text's bytes in the encoding that is read, `FilesConfig.codec`.
+class _Recoded(io.RawIOBase):
+    """Text of some encoding as UTF-8; bytes that are not of the encoding stay as they are."""
 
-    Raises:
-        OSError, EOFError, UnicodeError: the text is damaged.
-    """
+    def __init__(self, stream: io.BufferedReader, encoding: str) -> None:
+        self._stream = stream
+        self._decoder = codecs.getincrementaldecoder(encoding)("surrogateescape")
+        self._ready = io.BytesIO()
+        self._is_done = False
+
+    def readable(self) -> bool:
+        """Returns True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fills ``buffer``; returns the number of bytes, 0 at the end."""
+        while not (count := self._ready.readinto(buffer)) and not self._is_done:
+            # The call that meets the damage of a gzip file loses all that it read: so a small one.
+            block = self._stream.read1(io.DEFAULT_BUFFER_SIZE)
+            self._is_done = not block
+            text = self._decoder.decode(block, final=self._is_done)
+            self._ready = io.BytesIO(text.encode("utf-8", "surrogateescape"))
+        return count
+
+
+def recoded(stream: io.BufferedReader, config: FilesConfig) -> io.BufferedReader:
+    """Returns a text's bytes in the encoding that is read, `FilesConfig.codec`."""
     if not config.is_recoded:
         return stream
-    copy = tempfile.TemporaryFile()  # noqa: SIM115 - closed with its last user
-    blocks = iter(partial(stream.read, BUFFER_BYTES), b"")
-    for text in codecs.iterdecode(blocks, config.encoding, "surrogateescape"):
-        copy.write(text.encode("utf-8", "surrogateescape"))
-    copy.seek(0)
-    return copy
+    return io.BufferedReader(cast("io.RawIOBase", _Recoded(stream, config.encoding)))

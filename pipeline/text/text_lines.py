@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from treeviews.pipeline.base.refusal import Refusal, excerpt_of
 from treeviews.pipeline.text import documents
@@ -81,15 +81,15 @@ def read_lines(
         if not number and is_binary(stream, config):
             yield Line(of, Place(offset, 0), binary(of.name))
             return
-        text = recoded(stream, config)
-        while raw := text.readline(limit):
+        lines = _ended_lines(recoded(stream, config), limit)
+        for raw in lines:
             line = raw.decode(encoding, "surrogateescape")
             if is_utf8 and not number:
                 line = line.removeprefix("\ufeff")
             content = line.removesuffix("\n").removesuffix("\r")
             size, length = len(raw), len(content) + 1
             if len(content) > max_characters:
-                size, length = _size_of_line(text, raw, encoding)
+                size, length = _size_of_line(raw, lines, encoding)
             place, start = Place(offset, number), characters
             offset, number = offset + size, number + 1
             characters = None if characters is None else characters + length
@@ -101,10 +101,15 @@ def read_lines(
 
 def _refused(content: str, position: str, most: int) -> str | Refusal:
     """Returns a line, or why it is not taken."""
-    if len(content) > most:
-        detail = f"more than {most:,} characters on one line; break it into lines"
-        return Refusal("giant_line", detail, position, excerpt_of(content))
-    return undecodable(content, position) or content
+    return giant(content, position, most) or undecodable(content, position) or content
+
+
+def giant(line: str, position: str, most: int) -> Refusal | None:
+    """Returns why a line is refused that is too long."""
+    if len(line) <= most:
+        return None
+    detail = f"more than {most:,} characters on one line; break it into lines"
+    return Refusal("giant_line", detail, position, excerpt_of(line))
 
 
 def undecodable(text: str, position: str) -> Refusal | None:
@@ -115,13 +120,30 @@ def undecodable(text: str, position: str) -> Refusal | None:
     return Refusal("undecodable", detail, position, excerpt_of(text))
 
 
-def _size_of_line(stream: IO[bytes], begun: bytes, encoding: str) -> tuple[int, int]:
+def _ended_lines(stream: io.BufferedReader, limit: int) -> Iterator[bytes]:
+    """Yields lines with their ends, as Python reads them; of a longer one, parts."""
+    held = b""
+    while read := stream.readline(limit):
+        if not held and b"\r" not in read:
+            yield read
+            continue
+        lines = (held + read).splitlines(keepends=True)
+        last = lines[-1]  # a line feed may follow a return
+        is_open = last.endswith(b"\r") or not (last.endswith(b"\n") or len(last) >= limit)
+        held = lines.pop() if is_open else b""
+        yield from lines
+    if held:
+        yield held
+
+
+def _size_of_line(begun: bytes, following: Iterator[bytes], encoding: str) -> tuple[int, int]:
     """Returns the bytes and characters of a line, of which the rest is passed over."""
     decoder = codecs.getincrementaldecoder(encoding)("surrogateescape")
     size = length = 0
     while begun:
-        size, length = size + len(begun), length + len(decoder.decode(begun))
-        begun = b"" if begun.endswith(b"\n") else stream.readline(_BLOCK_BYTES)
+        size += len(begun)
+        length += len(decoder.decode(begun)) - begun.endswith(b"\r\n")
+        begun = b"" if begun.endswith((b"\n", b"\r")) else next(following, b"")
     return size, length
 
 
@@ -144,7 +166,7 @@ def damaged(position: str, error: Exception) -> Refusal:
     return Refusal("damaged_file", detail, position)
 
 
-def places_in(text: IO[bytes], *, lines_are_enough: bool) -> Iterator[Place]:
+def places_in(text: io.BufferedReader, *, lines_are_enough: bool) -> Iterator[Place]:
     """Yields the places in a text behind blank lines, far enough apart, and its end.
 
     Where it cannot be read on, that is its end.
@@ -152,17 +174,22 @@ def places_in(text: IO[bytes], *, lines_are_enough: bool) -> Iterator[Place]:
     Args:
         lines_are_enough: behind any line.
     """
-    end = START
+    end, ends_in_return = START, False
     with suppress(*READ_ERRORS):
         while read := text.read(documents.STEP_BYTES):
             if end != START:
                 yield end
             for part in chain([read], _up_to_cut(text, read, lines_are_enough)):
-                end = Place(end.offset + len(part), end.number + part.count(b"\n"))
+                number = end.number + _line_ends(part) - (ends_in_return and part[:1] == b"\n")
+                end, ends_in_return = Place(end.offset + len(part), number), part[-1:] == b"\r"
     yield end
 
 
-def _up_to_cut(text: IO[bytes], read: bytes, lines_are_enough: bool) -> Iterator[bytes]:
+def _line_ends(text: bytes) -> int:
+    return text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")
+
+
+def _up_to_cut(text: io.BufferedReader, read: bytes, lines_are_enough: bool) -> Iterator[bytes]:
     """Yields what follows ``read`` up to the next place where a text may be cut."""
     is_cut = False
     while read and not is_cut:

@@ -85,6 +85,8 @@ class FileStream(Stream):
         """Members of an archive that are left out, by reason, of those that were surveyed."""
         self._rest: tuple[Place, Iterator[Line]] | None = None
         """How far the file was read, and what follows."""
+        self._cut: TextName | None = None
+        """The text of which a part follows."""
 
     @abstractmethod
     def lines_in(self, stream: io.BufferedReader, begin: Place) -> Iterator[Line]:
@@ -111,16 +113,16 @@ class FileStream(Stream):
             except OSError as error:
                 detail = f"cannot be opened ({error}); check its permissions"
                 logger.warning("%s: %s; its text is missing from this corpus", self.name, detail)
-                yield self.refused(Refusal("unreadable_file", detail, self.name))
+                yield self.refused(Refusal("unreadable_file", detail, self.name), begin)
                 return
             yield from self.lines_in(stream, begin)
 
     def _between(self, begin: Place, end: Place | None) -> Iterator[Line]:
-        rest, self._rest = self._rest, None
+        rest, self._rest, self._cut = self._rest, None, None
         lines, order = rest[1] if rest and rest[0] == begin else self.lines(begin), self._order
         for line in lines:
             if end is not None and order(line.before) >= order(end):
-                self._rest = end, chain([line], lines)
+                self._rest, self._cut = (end, chain([line], lines)), line.of
                 return
             if order(line.before) >= order(begin):
                 yield line
@@ -236,8 +238,19 @@ class TextStream(FileStream):
             further = chain([first], of_text)  # noqa: B031 - of which no other is read
             items = paragraphs_of(further, of.name, config.paragraphs, most)
             if not first.before.number:
-                items = _or_empty(items, self.empty(of.name))
+                items = self._or_empty(items, of)
             yield Document(f"{of.name}#{number}" if number else of.name, items, first_index)
+
+    def _or_empty(
+        self, items: Iterable[Paragraph | Refusal], of: TextName
+    ) -> Iterator[Paragraph | Refusal]:
+        """Yields items, or, where the whole text has none, what stands for nothing."""
+        is_empty = True
+        for item in items:
+            is_empty = False
+            yield item
+        if is_empty and self._cut != of:
+            yield self.empty(of.name)
 
     def _members(
         self, stream: io.BufferedReader, left_out: Counter[str]
@@ -318,12 +331,3 @@ def _json_text(line: str | Refusal, position: str, text_field: str) -> str | Ref
         return Refusal("bad_json", f"not JSON ({error}); mend the line", position, excerpt_of(line))
     text = value.get(text_field) if isinstance(value, dict) else None
     return checked_text(text, position, text_field, excerpt_of(line))
-
-
-def _or_empty(
-    items: Iterable[Paragraph | Refusal], empty: Refusal
-) -> Iterator[Paragraph | Refusal]:
-    """Yields items, or, where there are none, what stands for nothing."""
-    iterator = iter(items)
-    yield next(iterator, empty)
-    yield from iterator

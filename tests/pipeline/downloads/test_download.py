@@ -72,7 +72,8 @@ def test_a_server_that_falters_gives_the_whole_file_in_the_end(
 
 def leave_part(server: DownloadServer, folder: Path, sha256: str | None = SHA256) -> None:
     server.script = ["cut:1000", "500", "500", "500"]
-    with pytest.raises(DownloadError, match=r"gave up after 3 attempts.* bytes are kept"):
+    remedy = "1,000 bytes are kept" if sha256 else "without a sha256 it then starts over$"
+    with pytest.raises(DownloadError, match=f"gave up after 3 attempts.*{remedy}"):
         fetch(server, folder, sha256)
 
 
@@ -135,6 +136,23 @@ def test_a_web_page_is_not_taken_for_the_file(
 def test_nobody_listening_is_told(tmp_path: Path) -> None:
     with pytest.raises(DownloadError, match=r"gave up after 3 attempts .*refused"):
         download("http://127.0.0.1:9/x", tmp_path / "x", SHA256, config=IMPATIENT)
+
+
+def test_an_untrusted_certificate_is_told_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import requests
+
+    asked: list[str] = []
+
+    def refused(url: str, **named: Any) -> None:
+        asked.append(url)
+        raise requests.exceptions.SSLError("[SSL: CERTIFICATE_VERIFY_FAILED] self-signed")
+
+    monkeypatch.setattr(requests, "get", refused)
+    with pytest.raises(DownloadError, match=r"not trusted .*self-signed.*certificates and clock"):
+        download("https://127.0.0.1:9/x", tmp_path / "x", SHA256, config=IMPATIENT)
+    assert len(asked) == 1
 
 
 @pytest.mark.parametrize(

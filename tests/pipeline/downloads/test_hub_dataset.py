@@ -73,6 +73,18 @@ def test_a_data_set_becomes_files_of_bounded_size(folder: Path, tmp_path: Path) 
     assert facts["rows"] == 120 and facts["split"] == "train"
 
 
+def test_a_later_row_without_the_column_has_no_text(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import datasets
+
+    rows = [{"story": "One."}, {"id": 2}, {"id": 3, "story": "Three."}]
+    opened = datasets.IterableDataset.from_generator(lambda: iter(rows))
+    monkeypatch.setattr(hub_dataset, "_open", lambda load_dataset, dataset: opened)
+    fetch(job_of(folder, tmp_path / "out"))
+    assert texts_of(tmp_path / "out") == ["One.", None, "Three."]
+
+
 @pytest.mark.parametrize("whole_files", [0, 1, 3])
 def test_a_fetch_that_was_killed_goes_on_behind_its_last_file(
     whole_files: int, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

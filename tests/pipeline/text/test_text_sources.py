@@ -29,7 +29,7 @@ from tests.support.source_files import (
     written,
 )
 from treeviews.pipeline.text import documents
-from treeviews.pipeline.text.documents import START, ChangedTextError, documents_of
+from treeviews.pipeline.text.documents import START, ChangedTextError, Paragraph, documents_of
 from treeviews.pipeline.text.plan import Plan, plan_of
 from treeviews.pipeline.text.text_files import FilesConfig
 from treeviews.pipeline.text.text_sources import PythonDocs, TextFiles, reopen
@@ -150,6 +150,19 @@ def test_a_plan_that_ends_early_has_the_first_parts_of_the_whole(
 
 
 @pytest.mark.usefixtures("short_steps")
+@pytest.mark.parametrize("is_archive", [False, True])
+def test_a_text_whose_first_piece_is_blank_is_not_empty(is_archive: bool, tmp_path: Path) -> None:
+    text = b"\n" * 100 + b"Text."
+    content = tar_of([("a.txt", text), ("b.txt", b"\n" * 9)]) if is_archive else text
+    source = TextFiles([written(tmp_path, "a.tar" if is_archive else "a.txt", content)])
+    places = [START, *list(source.streams()[0].survey())[:-1], None]
+    pieces = [told(source.streams()[0].documents(*piece)) for piece in pairwise(places)]
+    assert len(pieces) == 2
+    items = [item for piece in pieces for _, items in piece for item in items]
+    assert items == ["Text.", *["!empty_file@a.tar/b.txt"] * is_archive]
+
+
+@pytest.mark.usefixtures("short_steps")
 @pytest.mark.parametrize("name", sorted(set(FORMATS) - WHOLE_ANYWHERE))
 @pytest.mark.parametrize("share", [0.0, 0.5])
 def test_a_truncated_file_ends_in_a_refusal(name: str, share: float, tmp_path: Path) -> None:
@@ -168,6 +181,57 @@ def test_a_truncated_file_ends_in_a_refusal(name: str, share: float, tmp_path: P
     assert len([item for item in refused if not item.endswith("/empty.txt")]) == 1
     if share:  # of an empty file, a piece does not know that it is all
         assert joined(pieces) == whole
+
+
+def test_of_a_cut_text_of_another_encoding_all_before_the_cut_is_read(tmp_path: Path) -> None:
+    text = "".join(f"Paragraph {number} of a long text.\n\n" for number in range(9000))
+    content = gzip.compress(text.encode("utf-16"), mtime=0)
+    path = written(tmp_path, "a.txt.gz", content[: len(content) // 2])
+    (items,) = read(path, encoding="utf-16").values()
+    assert len(items) > 3000
+    assert [item.split("@")[0] for item in items if item[0] == "!"] == ["!damaged_file"]
+
+
+@pytest.mark.usefixtures("short_steps")
+@pytest.mark.parametrize("codec", ["utf-8", "utf-16"])
+def test_lines_end_as_python_reads_them(codec: str, tmp_path: Path) -> None:
+    text = "One line.\rTwo line.\r\rThree.\r" + "Four.\r\nFive.\n\r\nSix.\r\r\nw\r\n\r\n" * 9
+    text += f"\r{'w ' * 400}\r\n{'w ' * 199}\rSeven.\r\n\r\nEnd.\r"
+    path = written(tmp_path, "a.txt", text.encode(codec))
+    source = TextFiles([path], FilesConfig(encoding=codec, max_paragraph_characters=99))
+    (stream,) = source.streams()
+    items = [item for document in stream.documents() for item in document.paragraphs]
+    lines, read = text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), path.read_text(codec)
+    for item in items:
+        words = (getattr(item, "given", "") or getattr(item, "text", "")).split("\n")
+        first = int(item.position.partition(":")[2]) - 1
+        if isinstance(item, Paragraph):
+            assert lines[first : first + len(words)] == words
+            assert read[item.start :].startswith("\n".join(words))
+        else:
+            assert (item.reason, len(lines[first]) > 99) == ("giant_line", True)
+    assert [getattr(item, "text", item.position) for item in items[:2]] == [
+        "One line. Two line.",
+        "Three. Four. Five.",
+    ]
+    assert (len(items), items[-1].text) == (32, "End.")
+    places = [START, *list(stream.survey())[:-1], None]
+    assert len(places) > 3
+    pieces = [told(source.streams()[0].documents(*piece)) for piece in pairwise(places)]
+    assert joined(pieces) == told(stream.documents())
+
+
+def test_a_giant_line_in_quotes_costs_its_row(tmp_path: Path) -> None:
+    rows = f'id,text\n1,"One\n{"w,w" * 700}\nrow."\n2,Two.\n'
+    path = written(tmp_path, "a.csv", rows.encode())
+    found = read(path, max_paragraph_characters=5)
+    assert found == {"a.csv:1": ["!giant_line@a.csv:1"], "a.csv:2": ["Two."]}
+
+
+def test_recoding_needs_no_room_for_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
+    path = written(tmp_path, "a.txt", STORY.encode("utf-16"))
+    assert read(path, encoding="utf-16") == {"a.txt": PARAGRAPHS}
 
 
 @pytest.mark.parametrize("name", sorted(set(FORMATS) - OTHER_TEXTS))
@@ -203,6 +267,24 @@ def test_rows_of_tables_without_text_are_refused(
     assert list(found.values()) == [[item.format(name) for item in each] for each in expected]
 
 
+@pytest.mark.usefixtures("short_steps")
+def test_a_damaged_group_of_rows_costs_its_rows(tmp_path: Path) -> None:
+    content = parquet_of(table_of(TEXTS), row_group_size=10, compression="none")
+    column = pq.ParquetFile(io.BytesIO(content)).metadata.row_group(1).column(1)
+    begin = column.dictionary_page_offset or column.data_page_offset
+    damage = content[:begin] + b"\xff" * column.total_compressed_size
+    path = written(tmp_path, "a.parquet", damage + content[len(damage) :])
+    source = TextFiles([path])
+    (stream,) = source.streams()
+    whole = told(stream.documents())
+    assert [*dict(whole)] == [f"a.parquet:{row}" for row in (*range(1, 12), *range(21, 40))]
+    refused = [item for _, items in whole for item in items if item.startswith("!")]
+    assert refused == ["!damaged_file@a.parquet:11"]
+    places = [START, *list(stream.survey())[:-1], None]
+    pieces = [told(source.streams()[0].documents(*piece)) for piece in pairwise(places)]
+    assert joined(pieces) == whole
+
+
 STORY = "The boat left at dawn.\nIt came back\nin the evening.\n\nNobody had seen it.\n"
 PARAGRAPHS = ["The boat left at dawn. It came back in the evening.", "Nobody had seen it."]
 BAD_JSON = (
@@ -213,6 +295,7 @@ BAD_ROWS = (
     b'id,text\n1,Good.\n2, \n\n3\n4,Too,many\n5,"Quoted" wrongly\n6,Caf\xe9\n'
     b'7,"Two\nlines, one row."\n8,"Two\nCaf\xe9\nlines."\n9,Good.\n10,"Never closed.\n'
 )
+GIANT_ROWS = f"id,text\n1,Good.\n2,{'w,' * 999}\n3,Good.\n4,{'w' * 501}\n5,Good.\n"
 QUOTES = ['"Yes," she said.', '"Wait till I tell you, he began', "It's 5\"", '""', '"']
 
 
@@ -271,6 +354,21 @@ QUOTES = ['"Yes," she said.', '"Wait till I tell you, he began', "It's 5\"", '""
             csv_of(["Café."]).decode().encode("utf-16"),
             {"encoding": "utf-16"},
             {":1": ["Café."]},
+        ),
+        *(
+            (
+                f"a.{kind}",
+                GIANT_ROWS.replace(",", cut).encode(),
+                {"max_paragraph_characters": 5},
+                {
+                    ":1": ["Good."],
+                    ":2": ["!giant_line@{}:2"],
+                    ":3": ["Good."],
+                    ":4": ["!giant_line@{}:4"],
+                    ":5": ["Good."],
+                },
+            )
+            for kind, cut in (("csv", ","), ("tsv", "\t"))
         ),
         ("a.csv", b"id,body\n1,Good.\n", {}, {"": ["!missing_text@{}"]}),
         ("a.csv", b"id,body\n1,Good.\n", {"text_field": "body"}, {":1": ["Good."]}),
@@ -345,6 +443,25 @@ def test_an_unreadable_file_is_refused_and_the_others_are_read(
     assert read([tmp_path]) == {"a.txt": ["!unreadable_file@a.txt"], "b.txt": ["Text."]}
     assert "a.txt: cannot be opened" in caplog.text
     assert "its text is missing from this corpus" in caplog.text
+
+
+@pytest.mark.usefixtures("short_steps")
+@pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "a.csv", "a.parquet", "a.tar"])
+def test_every_piece_of_an_unreadable_file_is_refused(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(tmp_path, name, FORMATS[name])
+    (stream,) = TextFiles([path]).streams()
+    places = [START, *list(stream.survey())[:-1], None]
+    assert len(places) > 3
+
+    def forbidden(path, *arguments, **keywords):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "open", forbidden)
+    for piece in pairwise(places):
+        ((_, items),) = told(stream.documents(*piece))
+        assert items == [f"!unreadable_file@{name}"]
 
 
 def test_a_declared_format_goes_before_the_suffix(tmp_path: Path) -> None:
