@@ -149,9 +149,12 @@ def tree_fault(
         missing = next(name for name, value in columns.items() if value is None)
         return (missing, f"null, but {given[0]} is not") if given else None
     own: Any = tree.heads if isinstance(tree, DependencyParse) else tree.tags
-    expected = columns_of(tree, own if tokens is None else tokens)
+    words = own if tokens is None else tokens
+    expected = columns_of(tree, words)
     if isinstance(expected, Refusal):
-        return TREE_COLUMNS[stage][0], expected.detail
+        is_short = isinstance(tree, DependencyParse) and len(tree.heads) == len(words)
+        is_short = is_short and len(tree.deprels) != len(words)
+        return "deprels" if is_short else TREE_COLUMNS[stage][0], expected.detail
     for name, value in expected.items():
         if columns[name] != value:
             return name, f"is {columns[name]}, the binarization of the spans is {value}"

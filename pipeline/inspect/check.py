@@ -111,7 +111,7 @@ def _stage_faults(folder: StageFolder, sentences: StageFolder | None) -> Iterato
         for listed in shards:
             with suppress(ValueError):  # named where the shard is read
                 own = read_shard_manifest(folder.path, listed.number)
-                if own is not None and own.sha256 != listed.sha256:
+                if own is not None and _origin(own) != _origin(listed):
                     problem = f"{MANIFEST_NAME} lists another shard {listed.number} than its own"
                     yield Fault(folder.path, f"{problem} manifest describes; {again}")
         for problem in parser_problems(shards):
@@ -122,6 +122,15 @@ def _stage_faults(folder: StageFolder, sentences: StageFolder | None) -> Iterato
             yield Fault(folder.path, f"lacks shards {sorted(lacking)} of the sentences")
         if more := (present | missing) - expected:
             yield Fault(folder.path, f"has shards {sorted(more)}, the sentences do not")
+
+
+def _origin(shard: ShardManifest) -> tuple[object, ...]:
+    """Returns what two manifests of a shard agree in: its content, and where that comes from.
+
+    Not how long it took: the same rows may have been made twice, on two machines.
+    """
+    extra = (shard.extra.get("parser_checksum"), shard.extra.get(PARSED_FROM))
+    return shard.sha256, shard.rows, shard.drops, shard.quarantine_sha256, extra
 
 
 def _shard_faults(
@@ -160,6 +169,9 @@ def _refusal_faults(path: Path, manifest: ShardManifest, nulls: int) -> Iterator
         yield Fault(path, f"{nulls} rows of nulls, its manifest says that {refused} were refused")
     records = quarantine_path(path.parent, manifest.number)
     if not manifest.has_quarantine:
+        if is_parse and refused:
+            problem = f"says that {manifest.drops} were refused, but keeps no record of them"
+            yield Fault(records, f"the manifest {problem}")
         return
     try:
         counts = Counter(reason for _, reason, _ in read_refusals(records))

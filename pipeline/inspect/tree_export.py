@@ -35,6 +35,7 @@ from treeviews.pipeline.base.atomic_files import (
 from treeviews.pipeline.base.refusal import Refusal
 from treeviews.pipeline.inspect.aligned_rows import (
     TREE_COLUMNS,
+    check_same_rows,
     read_rows,
     tree_fault,
     tree_of,
@@ -65,6 +66,8 @@ NEEDED: dict[ExportFormat, tuple[str, ...]] = {
 """Stages without which a format has nothing to write; others are written where they are."""
 _HALF = re.compile("[\\ud800-\\udfff]")
 SUFFIX = ".spacy"
+MOST_IN_ONE_FILE = 100_000
+"""Sentences; some 300 MB of memory while they are packed."""
 SENTENCES_A_FILE = 10_000
 """Of a folder of files."""
 SENTENCES_A_DOC = 500
@@ -139,6 +142,13 @@ def export(
     elif out.suffix.lower() != SUFFIX:
         write_doc_bins(out, sentences)
     else:
+        numbers = chosen.shared_numbers()
+        if sum(check_same_rows(chosen.folders, n) for n in numbers) > MOST_IN_ONE_FILE:
+            raise ValueError(
+                f"{out}: more than {MOST_IN_ONE_FILE:,} sentences, which one {SUFFIX} file cannot "
+                f"hold; leave {SUFFIX} out of the name and give --format spacy for a folder of "
+                "files, or export shard by shard"
+            )
         write_by_library(out, lambda path: path.write_bytes(_packed(sentences)))
     files = out.iterdir() if out.is_dir() else [out]
     done.bytes = sum(path.stat().st_size for path in files)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -185,9 +185,9 @@ def built_to_fit(
 ) -> ModuleT:
     """Returns a network with these weights, each of them and no other.
 
-    A description may ask for any size: what is not touched takes no memory, and the weights, of
-    which there are no more bytes than their file has, do not fit. Leaves torch's global generator
-    as it was.
+    A description may ask for any size. A network on torch's device ``meta`` has shapes and no
+    memory, so what is asked for is first compared with the weights, of which there are no more
+    bytes than their file has. Leaves torch's global generator as it was.
 
     Args:
         build: makes the network with any weights, on torch's default device.
@@ -196,23 +196,54 @@ def built_to_fit(
     Raises:
         ValueError: weights are missing, too many, or of other shapes; names some.
     """
-    if num_layers > len(tensors):
-        raise ValueError(f"{num_layers:,} layers, and there are {len(tensors)} weights")
+    check_layers(num_layers, tensors)
     with torch.random.fork_rng(devices=[]), _NoInitialValues():
         try:
-            network = build()
-            network.load_state_dict(dict(tensors))
-        except (RuntimeError, OverflowError, TypeError) as error:  # as beyond what torch can count
+            with torch.device("meta"):
+                described = _shapes(build().state_dict())
+        except (RuntimeError, OverflowError, TypeError) as error:  # beyond what torch can count
+            raise ValueError(f"no network has these sizes ({shortened(str(error))})") from error
+        if differing := dict(described.items() ^ _shapes(tensors).items()):
             raise ValueError(
-                f"the weights do not fit what is described: {shortened(str(error))}"
-            ) from error
+                f"the weights do not fit what is described: missing, too many or of another shape: "
+                f"{shortened(sorted(differing))}"
+            )
+        network = build()
+    network.load_state_dict(dict(tensors))
     return network
+
+
+def _shapes(tensors: Mapping[str, Tensor]) -> dict[str, tuple[int, ...]]:
+    return {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+
+
+def check_layers(num_layers: int, tensors: Collection[str]) -> None:
+    """Refuses more layers than there are tensors.
+
+    Raises:
+        ValueError: names both numbers.
+    """
+    if num_layers > len(tensors):
+        raise ValueError(f"{num_layers:,} layers, and there are {len(tensors)} weights")
+
+
+def check_sizes(sizes: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
+    """Refuses sizes that no weight has, of networks that cannot be built without memory.
+
+    Raises:
+        ValueError: a size is larger than the weights in all dimensions; names it.
+    """
+    largest = max((size for tensor in tensors.values() for size in tensor.shape), default=0)
+    for name, value in sizes.items():
+        if isinstance(value, int) and value > largest:
+            raise ValueError(f"{name} is {value:,}, and no weight is larger than {largest:,}")
 
 
 class _NoInitialValues(TorchFunctionMode):
     """Leaves tensors as they are where `torch.nn.init` would fill them.
 
-    All of them are read from a file afterwards, and orthogonal matrices take a second to draw.
+    All of them are read from a file afterwards. Orthogonal matrices take a second to draw, and to
+    draw nothing on the device ``meta`` torch imports its compiler, which takes three.
     """
 
     def __torch_function__(

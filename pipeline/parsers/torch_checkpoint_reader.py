@@ -9,7 +9,8 @@ that put tensors and plain containers together and take no attributes; every oth
 version loads, too, though its bytecode would crash the interpreter.
 
 Only torch's zip format is read. torch's reader takes older formats as well: a tar, of which a hard
-link changes another file's mode, and a bare pickle, whose persistent ids can write a file.
+link changes another file's mode, and a bare pickle, whose persistent ids can write a file. It also
+hands an archive of TorchScript to an interpreter of its own, which runs the methods in it.
 """
 
 from __future__ import annotations
@@ -130,8 +131,8 @@ def read_torch_file(path: Path) -> Any:
     """Returns the object in a file of ``torch.save``, tensors on the CPU, classes as `Inert`.
 
     Raises:
-        ValueError: the file is not in torch's zip format, is cut short, or is of a shape that
-            nothing inert can fill.
+        ValueError: the file is not in torch's zip format, is cut short, is a program of
+            TorchScript, or is of a shape that nothing inert can fill.
     """
     with path.open("rb") as stream:
         signature = stream.read(len(_ZIP_SIGNATURE))
@@ -142,7 +143,7 @@ def read_torch_file(path: Path) -> Any:
         )
     try:
         with zipfile.ZipFile(path) as archive:
-            return _InertUnpickler(archive).load()
+            return _InertUnpickler(archive, path.stat().st_size).load()
     except MemoryError:
         raise
     except Exception as error:  # whatever a damaged or foreign file makes of the reader
@@ -186,10 +187,20 @@ _STAND_INS: dict[str, Callable[..., Any]] = {
 class _InertUnpickler(pickle.Unpickler):
     """Reads the pickle of an archive, and the records with the numbers that it names."""
 
-    def __init__(self, archive: zipfile.ZipFile) -> None:
+    def __init__(self, archive: zipfile.ZipFile, num_bytes: int) -> None:
+        """Checks the list of records of a file of so many bytes."""
         pickles = [name for name in archive.namelist() if PurePosixPath(name).name == "data.pkl"]
         if len(pickles) != 1:
             raise ValueError(f"{len(pickles)} records data.pkl instead of one")
+        prefix = pickles[0].removesuffix("data.pkl")
+        names = [name.removeprefix(prefix) for name in archive.namelist()]
+        if "constants.pkl" in names or any(name.startswith("code/") for name in names):
+            raise ValueError("a program of TorchScript, which would be run by being read")
+        # They are not compressed and so hold no more.
+        if sum(record.file_size for record in archive.infolist()) > num_bytes:
+            raise ValueError("records larger than the file")
+        if "byteorder" in names and archive.read(f"{prefix}byteorder") != b"little":
+            raise ValueError("saved on a machine whose numbers begin at the other end")
         super().__init__(archive.open(pickles[0]))
         self._archive, self._folder = archive, PurePosixPath(pickles[0]).parent / "data"
         self._storages: dict[str, Tensor] = {}

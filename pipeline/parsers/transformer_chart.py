@@ -24,9 +24,10 @@ from treeviews.pipeline.base.refusal import Refusal
 from treeviews.pipeline.base.settings import Settings
 from treeviews.pipeline.parsers.batched_parser import BatchedParser
 from treeviews.pipeline.parsers.chart_decoding import SpanScorer, trees_of_fenceposts
-from treeviews.pipeline.parsers.chart_model import from_benepar_label
+from treeviews.pipeline.parsers.chart_model import BENEPAR_SIZES, from_benepar_label
 from treeviews.pipeline.parsers.devices import products_in
 from treeviews.pipeline.parsers.parser_files import TRANSFORMER_CONSTITUENCY
+from treeviews.pipeline.parsers.parser_folder import check_layers, check_sizes
 from treeviews.pipeline.parsers.sentence_parser import Sentence
 from treeviews.pipeline.parsers.transformer_folder import read_transformer_parser, subword_limit
 from treeviews.pipeline.trees.flat_trees import ConstituencyParse
@@ -64,9 +65,16 @@ def load_transformer_chart_model(folder: Path) -> tuple[TransformerChartModel, s
     return read_transformer_parser(folder, TRANSFORMER_CONSTITUENCY, _build)
 
 
-def _build(config: dict[str, Any], transformer: Path) -> TransformerChartModel:
+def _build(
+    config: dict[str, Any], tensors: Mapping[str, Tensor], transformer: Path
+) -> TransformerChartModel:
     """Returns benepar's module: the transformer's weights are read, the others are random."""
     description = TransformerChartDescription.from_dict(config)
+    names = set(BENEPAR_SIZES.values()) - {"d_char_emb"}
+    sizes = {name: description.hparams.get(name) for name in names}
+    if description.hparams.get("use_encoder"):
+        check_layers(sizes["num_layers"] or 0, tensors)
+        check_sizes(sizes, tensors)
     network = ChartParser(
         tag_vocab={tag: i for i, tag in enumerate(description.tags)},
         label_vocab={label: i for i, label in enumerate(description.labels)},

@@ -22,13 +22,14 @@ from supar.models.dep import BiaffineDependencyModel as BiaffineNetwork
 from torch import Tensor
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
-from treeviews.pipeline.base.refusal import Refusal
+from treeviews.pipeline.base.refusal import Refusal, shortened
 from treeviews.pipeline.base.settings import Settings
 from treeviews.pipeline.parsers.batched_parser import BatchedParser
 from treeviews.pipeline.parsers.dependency_decoding import trees_of_states
 from treeviews.pipeline.parsers.dependency_model import ROOT_WORD, DependencyVocabulary
 from treeviews.pipeline.parsers.devices import products_in
 from treeviews.pipeline.parsers.parser_files import TRANSFORMER_DEPENDENCY
+from treeviews.pipeline.parsers.parser_folder import check_sizes
 from treeviews.pipeline.parsers.sentence_parser import Sentence
 from treeviews.pipeline.parsers.transformer_folder import (
     check_transformer,
@@ -40,6 +41,13 @@ from treeviews.pipeline.trees.flat_trees import DependencyParse
 
 TRANSFORMER_ENCODER = "bert"
 """supar's name of any transformer that is the whole encoder."""
+_OWN_SIZES = ("n_rels", "n_arc_mlp", "n_rel_mlp")
+_SIZES = {
+    "lstm": ("n_words", "n_embed", "n_feat_embed", "n_lstm_hidden", "n_lstm_layers"),
+    "char": ("n_chars", "n_char_embed", "n_char_hidden"),
+    "bert": ("n_bert_layers",),
+}
+"""Encoder or feature of supar's network -> its arguments that weights have in their shapes."""
 
 NETWORK_ARGUMENTS = {
     name: parameter.default
@@ -101,10 +109,18 @@ def load_transformer_dependency_model(folder: Path) -> tuple[TransformerDependen
     return read_transformer_parser(folder, TRANSFORMER_DEPENDENCY, _build)
 
 
-def _build(config: dict[str, Any], transformer: Path) -> TransformerDependencyModel:
+def _build(
+    config: dict[str, Any], tensors: Mapping[str, Tensor], transformer: Path
+) -> TransformerDependencyModel:
     """Returns supar's model: the transformer's weights are read, the others are random."""
     description = TransformerDependencyDescription.from_dict(config)
-    network = BiaffineNetwork(**description.network, bert=str(transformer))
+    arguments = description.network
+    parts = {arguments["encoder"], *arguments["feat"]}
+    if not parts <= _SIZES.keys():
+        raise ValueError(f"encoder and feat name {shortened(sorted(map(str, parts)))}")
+    names = [*_OWN_SIZES, *(name for part in parts for name in _SIZES[part])]
+    check_sizes({name: arguments.get(name) for name in names}, tensors)
+    network = BiaffineNetwork(**arguments, bert=str(transformer))
     tokenizer = AutoTokenizer.from_pretrained(transformer, trust_remote_code=False)
     return TransformerDependencyModel(network, tokenizer, description)
 

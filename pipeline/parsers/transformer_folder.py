@@ -13,13 +13,19 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import safe_open
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedTokenizerBase
 
+from treeviews.pipeline.base.inside import inside
 from treeviews.pipeline.base.json_files import read_object
 from treeviews.pipeline.base.refusal import shortened
 from treeviews.pipeline.parsers.parser_files import TRANSFORMER_FOLDER
-from treeviews.pipeline.parsers.parser_folder import read_parser_folder, write_parser_folder
+from treeviews.pipeline.parsers.parser_folder import (
+    check_layers,
+    read_parser_folder,
+    write_parser_folder,
+)
 
 MAX_SUBWORDS = 2048
 """Of a sentence where the transformer itself knows no limit; bounds the memory that it takes."""
@@ -96,7 +102,7 @@ def write_transformer_parser(
 def read_transformer_parser(
     folder: Path,
     kind: str,
-    build: Callable[[dict[str, Any], Path], Any],
+    build: Callable[[dict[str, Any], Mapping[str, Tensor], Path], Any],
 ) -> tuple[Any, str]:
     """Returns the model of a parser with a transformer inside, and its checksum.
 
@@ -104,8 +110,9 @@ def read_transformer_parser(
 
     Args:
         kind: of parser that is wanted.
-        build: gives, of a description and the transformer's folder, a model whose transformer has
-            its weights; the others may be random.
+        build: gives, of a description, the weights that are to be given to it and the
+            transformer's folder, a model whose transformer has its weights; the others may be
+            random. No size of the description may be larger than those weights.
 
     Raises:
         ValueError: a file is missing or damaged, holds another kind of parser, or weights and
@@ -115,7 +122,7 @@ def read_transformer_parser(
     check_transformer(folder / TRANSFORMER_FOLDER)
     try:
         with torch.random.fork_rng(devices=[]):
-            model = build(config, folder / TRANSFORMER_FOLDER)
+            model = build(config, tensors, folder / TRANSFORMER_FOLDER)
         state = model.network.state_dict()
         own = {name: tensor for name, tensor in state.items() if _OF_TRANSFORMER.match(name)}
         load_strictly(model.network, {**own, **tensors}, what="the model of parser.json")
@@ -142,29 +149,46 @@ def check_transformer(
 ) -> Any:
     """Checks what a transformer's folder says, before any library reads it; its configuration.
 
-    Libraries call ``from_pretrained`` without saying that no code of the folder is to be run.
+    ``from_pretrained`` takes files from wherever their names lead, and libraries call it without
+    saying that no code of the folder is to be run.
 
     Args:
         remedy: what a user does about a folder that is refused.
 
     Raises:
-        ValueError: it names code of its own, has its weights in a pickle, or none. Names the file
-            and the remedy.
+        ValueError: it names code of its own, a file outside, or more layers than it has weights;
+            has its weights in a pickle, or none. Names the file and the remedy.
     """
     for file in sorted(folder.rglob("*")):
         if file.suffix in _PICKLES:
             raise ValueError(f"{file}: a pickle, and weights are read from safetensors; {remedy}")
     if not any((folder / name).is_file() for name in (_WEIGHTS, _INDEX)):
         raise ValueError(f"{folder}: no transformer that can be read: no {_WEIGHTS}; {remedy}")
-    for file in (folder / _CONFIG, folder / _TOKENIZER_CONFIG):
-        if file.is_file() and "auto_map" in read_object(file, (), remedy=remedy):
+    for file in (folder / _CONFIG, folder / _TOKENIZER_CONFIG, folder / _INDEX):
+        said = read_object(file, (), remedy=remedy) if file.is_file() else {}
+        if "auto_map" in said:
             raise ValueError(f"{file}: names code of its own to be run (auto_map); {remedy}")
+        files = said.get("weight_map")
+        names = list(files.values()) if isinstance(files, dict) else []
+        for name in [*names, *(value for key, value in said.items() if key.endswith("_file"))]:
+            if name is not None:
+                inside(folder, name)
     try:
-        return AutoConfig.from_pretrained(folder, trust_remote_code=False)
+        config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
+        check_layers(int(getattr(config, "num_hidden_layers", 0)), _weights_of(folder))
+        return config
     except Exception as error:  # of transformers, for whatever its files may say
         raise ValueError(
             f"{folder}: no transformer that can be read ({reason_of(error)}); {remedy}"
         ) from error
+
+
+def _weights_of(folder: Path) -> list[str]:
+    """Returns the names of a transformer's weights."""
+    if (folder / _INDEX).is_file():
+        return list(read_object(folder / _INDEX, ("weight_map",), remedy="")["weight_map"])
+    with safe_open(folder / _WEIGHTS, "pt") as stored:
+        return list(stored.keys())
 
 
 def save_transformer(

@@ -5,6 +5,7 @@ The parsers are those of the shard job, and what one of them refuses is refused 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
@@ -27,6 +28,8 @@ from treeviews.pipeline.parsing.parsed_sentence import (
 if TYPE_CHECKING:
     from treeviews.pipeline.text.aligned import AlignedSentence
     from treeviews.pipeline.text.tokenization import EnglishTokenizer
+
+logger = logging.getLogger(__name__)
 
 ItemT = TypeVar("ItemT")
 OnRefusal = Literal["error", "skip"]
@@ -103,6 +106,7 @@ class Parser:
             device = resolve_device(device)
         self.device = device
         self._turn = Lock()
+        self._failed: set[str] = set()
         self.parsers: dict[str, LazyParser] = {
             stage: LazyParser(stage, folder, device=self.device)
             for stage, folder in folders.items()
@@ -193,13 +197,15 @@ class Parser:
     def parse_tokens(self, sentences: Sequence[Sequence[str]]) -> list[Trees | Refusal]:
         """Returns the trees of sentences that are cut into tokens already, or why there are none.
 
+        Warns once of a parser that failed on all that it could be given.
+
         Args:
             sentences: any string but an empty one is a token.
 
         Raises:
             RuntimeError: memory, the device or a parser failed.
         """
-        from treeviews.pipeline.parsing.parse_shard import row_of
+        from treeviews.pipeline.parsing.parse_shard import PARSER_FAULTS, row_of
 
         trees: list[Any] = [Trees()] * len(sentences)
         for stage, parser in self.parsers.items():
@@ -210,6 +216,18 @@ class Parser:
                 row = row_of(answer, sentences[i])
                 is_refused = isinstance(row, Refusal)
                 trees[i] = row if is_refused else replace(trees[i], **{stage: answer})
+            refused = [trees[i] for i in taken if isinstance(trees[i], Refusal)]
+            faults = [refusal for refusal in refused if refusal.reason in PARSER_FAULTS]
+            if faults and len(refused) == len(taken) and stage not in self._failed:
+                self._failed.add(stage)
+                logger.warning(
+                    "the parser %s failed on all of %d sentences, first by %s (%s): check it, its "
+                    "libraries and the device",
+                    parser.name,
+                    len(faults),
+                    faults[0].reason,
+                    faults[0].detail,
+                )
         return trees
 
     def _parsed(

@@ -37,6 +37,7 @@ from treeviews.pipeline.shards.manifests import (
 )
 from treeviews.pipeline.shards.schema import (
     COLUMNS,
+    DESCRIBED,
     EMBEDDING,
     SCHEMA_VERSION,
     STAGE_KEY,
@@ -275,7 +276,7 @@ def _naming_damage(path: Path) -> Iterator[None]:
     """Turns what Arrow raises for a damaged shard into a ValueError with the remedy."""
     try:
         yield
-    except (pa.ArrowException, KeyError, UnicodeDecodeError, OSError) as error:
+    except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:  # the system's, not Arrow's
             raise
         raise ValueError(f"{path}: not a whole Parquet file ({error}); {remedy(path)}") from error
@@ -286,7 +287,8 @@ def _open_shard(path: Path, stage: str) -> pq.ParquetFile:
 
     Raises:
         FileNotFoundError: no such file.
-        ValueError: not a whole Parquet file, another stage, or an unknown schema version.
+        ValueError: not a whole Parquet file, another stage, an unknown schema version, or a column
+            that is missing or of another type.
     """
     import pyarrow.parquet as pq
 
@@ -309,7 +311,20 @@ def _open_shard(path: Path, stage: str) -> pq.ParquetFile:
             f"{path}: schema version {found_version}, this release reads {SCHEMA_VERSION}; delete "
             "the stage's folder and run the stage again, or install the release that wrote it"
         )
+    for column in DESCRIBED[stage]:  # others do no harm
+        if column.name not in file.schema_arrow.names:
+            raise ValueError(f"{path}: has no column {column.name!r}; {remedy(path)}")
+        type_ = file.schema_arrow.field(column.name).type
+        if column.type is not None and _plain(type_) != _plain(column.type):
+            raise ValueError(
+                f"{path}: its column {column.name!r} is {type_}, not {column.type}; {remedy(path)}"
+            )
     return file
+
+
+def _plain(type_: pa.DataType) -> pa.DataType:
+    """Returns a type without what a list says of its items but their type."""
+    return pa.list_(_plain(type_.value_type)) if pa.types.is_list(type_) else type_
 
 
 def shard_metadata(folder: Path, stage: str, number: int) -> tuple[pa.Schema, pq.FileMetaData]:
@@ -337,8 +352,7 @@ def read_shard(
     if not groups:
         with _open_shard(shard_path(folder, number), stage) as file:
             groups = [file.schema_arrow.empty_table()]
-    with _naming_damage(shard_path(folder, number)):
-        return pa.concat_tables(groups).select(columns or list(COLUMNS[stage]))
+    return pa.concat_tables(groups).select(columns or list(COLUMNS[stage]))
 
 
 def read_row_groups(
@@ -362,7 +376,7 @@ def read_row_groups(
     Raises:
         FileNotFoundError: no such shard.
         ValueError: the shard or its manifest is damaged, of another stage, or of an unknown schema
-            version; names the remedy.
+            version, or a column is missing or of another type; names the remedy.
     """
     path = shard_path(folder, number)
     if sha256 is None:

@@ -13,9 +13,14 @@ _REBUILDER = b"ctorch._utils\n_rebuild_tensor_v2\n"
 """The opcode that names one of torch's functions."""
 
 
-def torch_zip(path: Path, program: bytes, records: Mapping[str, bytes] | None = None) -> Path:
+def torch_zip(
+    path: Path,
+    program: bytes,
+    records: Mapping[str, bytes] | None = None,
+    compression: int = zipfile.ZIP_STORED,
+) -> Path:
     """Writes a file of torch's zip format with this pickle and these records; returns its path."""
-    with zipfile.ZipFile(path, "w") as archive:
+    with zipfile.ZipFile(path, "w", compression) as archive:
         archive.writestr("archive/data.pkl", program)
         for name, content in (records or {}).items():
             archive.writestr(f"archive/{name}", content)

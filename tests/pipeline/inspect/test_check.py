@@ -43,7 +43,7 @@ def test_a_good_corpus_is_right(corpus: Path, capsys: pytest.CaptureFixture[str]
 ARCS_AT_FAULT = [
     ({"heads": [3, 3, 4, 0, 7, 4, 5]}, "heads", "cycle"),
     ({"heads": [2, 0], "deprels": ["a", "b"]}, "heads", "2 heads and 2 relations for 7 tokens"),
-    ({"deprels": ["root"]}, "heads", "7 heads and 1 relations for 7 tokens"),
+    ({"deprels": ["root"]}, "deprels", "7 heads and 1 relations for 7 tokens"),
     ({"deprels": None}, "deprels", "null, but heads is not"),
 ]
 PHRASES_AT_FAULT = [
@@ -147,11 +147,36 @@ def _in_quarantine(text: str | None) -> Callable[[Path], None]:
     return change
 
 
+def _listed(**facts: Any) -> Callable[[Path], None]:
+    """Changes what the stage's manifest says of shard 1."""
+
+    def change(corpus: Path) -> None:
+        def update(manifest: dict[str, Any]) -> None:
+            shard = manifest["shards"][1]
+            shard.update(facts | {"extra": shard["extra"] | facts.get("extra", {})})
+
+        edit(corpus / "dependencies-x" / "manifest.json", update)
+
+    return change
+
+
+def _without_records(corpus: Path) -> None:
+    edit(
+        corpus / "dependencies-x" / "00001.json",
+        lambda manifest: manifest.update(has_quarantine=False),
+    )
+
+
+ANOTHER = "lists another shard 1 than its own manifest describes"
 DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     "a cut shard": (_cut, "00000.parquet: cannot be read ("),
     "a flipped bit": (_flip, "sha256 differs from its manifest's"),
     "fewer rows": (_write_shorter, "1 rows, the sentences have 2"),
     "another shard than listed": (_write_shorter, "lists another shard 0 than its own manifest"),
+    "other rows listed": (_listed(rows=7), ANOTHER),
+    "other drops listed": (_listed(drops={}), ANOTHER),
+    "another parser listed": (_listed(extra={"parser_checksum": "tea"}), ANOTHER),
+    "drops without records": (_without_records, "{'odd': 1} were refused, but keeps no record"),
     "other sentences": (_write_other_sentences, "was parsed from other sentences"),
     "an unlisted shard": (_add_shard, "sentences: has shards [2], its manifest does not"),
     "too few shards": (_add_shard, "dependencies-x: lacks shards [2] of the sentences"),

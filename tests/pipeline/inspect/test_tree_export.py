@@ -207,3 +207,14 @@ def test_a_folder_of_doc_bins_has_all_sentences(
         " ".join(row["tokens"]) for row in sentence_rows_of()
     ]
     assert main(["export", str(corpus), "--out", str(out), "--format", "spacy"]) == 2
+
+
+def test_one_file_holds_only_so_many_sentences(
+    corpus: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tree_export, "MOST_IN_ONE_FILE", 3)
+    out = corpus.parent / "trees.spacy"
+    assert main(["export", str(corpus), "--out", str(out)]) == 2
+    error = capsys.readouterr().err
+    assert "more than 3 sentences" in error and "--format spacy for a folder of files" in error
+    assert not out.exists()

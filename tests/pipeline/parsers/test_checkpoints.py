@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import tempfile
+import zipfile
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
@@ -235,6 +236,26 @@ def test_what_a_pickle_may_not_say_is_refused(tmp_path: Path, program: bytes, me
         read_torch_file(torch_zip(tmp_path / "trap.pt", program, ONE))
 
 
+LARGE = {"data/0": bytes(10**6)}
+
+
+@pytest.mark.parametrize(
+    ("records", "compression", "message"),
+    [
+        (LARGE, zipfile.ZIP_DEFLATED, "records larger than the file"),
+        ({**ONE, "byteorder": b"big"}, zipfile.ZIP_STORED, "numbers begin at the other end"),
+        ({**ONE, "constants.pkl": b"."}, zipfile.ZIP_STORED, "a program of TorchScript"),
+        ({**ONE, "code/__torch__.py": b""}, zipfile.ZIP_STORED, "a program of TorchScript"),
+    ],
+)
+def test_an_archive_that_torch_did_not_save_here_is_refused(
+    tmp_path: Path, records: dict[str, bytes], compression: int, message: str
+) -> None:
+    program = tensor_program((1,), len(records["data/0"]) // 4)
+    with pytest.raises(ValueError, match=message):
+        read_torch_file(torch_zip(tmp_path / "trap.pt", program, records, compression))
+
+
 def test_what_torch_saves_is_read_as_torch_reads_it(tmp_path: Path) -> None:
     table = torch.arange(12.0).reshape(3, 4)
     module = torch.nn.Linear(2, 2)
@@ -248,10 +269,10 @@ def test_what_torch_saves_is_read_as_torch_reads_it(tmp_path: Path) -> None:
         "state": module.state_dict(),
         "plain": OrderedDict(a=[1, (2.0, None)], b={"x"}),
     }
-    torch.save(content, tmp_path / "file.pt")
+    torch.save(content, tmp_path / "code.pt")
 
-    found = read_torch_file(tmp_path / "file.pt")
-    wanted = torch.load(tmp_path / "file.pt", weights_only=False)
+    found = read_torch_file(tmp_path / "code.pt")
+    wanted = torch.load(tmp_path / "code.pt", weights_only=False)
     for name in ("view", "half", "counts", "empty", "scalar", "parameter"):
         assert torch.equal(found[name], wanted[name])
         assert found[name].dtype == wanted[name].dtype

@@ -111,6 +111,16 @@ def test_weights_are_those_given_and_constants_those_of_the_code() -> None:
     assert {str(value.device) for value in network.state_dict().values()} == {"cpu"}
 
 
+def test_weights_of_another_shape_are_refused_before_a_network_takes_memory() -> None:
+    def build() -> Network:
+        network = Network(4)
+        assert network.square.is_meta
+        return network
+
+    with pytest.raises(ValueError, match=r"of another shape: .*square"):
+        built_to_fit(build, Network().state_dict())
+
+
 def test_scores_are_read_where_there_are_any(tmp_path: Path) -> None:
     assert read_scores(tmp_path) == {}
     (tmp_path / "scores.json").write_text('{"LAS": 86, "UAS": 89.5}')

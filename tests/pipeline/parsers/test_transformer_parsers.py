@@ -1,7 +1,10 @@
 """Parsers with a transformer inside answer as the libraries' own, and need no hub."""
 
+import json
+import operator
 import shutil
 import socket
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +15,13 @@ from tests.support.constituency_trees import toy_treebank
 from tests.support.dependency_examples import treebank
 from tests.support.library_parsers import benepar_file, supar_parser
 from tests.support.tiny_transformers import TINY_TRANSFORMERS, tiny_bert
+from treeviews.pipeline.base.digest import sha256_of_file
 from treeviews.pipeline.base.refusal import Refusal
 from treeviews.pipeline.parsers.checkpoint_conversion import (
     convert_benepar_checkpoint,
     convert_supar_checkpoint,
 )
+from treeviews.pipeline.parsers.parser_files import CHECKSUMS_NAME, DESCRIPTION_NAME
 from treeviews.pipeline.parsers.sentence_parser import load_parser
 from treeviews.pipeline.parsers.torch_checkpoint_reader import read_torch_file
 from treeviews.pipeline.trees.flat_trees import ConstituencyParse
@@ -29,6 +34,9 @@ SENTENCES = [
     ["A"],
     *(sentence.tokens for sentence in treebank()),
 ]
+CONFIG = "transformer/config.json"
+TOKENIZER = "transformer/tokenizer_config.json"
+INDEX = "transformer/model.safetensors.index.json"
 MANY_SUBWORDS = ["internationalization"] * 12
 
 
@@ -124,6 +132,45 @@ def test_a_token_that_leaves_no_subword_is_rejected_alone(tmp_path: Path) -> Non
     assert isinstance(answers[0], Refusal)
     assert answers[0].reason == "no_subword"
     assert isinstance(answers[1], ConstituencyParse)
+
+
+@pytest.fixture(scope="module")
+def converted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("converted")
+    files = tiny_bert(folder / "hub")
+    convert_supar(supar_parser(folder, bert=files, encoder="bert"), folder)
+    (folder / "parser").rename(folder / "dependencies")
+    convert_benepar(benepar_file(folder, files), folder / "constituents")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("kind", "file", "entry", "value", "message"),
+    [
+        ("dependencies", "parser.json", "config/network/n_arc_mlp", 12_000, "n_arc_mlp is 12,000"),
+        ("dependencies", "parser.json", "config/network/feat", ["elmo"], "encoder and feat name"),
+        ("constituents", "parser.json", "config/hparams/d_ff", 10**6, "d_ff is 1,000,000"),
+        ("constituents", "parser.json", "config/hparams/num_layers", 3000, "3,000 layers, and"),
+        ("dependencies", CONFIG, "num_hidden_layers", 3000, "3,000 layers, and there are"),
+        ("dependencies", TOKENIZER, "vocab_file", "../../victim", "leads out of the folder"),
+        ("constituents", INDEX, "weight_map", {"a": "/etc/passwd"}, "which is absolute"),
+    ],
+)
+def test_what_is_described_must_be_of_the_weights_and_inside_the_folder(
+    converted: Path, tmp_path: Path, kind: str, file: str, entry: str, value: Any, message: str
+) -> None:
+    folder = shutil.copytree(converted / kind, tmp_path / kind)
+    assert load_parser(folder, kind)
+    (folder / CHECKSUMS_NAME).unlink()
+    content = json.loads((folder / file).read_text()) if (folder / file).exists() else {}
+    *parents, name = entry.split("/")
+    reduce(operator.getitem, parents, content)[name] = value
+    (folder / file).write_text(json.dumps(content))
+    description = json.loads((folder / DESCRIPTION_NAME).read_text())
+    description["files"] |= {n: sha256_of_file(folder / n) for n in description["files"]}
+    (folder / DESCRIPTION_NAME).write_text(json.dumps(description))
+    with pytest.raises(ValueError, match=message):
+        load_parser(folder, kind)
 
 
 def test_the_checksum_covers_every_file_and_none_may_be_missing(tmp_path: Path) -> None:

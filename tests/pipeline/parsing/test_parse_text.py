@@ -114,6 +114,8 @@ def test_what_cannot_be_parsed_keeps_its_place() -> None:
 class Moody:
     """Refuses sentences with the word ``odd``, and takes a cycle for a tree of ``cycle``."""
 
+    name = "moody"
+
     def __init__(self, parser: Any) -> None:
         self.parser = parser
 
@@ -143,6 +145,19 @@ def test_a_parsers_own_refusal_and_an_invalid_tree_leave_no_half_of_trees() -> N
     assert parsed[2].spans is not None
     with pytest.raises(ValueError, match=r"sentence 0 \(from 0\): parser_error \(a mood\)"):
         parser.parse(["An odd day."])
+
+
+def test_a_parser_that_fails_on_all_sentences_is_told_of_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    parser = Parser(constituents=False)
+    parser.parsers["dependencies"] = Moody(bundled_parser().parsers["dependencies"])  # type: ignore[assignment]
+    parser.parse(["An odd day.", "It ends."], on_refusal="skip")
+    assert not caplog.messages
+    for _ in range(2):
+        parser.parse(["The cycle ends.", "An odd day."], on_refusal="skip")
+    (told,) = caplog.messages
+    assert told.startswith("the parser moody failed on all of 2 sentences, first by invalid_tree (")
 
 
 def test_batches_keep_order_and_tell_their_share(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,6 +35,7 @@ from treeviews.pipeline.shards.schema import (
 from treeviews.pipeline.shards.shards import (
     FlatListColumn,
     ShardWriter,
+    read_row_groups,
     read_shard,
     rows_in_shard,
     write_shard,
@@ -255,6 +256,24 @@ def test_what_is_no_shard_of_the_stage_is_named(tmp_path: Path) -> None:
         read_dataset_manifest(tmp_path, "sentences")
     with pytest.raises(ValueError, match=r"unknown stage 'poems'; known: sentences"):
         schema_for("poems")
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        (table(ROWS).select([0, 1]), "has no column 'tokens'; delete 00000.parquet"),
+        (table(ROWS).set_column(1, "sentence_index", [["a", "b"]]), "'sentence_index' is string"),
+    ],
+)
+def test_a_shard_without_its_columns_is_named_with_its_remedy(
+    tmp_path: Path, columns: pa.Table, said: str
+) -> None:
+    columns = columns.replace_schema_metadata(schema_for("sentences").metadata)
+    pq.write_table(columns, shard_path(tmp_path, 0))
+    for read in (read_shard, lambda *shard: list(read_row_groups(*shard, ["tokens"]))):
+        with pytest.raises(ValueError, match=f"00000.parquet: .*{said}") as caught:
+            read(tmp_path, "sentences", 0)
+        assert "not a whole" not in str(caught.value)
 
 
 def test_flat_lists_hold_empty_rows_and_nulls() -> None:
