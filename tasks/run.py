@@ -18,6 +18,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
@@ -49,6 +50,10 @@ from treeviews.tasks.run_display import (
 
 logger = logging.getLogger("luigi-interface")
 
+HAND_OVER_SECONDS = 10.0
+"""In which Luigi is told of a process that died, which takes milliseconds."""
+_dead_since: dict[str, float] = {}
+"""Id of a task -> when its process was first found dead."""
 _LONGEST_TEXT = 700
 """Characters of a datagram's text."""
 
@@ -115,6 +120,15 @@ def _cannot_be(task: luigi.Task, error: BaseException) -> None:
 
 @luigi.Task.event_handler(luigi.Event.PROCESS_FAILURE)
 def _is_killed(task: luigi.Task, message: str) -> None:
+    """Tells that a process of a task died; ends the run where Luigi cannot be told so itself.
+
+    Whoever is killed while it tells Luigi what became of its task keeps the lock of Luigi's queue.
+    Luigi then finds the same process dead every second, and would do so for ever.
+    """
+    since = _dead_since.setdefault(task.task_id, time.monotonic())
+    if time.monotonic() - since > HAND_OVER_SECONDS and _run is not None:
+        _run.finish()
+        os._exit(FAILED)
     code = re.search(r"exit code (-?\d+)$", message)
     ended = f"its process {end_in_words(int(code[1]))}" if code else message
     _tell_failure(Failure(task.task_family, f"{task.task_family}: {ended}", is_mistake=False))

@@ -76,3 +76,30 @@ def test_a_forked_task_that_is_killed_is_told_with_what_it_means(tmp_path: Path)
     _, errors = start_two(tmp_path, MODULE.replace("time.sleep(2)", KILL)).communicate()
 
     assert "its process was ended by SIGKILL, most often sent by the kernel" in errors
+
+
+LOCKED = (
+    MODULE
+    + """
+import multiprocessing, signal
+from treeviews.tasks import run
+
+run.HAND_OVER_SECONDS = 1.0
+
+class Slow(Slow):
+    def run(self):
+        if self.name == "one":
+            multiprocessing.current_process().result_queue._wlock.acquire()
+            os.kill(os.getpid(), signal.SIGKILL)
+        super().run()
+"""
+)
+
+
+def test_who_is_killed_while_it_tells_luigi_keeps_nobody_waiting(tmp_path: Path) -> None:
+    parent = start_two(tmp_path, LOCKED)
+    _, said = parent.communicate(timeout=60)
+
+    assert parent.returncode == 1
+    assert "Slow: its process was ended by SIGKILL" in said
+    assert "go on with: luigi --module slow_tasks Two" in said
