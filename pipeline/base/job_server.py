@@ -109,6 +109,7 @@ def _start(listener: socket.socket, arguments: Sequence[str]) -> subprocess.Pope
                 stdin=subprocess.DEVNULL,
                 env=os.environ | job_environment(threads=1),
                 pass_fds=[listener.fileno()],
+                process_group=0,  # Ctrl-C is for this process; what the server does ends with it
             )
         except OSError as error:
             started.put(error)

@@ -142,7 +142,13 @@ def differences(expected: Path, found: Path) -> list[str]:
     """Returns the names of the files that two runs do not have alike."""
     one, two = contents(expected), contents(found)
     assert one, f"{expected} holds nothing to compare"
-    return sorted(name for name in one.keys() | two.keys() if one.get(name) != two.get(name))
+    names = {
+        name
+        for name in one.keys() | two.keys()
+        # Runs share the parses, so what a killed one left of a file goes when it is a day old.
+        if not (name.startswith("evaluation-parses/") and name.endswith(".unfinished"))
+    }
+    return sorted(name for name in names if one.get(name) != two.get(name))
 
 
 @pytest.fixture(scope="module")
