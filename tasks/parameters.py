@@ -270,8 +270,8 @@ class EvaluationDataParameters:
 
     senteval_data = luigi.Parameter(
         default="",
-        description="Your own copy of SentEval's data folder: it holds downstream/, probing/ and "
-        "words/. Without it the data are downloaded.",
+        description="Your own copy of SentEval's data folder: it holds downstream/ and "
+        "probing/. Without it the data are downloaded.",
     )
     mirror = AddressParameter(
         default="",

@@ -125,10 +125,12 @@ def _is_killed(task: luigi.Task, message: str) -> None:
     Whoever is killed while it tells Luigi what became of its task keeps the lock of Luigi's queue.
     Luigi then finds the same process dead every second, and would do so for ever.
     """
-    since = _dead_since.setdefault(task.task_id, time.monotonic())
-    if time.monotonic() - since > HAND_OVER_SECONDS and _run is not None:
-        _run.finish()
-        os._exit(FAILED)
+    if since := _dead_since.get(task.task_id):
+        if time.monotonic() - since > HAND_OVER_SECONDS and _run is not None:
+            _run.finish()
+            os._exit(FAILED)
+        return
+    _dead_since[task.task_id] = time.monotonic()
     code = re.search(r"exit code (-?\d+)$", message)
     ended = f"its process {end_in_words(int(code[1]))}" if code else message
     _tell_failure(Failure(task.task_family, f"{task.task_family}: {ended}", is_mistake=False))

@@ -15,13 +15,12 @@ from treeviews.pipeline.base.settings import Settings, descriptions_of, options_
 Command = Callable[..., None]
 
 
-def takes(argument: str, settings: type[Settings], **defaults: Any) -> Callable[[Command], Command]:
+def takes(argument: str, settings: type[Settings]) -> Callable[[Command], Command]:
     """Returns a decorator by which a command has an option for each marked field of settings.
 
     Args:
         argument: of the command, which is given the settings that the options make.
         settings: their class.
-        defaults: of fields, in place of their own.
     """
     options, hints = options_of(settings), get_type_hints(settings)
     told = descriptions_of(settings)
@@ -37,7 +36,7 @@ def takes(argument: str, settings: type[Settings], **defaults: Any) -> Callable[
             inspect.Parameter(
                 name,
                 inspect.Parameter.KEYWORD_ONLY,
-                default=defaults.get(field, settings.model_fields[field].default),
+                default=settings.model_fields[field].default,
                 annotation=Annotated[hints[field], typer.Option(help=told[field])],
             )
             for name, (field, _) in options.items()
