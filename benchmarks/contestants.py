@@ -23,8 +23,7 @@ from benchmarks.references.plain_nary import PlainNary
 from benchmarks.references.pytorch_tree_lstm import PyTorchTreeLSTM
 from benchmarks.stopwatch import Spent, spent_by
 from treeviews.models.corpus.sentence_block import SentenceBlock
-from treeviews.models.encoders.sentence_batch import SentenceBatch
-from treeviews.models.encoders.sentence_encoder import build_encoder
+from treeviews.models.encoders.sentence_encoder import SentenceBatch, build_encoder
 from treeviews.models.model.sentence_model import batch_of
 from treeviews.models.training.numerics import GemmBackend, use_gemm
 

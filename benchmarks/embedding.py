@@ -27,11 +27,7 @@ from benchmarks.encode import (
     text_in_words,
 )
 from benchmarks.harness import Benchmark, Measured, tell
-from treeviews.models.encoding.corpus_embeddings import (
-    EmbedShardJob,
-    embed_shard,
-    open_encoder,
-)
+from treeviews.models.encoding.corpus_embeddings import EmbedShardJob, embed_shard, open_encoder
 from treeviews.models.encoding.encoder import Encoder, EncoderSettings
 from treeviews.models.encoding.search import FloatArray
 from treeviews.models.model.model_description import ParserRecord, find_parser

@@ -214,7 +214,7 @@ class OurTraining:
 
 def _our_model(text: TrainingText, config: TrainingConfig) -> SentenceModel:
     model = build_model(config, text.vectors, config.seed)
-    model.set_word_counts(text.word_counts.numpy())
+    model.objective.set_word_counts(text.word_counts)
     return model
 
 

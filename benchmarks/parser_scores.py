@@ -19,7 +19,7 @@ import argparse
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -217,16 +217,14 @@ def _read(options: argparse.Namespace, stage: str) -> list[Gold]:
             raise ValueError("--documents is for bracketed trees: CoNLL-U names its documents")
         sentences = list(read_treebank(files, exclude_document_prefixes=excluded))
     else:
-        documents = options.documents or [None] * len(files)
-        if len(documents) != len(files):
-            raise ValueError("give --documents one file for each file of trees, or leave it out")
-        sentences = [
-            sentence
-            for path, of_path in zip(files, documents, strict=True)
-            for sentence in read_bracketed(
-                path, documents=of_path, exclude_document_prefixes=excluded
-            )
-        ]
+        sentences = [sentence for path in files for sentence in read_bracketed(path)]
+        if options.documents:
+            described = read_treebank(options.documents)
+            pairs = list(zip(sentences, described, strict=True))
+            if any(len(tree.tokens) != len(other.tokens) for tree, other in pairs):
+                raise ValueError("--documents are of other sentences than the files of trees")
+            sentences = [replace(tree, document_id=other.document_id) for tree, other in pairs]
+        sentences = [s for s in sentences if not s.document_id.startswith(excluded)]
     if not sentences:
         raise ValueError(no_sentence_in(files, excluded))
     chosen = sentences[: options.sentences]

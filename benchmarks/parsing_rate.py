@@ -82,12 +82,12 @@ def _start_ours(stage: str, path: Path, precision: str) -> Started:
 
 
 def _start_supar(path: Path) -> Started:
-    parser = supar_predict.supar_parser(load_dependency_model(path)[0])
+    parser = supar_predict.supar_parser(load_dependency_model(path))
     return partial(supar_predict.predict, parser), list[Parse]
 
 
 def _start_buckets(path: Path, bucket_tokens: int) -> Started:
-    parser = benepar_parse.benepar_parser(load_constituency_model(path)[0])
+    parser = benepar_parse.benepar_parser(load_constituency_model(path))
 
     def trees(outputs: Sequence[Any]) -> list[Parse]:
         return [benepar_parse.from_compressed(parser, output) for output in outputs]
@@ -96,7 +96,7 @@ def _start_buckets(path: Path, bucket_tokens: int) -> Started:
 
 
 def _start_parse_sents(path: Path) -> Started:
-    parser = benepar_parse.benepar_parser(load_constituency_model(path)[0])
+    parser = benepar_parse.benepar_parser(load_constituency_model(path))
 
     def trees(outputs: Sequence[Any]) -> list[Parse]:
         return [benepar_parse.from_tree(output) for output in outputs]
@@ -188,4 +188,4 @@ def las(
         TreebankSentence("", list(tokens), right.heads, right.deprels)
         for tokens, right in zip(sentences, gold, strict=True)
     ]
-    return score_dependencies(treebank, trees).las
+    return score_dependencies(treebank, trees)["las"]

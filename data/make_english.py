@@ -62,13 +62,11 @@ def _plain_forms(cutter: ChunkCutter) -> list[str]:
     Those that not all texts cut alike, and those with other characters than `_places_of_others`
     passes over, are left out.
     """
-    cuts = cutter._cuts
-    offsets, found = cuts.offsets.tolist(), []
-    for form, number in cutter._forms.items():
+    found = []
+    for form, (ends, stands) in cutter._cuts.items():
         content = form.encode()
         is_plain = not len(_places_of_others(np.frombuffer(content + b"   ", np.uint8)[:-3]))
-        if form and is_plain and cuts.stands[number]:
-            ends = cuts.ends[offsets[number] : offsets[number + 1]].tolist()
+        if form and is_plain and stands:
             pieces = [content[a:b] for a, b in zip([0, *ends], ends, strict=False)]
             found.append(b" ".join(pieces).decode())
     return sorted(found)

@@ -37,8 +37,9 @@ from treeviews.models.evaluation.scores import main_metric
 from treeviews.models.evaluation.task_data import (
     AbsentDataError,
     derived_note,
-    derived_sentences,
     load_task,
+    read_sentences,
+    task_folder,
     tasks_of_data,
 )
 from treeviews.models.evaluation.task_registry import EvaluationTask, task_named
@@ -242,15 +243,11 @@ def _evaluate(evaluation: Evaluation, progress: Progress) -> None:
         if result is None:
             result = evaluate_task(task, evaluation)
             write_result(path, result)
-        progress(done / len(tasks), f"{task.name}: {_status_of(result)}")
-
-
-def _status_of(result: Result) -> str:
-    """Returns a result in a few words: its main score."""
-    if isinstance(result, AbsentResult):
-        return "absent"
-    name = main_metric(result.task)
-    return f"{name} {with_interval(result.scores[name])}"
+        status = "absent"
+        if isinstance(result, TaskResult):
+            name = main_metric(task)
+            status = f"{name} {with_interval(result.scores[name])}"
+        progress(done / len(tasks), f"{task.name}: {status}")
 
 
 def check_views(tasks: Sequence[EvaluationTask], evaluation: Evaluation) -> None:
@@ -273,12 +270,10 @@ def check_views(tasks: Sequence[EvaluationTask], evaluation: Evaluation) -> None
 
 def keep_parses_of_data(tasks: Sequence[EvaluationTask], data_folder: Path, parses: Path) -> None:
     """Puts the parses that came with derived tasks where encoders look for parses."""
-    kept: set[str] = set()
-    for task in tasks:
-        sentences = derived_sentences(task, data_folder)
-        if sentences is not None and sentences.sha256 not in kept:
-            keep_given(parses, sentences.texts, sentences.table, sentences.parsers)
-            kept.add(sentences.sha256)
+    for folder, task in {task_folder(task, data_folder): task for task in tasks}.items():
+        if note := derived_note(task, data_folder):
+            sentences = read_sentences(folder, note)
+            keep_given(parses, sentences.texts, sentences.table, note.parsers)
 
 
 def check_folder(out: Path, tasks: Sequence[EvaluationTask], evaluation: Evaluation) -> None:
@@ -288,36 +283,24 @@ def check_folder(out: Path, tasks: Sequence[EvaluationTask], evaluation: Evaluat
         ValueError: another evaluation's result stands there, or one on other data; names the file
             and the remedy.
     """
+    settings = evaluation.settings
     for path, result in results_by_file(out).items():
-        if problem := _conflict(result, evaluation, is_asked_for=result.task in tasks):
-            raise ValueError(f"{path}: {problem}")
-
-
-def _conflict(result: Result, evaluation: Evaluation, *, is_asked_for: bool) -> str:
-    """Returns why a result cannot stand beside those of an evaluation; empty where it can."""
-    name, encoder, data = result.task.name, result.setup.encoder.name, evaluation.settings.data
-    if isinstance(result, TaskResult) and not isinstance(evaluation.settings.out, Mapping):
-        if changed := _changed_files(result, data):
-            return (
-                f"the result on another {changed[0]} than that in {data}; choose another folder by "
-                "--out, or delete it"
+        is_asked_for, encoder = result.task in tasks, result.setup.encoder.name
+        what = result.setup.difference(evaluation.setup(result.task))
+        if what == "encoder" and encoder == evaluation.identity.name:
+            what = f"state of {encoder}, whose version or code has changed since"
+        if what == ANOTHER_VERSION and is_asked_for:
+            continue
+        if what is None and isinstance(result, TaskResult) and isinstance(settings.out, Path):
+            if changed := _changed_files(result, settings.data):
+                what = f"file {changed[0]} than that in {settings.data}"
+            elif not (evaluation.is_versioned or is_asked_for):
+                what = "run of a function, which without --encoder-version may have changed since"
+        if what is not None:
+            raise ValueError(
+                f"{path}: holds the result of another {what}; evaluate {result.task.name} again, "
+                "too, choose another folder by --out, or delete it"
             )
-        if not (evaluation.is_versioned or is_asked_for):
-            return (
-                "the result of an earlier run; without --encoder-version nothing tells whether the "
-                "function is still the same; evaluate its task again, too, choose another folder "
-                "by --out, or delete it"
-            )
-    what = result.setup.difference(evaluation.setup(result.task))
-    if what is None or (what == ANOTHER_VERSION and is_asked_for):
-        return ""
-    if what == ANOTHER_VERSION:
-        remedy = f"evaluate {name} again, too, or choose another folder"
-        return f"holds the result of another {what} ({encoder}); {remedy}"
-    other = f"{what} ({encoder})"
-    if what == "encoder" and encoder == evaluation.identity.name:
-        other = f"state of {encoder}, whose version or code has changed since"
-    return f"holds the result of another {other}; choose another folder for this one"
 
 
 def _changed_files(result: TaskResult, data: Path) -> list[str]:

@@ -18,12 +18,9 @@ from treeviews.models.config.views import needed_stages
 from treeviews.models.evaluation.scores import main_metric
 from treeviews.models.evaluation.task_result import TaskResult, results_by_file
 from treeviews.models.model.card import CARD_FILE, licence_of
-from treeviews.models.model.ensemble import is_ensemble, member_folders, read_ensemble
+from treeviews.models.model.ensemble import is_ensemble, read_ensemble
 from treeviews.models.model.hub import folder_called
-from treeviews.models.model.model_description import (
-    MODEL_FILE,
-    read_model_description,
-)
+from treeviews.models.model.model_description import MODEL_FILE, read_model_description
 from treeviews.pipeline.base.bundled import (
     BUNDLED_MODELS,
     BUNDLED_PARSERS,
@@ -44,10 +41,6 @@ _KINDS = {
 }
 """Folder of the work folder -> what each folder in it is."""
 _REMEDY = "delete the folder and run the stage again"
-
-Scores = dict[str, float]
-Difference = dict[str, tuple[Any, Any]]
-"""Name -> the values of both; None where one has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +123,7 @@ def main_score(folder: Path) -> str:
     return ""
 
 
-def scores_in(folder: Path) -> Scores:
+def scores_in(folder: Path) -> dict[str, float]:
     """Returns the scores of a model, a report or of results; of a corpus how many sentences it has.
 
     Raises:
@@ -140,8 +133,8 @@ def scores_in(folder: Path) -> Scores:
     if (path := folder / "report.json").is_file():
         report = _read(path)
         seeds = report.get("trained_seeds")
-        rows = {row["name"]: row["result"]["average"] for row in report["rows"]}
-        means = {name: mean["value"] for name, mean in rows.items() if mean}
+        rows = ((row["name"], row["result"]["average"]) for row in report["rows"])
+        means = {name: mean["value"] for name, mean in rows if mean}
         return {"mean of the seeds": seeds["average"], **means} if seeds else means
     if (path := folder / "summary.json").is_file():
         best = (_read(path)["held_out"] or {}).get("best")
@@ -150,7 +143,7 @@ def scores_in(folder: Path) -> Scores:
         if path.is_file() and "rows" in (manifest := _read(path)):
             return {"sentences": manifest["rows"]}
     results = list(_results(folder))
-    scores = {one.task.name: one.scores[main_metric(one.task)].value for one in results}
+    scores = {each.task.name: each.scores[main_metric(each.task)].value for each in results}
     mean = sum(scores.values()) / max(1, len(scores))
     return {f"mean of {len(scores)} tasks": mean, **scores} if len(scores) > 1 else scores
 
@@ -158,57 +151,64 @@ def scores_in(folder: Path) -> Scores:
 def config_in(folder: Path) -> dict[str, Any]:
     """Returns the settings that a folder was made with, each by its keys joined by dots.
 
-    Of a report those of all its stages, of results how the encoder was scored.
-
-    Raises:
-        OSError, ValueError: a file is damaged; names it.
+    Of a report those of all its stages, of results how the encoder was scored. Errors as for
+    `scores_in`.
     """
     if (path := folder / "report.json").is_file():
-        return dict(_flat(_read(path)["config"]))
-    for result in _results(folder):
-        return dict(_flat(asdict(result.setup)))
-    if (path := folder / CONFIG_NAME).is_file():
-        return dict(_flat(_read(path)))
-    if (folder / MODEL_FILE).is_file():
-        return dict(_flat({"training": model_facts(folder)["config"]}))
-    return dict(_flat({_stage_of(path): _read(path) for path in _configs(folder)}))
+        return _flat(_read(path)["config"])
+    if result := next(_results(folder), None):
+        return _flat(asdict(result.setup))
+    if not (configs := _configs(folder)) and (folder / MODEL_FILE).is_file():
+        return _flat({"training": model_facts(folder)["config"]})
+    if configs == [folder / CONFIG_NAME]:
+        return _flat(_read(configs[0]))
+    return _flat({_stage_of(path): _read(path) for path in configs})
 
 
-def difference(first: str, second: str, work_folder: Path) -> dict[str, Difference]:
-    """Returns the settings in which two folders differ, and all their main scores side by side.
+def _flat(value: Mapping[str, Any], above: str = "") -> dict[str, Any]:
+    """Returns the values of nested objects, lists as JSON."""
+    flat: dict[str, Any] = {}
+    for name, inner in value.items():
+        if isinstance(inner, Mapping):
+            flat |= _flat(inner, f"{above}{name}.")
+        else:
+            flat[f"{above}{name}"] = json.dumps(inner) if isinstance(inner, list | tuple) else inner
+    return flat
+
+
+def difference(first: str, second: str, work_folder: Path) -> dict[str, dict[str, tuple[Any, Any]]]:
+    """Returns the ``settings`` in which two folders differ, and all their ``scores`` side by side.
+
+    None stands where one has no such value.
 
     Raises:
         FileNotFoundError: there is no such folder.
         ValueError: one holds nothing that can be compared, or is damaged or of another release.
     """
-    folders = [_folder_called(name, work_folder) for name in (first, second)]
-    try:
-        found = [(config_in(folder), scores_in(folder)) for folder in folders]
-    except (LookupError, TypeError) as error:
-        raise ValueError(
-            f"{first} or {second}: damaged, or of another release ({error}); delete the folder and "
-            "run its stage again"
-        ) from error
-    for folder, (settings, measured) in zip(folders, found, strict=True):
-        if not settings and not measured:
-            raise ValueError(
-                f"{folder}: neither settings nor scores there; give a folder of `treeviews list`"
+    sides: list[tuple[dict[str, Any], dict[str, float]]] = []
+    for name in (first, second):
+        places = (Path(name), work_folder / name, BUNDLED_MODELS.get(name, Path(name)))
+        folder = next((place for place in places if place.is_dir()), None)
+        if folder is None:
+            raise FileNotFoundError(
+                f"{name}: no such folder; `treeviews list` names those that are there"
             )
-    config, scores = (_beside(*pair) for pair in zip(*found, strict=True))
+        try:
+            sides.append((config_in(folder), scores_in(folder)))
+        except (LookupError, TypeError) as error:
+            raise ValueError(
+                f"{name}: damaged, or of another release ({error}); {_REMEDY}"
+            ) from error
+        if not any(sides[-1]):
+            raise ValueError(
+                f"{name}: neither settings nor scores there; give a folder of `treeviews list`"
+            )
+    config, scores = (
+        {name: (a.get(name), b.get(name)) for name in {**a, **b}}
+        for a, b in zip(*sides, strict=True)
+    )
     differ = {name: pair for name, pair in config.items() if pair[0] != pair[1]}
     return {"settings": differ, "scores": scores}
-
-
-def _folder_called(name: str, work_folder: Path) -> Path:
-    places = (Path(name), work_folder / name, BUNDLED_MODELS.get(name, Path(name)))
-    for folder in places:
-        if folder.is_dir():
-            return folder
-    raise FileNotFoundError(f"{name}: no such folder; `treeviews list` names those that are there")
-
-
-def _beside(first: Mapping[str, Any], second: Mapping[str, Any]) -> Difference:
-    return {name: (first.get(name), second.get(name)) for name in {**first, **second}}
 
 
 def _results(folder: Path) -> Iterator[TaskResult]:
@@ -244,15 +244,6 @@ def _when(folder: Path) -> float:
 
 def _read(path: Path) -> dict[str, Any]:
     return read_object(path, (), remedy=_REMEDY)
-
-
-def _flat(value: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """Yields the values of nested objects, lists as JSON."""
-    for name, inner in value.items():
-        if isinstance(inner, Mapping):
-            yield from _flat(inner, f"{above}{name}.")
-        else:
-            yield f"{above}{name}", json.dumps(inner) if isinstance(inner, list | tuple) else inner
 
 
 def bytes_below(folder: Path) -> int:
@@ -298,7 +289,20 @@ def model_facts(folder: Path) -> dict[str, Any]:
         ValueError: it is damaged.
     """
     if is_ensemble(folder):
-        return _ensemble_facts(folder)
+        ensemble, places = read_ensemble(folder)
+        members = [model_facts(place) for place in places]
+        pairs = zip(ensemble.members, members, strict=True)
+        return {
+            "path": str(folder),
+            "views": [view for m, facts in pairs for view in m.views or facts["views"]],
+            "objective": ", ".join(dict.fromkeys(facts["objective"] for facts in members)),
+            "needs": list(dict.fromkeys(stage for facts in members for stage in facts["needs"])),
+            "bytes": bytes_below(folder),
+            "seed": ", ".join(str(facts["seed"]) for facts in members),
+            "made": dict(ensemble.made),
+            "licence": ensemble.licence or licence_of(folder),
+            "members": members,
+        }
     description = read_model_description(folder)
     config = description.config
     # A small folder computes a mean of words; how these were trained stands beside that.
@@ -314,24 +318,6 @@ def model_facts(folder: Path) -> dict[str, Any]:
         "made": dict(description.made),
         "licence": description.licence or licence_of(folder),
         "config": trained,
-    }
-
-
-def _ensemble_facts(folder: Path) -> dict[str, Any]:
-    description = read_ensemble(folder)
-    members = [model_facts(place) for place in member_folders(folder, description)]
-    pairs = list(zip(description.members, members, strict=True))
-    views = [view for one, facts in pairs for view in one.views or facts["views"]]
-    return {
-        "path": str(folder),
-        "views": views,
-        "objective": ", ".join(dict.fromkeys(facts["objective"] for facts in members)),
-        "needs": list(dict.fromkeys(stage for facts in members for stage in facts["needs"])),
-        "bytes": bytes_below(folder),
-        "seed": ", ".join(str(facts["seed"]) for facts in members),
-        "made": dict(description.made),
-        "licence": description.licence or licence_of(folder),
-        "members": members,
     }
 
 

@@ -24,7 +24,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from treeviews.models.config.held_out import LESS_HELD_OUT, HoldOut
+from treeviews.models.config.held_out import HELD_OUT_REMEDY, HoldOut
 from treeviews.pipeline.base.bundled import how_to_install
 from treeviews.pipeline.base.job import Progress, run_job_from_command_line
 from treeviews.pipeline.base.settings import Count, Natural, Positive, Settings, at_least
@@ -88,7 +88,9 @@ def execute(job: WordVectorJob, progress: Progress) -> None:
         num_sentences += 1
         num_tokens += len(tokens)
     if not num_sentences:
-        raise ValueError(_why_no_tokens(job.sentences, hold_out))
+        raise ValueError(
+            f"{job.sentences}: no sentences, or all of them are held out; {HELD_OUT_REMEDY}"
+        )
     train_on_tokens(
         sentences,
         job.out,
@@ -115,24 +117,9 @@ class TrainingSentences:
     def __iter__(self) -> Iterator[list[str]]:
         for number in range(self._num_shards):
             table = read_shard(self._folder, "sentences", number, _COLUMNS)
-            for tokens in _training_tokens(table, self._hold_out).to_pylist():
+            training = table.filter(pa.array(~self._hold_out.mask_of(table)))
+            for tokens in training["tokens"].to_pylist():
                 yield [token.lower() for token in tokens] if self._lower_case else tokens
-
-
-def _why_no_tokens(sentences: Path, hold_out: HoldOut) -> str:
-    if not read_dataset_manifest(sentences, "sentences").rows:
-        return f"{sentences}: no sentences; give text that has some"
-    return f"{sentences}: all sentences are held out; {LESS_HELD_OUT}"
-
-
-def _training_tokens(table: pa.Table, hold_out: HoldOut) -> pa.ChunkedArray:
-    documents = table["document_id"].cast(pa.string()).combine_chunks().dictionary_encode()
-    held_out = hold_out.mask(
-        documents.dictionary.to_pylist(),
-        documents.indices.to_numpy(),
-        table["sentence_index"].to_numpy(),
-    )
-    return table.filter(pa.array(~held_out))["tokens"]
 
 
 def train_on_tokens(
@@ -155,6 +142,8 @@ def train_on_tokens(
         ModuleNotFoundError: gensim is not installed.
     """
     gensim, started = imported_gensim(), time.perf_counter()
+    done, callback = itertools.count(1), gensim.models.callbacks.CallbackAny2Vec()
+    callback.on_epoch_end = lambda model: on_epoch(next(done))
     model = gensim.models.word2vec.Word2Vec(
         vector_size=config.size,
         window=config.window,
@@ -175,7 +164,7 @@ def train_on_tokens(
         sentences,
         total_examples=model.corpus_count,
         epochs=config.epochs,
-        callbacks=[_epoch_callback(on_epoch)],
+        callbacks=[callback],
     )
     vectors = np.asarray(model.wv.vectors, dtype=np.float32)
     scaled = vectors * (config.rms / np.sqrt(np.mean(np.square(vectors))))
@@ -189,16 +178,6 @@ def train_on_tokens(
         "seconds": round(time.perf_counter() - started, 1),
     }
     write_vectors(folder, words, scaled.astype(np.float32), how, counts=counts)
-
-
-def _epoch_callback(on_epoch: Callable[[int], None]) -> Any:
-    """Returns the object by which gensim tells that a pass is done."""
-    from gensim.models.callbacks import CallbackAny2Vec
-
-    done = itertools.count(1)
-    callback = CallbackAny2Vec()
-    callback.on_epoch_end = lambda model: on_epoch(next(done))
-    return callback
 
 
 def imported_gensim() -> ModuleType:

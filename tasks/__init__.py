@@ -1,29 +1,13 @@
 """Every stage as a resumable Luigi task: ``luigi --module treeviews.tasks RunAll``."""
 
 import sys
+from typing import Any
 
 from treeviews.pipeline.base.foreign_text import guard_logs
 from treeviews.tasks import command_line, run
 from treeviews.tasks.embed_corpus import EmbedCorpus
-from treeviews.tasks.evaluation_data import (
-    BuildProbing,
-    DownloadSentEval,
-)
-from treeviews.tasks.experiments.tables import (
-    PaperTables,
-    Sweep,
-    TableOfCorpusChoice,
-    TableOfEmbeddingSize,
-    TableOfInvertibleDecoders,
-    TableOfJointObjectives,
-    TableOfMultiViewAblations,
-    TableOfMultiViewSimilarity,
-    TableOfMultiViewSupervised,
-    TableOfPostProcessing,
-    TableOfRandomBaselines,
-    TableOfSentEval,
-    TableOfViewPairs,
-)
+from treeviews.tasks.evaluation_data import BuildProbing, DownloadSentEval
+from treeviews.tasks.experiments.make_table import TABLES, PaperTables, Sweep
 from treeviews.tasks.parsers import ConvertParser, TrainConstituencyParser, TrainDependencyParser
 from treeviews.tasks.parsing import ParseConstituents, ParseDependencies
 from treeviews.tasks.report import RunAll, WriteReport
@@ -51,23 +35,21 @@ __all__ = [
     "RunAll",
     "SplitSentences",
     "Sweep",
-    "TableOfCorpusChoice",
-    "TableOfEmbeddingSize",
-    "TableOfInvertibleDecoders",
-    "TableOfJointObjectives",
-    "TableOfMultiViewAblations",
-    "TableOfMultiViewSimilarity",
-    "TableOfMultiViewSupervised",
-    "TableOfPostProcessing",
-    "TableOfRandomBaselines",
-    "TableOfSentEval",
-    "TableOfViewPairs",
     "TrainConstituencyParser",
     "TrainDependencyParser",
     "TrainEncoders",
     "TrainWordVectors",
     "WriteReport",
 ]
+__all__ += list(TABLES)
+
+
+def __getattr__(name: str) -> Any:
+    """Returns the task of a paper's table."""
+    if name not in TABLES:
+        raise AttributeError(f"module {__name__} has no attribute {name}")
+    return TABLES[name]
+
 
 if __name__ == "tasks":  # as a checkout has it: one module under both names
     sys.modules[__name__] = sys.modules["treeviews.tasks"]

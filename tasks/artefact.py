@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import logging
 import multiprocessing
-import random
 import secrets
 import threading
 import traceback
@@ -23,7 +22,6 @@ from treeviews.pipeline.base.atomic_files import (
     RUN_LOCK,
     held_locks,
     locked,
-    locked_if_free,
     sweep_unfinished,
     write_json_atomically,
 )
@@ -33,20 +31,18 @@ from treeviews.pipeline.base.job import Rated, end_jobs, run_job_process
 from treeviews.pipeline.base.job_server import jobs_at_once, start_job_server
 from treeviews.pipeline.shards.manifests import stands_whole
 from treeviews.pipeline.shards.schema import SCHEMA_VERSION
-from treeviews.tasks.checks import Check, CheckedTask, check_work_folder, mistakes_in
-from treeviews.tasks.run import is_run_on, plan, report
-from treeviews.tasks.run_display import RefusedError
+from treeviews.tasks.checks import Check, CheckedTask, check_work_folder
+from treeviews.tasks.run import report
 
 logger = logging.getLogger("luigi-interface")
 
 CONFIG_NAME = "config.json"
-HANDING_OUT_LOCK = "handing-out.lock"
+PLANNING_LOCK = "planning.lock"
+"""File of a folder that a run holds while it finds out which jobs are left."""
 Jobs = Mapping[Path, Mapping[str, Any]]
 """What each job is told, by the file where it is told so."""
 RUN_ID = secrets.token_hex(4)
 """Of this process and those it forks."""
-_checked: set[str] = set()
-"""Ids of tasks that were checked with all below them, and can be."""
 
 
 class ReportingTask(CheckedTask):
@@ -76,25 +72,10 @@ class ReportingTask(CheckedTask):
         """Returns the sentences that a run ends with that asked for this: what came of it."""
         return []
 
-    def mistakes(self) -> list[str]:
-        """Returns what is wrong with the task and all below it, each a sentence with its remedy."""
-        return mistakes_in(self)
-
     def deps(self) -> list[luigi.Task]:
-        """Returns what Luigi schedules before this, once all that is wrong with it is told.
-
-        Raises:
-            RefusedError: it cannot be; holds every mistake.
-        """
-        plan(self)
-        if multiprocessing.parent_process() is None and self.task_id not in _checked:
-            asked = set(_checked)
-            if refusals := mistakes_in(self, asked):
-                raise RefusedError(refusals)
-            _checked.update(asked)
+        """Returns what Luigi schedules before this; starts the server of the run's jobs."""
         if multiprocessing.parent_process() is None:
-            # What a program gives to luigi.build nobody is told.
-            start_job_server(luigi.interface.core().workers if is_run_on() else None)
+            start_job_server()
         needed: list[luigi.Task] = super().deps()
         return needed
 
@@ -102,7 +83,7 @@ class ReportingTask(CheckedTask):
         """Returns what Luigi's page shows of an error: its traceback without secrets."""
         return told("".join(traceback.format_exception(exception)), keep_lines=True)
 
-    def held(self, lock: Path, *, shared: bool = False) -> AbstractContextManager[None]:
+    def held(self, lock: Path, *, shared: bool = False) -> AbstractContextManager[object]:
         """Holds a lock for the time of a ``with`` block; says for whom it waits.
 
         Args:
@@ -118,62 +99,42 @@ class ReportingTask(CheckedTask):
         return locked(lock, say, shared=shared)
 
     @contextmanager
-    def handing_out(self, folder: Path, *, alone: bool = False) -> Iterator[bool]:
-        """Holds what one run at a time does that hands out the jobs of a folder.
+    def planning(self, folder: Path) -> Iterator[None]:
+        """Finds out which jobs of a folder are left, one run after the other.
 
-        Jobs of other runs may be at work meanwhile: each run holds the folder's lock shared.
-
-        Args:
-            alone: waits until none is, and keeps them out.
-
-        Yields:
-            Whether none is, so that what killed ones left may be swept.
+        While others are at them: who sweeps the folder holds its lock alone.
         """
-        with self.held(folder / HANDING_OUT_LOCK):
-            if alone:
-                with self.held(folder / RUN_LOCK):
-                    yield True
-                return
-            with locked_if_free(folder / RUN_LOCK) as is_free:
-                if is_free:
-                    yield True
-                    return
-            with self.held(folder / RUN_LOCK, shared=True):
-                yield False
+        with self.held(folder / PLANNING_LOCK), self.held(folder / RUN_LOCK, shared=True):
+            yield
 
     def share_jobs(
         self,
         folder: Path,
         module: str,
-        jobs_for: Callable[[bool], Jobs],
+        jobs_left: Callable[[], Jobs],
         is_made: Callable[[int], bool],
         done: Callable[[str], str],
-        *,
-        alone: bool = False,
     ) -> None:
         """Has jobs run until none is left, each by one of the runs that are at work in a folder.
 
         Args:
             folder: what the jobs fill.
             module: what runs as their processes.
-            jobs_for: given whether no other run is at them, returns those that are left: what each
-                is told, by the file where it is told so. Runs ask one after the other.
+            jobs_left: returns those that are left: what each is told, by the file where it is told
+                so. Runs ask one after the other.
             is_made: says whether the shard of a number stands.
             done: given how many of how many jobs are done, says it in words.
-            alone: whether others are kept out while `jobs_for` works.
 
         Raises:
             JobFailedError: the error of the first that failed.
         """
         while True:
-            with self.handing_out(folder, alone=alone) as is_alone:
-                jobs = jobs_for(is_alone)
+            with self.planning(folder):
+                jobs = jobs_left()
             if not jobs:
                 return
-            with self.held(folder / RUN_LOCK, shared=True):  # who sweeps it holds it alone
-                order = list(jobs) if is_alone else random.sample(list(jobs), len(jobs))
-                ordered = {path: jobs[path] for path in order}
-                _run_side_by_side(self, module, ordered, is_made, done)
+            with self.held(folder / RUN_LOCK, shared=True):
+                _run_side_by_side(self, module, jobs, is_made, done)
 
 
 def run_job(
@@ -206,7 +167,6 @@ def _run_side_by_side(
     speeds: dict[Path, float] = {}
     lock, locks = threading.Lock(), held_locks()
     failed: list[BaseException] = []
-    others: list[Path] = []  # which another run is at
 
     def show(path: Path, share: float, status: str) -> None:
         with lock:
@@ -219,58 +179,34 @@ def _run_side_by_side(
             together = Rated(text, sum(speeds.values())) if speeds else text
             task.report_progress(sum(shares.values()) / len(jobs), together)
 
-    def make(path: Path) -> None:
+    def make(path: Path, on_wait: Callable[[], None] | None = None) -> Path | None:
+        """Makes the shards of a job; returns it where another run is at it and nobody waits."""
         job = jobs[path]
         numbers = range(job["number"], job["number"] + job["count"])
-        if failed:
-            return
-        if not all(map(is_made, numbers)):
-            progress = functools.partial(show, path)
-            run_job_process(module, job, path, progress, threads=1, locks=locks)
-        if not all(map(is_made, numbers)):
-            raise RuntimeError(f"{path}: its job ended, and the shards are not there")
-        show(path, 1.0, "")
-
-    def take(path: Path, *, waits: bool) -> None:
-        file = path.with_suffix(".lock")
-        held: AbstractContextManager[Any] = task.held(file) if waits else locked_if_free(file)
-        try:
-            with held as is_free:
-                if waits or is_free:
-                    make(path)
-                else:
-                    others.append(path)
-        except Exception as error:
-            failed.append(error)
+        with locked(path.with_suffix(".lock"), on_wait) as is_mine:
+            if not is_mine:
+                return path
+            try:
+                if not failed and not all(map(is_made, numbers)):
+                    progress = functools.partial(show, path)
+                    run_job_process(module, job, path, progress, threads=1, locks=locks)
+                if not failed and not all(map(is_made, numbers)):
+                    raise RuntimeError(f"{path}: its job ended, and the shards are not there")
+                show(path, 1.0, "")
+            except Exception as error:
+                failed.append(error)
+        return None
 
     with ThreadPoolExecutor(jobs_at_once()) as threads:
         try:
-            list(threads.map(functools.partial(take, waits=False), jobs))
-            list(threads.map(functools.partial(take, waits=True), others))
-        except BaseException as error:  # Ctrl-C
-            failed.append(error)
+            of_others = [path for path in threads.map(make, jobs) if path and not failed]
+            list(threads.map(lambda path: make(path, lambda: None), of_others))
+        except BaseException:  # Ctrl-C
+            failed.append(KeyboardInterrupt())
             end_jobs()
             raise
     if failed:
         raise failed[0]
-
-
-class RequestTask(ReportingTask, luigi.WrapperTask):
-    """A root that only asks for other stages; what came of a run is what these say."""
-
-    @property
-    def _results(self) -> list[Artefact]:
-        asked = [one for one in luigi.task.flatten(self.requires()) if isinstance(one, Artefact)]
-        return [one for one in asked if not isinstance(one, ShardStage)]
-
-    @property
-    def result(self) -> Path:
-        """What a run is to name at its end."""
-        return self._results[0].result
-
-    def headline(self) -> list[str]:
-        """Returns what came of the stages that are no shards."""
-        return [sentence for one in self._results for sentence in one.headline()]
 
 
 class Artefact(ReportingTask):

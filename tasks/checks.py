@@ -44,30 +44,27 @@ class CheckedTask(luigi.Task):
         return found
 
 
-def mistakes_in(root: luigi.Task, seen: set[str] | None = None) -> list[str]:
+def mistakes_in(root: luigi.Task) -> list[str]:
     """Returns what is wrong with a task and all below it, each a sentence with its remedy.
 
     What is done already needs neither a machine nor a place for the work.
-
-    Args:
-        seen: ids of tasks that were asked before; those that are asked now are added.
     """
     mistakes: dict[str, None] = {}
-    seen = set() if seen is None else seen
+    seen: set[str] = set()
     waiting = [root]
+
+    def look_below(task: CheckedTask) -> None:
+        waiting.extend(task.checked())
+
     for task in waiting:
         if not isinstance(task, CheckedTask) or task.task_id in seen:
             continue
         seen.add(task.task_id)
-        checks: list[Check] = [*task.checks(), partial(_add, waiting, task)]
+        checks: list[Check] = [*task.checks(), partial(look_below, task)]
         refusals = [sentence for sentence in map(_refusal, checks) if sentence]
         if refusals and not _is_done(task):
             mistakes.update(dict.fromkeys(refusals))
     return list(mistakes)
-
-
-def _add(waiting: list[luigi.Task], task: CheckedTask) -> None:
-    waiting.extend(task.checked())
 
 
 def _refusal(check: Check) -> str:
@@ -83,15 +80,13 @@ def _refusal(check: Check) -> str:
 
 def _is_done(task: luigi.Task) -> bool:
     """Returns whether nothing of a task is to be made; what is wrong with it, its run tells."""
-    level = logger.level
-    logger.setLevel(logging.ERROR)  # what is gone of it, its run tells, too
+    logger.disabled = True  # what is gone of it, its run tells, too
     try:
-        complete: bool = task.complete()
+        return bool(task.complete())
     except Exception:
         return False
     finally:
-        logger.setLevel(level)
-    return complete
+        logger.disabled = False
 
 
 def check_work_folder(folder: Path) -> None:
@@ -105,9 +100,7 @@ def check_work_folder(folder: Path) -> None:
         standing = standing.parent
     if not standing.is_dir():
         raise ValueError(f"{standing}: a file, so no work folder can be there; give --work-folder")
-    # Nobody makes files in the kernel's folders, though root is told that root may.
-    of_kernel = any(standing.is_relative_to(place) for place in ("/proc", "/sys"))
-    if of_kernel or not os.access(standing, os.W_OK | os.X_OK):
+    if not os.access(standing, os.W_OK | os.X_OK):
         raise ValueError(
             f"{standing}: not writable, and the work folder {folder} is to be there; ask for "
             "access, or give another --work-folder"
@@ -169,13 +162,7 @@ def import_ray_engine() -> ModuleType:
     Raises:
         ModuleNotFoundError: Ray is not installed; names the remedy.
     """
-    try:
-        from treeviews.tasks import ray_engine
-    except ModuleNotFoundError as error:
-        if error.name != "ray":
-            raise
-        raise ModuleNotFoundError(
-            f"engine is ray, which is not installed: {how_to_install('ray')} here and on the "
-            "cluster's machines, or leave engine at local"
-        ) from error
+    check_installed("ray", "engine ray", "ray")
+    from treeviews.tasks import ray_engine
+
     return ray_engine

@@ -1,37 +1,36 @@
 """How stages are asked for: Luigi's command line, where a mistake is told in one sentence.
 
-It holds for ``luigi --module treeviews.tasks STAGE``, which imports this package, and for
-``treeviews run``.
+``luigi --module treeviews.tasks STAGE``, which imports this package, does as ``treeviews run``.
 """
 
 from __future__ import annotations
 
 import argparse
-import atexit
+import importlib
 import io
 import logging
 import multiprocessing
 import re
-import shutil
+import signal
 import socket
 import sys
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NoReturn
-from urllib.parse import urlsplit
 
 import luigi
 from luigi import interface
 from luigi.cmdline_parser import CmdlineParser
-from luigi.retcodes import retcode
 from luigi.task_register import Register
 
 from treeviews.pipeline.base.foreign_text import told
+from treeviews.pipeline.base.job_server import start_job_server
 from treeviews.pipeline.base.mistakes import FAILED, MISTAKE, did_you_mean, error_lines
 from treeviews.tasks import run
 from treeviews.tasks.artefact import ReportingTask
+from treeviews.tasks.checks import mistakes_in
 from treeviews.tasks.run_display import say
 
 SETTINGS = {
@@ -39,44 +38,41 @@ SETTINGS = {
     ("core", "no_lock"): "true",
     ("core", "workers"): "2",
     ("core", "log_level"): "INFO",
+} | {
+    # Of Luigi's command with tasks of a program's own; by default it ends alike whatever failed.
+    ("retcode", name): str(FAILED)
+    for name in ("unhandled_exception", "missing_data", "task_failed", "scheduling_error")
 }
 """Settings of Luigi's that hold unless its ``luigi.cfg`` says otherwise."""
 SECONDS_TO_CONNECT = 3.0
 """That a scheduler has to answer."""
-_BY_WHAT_FAILED = -1
-"""Stands for an exit code that nobody has set."""
-
-
-class _CodeOfRun(luigi.IntParameter):
-    """An exit code of Luigi's, which is known when the run is over; a user's own one counts."""
-
-    def __get__(self, instance: Any, owner: Any) -> Any:
-        value = super().__get__(instance, owner)
-        return run.exit_code() if value == _BY_WHAT_FAILED else value
+SHOWN_SETTINGS = ("workers", "scheduler_host", "scheduler_port", "scheduler_url", "log_level")
+"""Of Luigi's own settings."""
 
 
 def set_up() -> None:
-    """Gives Luigi our settings, and has its command, where it is the program, tell as we do."""
+    """Gives Luigi our settings; where its command asks for a stage of ours, runs it and ends."""
     config = luigi.configuration.get_config()
     for (section, name), value in SETTINGS.items():
         if not config.has_option(section, name):
             config.set(section, name, value)
-    for name, parameter in retcode.get_params():
-        code = _CodeOfRun(default=_BY_WHAT_FAILED, description=parameter.description)
-        code.__set_name__(retcode, name)
-        setattr(retcode, name, code)
     program = Path(sys.argv[0])
     is_luigi = program.name == "luigi" or program.parts[-2:] == ("luigi", "__main__.py")
     if is_luigi and multiprocessing.parent_process() is None:
-        settings = luigi.interface.core()
-        if _is_of_this_package(sys.argv[1:]):
-            with asked(sys.argv[1:]):
-                settings = luigi.interface.core()
-            if not settings.local_scheduler:
-                _check_scheduler(settings)
-        begun = run.begin_run(logging.getLevelName(settings.log_level))
-        run.tell_interrupts(begun)
-        atexit.register(begun.finish)
+        module, arguments = _without_module(sys.argv[1:])
+        if module in ("tasks", __package__) and not {"--help", "--help-all"} & set(arguments):
+            words = [word for word in arguments if not word.startswith("-")]
+            stage = next((word for word in words if word in stages()), "".join(words[:1]))
+            others = [word for word in arguments if word != stage]
+            raise SystemExit(run_stage(stage, others))
+
+
+def _without_module(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
+    """Returns the module that a command line has Luigi import, and its other arguments."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--module")
+    known, others = parser.parse_known_args(arguments)
+    return known.module, others
 
 
 def stages() -> dict[str, type[ReportingTask]]:
@@ -85,20 +81,6 @@ def stages() -> dict[str, type[ReportingTask]]:
 
     named = {name: getattr(tasks, name) for name in tasks.__all__}
     return {name: stage for name, stage in named.items() if issubclass(stage, ReportingTask)}
-
-
-def check_stage(name: str) -> None:
-    """Refuses what is no stage, nor any task that Luigi knows.
-
-    Raises:
-        SystemExit: it is none; what may have been meant is told.
-    """
-    listed = f"stages, which stand before their parameters: {', '.join(stages())}"
-    if not name:
-        refuse("no stage is named", remedy=listed)
-    if name not in Register.task_names():
-        meant = did_you_mean(name, known=stages())
-        refuse(f"no stage is called {told(name)!r}{meant}", remedy=listed)
 
 
 def run_stage(stage: str, arguments: Sequence[str]) -> int:
@@ -114,19 +96,27 @@ def run_stage(stage: str, arguments: Sequence[str]) -> int:
     """
     elsewhere = any(argument.startswith("--scheduler-") for argument in arguments)
     given = [stage, *arguments, *([] if elsewhere else ["--local-scheduler"])]
-    with asked(given):
+    with asked(given) as task:
         settings = luigi.interface.core()
-    if elsewhere:
-        _check_scheduler(settings)
-    begun = run.begin_run(logging.getLevelName(settings.log_level))
+        if not settings.local_scheduler:
+            _check_scheduler(settings)
+        if mistakes := mistakes_in(task):
+            head = f"{len(mistakes)} things are in the way of this run:"
+            refuse(mistakes[0] if len(mistakes) == 1 else "\n- ".join([head, *mistakes]))
+    start_job_server(settings.workers)
+    begun = run.begin_run(task, logging.getLevelName(settings.log_level))
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with run.interrupted_by_sigterm():
-            luigi.run(given)
+        luigi.run(given)
         return begun.exit_code()
     except KeyboardInterrupt:
-        run.tell_interrupt(begun)
+        begun.is_interrupted = True
         return FAILED
+    except Exception as error:
+        run.tell_error("Luigi", error)
+        return begun.exit_code()
     finally:
+        signal.signal(signal.SIGTERM, before)
         begun.finish()
 
 
@@ -140,17 +130,15 @@ def asked(arguments: Sequence[str]) -> Iterator[luigi.Task]:
     Raises:
         SystemExit: what was asked for cannot be run; it is told.
     """
-    wants_help = {"-h", "--help", "--help-all"} & set(arguments)
-    stage = _stage_in(arguments)
-    if not wants_help:
-        check_stage(stage)
+    module, (stage, *_) = _without_module(arguments)
+    if module:
+        importlib.import_module(module)
+    check_stage(stage)
     said = io.StringIO()
     try:
         with redirect_stderr(said), CmdlineParser.global_instance(arguments, allow_override=True):
             pass
     except SystemExit:
-        if wants_help:
-            raise
         _refuse_options(said.getvalue(), stage)
     with CmdlineParser.global_instance(arguments, allow_override=True) as parser:
         for name, parameter in Register.get_task_cls(stage).get_params():
@@ -166,21 +154,16 @@ def asked(arguments: Sequence[str]) -> Iterator[luigi.Task]:
         yield task
 
 
-def _is_of_this_package(arguments: Sequence[str]) -> bool:
-    """Returns whether a command line asks for a stage of ours; others' are not known yet."""
-    words = [part for word in arguments for part in word.split("=", 1)]
-    modules = [name for option, name in pairwise(words) if option == "--module"]
-    return modules[-1:] in (["tasks"], [__package__])
+def check_stage(name: str) -> None:
+    """Refuses what is no stage, nor any task that Luigi knows.
 
-
-def _stage_in(arguments: Sequence[str]) -> str:
-    """Returns the stage that a command line names, or nothing."""
-    skipped = False
-    for word in arguments:
-        if not skipped and not word.startswith("-"):
-            return word
-        skipped = word == "--module"
-    return ""
+    Raises:
+        SystemExit: it is none; what may have been meant is told.
+    """
+    if name not in Register.task_names():
+        meant = did_you_mean(name, known=stages())
+        listed = f"stages, which stand before their parameters: {', '.join(stages())}"
+        refuse(f"no stage is called {told(name)!r}{meant}", remedy=listed)
 
 
 def _check_value(name: str, parameter: luigi.Parameter, text: str | None) -> None:
@@ -191,31 +174,19 @@ def _check_value(name: str, parameter: luigi.Parameter, text: str | None) -> Non
     """
     if not text:
         return
+    reason = ""
     try:
-        value, why = parameter.parse(text), ""
+        value = parameter.parse(text)
+        if isinstance(parameter, luigi.DictParameter) and not isinstance(value, Mapping):
+            reason = "no JSON object"
     except (ValueError, TypeError) as error:
-        value, why = None, str(error)
-    is_json = isinstance(parameter, luigi.DictParameter | luigi.ListParameter)
-    kind = Mapping if isinstance(parameter, luigi.DictParameter) else Sequence
-    if not why and (not is_json or (isinstance(value, kind) and not isinstance(value, str))):
-        return
-    example = re.search(r"'([{\[].*?[}\]])'", parameter.description or "")
-    kinds: dict[type, str] = {
-        luigi.DictParameter: f"a JSON object such as '{example[1] if example else '{}'}'",
-        luigi.ListParameter: f"a JSON list such as '{example[1] if example else '[1, 2]'}'",
-        luigi.IntParameter: "a whole number such as 3",
-        luigi.OptionalIntParameter: "a whole number such as 3",
-        luigi.FloatParameter: "a number such as 0.5",
-        luigi.BoolParameter: "true or false",
-    }
-    choices = sorted(getattr(parameter, "choices", ()))
-    wanted = f"one of {', '.join(choices)}" if choices else kinds.get(type(parameter), "")
-    meant = did_you_mean(text, known=choices)
-    reason = f" ({why})" if why and (is_json or not wanted) else ""
-    refuse(
-        f"--{name.replace('_', '-')} must be {wanted or 'another value'}, not {told(text)!r}"
-        f"{reason}{meant}"
-    )
+        reason = str(error)
+    if reason:
+        option = f"--{name.replace('_', '-')}"
+        refuse(
+            f"{option} cannot be {told(text)!r}: {reason}",
+            remedy=f"{option}: {parameter.description}",
+        )
 
 
 def _refuse_options(said: str, stage: str) -> NoReturn:
@@ -231,23 +202,22 @@ def _refuse_options(said: str, stage: str) -> NoReturn:
 
 
 def _check_scheduler(settings: Any) -> None:
-    """Refuses a scheduler that does not answer.
+    """Refuses a scheduler that does not answer; one that is given by its URL Luigi asks itself.
 
     Raises:
         SystemExit: it does not; the remedy is told.
     """
-    url = settings.scheduler_url or f"http://{settings.scheduler_host}:{settings.scheduler_port}/"
-    address = urlsplit(url)
-    if address.scheme in ("http", "https"):
-        port = address.port or (443 if address.scheme == "https" else 80)
-        try:
-            socket.create_connection((address.hostname, port), SECONDS_TO_CONNECT).close()
-        except OSError as error:
-            refuse(
-                f"no scheduler answers at {told(url)} ({error.strerror or error})",
-                remedy="give --local-scheduler, start luigid there, or name another one by "
-                "--scheduler-host or --scheduler-url",
-            )
+    address = settings.scheduler_host, settings.scheduler_port
+    try:
+        if not settings.scheduler_url:
+            socket.create_connection(address, SECONDS_TO_CONNECT).close()
+    except OSError as error:
+        host, port = address
+        refuse(
+            f"no scheduler answers at {told(host)}:{port} ({error.strerror or error})",
+            remedy="give --local-scheduler, start luigid there, or name another one by "
+            "--scheduler-host",
+        )
 
 
 def refuse(sentence: str, *, remedy: str = "") -> NoReturn:
@@ -260,97 +230,63 @@ def refuse(sentence: str, *, remedy: str = "") -> NoReturn:
     raise SystemExit(MISTAKE)
 
 
-SHOWN_SETTINGS = ("workers", "scheduler_host", "scheduler_port", "scheduler_url", "log_level")
-"""Of Luigi's own settings."""
-_MACHINE = "The machine, which changes no result"
-
-
 def stages_help() -> str:
     """Returns the stages with a line each."""
     width = max(map(len, stages()))
     lines = [f"  {name:{width}}  {_first_line(stage)}" for name, stage in stages().items()]
-    return "\n".join(
-        [
-            "usage: treeviews run [STAGE] [--parameter VALUE ...]",
-            "",
-            "Runs a stage (by default RunAll) with all that it needs and is not there.",
-            "A run that was stopped goes on where it was. Exit codes: 0 done, 1 the work failed,",
-            "2 it was not asked for rightly.",
-            "",
-            "stages:",
-            *lines,
-            "",
-            "treeviews run STAGE --help has a stage's parameters.",
-        ]
-    )
+    head = """\
+usage: treeviews run [STAGE] [--parameter VALUE ...]
+
+Runs a stage (by default RunAll) with all that it needs and is not there.
+A run that was stopped goes on where it was. Exit codes: 0 done, 1 the work failed,
+2 it was not asked for rightly.
+
+stages:"""
+    return "\n".join([head, *lines, "", "treeviews run STAGE --help has a stage's parameters."])
 
 
 def parameters_help(name: str) -> str:
-    """Returns the parameters of a stage, in groups, with their defaults.
-
-    Args:
-        name: of a stage that there is.
-    """
-    stage = stages()[name]
-    parser = argparse.ArgumentParser(
-        prog=f"treeviews run {name}",
-        usage=f"treeviews run {name} [--parameter VALUE ...]",
-        description=" ".join((stage.__doc__ or "").split()),
-        formatter_class=_formatter,
-        add_help=False,
-    )
-    for title, parameters in parameter_groups(name).items():
-        group = parser.add_argument_group(title)
-        for parameter_name, parameter in parameters.items():
-            _add(group, parameter_name, parameter)
-    luigis = parser.add_argument_group("Luigi")
-    for setting in SHOWN_SETTINGS:
-        _add(luigis, setting, getattr(interface.core, setting))
-    return parser.format_help()
+    """Returns the parameters of a stage, in groups, with their defaults."""
+    check_stage(name)
+    about = " ".join((stages()[name].__doc__ or "").split())
+    lines = [f"usage: treeviews run {name} [--parameter VALUE ...]", "", *textwrap.wrap(about, 100)]
+    settings = {setting: getattr(interface.core, setting) for setting in SHOWN_SETTINGS}
+    for title, parameters in (parameter_groups(name) | {"Luigi": settings}).items():
+        lines += ["", f"{title}:"]
+        for own, parameter in parameters.items():
+            option = f"  --{own.replace('_', '-')} "
+            text = _help("core" if title == "Luigi" else name, own, parameter)
+            lines += textwrap.wrap(text, 100, initial_indent=option, subsequent_indent=" " * 8)
+    return "\n".join(lines)
 
 
 def parameter_groups(name: str) -> dict[str, dict[str, luigi.Parameter]]:
-    """Returns the parameters of a stage by what they are about; those of the machine come last.
+    """Returns the parameters of a stage by what the classes that declare them say of themselves.
+
+    Those of the machine come last.
 
     Args:
         name: of a stage that there is.
     """
     stage = stages()[name]
     groups: dict[str, dict[str, luigi.Parameter]] = {}
-    for parameter_name, parameter in sorted(
-        stage.get_params(), key=lambda item: not item[1].significant
-    ):
-        title = _MACHINE if not parameter.significant else _group(stage, parameter_name)
-        groups.setdefault(title, {})[parameter_name] = parameter
+    for own, parameter in sorted(stage.get_params(), key=lambda item: not item[1].significant):
+        owner = next(cls for cls in stage.__mro__ if own in vars(cls))
+        title = "This stage" if owner is stage else _first_line(owner)
+        title = title if parameter.significant else "The machine, which changes no result"
+        groups.setdefault(title, {})[own] = parameter
     return groups
-
-
-def _formatter(prog: str) -> argparse.HelpFormatter:
-    width = min(shutil.get_terminal_size().columns, 100)
-    return argparse.HelpFormatter(prog, max_help_position=34, width=width)
-
-
-def _group(stage: type[ReportingTask], parameter: str) -> str:
-    """Returns what a parameter is about: what the class that declares it says of itself."""
-    owner = next(cls for cls in stage.__mro__ if parameter in vars(cls))
-    return "This stage" if owner is stage else _first_line(owner)
 
 
 def _first_line(documented: type) -> str:
     return (documented.__doc__ or "").strip().splitlines()[0].rstrip(".")
 
 
-def _add(group: Any, name: str, parameter: luigi.Parameter) -> None:
-    said = (parameter.description or "").replace("%", "%%")
+def _help(stage: str, name: str, parameter: luigi.Parameter) -> str:
+    text = parameter.description or ""
     if choices := getattr(parameter, "choices", None):
-        said = f"{said.partition('Choices: {')[0]}One of {', '.join(sorted(choices))}."
-    default = "needed"
-    if parameter.has_task_value("", name):
-        value = parameter.task_value("", name)
-        shown = parameter.serialize(value) if value is not None else ""
-        default = f"default: {shown or 'none'}".replace("%", "%%")
-    group.add_argument(
-        f"--{name.replace('_', '-')}",
-        metavar="" if isinstance(parameter, luigi.BoolParameter) else "VALUE",
-        help=f"{said} [{default}]",
-    )
+        text = f"{text.partition('Choices: {')[0]}One of {', '.join(sorted(choices))}."
+    if not parameter.has_task_value(stage, name):
+        return f"{text} [needed]"
+    value = parameter.task_value(stage, name)
+    return f"{text} [default: {(value is not None and parameter.serialize(value)) or 'none'}]"

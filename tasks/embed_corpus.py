@@ -27,10 +27,9 @@ from treeviews.pipeline.storage.shared_shards import SharedShards
 from treeviews.pipeline.storage.stored_job import StoredJob
 from treeviews.tasks.artefact import Artefact
 from treeviews.tasks.checks import Check, check_device
-from treeviews.tasks.derived_shards import DerivedStage
 from treeviews.tasks.evaluated_encoder import EncoderParameters, EvaluatedEncoder
 from treeviews.tasks.parameter_kinds import ChoiceParameter
-from treeviews.tasks.parsing import ParseStage
+from treeviews.tasks.parsing import DerivedStage, ParseStage
 from treeviews.tasks.training import PARSE_STAGES, TrainEncoders
 
 
@@ -131,17 +130,6 @@ class EmbedCorpus(EncoderParameters, DerivedStage):
         """Returns a folder beside the sentence shards."""
         return self.sentences.folder.parent / f"{EMBEDDINGS}-{self.evaluated.label}"
 
-    @property
-    def job_options(self) -> dict[str, Any]:
-        """By what and how every shard is embedded: further fields of the jobs' files."""
-        return {
-            "encoder": self.evaluated.spec,
-            "version": self.encoder_version,
-            "dtype": self.dtype,
-            "parses": {stage: str(parse.folder) for stage, parse in self.parses.items()},
-            "settings": {**self.evaluated.settings, "device": self.device},
-        }
-
     @cached_property
     def encoder_digest(self) -> str:
         """Of the encoder as this machine has it, which all others must find."""
@@ -150,8 +138,15 @@ class EmbedCorpus(EncoderParameters, DerivedStage):
 
     def shard_job(self, run: ShardRange) -> dict[str, Any]:
         """Returns the job that embeds a range of shards on this machine."""
-        folders = {"sentences": str(self.sentences.folder), "output": str(self.folder)}
-        return self.job_options | folders
+        return {
+            "encoder": self.evaluated.spec,
+            "version": self.encoder_version,
+            "dtype": self.dtype,
+            "parses": {stage: str(parse.folder) for stage, parse in self.parses.items()},
+            "settings": {**self.evaluated.settings, "device": self.device},
+            "sentences": str(self.sentences.folder),
+            "output": str(self.folder),
+        }
 
     def read_folders(self) -> dict[str, Path]:
         """Returns the sentences and the parses that the encoder reads."""

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from treeviews.models.config.training_config import TRAINING_VERSION, TrainingConfig
+from treeviews.models.config.training_config import TRAINING_VERSION
 from treeviews.models.config.training_presets import SIF_WORDS
 from treeviews.models.config.views import needed_stages
 from treeviews.models.encoding.encoder_names import (
+    BAG_OF_WORDS,
     EncoderName,
-    ModelViews,
     chosen_views,
     name_of,
     parse_encoder_name,
@@ -43,7 +43,6 @@ from treeviews.tasks.parsers import UsedParser, used_parser
 from treeviews.tasks.training import ExpandVocabulary, TrainEncoders, with_words
 from treeviews.tasks.words import OF_THE_CORPUS, UsedVectors
 
-MODEL_FILES = (WEIGHTS_FILE, MODEL_FILE)
 LONGEST_LABEL = 200
 """Characters; file systems take names of 255, and a task and a digest stand beside it."""
 
@@ -94,14 +93,11 @@ class EncoderParameters(
                 return made.get(name.kind, self._trained)(task, name)
             case "random":
                 return self._random(task, name)
-            case "bag_of_words":
-                return self._bag_of_words(task.word_vectors, called)
-            case "sif":
-                return self._sif(task.word_vectors, called)
             case "model" | "joined":
                 return self._models(name)
-            case _:
+            case "function":
                 return self._own_function(called, version, task.word_vectors)
+        return self._words(task.word_vectors, name)
 
     def _trained(self, training: TrainEncoders, name: EncoderName) -> EvaluatedEncoder:
         if name.seed is not None:
@@ -146,31 +142,27 @@ class EncoderParameters(
             requires={**given.requires, **expanded.requires},
         )
 
-    def _bag_of_words(self, vectors: UsedVectors, label: str) -> EvaluatedEncoder:
-        return EvaluatedEncoder(
+    def _words(self, vectors: UsedVectors, name: EncoderName) -> EvaluatedEncoder:
+        """The bag of words; with weights, it is a view of an untrained model."""
+        encoder = EvaluatedEncoder(
             name="mean of the word vectors",
-            label=label,
-            spec=label,
-            content={
-                "vectors": vectors.digest,
-                "encoding": describe_encoding(None),
-            },
+            label=name.called,
+            spec=name.called,
+            content={"vectors": vectors.digest, "encoding": describe_encoding(None)},
             settings={"vectors": str(vectors.path)},
             requires=vectors.requires,
         )
-
-    def _sif(self, vectors: UsedVectors, label: str) -> EvaluatedEncoder:
-        """The bag of words with weights, as a view of an untrained model."""
-        bag = self._bag_of_words(vectors, label)
+        if name.kind == BAG_OF_WORDS:
+            return encoder
         weighted = {
             "weights": SIF_WORDS.architecture(),
             "training_version": TRAINING_VERSION,  # of how weights are made, too
             "encoding": describe_encoding(SIF_WORDS.views),
         }
         return replace(
-            bag,
-            name=f"{bag.name}, SIF weights",
-            content=bag.content | weighted,
+            encoder,
+            name=f"{encoder.name}, SIF weights",
+            content=encoder.content | weighted,
             views=placed(SIF_WORDS.views),
         )
 
@@ -182,7 +174,10 @@ class EncoderParameters(
         """
         descriptions = [read_model_description(part.folder) for part in name.parts]
         configs = [description.config for description in descriptions]
-        taken = [_views_of(*pair) for pair in zip(name.parts, configs, strict=True)]
+        taken = [
+            chosen_views(placed(config.test_views), part.views)
+            for part, config in zip(name.parts, configs, strict=True)
+        ]
         checksums = [_model_checksum(part.folder) for part in name.parts]
         if name.kind == "model":
             shown = label = name.parts[0].name
@@ -293,7 +288,7 @@ def _model_checksum(folder: Path) -> str:
     """
     value = read_object(folder / MODEL_FILE, (), remedy=REMEDY)
     if "made" not in value:
-        return checksum(folder, names=MODEL_FILES)
+        return checksum(folder, names=(WEIGHTS_FILE, MODEL_FILE))
     records = [value.get("vectors", {}), *value.get("parsers", {}).values()]
     known = {
         "config": value.get("config"),
@@ -301,18 +296,6 @@ def _model_checksum(folder: Path) -> str:
     }
     weights = checksum(folder, names=(WEIGHTS_FILE,))
     return digest_of({WEIGHTS_FILE: weights, MODEL_FILE: known})
-
-
-def _views_of(part: ModelViews, config: TrainingConfig) -> list[str]:
-    """Returns the views that are taken of a model, each with its place.
-
-    Raises:
-        ValueError: the model has no such view, or several of that name; names the model.
-    """
-    try:
-        return chosen_views(placed(config.test_views), part.views)
-    except ValueError as error:
-        raise ValueError(f"{part.name}: {error}") from error
 
 
 def _file_name(called: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,28 +15,20 @@ from treeviews.models.evaluation.build_probing import (
     SENTEVAL_FOLDER,
     build_probing,
 )
-from treeviews.models.evaluation.probing_sentences import (
-    PROBING_VERSION,
-    ParsedFolders,
-    ProbingConfig,
-)
-from treeviews.models.model.model_description import exact_parsers_of_corpus
-from treeviews.pipeline.downloads.collect_senteval import collect_datasets
+from treeviews.models.evaluation.probing_sentences import PROBING_VERSION, ProbingConfig
+from treeviews.models.model.model_description import checksum_of_weights, parsers_of_corpus
 from treeviews.pipeline.downloads.senteval_data import (
-    EXAMINATION_VERSION,
     MANIFEST_NAME,
     SENTEVAL_SETS,
     DataManifest,
     Dataset,
-    check_data_folder,
+    collect_datasets,
     datasets_named,
     digest_of_declaration,
-    examine_folder,
     read_manifest,
-    write_manifest,
 )
 from treeviews.pipeline.text.tokenization import TOKENIZATION_VERSION
-from treeviews.tasks.artefact import Artefact, checksum
+from treeviews.tasks.artefact import Artefact
 from treeviews.tasks.checks import Check
 from treeviews.tasks.parameter_kinds import joined
 from treeviews.tasks.parameters import (
@@ -62,10 +53,9 @@ class DownloadSentEval(EvaluationDataParameters, Artefact):
     keeps what came, and another run asks only for what is missing. With ``allow_absent`` the task
     succeeds and leaves the absent ones listed; each run of Luigi asks for them once more, so that
     a network that is back or ``--accept-unverified`` brings them.
-
-    With ``senteval_data`` nothing is downloaded: the user's folder is examined where it stands.
     """
 
+    senteval_data = ""
     marker = MANIFEST_NAME
     resources: ClassVar[dict[str, int]] = {"evaluation-data": 1}
     """One at a time: the tasks of all choices of sets fill the same folder."""
@@ -83,79 +73,50 @@ class DownloadSentEval(EvaluationDataParameters, Artefact):
         return datasets_named(self.datasets)
 
     def checks(self) -> list[Check]:
-        """Refuses a folder that holds no such data, and sets that there are none of."""
-        own = [lambda: check_data_folder(Path(self.senteval_data))] if self.senteval_data else []
-        return [*super().checks(), *own, lambda: self.chosen]
+        """Refuses sets that there are none of."""
+        return [*super().checks(), lambda: self.chosen]
 
     def content(self) -> dict[str, Any]:
-        """Returns the declaration's digest and, of a user's folder, the files' checksums."""
-        if not self.senteval_data:
-            return {
-                "declaration": digest_of_declaration(SENTEVAL_SETS),
-                "tokenization_version": TOKENIZATION_VERSION,
-            }
-        root = Path(self.senteval_data)
-        check_data_folder(root)
-        paths = [file.path for dataset in SENTEVAL_SETS for file in dataset.files]
-        present = [path for path in paths if (root / path).is_file()]
+        """Returns the declaration's digest."""
         return {
             "declaration": digest_of_declaration(SENTEVAL_SETS),
-            "examination_version": EXAMINATION_VERSION,
-            "files": {path: checksum(root / path) for path in present},
+            "tokenization_version": TOKENIZATION_VERSION,
         }
 
     def place(self) -> Path:
         """Returns the folder of the evaluation data."""
-        name = "senteval-own" if self.senteval_data else "senteval"
-        return self.work_folder / "evaluation-data" / name
-
-    @property
-    def data_folder(self) -> Path:
-        """The folder that SentEval calls ``data``: this task's, or the user's own."""
-        return Path(self.senteval_data) if self.senteval_data else self.folder
+        return self.work_folder / "evaluation-data" / "senteval"
 
     def complete(self) -> bool:
-        """Returns whether the chosen sets are there, or were asked for in vain where that will do.
-
-        What is absent from a folder of the user's own stays so: its files are in the digest.
-        """
+        """Returns whether the chosen sets are there or, where that will do, asked for in vain."""
         if not super().complete():
             return False
         manifest = read_manifest(self.folder)
         lacking = list(self._lacking(manifest))
-        since = 0.0 if self.senteval_data else RUN_BEGAN_AT
-        return not lacking or (self.allow_absent and manifest.tried_in_vain(lacking, since))
+        return not lacking or (self.allow_absent and manifest.tried_in_vain(lacking, RUN_BEGAN_AT))
 
     def fill(self) -> None:
         """Brings what is missing; fails at the end if a set is absent and must not be."""
         self.write_config()
-        lacking = self._lacking(self._collect())
-        if lacking and not self.allow_absent:
-            listed = "\n".join(f"  {name}: {reason}" for name, reason in lacking.items())
-            raise RuntimeError(
-                f"{len(lacking)} of {len(self.chosen)} sets are absent; the others are kept in "
-                f"{self.data_folder}. Run again to ask for these alone, or with --allow-absent to "
-                f"go on without them:\n{listed}"
-            )
-
-    def _lacking(self, manifest: DataManifest) -> dict[str, str]:
-        names = [dataset.name for dataset in self.chosen]
-        return manifest.lacking(names, self.data_folder)
-
-    def _collect(self) -> DataManifest:
-        if self.senteval_data:
-            manifest = examine_folder(SENTEVAL_SETS, self.data_folder)
-            write_manifest(self.folder, manifest)
-            return manifest
-        downloads = self.work_folder / "downloads" / "senteval"
-        return collect_datasets(
+        manifest = collect_datasets(
             self.chosen,
             self.folder,
-            downloads,
+            self.work_folder / "downloads" / "senteval",
             mirror=self.mirror,
             accept_unverified=self.accept_unverified,
             on_progress=self.report_progress,
         )
+        lacking = self._lacking(manifest)
+        if lacking and not self.allow_absent:
+            listed = "\n".join(f"  {name}: {reason}" for name, reason in lacking.items())
+            raise RuntimeError(
+                f"{len(lacking)} of {len(self.chosen)} sets are absent; the others are kept in "
+                f"{self.folder}. Run again to ask for these alone, or with --allow-absent to "
+                f"go on without them:\n{listed}"
+            )
+
+    def _lacking(self, manifest: DataManifest) -> dict[str, str]:
+        return manifest.lacking([dataset.name for dataset in self.chosen], self.folder)
 
 
 class BuildProbing(CorpusParameters, HeldOutParameters, ParserParameters, Artefact):
@@ -210,7 +171,8 @@ class BuildProbing(CorpusParameters, HeldOutParameters, ParserParameters, Artefa
     def fill(self) -> None:
         """Builds all tasks in one pass over the held-out sentences."""
         self.write_config()
-        folders = ParsedFolders(**{name: task.folder for name, task in self.requires().items()})
+        folders = {name: task.folder for name, task in self.requires().items()}
         # Fast parses are not what an encoder's exact parser of the same weights would give.
-        parsers = exact_parsers_of_corpus(asdict(folders))
+        named = parsers_of_corpus(folders)
+        parsers = {k: full for k, (_, full) in named.items() if full == checksum_of_weights(full)}
         build_probing(folders, self.folder, self.config, parsers=parsers)

@@ -145,10 +145,9 @@ def joined(
     Raises:
         ValueError: a change of a field that has a parameter of its own; names the parameter.
     """
-    if doubled := sorted(set(changes) & set(own)):
-        names = ((options or {}).get(field, field).replace("_", "-") for field in doubled)
-        given = ", ".join(f"--{name}" for name in names)
-        raise ValueError(f"{called} {', '.join(doubled)}: give it by {given}, not by the changes")
+    for field in sorted(set(changes) & set(own)):
+        option = f"--{(options or {}).get(field, field).replace('_', '-')}"
+        raise ValueError(f"{called} {field}: give it by {option}, not by the changes")
     return {**changes, **own}
 
 

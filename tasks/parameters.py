@@ -32,18 +32,6 @@ from treeviews.tasks.parameter_kinds import (
 )
 
 GIGABYTE = 1_000_000_000
-TEXT_FIELD = luigi.OptionalParameter(
-    default=None,
-    description="Where a row is a document: the field or column of its text. By default text; of "
-    "amazon-books reviewText.",
-)
-
-
-@takes(HubDataset)
-class DatasetParameters:
-    """With source=hf: which data set of the hub the text comes from."""
-
-    dataset: str
 
 
 class CleaningParameters:
@@ -100,9 +88,11 @@ class EngineParameters:
     )
 
 
-@takes(SentenceConfig)
-class CorpusParameters(DatasetParameters, CleaningParameters, EngineParameters):
+@takes(HubDataset, SentenceConfig)
+class CorpusParameters(CleaningParameters, EngineParameters):
     """Where the text comes from and how it is cut into sentences."""
+
+    dataset: str
 
     source = ChoiceParameter(
         default="python-docs",
@@ -139,7 +129,11 @@ class CorpusParameters(DatasetParameters, CleaningParameters, EngineParameters):
         description="What ends a paragraph in your text: a blank line, or every line. By default "
         "a blank line; of umbc, and of bookcorpus's files of sentences, every line.",
     )
-    text_field = TEXT_FIELD
+    text_field = luigi.OptionalParameter(
+        default=None,
+        description="Where a row is a document: the field or column of its text. By default text; "
+        "of amazon-books reviewText.",
+    )
     encoding = luigi.Parameter(default="utf-8", description="Encoding of your text.")
 
     def corpus_in_words(self) -> str:
@@ -166,11 +160,6 @@ class ParserParameters(EngineParameters):
         description="Of the file, where it is an original one: a pickle is a program, and only one "
         "that you trust is read.",
     )
-    dependency_parser_transformer = luigi.Parameter(
-        default="",
-        description="Folder or hub's name with the configuration and tokenizer of the transformer "
-        "inside, where the file does not say it rightly.",
-    )
     constituency_parser = ParserParameter(
         default=BUNDLED_PARSERS["constituents"],
         description="A benepar chart parser: its folder "
@@ -180,11 +169,6 @@ class ParserParameters(EngineParameters):
     )
     constituency_parser_sha256 = Sha256Parameter(
         default="", description="Of the file, where it is an original one."
-    )
-    constituency_parser_transformer = luigi.Parameter(
-        default="",
-        description="Folder or hub's name with the configuration and tokenizer of the transformer "
-        "inside.",
     )
 
 

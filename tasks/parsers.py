@@ -148,17 +148,11 @@ class TrainConstituencyParser(TrainParser):
 
     kind = "constituency"
 
-    train_documents = luigi.Parameter(
-        default="", description="A CoNLL-U file for each of train, which tells its documents."
-    )
-    dev_documents = luigi.Parameter(default="", description="The same for dev.")
-
-    def treebanks(self) -> dict[str, list[Path]]:
-        """Returns the files each option of the training's command line takes."""
-        return super().treebanks() | {
-            "train-documents": paths_in(self.train_documents),
-            "dev-documents": paths_in(self.dev_documents),
-        }
+    def content(self) -> dict[str, Any]:
+        """Returns the treebanks' checksums and the options; digests are as they were."""
+        content = super().content()
+        content["treebanks"] |= {"train-documents": [], "dev-documents": []}
+        return content
 
 
 class ConvertParser(Artefact):
@@ -234,49 +228,36 @@ def used_parser(task: luigi.Task, stage: str) -> UsedParser:
         ValueError: it is a parser folder of another kind, or of another checksum than was given.
     """
     option = OPTION_OF_STAGE[stage]
-    chosen = Path(getattr(task, option))
-    flag = f"--{option.replace('_', '-')}"
+    chosen, sha256 = Path(getattr(task, option)), getattr(task, f"{option}_sha256")
     if not chosen.exists() and str(chosen) not in OFFICIAL_PARSERS:
-        published = [name for name, one in OFFICIAL_PARSERS.items() if one.stage == stage]
-        shipped = shipped_parsers(stage)
+        known = [*shipped_parsers(stage)]
+        known += [name for name, one in OFFICIAL_PARSERS.items() if one.stage == stage]
         raise FileNotFoundError(
-            f"{flag} {chosen}: no such folder or file, and no published parser"
-            f"{did_you_mean(str(chosen), known=[*shipped, *published])}; of {stage} there ship "
-            f"{', '.join(shipped)}; published are {', '.join(published)}"
+            f"--{option.replace('_', '-')} {chosen}: no such folder or file, and no parser of "
+            f"{stage}{did_you_mean(str(chosen), known=known)}; known are {', '.join(known)}"
         )
     if not _is_checkpoint(chosen):
-        found, kind = checksum(chosen, names=PARSER_FILES), read_description(chosen).kind
-        _check_folder(chosen, kind, stage, getattr(task, f"{option}_sha256"))
-        return UsedParser(chosen, found, kind=kind)
+        kind = read_description(chosen).kind
+        own_stage = STAGE_OF_KIND.get(kind, stage)
+        if own_stage != stage:
+            raise ValueError(
+                f"{chosen}: a parser of kind {kind}, which gives {own_stage}, not {stage}; give it "
+                f"as {OPTION_OF_STAGE[own_stage]}"
+            )
+        if sha256 and sha256 != (found := checksum_of_parser_folder(chosen)):
+            raise ValueError(
+                f"{chosen}: a parser folder of checksum {found}, not {sha256}; give the folder "
+                f"that you mean, or its checksum as {option}_sha256"
+            )
+        read_scores(chosen)  # which the report would meet at the very end
+        return UsedParser(chosen, checksum(chosen, names=PARSER_FILES), kind=kind)
     conversion: ConvertParser = task.clone(
         ConvertParser,
         checkpoint=str(chosen),
         stage=stage,
-        sha256=getattr(task, f"{option}_sha256"),
-        transformer=getattr(task, f"{option}_transformer"),
+        sha256=sha256,
     )
     return UsedParser(conversion.folder, conversion.digest, requires={option: conversion})
-
-
-def _check_folder(folder: Path, kind: str, stage: str, sha256: str) -> None:
-    """Checks a parser folder before any job reads it.
-
-    Raises:
-        ValueError: its kind is of another stage, a sha256 is given that is not its checksum, or its
-            scores are malformed, which the report would meet at the very end.
-    """
-    read_scores(folder)
-    own_stage = STAGE_OF_KIND.get(kind, stage)
-    if own_stage != stage:
-        raise ValueError(
-            f"{folder}: a parser of kind {kind}, which gives {own_stage}, not {stage}; give it as "
-            f"{OPTION_OF_STAGE[own_stage]}"
-        )
-    if sha256 and sha256 != (found := checksum_of_parser_folder(folder)):
-        raise ValueError(
-            f"{folder}: a parser folder of checksum {found}, not {sha256} as "
-            f"{OPTION_OF_STAGE[stage]}_sha256 says; give the folder that you mean, or its checksum"
-        )
 
 
 def _folders_content(option: str, value: Any) -> Any:

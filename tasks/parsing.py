@@ -1,8 +1,8 @@
-"""Stages that parse: a task a dataset, a job in a process of its own a range of shards."""
+"""Stages whose shards are made of a corpus's sentences, by Luigi's workers or by Ray."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -10,6 +10,8 @@ from typing import Any, ClassVar
 
 import luigi
 
+from treeviews.pipeline.base.atomic_files import write_json_atomically
+from treeviews.pipeline.base.digest import digest_of
 from treeviews.pipeline.parsers.parser_files import (
     ParsedStage,
     checksum_of_parser_folder,
@@ -17,15 +19,222 @@ from treeviews.pipeline.parsers.parser_files import (
     read_description,
 )
 from treeviews.pipeline.parsing.parse_shard import ParseShardJob, describe_parsing
-from treeviews.pipeline.shards.manifests import ShardRange
+from treeviews.pipeline.shards.manifests import (
+    DatasetManifest,
+    ShardRange,
+    complete_shards,
+    parser_problems,
+    read_dataset_manifest,
+    read_shard_manifest,
+    write_dataset_manifest,
+)
+from treeviews.pipeline.storage.location import named_address, portable_address
 from treeviews.pipeline.storage.shared_shards import SharedShards
-from treeviews.pipeline.storage.stored_job import SentFiles, StoredJob
-from treeviews.tasks.artefact import Artefact
-from treeviews.tasks.checks import Check, check_device
-from treeviews.tasks.derived_shards import DerivedStage
+from treeviews.pipeline.storage.stored_job import SentFiles, StoredJob, make_stored_shards
+from treeviews.tasks.artefact import Artefact, Jobs, ShardStage
+from treeviews.tasks.checks import Check, check_device, import_ray_engine
 from treeviews.tasks.parameter_kinds import values_of
-from treeviews.tasks.parameters import ParserParameters
+from treeviews.tasks.parameters import CorpusParameters, ParserParameters
 from treeviews.tasks.parsers import UsedParser, used_parser
+from treeviews.tasks.sentences import SplitSentences
+
+
+class DerivedStage(CorpusParameters, ShardStage):
+    """Makes a shard of each shard of sentences, then sums them up in ``manifest.json``.
+
+    One job, in a process of its own, makes a range of them. What the storage has is not made again,
+    and what is made is given to it.
+    """
+
+    stage: ClassVar[str]
+    """Of the shards, as their manifests say it."""
+    job_module: ClassVar[str]
+    """What makes a range of shards, in a process of its own."""
+    verb: ClassVar[str]
+    """What is done to sentences, such as ``parsed``."""
+    mixture_remedy: ClassVar[str]
+    """What to do about shards that are not all made by the same."""
+
+    @property
+    def sentences(self) -> Artefact:
+        """The stage that writes the sentences."""
+        upstream: Artefact = self.clone(SplitSentences)
+        return upstream
+
+    @property
+    def parsed_from(self) -> Path:
+        """Folder of the sentences."""
+        return self.sentences.folder
+
+    @property
+    def maker_checksum(self) -> str:
+        """Of the parser that makes the shards; empty where they are no parses."""
+        return ""
+
+    def shard_job(self, run: ShardRange) -> dict[str, Any]:
+        """Returns the job that makes a range of shards on this machine."""
+        raise NotImplementedError(f"{type(self).__name__} must define shard_job()")
+
+    def read_folders(self) -> dict[str, Path]:
+        """Returns the folders of shards that a job reads, each under the name of its stage."""
+        return {"sentences": self.sentences.folder}
+
+    def describe(self) -> Callable[[], Mapping[str, Any]]:
+        """Returns what says by which releases a machine makes the shards."""
+        raise NotImplementedError(f"{type(self).__name__} must define describe()")
+
+    def stored_job(self, shared: SharedShards, run: ShardRange) -> StoredJob:
+        """Returns the job of a range of shards that any machine runs."""
+        describe, read = self.describe(), self.read_folders()
+        places = {str(folder): name for name, folder in read.items()}
+        return StoredJob(
+            storage=shared.address,
+            output=shared.place_of(self.folder),
+            number=run.number,
+            count=run.num_shards,
+            module=self.job_module,
+            values=self.shard_job(run),
+            folders={**places, str(self.folder): "output"},
+            inputs={name: shared.place_of(folder) for name, folder in read.items()},
+            describe=describe,
+            described=describe(),
+        )
+
+    def sent_files(self) -> SentFiles:
+        """Returns what such a machine is sent."""
+        return {}
+
+    def manifest(self) -> DatasetManifest:
+        """Returns the manifest of the finished stage."""
+        return read_dataset_manifest(self.folder, self.stage)
+
+    def complete(self) -> bool:
+        """Returns whether the stage is complete here and, as far as is known here, in its storage.
+
+        The storage itself is not asked: Luigi asks before it forks, and a client of S3 has threads.
+        """
+        complete: bool = super().complete()
+        return complete and (not self.storage or self._publication.exists())
+
+    @property
+    def resources(self) -> dict[str, int]:
+        """What Luigi gives to one task at a time: a Ray of this machine takes all its cores."""
+        alone = self.engine == "ray" and self.ray_address == "local"
+        return {"ray_of_this_machine": 1} if alone else {}
+
+    def make_shards(self) -> None:
+        """Has the shards made that no storage has.
+
+        Raises:
+            ModuleNotFoundError: Ray is the engine and not installed.
+            ValueError: jobs would get no GPU to run on.
+        """
+        if self.engine == "ray" and self.device.startswith("cuda") and not self.gpus_per_job:
+            raise ValueError(
+                "device is cuda and gpus_per_job is 0: Ray then hides the GPUs from the jobs; say "
+                "what part of one a job takes, such as --gpus-per-job 0.25"
+            )
+        self.share_jobs(
+            self.folder,
+            self.job_module,
+            self._jobs_left,
+            lambda number: read_shard_manifest(self.folder, number) is not None,
+            lambda count: f"{count} jobs {self.verb}",
+        )
+
+    def _jobs_left(self) -> Jobs:
+        """Returns the jobs for this machine, once what the storage has is here; Ray leaves none."""
+        if self.complete():
+            return {}
+        self.write_config(sweep=False)
+        numbers, shared = self._numbers(), self._shared()
+        shared.begin(numbers, lambda: self.set_status_message("waiting for the sentences"))
+        if self.engine == "ray":
+            self._make_on_ray(shared, numbers)
+        return {
+            self.folder / "jobs" / f"{run.number:05d}.json": {
+                **self.shard_job(run),
+                "number": run.number,
+                "count": run.num_shards,
+            }
+            for run in shared.missing_ranges(numbers)
+        }
+
+    def fill(self) -> None:
+        """Marks the stage complete, whose shards are there, in the storage as well.
+
+        Raises:
+            ValueError: they are not all by the same; names the shards of each.
+        """
+        self.write_config()
+        numbers = self._numbers()
+        for problem in parser_problems(complete_shards(self.folder)):
+            raise ValueError(f"{self.folder}: {problem}{self.mixture_remedy}")
+        write_dataset_manifest(
+            self.folder, self.stage, config=self.content(), num_shards=len(numbers)
+        )
+        self._shared().finish(numbers)
+        if self.storage:
+            write_json_atomically(self._publication, {"storage": named_address(self.storage)})
+
+    def _numbers(self) -> list[int]:
+        shards = read_dataset_manifest(self.sentences.folder, "sentences").shards
+        return [shard.number for shard in shards]
+
+    def _shared(self) -> SharedShards:
+        """Returns the shards as other machines see them; without a storage, in the work folder."""
+        return SharedShards(
+            address=str(self.storage or self.work_folder),
+            work_folder=Path(self.work_folder),
+            sentences=self.sentences.folder,
+            made=self.folder,
+            stage=self.stage,
+            parser_checksum=self.maker_checksum,
+        )
+
+    def _make_on_ray(self, shared: SharedShards, numbers: Sequence[int]) -> None:
+        """Has Ray make the shards that are not complete, and takes each when it is.
+
+        Raises:
+            ModuleNotFoundError: Ray is not installed.
+            RuntimeError: jobs failed; names their shards.
+        """
+        engine = import_ray_engine()
+        done = sum(read_shard_manifest(self.folder, number) is not None for number in numbers)
+        if done == len(numbers):
+            return
+
+        def jobs_for(most: int) -> list[StoredJob]:
+            nonlocal done
+            runs = shared.missing_ranges(numbers, most)
+            done = len(numbers) - sum(run.num_shards for run in runs)
+            return [self.stored_job(shared, run) for run in runs]
+
+        def take(job: StoredJob) -> None:
+            nonlocal done
+            for number in job.numbers:
+                shared.fetch(number)
+            done += job.count
+            self._report_shards(done, len(numbers))
+
+        engine.run_on_ray(
+            make_stored_shards,
+            jobs_for,
+            self.sent_files(),
+            take,
+            address=self.ray_address,
+            gpus_per_job=self.gpus_per_job,
+        )
+
+    @property
+    def _publication(self) -> Path:
+        """The note that the stage is complete in this storage, too."""
+        return (
+            self.folder / f"published-{digest_of({'storage': portable_address(self.storage)})}.json"
+        )
+
+    def _report_shards(self, done: int, total: int) -> None:
+        self.report_progress(done / max(total, 1), f"{done} of {total} shards {self.verb}")
 
 
 class ParseStage(ParserParameters, DerivedStage):
@@ -93,19 +302,12 @@ class ParseStage(ParserParameters, DerivedStage):
         """Returns a folder beside the sentence shards."""
         return self.sentences.folder.parent / f"{self.stage}-{self.parser_folder.name}"
 
-    @property
-    def job_options(self) -> dict[str, Any]:
-        """How every shard is parsed, wherever that is: further fields of the jobs' files."""
+    def shard_job(self, run: ShardRange) -> dict[str, Any]:
+        """Returns the job that parses a range of shards on this machine, on one thread."""
         return {
             "device": self.device,
             **values_of(self, ParseShardJob),
             "parser_checksum": self.maker_checksum,
-        }
-
-    def shard_job(self, run: ShardRange) -> dict[str, Any]:
-        """Returns the job that parses a range of shards on this machine, on one thread."""
-        return {
-            **self.job_options,
             "stage": self.stage,
             "sentences": str(self.sentences.folder),
             "output": str(self.folder),

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Protocol, TypeVar
 
 import ray
 
 from treeviews.pipeline.base.job import JobKilledError
 from treeviews.pipeline.base.machine import available_cores
 from treeviews.pipeline.shards.manifests import most_jobs
+from treeviews.pipeline.storage.stored_job import SentFiles, StoredJob
 
 LOCAL = "local"
 POLL_SECONDS = 1.0
@@ -22,23 +22,11 @@ STORE_BYTES = 128 << 20
 """Ray's shared memory on this machine beside the parser's files: Ray asks for 75 MiB at least."""
 
 
-class Numbered(Protocol):
-    """A job that is named by the first shard it makes."""
-
-    @property
-    def number(self) -> int:
-        """Of that shard."""
-        ...
-
-
-J = TypeVar("J", bound=Numbered)
-
-
 def run_on_ray(
-    work: Callable[[J, Mapping[str, bytes]], int],
-    jobs_for: Callable[[int], Sequence[J]],
-    files: Mapping[str, bytes],
-    on_done: Callable[[J], None],
+    work: Callable[[StoredJob, SentFiles], int],
+    jobs_for: Callable[[int], Sequence[StoredJob]],
+    files: SentFiles,
+    on_done: Callable[[StoredJob], None],
     *,
     address: str,
     gpus_per_job: float = 0.0,
@@ -129,15 +117,9 @@ def _check_feasible(gpus_per_job: float) -> None:
     Raises:
         ValueError: none has; names both.
     """
-    machines = _machines()
-    if not any(
-        machine.get("CPU", 0) >= CPUS_PER_JOB and machine.get("GPU", 0) >= gpus_per_job
-        for machine in machines
-    ):
-        have = "; ".join(
-            f"{machine.get('CPU', 0):g} CPUs and {machine.get('GPU', 0):g} GPUs"
-            for machine in machines
-        )
+    has = [(machine.get("CPU", 0), machine.get("GPU", 0)) for machine in _machines()]
+    if not any(cpus >= CPUS_PER_JOB and gpus >= gpus_per_job for cpus, gpus in has):
+        have = "; ".join(f"{cpus:g} CPUs and {gpus:g} GPUs" for cpus, gpus in has)
         raise ValueError(
             f"a shard job takes {CPUS_PER_JOB} CPU and {gpus_per_job:g} GPUs, and no machine of "
             f"the Ray cluster has these (they have {have}): lower --gpus-per-job, or start Ray on "

@@ -10,25 +10,20 @@ from typing import Any
 
 import luigi
 
-from treeviews.models.config.held_out import MORE_HELD_OUT
-from treeviews.models.evaluation.task_result import TaskResult, read_result
-from treeviews.models.model.card import current_commit
+from treeviews.models.config.held_out import HELD_OUT_REMEDY
 from treeviews.models.report.probing_table import RowDeclaration, declare_rows
 from treeviews.models.report.run_report import (
     PAGE_NAME,
     REPORT_VERSION,
     ReportInputs,
     StageRecord,
-    installed_versions,
-    machine_in_words,
     write_report,
 )
 from treeviews.models.report.score_text import number_of
-from treeviews.models.report.table_columns import published_columns
 from treeviews.pipeline.base.json_files import read_json
 from treeviews.pipeline.parsers.parser_files import read_scores
 from treeviews.pipeline.shards.manifests import read_dataset_manifest
-from treeviews.tasks.artefact import Artefact, RequestTask
+from treeviews.tasks.artefact import Artefact, ReportingTask, ShardStage
 from treeviews.tasks.checks import Check
 from treeviews.tasks.evaluated_encoder import EncoderParameters
 from treeviews.tasks.evaluation_data import BuildProbing
@@ -48,21 +43,16 @@ from treeviews.tasks.training import TrainEncoders
 _REMEDY = "delete the folder and run the stage again"
 
 
-class ReportParameters:
-    """What a report shows beside what every report has."""
-
-    senteval = luigi.BoolParameter(
-        description="Score on SentEval's tasks, too; implied by --senteval-data."
-    )
-
-
-class WriteReport(ReportParameters, SentEvalParameters, EncoderParameters, Artefact):
+class WriteReport(SentEvalParameters, EncoderParameters, Artefact):
     """Writes what was run, on what, with which result.
 
     Output: ``report.html``, one page to look at that needs nothing from elsewhere; ``report.md``
     and ``report.json`` with the same; the drawings as SVG.
     """
 
+    senteval = luigi.BoolParameter(
+        description="Score on SentEval's tasks, too; implied by --senteval-data."
+    )
     marker = "report.json"
     announced = PAGE_NAME
 
@@ -104,8 +94,9 @@ class WriteReport(ReportParameters, SentEvalParameters, EncoderParameters, Artef
         """The rows of the table, each with the task that scores it on the probing tasks."""
         config = self.training.config
         width = sum(config.view_widths(self.training.word_vectors.size))
-        declared = declare_rows(config.test_views, trained_seeds=self.seeds, embedding_width=width)
-        scoring = self.clone(EvaluateEncoder, derived=True, **EvaluateEncoder.usual())
+        declared = declare_rows(config.test_views, self.seeds, embedding_width=width)
+        # Whatever a run asks of SentEval's tasks: rows stand beside each other as they always do.
+        scoring = self.training.clone(EvaluateEncoder, derived=True)
         return [
             (
                 row,
@@ -135,7 +126,7 @@ class WriteReport(ReportParameters, SentEvalParameters, EncoderParameters, Artef
         """Refuses a text of which no probing task could be built.
 
         Raises:
-            ValueError: it is one document, of which all is held out or none, or far too short.
+            ValueError: it is one document, of which all is held out or none, or too short.
         """
         config, sentences = self.probing.config, self.clone(SplitSentences)
         if config.held_out_unit == "document" and sentences.is_one_document():
@@ -149,7 +140,7 @@ class WriteReport(ReportParameters, SentEvalParameters, EncoderParameters, Artef
             raise ValueError(
                 "the text is too short for any probing task, each of which takes "
                 f"{sum(config.minimal_sizes.values())} held-out sentences at least; give more text "
-                f"or a higher --limit, {MORE_HELD_OUT}"
+                f"or a higher --limit, {HELD_OUT_REMEDY}"
             )
 
     def requires(self) -> dict[str, Any]:
@@ -203,25 +194,14 @@ class WriteReport(ReportParameters, SentEvalParameters, EncoderParameters, Artef
         stages = self.probing.requires()
         inputs = ReportInputs(
             config=self.resolved_config(),
-            stages=(
-                *shard_records(self.probing),
-                self.training_record(),
-                *self.scoring_records(),
-            ),
-            training_folder=self.training.folder,
-            further_training_folders=tuple(task.folder for task in self.trainings[1:]),
+            stages=(*shard_records(self.probing), self.training_record()),
+            training_folders=tuple(task.folder for task in self.trainings),
             probing_folder=self.probing.folder,
-            rows={row: _result_files(task) for row, task in self.rows},
-            parsers=tuple(parser_record(s) for s in stages.values() if isinstance(s, ParseStage)),
-            versions=installed_versions(),
-            commit=current_commit(),
+            rows={row: [Path(file.path) for file in task.output()] for row, task in self.rows},
             corpus=self.corpus_in_words(),
             command=command_line(),
-            machine=machine_in_words(),
+            parsers=tuple(parser_record(s) for s in stages.values() if isinstance(s, ParseStage)),
             senteval=() if self.evaluation is None else tuple(self.evaluation.folders().values()),
-            published=(
-                () if self.evaluation is None else published_columns(self.training.config.views)
-            ),
         )
         write_report(self.folder, inputs)
 
@@ -243,31 +223,6 @@ class WriteReport(ReportParameters, SentEvalParameters, EncoderParameters, Artef
             not_selected=summaries[0]["skipped"],
         )
 
-    def scoring_records(self) -> tuple[StageRecord, StageRecord]:
-        """Returns sentences and seconds of the encoders, items and seconds of the classifiers."""
-        results = [
-            [r for r in map(read_result, _result_files(task)) if isinstance(r, TaskResult)]
-            for _, task in self.rows
-        ]
-        # All tasks share their sentences, and all rows of an encoder its embeddings.
-        encoders: dict[str, TaskResult] = {}
-        for row in results:  # the first row of an encoder is its plain one, without added words
-            if row:
-                encoders.setdefault(row[0].setup.encoder.digest, row[0])
-        scored = [result for row in results for result in row]
-        return (
-            StageRecord(
-                f"embedding ({len(encoders)} encoders)",
-                rows=sum(result.data.num_sentences for result in encoders.values()),
-                seconds=sum(result.seconds["embed_when_computed"] for result in encoders.values()),
-            ),
-            StageRecord(
-                f"probing ({len(results)} rows of scores)",
-                rows=sum(result.outcome.counts["test"] for result in scored),
-                seconds=sum(result.seconds["fit"] for result in scored),
-            ),
-        )
-
     def resolved_config(self) -> dict[str, Any]:
         """Returns the configuration of every stage the report stands on."""
         stages, words = self.probing.requires(), self.training.word_vectors.requires
@@ -277,10 +232,6 @@ class WriteReport(ReportParameters, SentEvalParameters, EncoderParameters, Artef
             "training": self.training.content(),
             "probing": self.probing.content(),
         }
-
-
-def _result_files(task: EvaluateEncoder) -> tuple[Path, ...]:
-    return tuple(Path(target.path) for target in task.output())
 
 
 def shard_records(probing: BuildProbing) -> tuple[StageRecord, ...]:
@@ -310,9 +261,9 @@ class RunAll(
     HeldOutParameters,
     ParserParameters,
     TrainingParameters,
-    ReportParameters,
     SentEvalParameters,
-    RequestTask,
+    ReportingTask,
+    luigi.WrapperTask,
 ):
     """The main job: text to report.
 
@@ -321,6 +272,7 @@ class RunAll(
     scores them on its tasks, too.
     """
 
+    senteval = WriteReport.senteval
     work_folder = WriteReport.work_folder
     device = WriteReport.device
 
@@ -333,3 +285,13 @@ class RunAll(
         report: WriteReport = self.clone(WriteReport)
         evaluations = [] if report.evaluation is None else [report.evaluation]
         return [report, *evaluations, *report.shard_stages]
+
+    @property
+    def result(self) -> Path:
+        """The report."""
+        return self.requires()[0].result
+
+    def headline(self) -> list[str]:
+        """Returns what came of the stages that are no shards."""
+        made = [stage for stage in self.requires() if not isinstance(stage, ShardStage)]
+        return [sentence for stage in made for sentence in stage.headline()]

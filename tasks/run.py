@@ -17,11 +17,8 @@ import re
 import signal
 import socket
 import sys
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import asdict, replace
+from contextlib import suppress
 from typing import Any
 
 import luigi
@@ -29,24 +26,9 @@ from luigi.worker import TaskProcess
 
 from treeviews.pipeline.base.foreign_text import printable
 from treeviews.pipeline.base.job import Rated, end_in_words
-from treeviews.pipeline.base.mistakes import (
-    FAILED,
-    error_lines,
-    is_mistake,
-    keep_traceback,
-    sentence_of,
-)
+from treeviews.pipeline.base.mistakes import FAILED, is_mistake, keep_traceback, sentence_of
 from treeviews.pipeline.base.watched import end_with_parent
-from treeviews.tasks.run_display import (
-    ADDRESS_VARIABLE,
-    DATAGRAM_BYTES,
-    SCREEN_VARIABLE,
-    Failure,
-    RefusedError,
-    Run,
-    how_to_go_on,
-    say,
-)
+from treeviews.tasks.run_display import ADDRESS_VARIABLE, DATAGRAM_BYTES, SCREEN_VARIABLE, Run
 
 logger = logging.getLogger("luigi-interface")
 
@@ -56,9 +38,10 @@ _dead_since: dict[str, float] = {}
 """Id of a task -> when its process was first found dead."""
 _LONGEST_TEXT = 700
 """Characters of a datagram's text."""
-
 _LONGEST_SENTENCE = 8_000
 """Characters of a failure or of a message."""
+_KEPT_BY_JOB = re.compile(r" \[traceback: (?P<path>.+)\]$")
+_run: Run | None = None
 
 
 def _tell(kind: str, **fields: Any) -> None:
@@ -76,24 +59,32 @@ def _tell(kind: str, **fields: Any) -> None:
 def report(task_id: str, share: float, status: str) -> None:
     """Tells how far a task is."""
     speed = status.per_second if isinstance(status, Rated) else None
-    _tell(
-        "report", task_id=task_id, share=share, text=printable(status)[:_LONGEST_TEXT], speed=speed
-    )
+    text = printable(status)[:_LONGEST_TEXT]
+    _tell("report", task_id=task_id, share=share, text=text, speed=speed)
 
 
-def _tell_failure(failure: Failure) -> None:
+def _tell_failure(stage: str, sentence: str, *, is_mistake: bool, traceback: str = "") -> None:
     if os.environ.get(ADDRESS_VARIABLE):
-        cut = replace(failure, sentence=failure.sentence[:_LONGEST_SENTENCE])
-        _tell("fails", **asdict(cut))
+        text = sentence[:_LONGEST_SENTENCE]
+        _tell("fails", stage=stage, sentence=text, is_mistake=is_mistake, traceback=traceback)
     else:
-        logger.error("%s: %s", failure.stage, failure.sentence)
+        logger.error("%s: %s", stage, sentence)
+
+
+def tell_error(stage: str, error: BaseException) -> None:
+    """Tells that a stage failed by an error, and keeps its traceback unless its job did."""
+    sentence = sentence_of(error)
+    if kept := _KEPT_BY_JOB.search(sentence):
+        sentence, path = sentence[: kept.start()], kept["path"]
+    else:
+        path = str(keep_traceback(error) or "")
+    _tell_failure(stage, sentence, is_mistake=is_mistake(error), traceback=path)
 
 
 @luigi.Task.event_handler(luigi.Event.START)
 def _begins(task: luigi.Task) -> None:
     if multiprocessing.parent_process() is not None and os.environ.get(SCREEN_VARIABLE):
         sys.stdout = sys.stderr = _Relay()
-    plan(task)
     _tell("begins", task_id=task.task_id)
 
 
@@ -104,18 +95,13 @@ def _ends(task: luigi.Task) -> None:
 
 @luigi.Task.event_handler(luigi.Event.FAILURE)
 def _fails(task: luigi.Task, error: BaseException) -> None:
-    _tell_failure(Failure.of(task, error))
+    tell_error(task.task_family, error)
     _tell("ends", task_id=task.task_id, is_done=False)
 
 
 @luigi.Task.event_handler(luigi.Event.BROKEN_TASK)
 def _cannot_be(task: luigi.Task, error: BaseException) -> None:
-    plan(task)
-    if isinstance(error, RefusedError):
-        for sentence in error.sentences:
-            _tell_failure(Failure(task.task_family, sentence, is_mistake=True))
-    else:
-        _tell_failure(Failure.of(task, error))
+    tell_error(task.task_family, error)
 
 
 @luigi.Task.event_handler(luigi.Event.PROCESS_FAILURE)
@@ -133,19 +119,18 @@ def _is_killed(task: luigi.Task, message: str) -> None:
     _dead_since[task.task_id] = time.monotonic()
     code = re.search(r"exit code (-?\d+)$", message)
     ended = f"its process {end_in_words(int(code[1]))}" if code else message
-    _tell_failure(Failure(task.task_family, f"{task.task_family}: {ended}", is_mistake=False))
+    _tell_failure(task.task_family, f"{task.task_family}: {ended}", is_mistake=False)
     _tell("ends", task_id=task.task_id, is_done=False)
 
 
 @luigi.Task.event_handler(luigi.Event.DEPENDENCY_DISCOVERED)
 def _needs(task: luigi.Task, needed: luigi.Task) -> None:
-    plan(task)
-    plan(needed)
+    if _run is not None:
+        _run.plan(needed)
 
 
 @luigi.Task.event_handler(luigi.Event.DEPENDENCY_PRESENT)
 def _is_there(task: luigi.Task) -> None:
-    plan(task)
     if _run is not None:
         _run.is_there(task)
 
@@ -153,19 +138,10 @@ def _is_there(task: luigi.Task) -> None:
 @luigi.Task.event_handler(luigi.Event.DEPENDENCY_MISSING)
 def _is_missing(task: luigi.Task) -> None:
     """Tells why Luigi could not say whether a task is complete, which it keeps to itself."""
-    plan(task)
     try:
         task.complete()
     except Exception as error:
-        mistakes: list[str] = task.mistakes() if hasattr(task, "mistakes") else []
-        cannot_be = RefusedError(mistakes) if mistakes else error
-        _cannot_be(task, cannot_be)
-
-
-def plan(task: luigi.Task) -> None:
-    """Takes note of a task that is to be made, where this process shows a run."""
-    if _run is not None:
-        _run.plan(task)
+        tell_error(task.task_family, error)
 
 
 class _Relay(io.TextIOBase):
@@ -188,29 +164,18 @@ class _OwnMessages(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Shows one of them."""
-        of_luigi = "luigi" in record.pathname.split("/")[-2:-1]
-        if of_luigi and record.exc_info and record.exc_info[1] and _run is not None:
-            if record.getMessage().startswith("Uncaught exception"):
-                error = record.exc_info[1]
-                trace = str(keep_traceback(error) or "")
-                _run.fails(
-                    "Luigi", sentence_of(error), is_mistake=is_mistake(error), traceback=trace
-                )
-        elif not of_luigi:
+        if "luigi" not in record.pathname.split("/")[-2:-1]:
             kind = "" if record.levelno == logging.INFO else f"{record.levelname.lower()}: "
             text = f"{kind}{self.format(record)}"[:_LONGEST_SENTENCE]
             _tell("write", text=text, is_stamped=True)
 
 
-_run: Run | None = None
-
-
-def begin_run(level: int = logging.INFO) -> Run:
+def begin_run(root: luigi.Task, level: int = logging.INFO) -> Run:
     """Begins a run in this process, which from now on shows our messages and none of Luigi's."""
     global _run  # noqa: PLW0603 - one at a time
     luigi.configuration.get_config().set("core", "no_configure_logging", "true")
     _show_own_messages(level)
-    _run = Run(level)
+    _run = Run(root, level)
     return _run
 
 
@@ -218,16 +183,6 @@ def _show_own_messages(level: int) -> None:
     logger.handlers[:] = [_OwnMessages()]
     logger.setLevel(level)
     logger.propagate = False
-
-
-def is_run_on() -> bool:
-    """Returns whether this process shows a run."""
-    return _run is not None and not _run.is_over
-
-
-def exit_code() -> int:
-    """Returns the exit code of the run that is on or was last."""
-    return FAILED if _run is None else _run.exit_code()
 
 
 def _hold_at_fork() -> None:
@@ -263,39 +218,3 @@ def follow_processes() -> None:
     )
     multiprocessing.util.register_after_fork(follow_processes, lambda _: enter_process())
     enter_process()
-
-
-@contextmanager
-def interrupted_by_sigterm() -> Iterator[None]:
-    """Has SIGTERM interrupt a ``with`` block as Ctrl-C does, unless somebody handles it."""
-    before = signal.getsignal(signal.SIGTERM)
-    is_ours = before is signal.SIG_DFL and threading.current_thread() is threading.main_thread()
-    if is_ours:
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        if is_ours:
-            signal.signal(signal.SIGTERM, before)
-
-
-def tell_interrupts(run: Run) -> None:
-    """Has Ctrl-C and SIGTERM end the process with how to go on."""
-    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
-    hook = sys.excepthook
-
-    def tell(kind: type[BaseException], error: BaseException, trace: Any) -> None:
-        if issubclass(kind, KeyboardInterrupt):
-            tell_interrupt(run)
-        else:
-            hook(kind, error, trace)
-
-    sys.excepthook = tell
-
-
-def tell_interrupt(run: Run) -> None:
-    """Says that a run was interrupted, and how to go on."""
-    run.is_interrupted = True
-    run.finish()
-    say([*error_lines("interrupted; what is complete is kept"), *how_to_go_on()])

@@ -5,42 +5,30 @@ from __future__ import annotations
 import json
 import logging
 import os
-import re
 import shlex
 import shutil
 import socket
 import sys
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import luigi
 from rich import progress as bars
 from rich.console import Console
-from rich.table import Column
 from rich.text import Text
 
 from treeviews.models.training.training_records import duration
 from treeviews.pipeline.base.foreign_text import printable, told, without_secrets
 from treeviews.pipeline.base.job_server import socket_folder
-from treeviews.pipeline.base.mistakes import (
-    DONE,
-    FAILED,
-    MISTAKE,
-    error_lines,
-    is_mistake,
-    keep_traceback,
-    sentence_of,
-)
+from treeviews.pipeline.base.mistakes import DONE, FAILED, MISTAKE, error_lines
 
 SECONDS_BETWEEN_LINES = 60.0
 """Of a log, while no stage ends."""
-
-LONGEST_LINE = 120
-"""Characters of a line of a log."""
 
 ADDRESS_VARIABLE = "TREEVIEWS_RUN"
 """Of the environment: where the run listens that this process is part of."""
@@ -54,18 +42,13 @@ _LONGEST_NAME = 70
 
 DATAGRAM_BYTES = 1 << 16
 
-_KEPT_BY_JOB = re.compile(r" \[traceback: (?P<path>.+)\]$")
-
-_NO = ("", "{}", "False")
+_PLAIN = ("", "{}", "False")
 """Values of parameters that go without saying."""
 
-
-class RefusedError(ValueError):
-    """A run cannot be, for each of several reasons."""
-
-    def __init__(self, sentences: Sequence[str]) -> None:
-        super().__init__("; ".join(sentences))
-        self.sentences = list(sentences)
+_NOT_RUN = (
+    "not all was run, as another run holds what is needed, or no stage makes it; run the command "
+    "again when that one has ended, or put it there"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,141 +63,116 @@ class Failure:
     traceback: str = ""
     """Path of the file with it, outside of the work folder."""
 
-    @classmethod
-    def of(cls, task: luigi.Task, error: BaseException) -> Failure:
-        """Returns what an error of a task is told as, and keeps its traceback."""
-        sentence = sentence_of(error)
-        if kept := _KEPT_BY_JOB.search(sentence):
-            path = kept["path"]
-            sentence = sentence[: kept.start()]
-        else:
-            path = str(keep_traceback(error) or "")
-        return cls(task.task_family, sentence, is_mistake(error), path)
 
-
-@dataclass
-class _Stage:
-    """A stage that was not complete when the run began."""
-
-    called: str
-    row: bars.TaskID | None = None
-    """Its bar, from when it begins."""
-    fact: str = ""
-    is_over: bool = False
-
-
-@dataclass
 class Run:
-    """A run that is on, or was last, in this process."""
+    """A run that is on, or was last, in this process.
 
-    level: int = logging.INFO
-    root: luigi.Task | None = None
-    """What was asked for."""
-    failures: list[Failure] = field(default_factory=list)
-    done: set[str] = field(default_factory=set)
-    is_interrupted: bool = False
-    is_over: bool = False
-    _planned: dict[str, luigi.Task] = field(default_factory=dict)
-    _stages: dict[str, _Stage] = field(default_factory=dict)
+    Args:
+        root: what was asked for.
+        level: of messages that are shown; above that of INFO no progress is.
+    """
 
-    def __post_init__(self) -> None:
-        """Begins to listen and to show."""
+    def __init__(self, root: luigi.Task, level: int = logging.INFO) -> None:
+        self.root, self.level = root, level
+        self.failures: list[Failure] = []
+        self.is_over = self.is_interrupted = False
+        self.lock = threading.RLock()
+        self._done: set[str] = set()
+        self._planned: dict[str, luigi.Task] = {}
+        self._rows: dict[str, bars.TaskID] = {}  # stages that have begun, and are not over
+        self._over: set[str] = set()
         self._folder = socket_folder()
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 * DATAGRAM_BYTES)
         self._socket.bind(f"{self._folder}/events")
         self._socket.setblocking(False)
         os.environ[ADDRESS_VARIABLE] = f"{self._folder}/events"
-        self.lock = threading.RLock()
-        self._said = time.monotonic()
-        self._bars = _bars_here(is_shown=self.level <= logging.INFO)
+        self._last_line = time.monotonic()
+        self._bars = _bars_here(is_shown=level <= logging.INFO)
+        self.is_on_screen = not self._bars.disable
         if self.is_on_screen:
             os.environ[SCREEN_VARIABLE] = "1"
         self._whole = self._bars.add_task("looking at what is there", total=None, fact="")
         self._bars.start()
         self._ends = threading.Event()
+        self.plan(root)
         threading.Thread(target=self._watch, daemon=True).start()
-
-    @property
-    def is_on_screen(self) -> bool:
-        """Whether bars are shown."""
-        return not self._bars.disable
-
-    @property
-    def has_begun(self) -> bool:
-        """Whether any stage began its work."""
-        return any(stage.row is not None for stage in self._stages.values())
 
     # What becomes of tasks.
 
     def plan(self, task: luigi.Task) -> None:
-        """Takes note of a task that is to be made, the first of which is what was asked for."""
+        """Takes note of a task that is to be made, until the first begins."""
         with self.lock:
-            self.root = self.root or task
-            if not self._stages and not isinstance(task, luigi.WrapperTask):
+            if self._bars.tasks[0].total is None and not isinstance(task, luigi.WrapperTask):
                 self._planned.setdefault(task.task_id, task)
 
     def is_there(self, task: luigi.Task) -> None:
         """Takes note of a task that was complete before."""
         with self.lock:
             self._planned.pop(task.task_id, None)
-            self.done.add(task.task_id)
+            self._done.add(task.task_id)
 
     def begins(self, task_id: str) -> None:
         """Takes note that a task runs from now on."""
-        if not self._stages:  # all are planned
-            about = told_apart(list(self._planned.values()))
-            for planned_id, task in self._planned.items():
-                called = f"{task.task_family} ({about[task]})" if about[task] else task.task_family
-                called = " ".join(told(called).split())
-                if len(called) > _LONGEST_NAME:
-                    called = f"{called[: _LONGEST_NAME - 1]}…"
-                self._stages[planned_id] = _Stage(called)
-            self._bars.update(self._whole, total=len(self._stages))
-            self._count(0)
-        stage = self._stages.get(task_id)
-        if stage is not None and stage.row is None:
-            stage.row = self._bars.add_task(stage.called, total=1.0, fact="")
+        if self._bars.tasks[0].total is None:
+            self._bars.update(self._whole, total=len(self._planned))
+            self._count()
+        if task_id in self._planned and task_id not in self._rows:
+            name = self._name(self._planned[task_id])
+            self._rows[task_id] = self._bars.add_task(name, total=1.0, fact="")
+
+    def _name(self, task: luigi.Task) -> str:
+        """Returns a task's name with the parameters in which it differs from others of its name."""
+        own = task.to_str_params(only_significant=True)
+        alike = [
+            other.to_str_params(only_significant=True)
+            for other in self._planned.values()
+            if other.task_family == task.task_family
+        ]
+        apart = ", ".join(
+            f"{name.replace('_', ' ')} {value}"
+            for name, value in own.items()
+            if value not in _PLAIN and any(other[name] != value for other in alike)
+        )
+        name = " ".join(
+            told(f"{task.task_family} ({apart})" if apart else task.task_family).split()
+        )
+        return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
 
     def ends(self, task_id: str, *, is_done: bool) -> None:
         """Takes note that a task ended."""
         if is_done:
-            self.done.add(task_id)
-        stage = self._stages.get(task_id)
-        if stage is None or stage.is_over:
-            return
-        stage.is_over = True
-        self._count(1)
-        if stage.row is not None:
-            seconds = self._bars.tasks[stage.row].elapsed or 0.0
-            self._bars.update(stage.row, visible=False)
-            self._say(f"{stage.called} {'done' if is_done else 'failed'} in {duration(seconds)}")
+            self._done.add(task_id)
+        if task_id in self._planned and task_id not in self._over:
+            self._over.add(task_id)
+            self._count()
+            if (row := self._rows.pop(task_id, None)) is not None:
+                bar = self._bars.tasks[row]
+                self._bars.update(row, visible=False)
+                outcome = "done" if is_done else "failed"
+                self._say(f"{bar.description} {outcome} in {duration(bar.elapsed or 0.0)}")
 
-    def fails(self, stage: str, sentence: str, *, is_mistake: bool, traceback: str) -> None:
-        """Takes note of a failure."""
-        self.failures.append(Failure(stage, sentence, is_mistake, traceback))
-        others = [one for one in self._stages.values() if one.row is not None and not one.is_over]
-        if len(others) > 1:  # it is told again at the end
-            self.write(f"warning: {stage}: failed: {sentence}", is_stamped=True)
+    def fails(self, **failure: Any) -> None:
+        """Takes note of a failure; where other stages go on, it is told at once, too."""
+        self.failures.append(Failure(**failure))
+        if len(self._rows) > 1:
+            text = f"warning: {failure['stage']}: failed: {failure['sentence']}"
+            self.write(text, is_stamped=True)
 
     def report(self, task_id: str, share: float, text: str, speed: float | None) -> None:
         """Takes note how far a task is."""
-        stage = self._stages.get(task_id)
-        if stage is not None and stage.row is not None and not stage.is_over:
-            stage.fact = text
+        if (row := self._rows.get(task_id)) is not None:
             if speed is not None:
-                stage.fact = f"{speed:,.{0 if speed >= 10 else 1}f} sentences/s"
-            self._bars.update(stage.row, completed=min(max(share, 0.0), 1.0), fact=stage.fact)
+                text = f"{speed:,.{0 if speed >= 10 else 1}f} sentences/s"
+            self._bars.update(row, completed=min(max(share, 0.0), 1.0), fact=text)
 
     def write(self, text: str, *, is_stamped: bool = False) -> None:
         """Writes a line to standard error, above the bars where there are such."""
+        if is_stamped and not self.is_on_screen:
+            text = _stamped(text)
         with suppress(OSError, ValueError):  # nobody reads any more: `2>&1 | head`
-            if self.is_on_screen:
-                shown = Text(printable(text, keep_lines=True))
-                self._bars.console.print(shown, soft_wrap=True)
-            else:
-                sys.stderr.write(f"{_stamped(text) if is_stamped else text}\n")
-                sys.stderr.flush()
+            line = Text(printable(text, keep_lines=True))
+            self._bars.console.print(line, soft_wrap=True)
 
     # The thread.
 
@@ -235,41 +193,36 @@ class Run:
                         getattr(self, kind)(**fields)
             with suppress(OSError):  # the terminal is gone
                 self._bars.refresh()
-            if not self.is_on_screen and time.monotonic() - self._said >= SECONDS_BETWEEN_LINES:
-                running = [row for row in self._bars.tasks if row.visible and row.id != self._whole]
-                facts = [
+            is_due = time.monotonic() - self._last_line >= SECONDS_BETWEEN_LINES
+            if is_due and not self.is_on_screen:
+                running = map(self._bars.tasks.__getitem__, self._rows.values())
+                facts = (
                     f"{row.description} {row.percentage:.0f} % {row.fields['fact']}"
                     for row in running
-                ]
+                )
                 self._say("; ".join(facts))
 
-    def _count(self, num_more: int) -> None:
-        """Takes note that so many more stages are over."""
-        self._bars.advance(self._whole, num_more)
-        over = self._bars.tasks[self._whole].completed
-        self._bars.update(self._whole, description=f"{over:.0f} of {len(self._stages)} stages")
+    def _count(self) -> None:
+        """Shows how many stages are over."""
+        over = len(self._over)
+        about = f"{over} of {len(self._planned)} stages"
+        self._bars.update(self._whole, completed=over, description=about)
 
     def _say(self, text: str) -> None:
         """Writes a line on stages, in a log with the time."""
-        self._said = time.monotonic()
+        self._last_line = time.monotonic()
         if self.level > logging.INFO:
             return
         if not self.is_on_screen:
-            text = _stamped(f"{self._bars.tasks[self._whole].description}: {text}")
-            text = text if len(text) <= LONGEST_LINE else f"{text[: LONGEST_LINE - 1]}…"
+            text = _stamped(f"{self._bars.tasks[0].description}: {text}")
         self.write(text)
 
     # The end.
 
-    @property
-    def is_done(self) -> bool:
-        """Whether all was made that was asked for."""
-        self.look()
-        return not self.failures and self.root is not None and self.root.task_id in self.done
-
     def exit_code(self) -> int:
         """Returns the code of a process that ends with this run."""
-        if self.is_done:
+        self.look()
+        if not self.failures and self.root.task_id in self._done:
             return DONE
         only_mistakes = bool(self.failures) and all(one.is_mistake for one in self.failures)
         return MISTAKE if only_mistakes else FAILED
@@ -278,7 +231,7 @@ class Run:
         """Ends to show anything, gives the terminal back and says what came of the run."""
         if self.is_over:
             return
-        is_done = self.is_done
+        code = self.exit_code()
         with self.lock:
             self.is_over = True
             self._ends.set()
@@ -287,53 +240,42 @@ class Run:
             shutil.rmtree(self._folder, ignore_errors=True)
             for name in (ADDRESS_VARIABLE, SCREEN_VARIABLE):
                 os.environ.pop(name, None)
-        if self.root is None or self.is_interrupted:
-            return
-        if is_done:
+        if self.is_interrupted:
+            say([*error_lines("interrupted; what is complete is kept"), *_how_to_go_on()])
+        elif code != DONE:
+            say(self._failure_lines())
+        else:
             if self.level <= logging.INFO:
                 say(self._success_lines())
             if result := getattr(self.root, "result", None):
                 print(result, flush=True)
-        else:
-            say(self.failure_lines())
 
     def _success_lines(self) -> list[str]:
         """Returns what comes before the result's path."""
-        num_stages = len(self._stages)
-        seconds = self._bars.tasks[self._whole].elapsed or 0.0
+        whole = self._bars.tasks[0]
+        num_stages = 0 if whole.total is None else len(self._planned)
         count = "1 stage" if num_stages == 1 else f"all {num_stages} stages"
-        lines = [f"{count} done in {duration(seconds)}"] if num_stages else []
+        took = f"{count} done in {duration(whole.elapsed or 0.0)}"
+        lines = [took if num_stages else "everything was done before"]
         with suppress(OSError, ValueError, LookupError, TypeError):
             lines += [told(line) for line in getattr(self.root, "headline", list)()]
-        return lines if num_stages else ["everything was done before", *lines]
+        return lines
 
-    def failure_lines(self) -> list[str]:
-        """Returns the first cause with its remedy, what else failed, then how to go on.
-
-        What several stages failed by is told once; if nothing was begun, all that stands in the way
-        is.
-        """
+    def _failure_lines(self) -> list[str]:
+        """Returns the first cause with its remedy, what else failed, then how to go on."""
         if not self.failures:
             self.failures.append(Failure("Luigi", _NOT_RUN, is_mistake=False))
-        by_sentence = {one.sentence: one for one in reversed(self.failures)}
-        first, *others = reversed(by_sentence.values())
+        by_sentence: dict[str, Failure] = {}
+        for failure in self.failures:
+            by_sentence.setdefault(failure.sentence, failure)
+        first, *others = by_sentence.values()
         where = [f"traceback: {first.traceback}"] if first.traceback else []
-        if not self.has_begun:
-            listed = [f"- {one.sentence}" for one in (first, *others)]
-            head = f"{len(listed)} things are in the way of this run:" if others else first.sentence
-            return [*error_lines(head), *(listed if others else []), *where]
         stages = ", ".join(dict.fromkeys(one.stage for one in others))
         more = [f"{len(others)} more failed, too: {stages}"] if others else []
         # The same command fails again as long as what the user is to mend is not.
         only_mistakes = all(one.is_mistake for one in self.failures)
-        going_on = how_to_go_on("when that is mended, " if only_mistakes else "")
+        going_on = _how_to_go_on("when that is mended, " if only_mistakes else "")
         return [*error_lines(first.sentence), *more, *where, *going_on]
-
-
-_NOT_RUN = (
-    "not all was run, as another run holds what is needed, or no stage makes it; run the command "
-    "again when that one has ended, or put it there"
-)
 
 
 def command_line() -> str | None:
@@ -343,19 +285,15 @@ def command_line() -> str | None:
         None where it is no command of ours, such as in a notebook.
     """
     program = Path(sys.argv[0])
-    if program.name in _PROGRAMS:
-        words = [program.name]
-    elif program.name == "__main__.py" and program.parent.name in _PROGRAMS:
+    words = [program.name]
+    if program.name == "__main__.py":
         words = ["python", "-m", program.parent.name]
-    else:
+    if words[-1] not in ("luigi", "treeviews"):
         return None
     return without_secrets(shlex.join([*words, *map(without_secrets, sys.argv[1:])]))
 
 
-_PROGRAMS = ("luigi", "treeviews")
-
-
-def how_to_go_on(first: str = "") -> list[str]:
+def _how_to_go_on(first: str = "") -> list[str]:
     """Returns the line with the command that goes on, where it is one of ours."""
     command = command_line()
     return [f"{first}go on with: {told(command)}"] if command else []
@@ -377,15 +315,11 @@ def _bars_here(*, is_shown: bool) -> bars.Progress:
     """Returns a bar a stage, which are drawn where standard error is a terminal."""
     console = Console(stderr=True, highlight=False, markup=False, emoji=False)
 
-    def column(text: str, ratio: int) -> bars.TextColumn:
-        table_column = Column(ratio=ratio, no_wrap=True, overflow="ellipsis")
-        return bars.TextColumn(text, markup=False, table_column=table_column)
-
     return bars.Progress(
-        column("{task.description}", 2),
+        bars.TextColumn("{task.description}", markup=False),
         bars.BarColumn(bar_width=12),
         bars.TaskProgressColumn(),
-        column("{task.fields[fact]}", 1),
+        bars.TextColumn("{task.fields[fact]}", markup=False),
         bars.TimeElapsedColumn(),
         console=console,
         disable=not is_shown or not console.is_terminal or console.is_dumb_terminal,
@@ -393,20 +327,3 @@ def _bars_here(*, is_shown: bool) -> bars.Progress:
         transient=True,
         expand=True,
     )
-
-
-def told_apart(tasks: Sequence[luigi.Task]) -> dict[luigi.Task, str]:
-    """Returns the parameters in which each task differs from others of its name, in words."""
-    words = {task: task.to_str_params(only_significant=True) for task in tasks}
-    values: dict[tuple[str, str], set[str]] = {}
-    for task, own in words.items():
-        for name, value in own.items():
-            values.setdefault((task.task_family, name), set()).add(value)
-    return {
-        task: ", ".join(
-            f"{name.replace('_', ' ')} {value}"
-            for name, value in own.items()
-            if len(values[task.task_family, name]) > 1 and value not in _NO
-        )
-        for task, own in words.items()
-    }

@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-from collections.abc import Iterable
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -26,19 +25,12 @@ from treeviews.pipeline.shards.manifests import (
     read_shard_manifest,
     stands_whole,
 )
-from treeviews.pipeline.storage.location import portable_address
-from treeviews.pipeline.storage.shared_shards import fetch_sentences
-from treeviews.pipeline.storage.stored_job import StoredJob, make_stored_shards
-from treeviews.pipeline.text.cleaning_steps import (
-    CleaningConfig,
-    check_language,
-    describe_cleaning,
-)
+from treeviews.pipeline.text.cleaning_steps import CleaningConfig, check_language, describe_cleaning
 from treeviews.pipeline.text.documents import Source
-from treeviews.pipeline.text.find_duplicates import MANIFEST_NAME, drops_path, signature_path
+from treeviews.pipeline.text.find_duplicates import MANIFEST_NAME, signature_path
 from treeviews.pipeline.text.split_corpus import CorpusSplit
 from treeviews.pipeline.text.split_parts import DUPLICATES_FOLDER, describe_splitter
-from treeviews.pipeline.text.text_files import SUFFIXES, Format, is_compressed
+from treeviews.pipeline.text.text_files import is_compressed
 from treeviews.pipeline.text.text_sources import (
     LOCATIONS,
     PARAMETERS,
@@ -48,16 +40,11 @@ from treeviews.pipeline.text.text_sources import (
     config_of,
     source_of,
 )
-from treeviews.pipeline.text.text_streams import LONGEST_PIECES
 from treeviews.pipeline.text.tokenization import SentenceConfig
 from treeviews.tasks.artefact import Artefact, Jobs, ReportingTask, ShardStage, run_job
-from treeviews.tasks.checks import Check, check_installed, import_ray_engine
-from treeviews.tasks.parameter_kinds import (
-    AddressParameter,
-    Sha256Parameter,
-    settings_of,
-)
-from treeviews.tasks.parameters import GIGABYTE, TEXT_FIELD, CorpusParameters, DatasetParameters
+from treeviews.tasks.checks import Check, check_installed
+from treeviews.tasks.parameter_kinds import AddressParameter, Sha256Parameter, settings_of, takes
+from treeviews.tasks.parameters import GIGABYTE, CorpusParameters
 
 logger = logging.getLogger("luigi-interface")
 
@@ -66,17 +53,10 @@ UNREAD = (
     *("missing_text", "bad_row", "bad_json", "giant_line", "giant_paragraph"),
 )
 """Reasons of refusals that lie in files rather than in sentences."""
-_PACKED: tuple[Format, ...] = ("parquet", "arrow", "tar")
+_PACKED = {"parquet", "arrow", "tar"}
 """Formats whose bytes say little of how much text they hold."""
 _LEAST_BYTES = 2
 """Of a sentence: a letter and what parts it from the next."""
-PARTS_SUFFIX = "-parts"
-"""Of the folder in a storage with shards of whole parts, of a corpus that is to be cut."""
-
-
-def _is_packed(path: Path) -> bool:
-    is_packed = any(path.suffix.lower() in SUFFIXES[name] for name in _PACKED)
-    return is_packed or is_compressed(path)
 
 
 class DownloadCorpus(ReportingTask):
@@ -104,14 +84,15 @@ class DownloadCorpus(ReportingTask):
                 download(self.url, path, self.sha256, config=config, on_progress=report)
 
 
-class FetchDataset(DatasetParameters, Artefact):
+@takes(HubDataset)
+class FetchDataset(Artefact):
     """Fetches the text of a data set of the hub, by datasets (``pip install 'datasets<5'``).
 
-    Output: compressed files of JSON lines. A fetch that was killed goes on behind its last file.
+    Output: compressed files of JSON lines. A fetch that was killed goes on with the next file.
     """
 
     marker = DATASET_FILE
-    text_field = TEXT_FIELD
+    text_field = CorpusParameters.text_field
 
     @property
     def wanted(self) -> HubDataset:
@@ -133,8 +114,7 @@ class FetchDataset(DatasetParameters, Artefact):
     def fill(self) -> None:
         """Fetches the data set in a process of its own."""
         self.write_config()
-        job = FetchJob(dataset=self.wanted, out=self.folder)
-        path = self.folder / "job.json"
+        job, path = FetchJob(dataset=self.wanted, out=self.folder), self.folder / "job.json"
         run_job(self, "treeviews.pipeline.downloads.hub_dataset", job.to_dict(), path, threads=1)
 
 
@@ -159,13 +139,8 @@ class SplitSentences(CorpusParameters, ShardStage):
 
     def _check_text(self) -> None:
         paths = self._known_files()
-        if paths and not any(os.access(path, os.R_OK) for path in paths):
-            raise ValueError(f"{paths[0]}: no file of the text may be read; ask for access")
-        if paths and not any(path.stat().st_size for path in paths):
-            others = f" and {len(paths) - 1:,} more" if len(paths) > 1 else ""
-            raise ValueError(
-                f"{paths[0]}{others}: empty, so there is no text; give files that hold some"
-            )
+        if paths and not any(os.access(path, os.R_OK) and path.stat().st_size for path in paths):
+            raise ValueError(f"{paths[0]}: empty or not readable; give files that hold some text")
 
     def _known_files(self) -> list[Path]:
         """Returns the files of the text; none where they are to be downloaded, or are no files."""
@@ -184,21 +159,19 @@ class SplitSentences(CorpusParameters, ShardStage):
             return read_dataset_manifest(self.folder).rows
         most = float(self.limit or "inf")
         paths = self._known_files()
-        if not paths or self.text_format in _PACKED or any(map(_is_packed, paths)):
+        read = config_of(self.source, self._file_settings) if paths else None
+        if read is None or any(is_compressed(p) or read.format_of(p) in _PACKED for p in paths):
             return most
         return min(most, sum(path.stat().st_size for path in paths) / (tokens * _LEAST_BYTES))
 
     def is_one_document(self) -> bool:
         """Returns whether the text is known to be one document."""
         paths = self._known_files()
-        if len(paths) != 1 or _is_packed(paths[0]) or paths[0].stat().st_size > LONGEST_PIECES:
-            return False
-        return self.opened_source.streams()[0].is_one_document
+        return len(paths) == 1 and self.opened_source.streams()[0].is_one_document
 
     def requires(self) -> list[luigi.Task]:
-        """Returns the download where the source is one; nothing is made for a wrong parameter."""
+        """Returns the download where the source is one."""
         self.check_source()
-        check_language(self.resolved_cleaning().language)
         if self.source == "hf":
             return [self.clone(FetchDataset)]
         return [self.clone(DownloadCorpus)] if self.url else []
@@ -291,13 +264,12 @@ class SplitSentences(CorpusParameters, ShardStage):
 
     def make_shards(self) -> None:
         """Has all parts split, as far as they are wanted, once it is known what stands twice."""
-        cleaning, is_on_ray = self.resolved_cleaning(), self.engine == "ray"
+        cleaning = self.resolved_cleaning()
         if cleaning.needs_corpus:
-            with self.handing_out(self.folder) as alone:
-                self.write_config(sweep=alone)
-                corpus = self._begun(sweep=alone)
-            folder = self.folder / DUPLICATES_FOLDER
-            find_duplicates(self, corpus.plan_path, folder, cleaning, corpus.all_runs())
+            with self.planning(self.folder):
+                self.write_config(sweep=False)
+                corpus = self._begun(sweep=False)
+            self._find_duplicates(corpus, cleaning)
         self.share_jobs(
             self.folder,
             "treeviews.pipeline.text.split_parts",
@@ -306,17 +278,39 @@ class SplitSentences(CorpusParameters, ShardStage):
                 read_shard_manifest(self.folder, number) is not None or stands_whole(self.folder)
             ),
             lambda count: f"{count} jobs split",
-            alone=is_on_ray,
         )
 
-    def _jobs_left(self, alone: bool) -> Jobs:
-        """Returns the jobs that split the parts that come next; Ray leaves none."""
+    def _find_duplicates(self, corpus: CorpusSplit, cleaning: CleaningConfig) -> None:
+        """Finds which paragraphs of the corpus stand earlier in it, which lines in many documents.
+
+        Every part is signed, then it is decided; what a killed run has done is not done again.
+        """
+        folder, module = self.folder / DUPLICATES_FOLDER, "treeviews.pipeline.text.find_duplicates"
+        names = {"plan": str(corpus.plan_path), "output": str(folder)}
+        shared: dict[str, Any] = {**names, "config": cleaning.to_dict()}
+
+        def is_signed(number: int) -> bool:
+            return signature_path(folder, number).exists() or (folder / MANIFEST_NAME).exists()
+
+        def jobs_left() -> Jobs:
+            return {
+                folder / "jobs" / f"{first:05d}.json": {**shared, "number": first, "count": count}
+                for first, count in corpus.all_runs()
+                if not all(map(is_signed, range(first, first + count)))
+            }
+
+        self.share_jobs(folder, module, jobs_left, is_signed, lambda count: f"{count} jobs signed")
+        with self.held(folder / RUN_LOCK):
+            sweep_unfinished(folder)
+            if not (folder / MANIFEST_NAME).exists():
+                run_job(self, module, shared, folder / "jobs" / "duplicates.json", threads=1)
+
+    def _jobs_left(self) -> Jobs:
+        """Returns the jobs that split the parts that come next."""
         if self.complete():
             return {}
-        self.write_config(sweep=alone)
-        corpus = self._begun(sweep=alone)
-        if self.engine == "ray":
-            self._split_on_ray(corpus)
+        self.write_config(sweep=False)
+        corpus = self._begun(sweep=False)
         return {
             self.folder / "jobs" / f"{run.number:05d}.json": {
                 "plan": str(corpus.plan_path),
@@ -329,6 +323,7 @@ class SplitSentences(CorpusParameters, ShardStage):
 
     def fill(self) -> None:
         """Marks the stage complete, whose shards are there; tells of text that was not readable."""
+        self.write_config()
         made = self._begun(sweep=True).finish()
         if unread := {name: made.drops[name] for name in UNREAD if name in made.drops}:
             refused = ", ".join(f"{name} {count:,}" for name, count in unread.items())
@@ -340,105 +335,3 @@ class SplitSentences(CorpusParameters, ShardStage):
                 refused,
                 self.folder.parent,
             )
-
-    def _split_on_ray(self, corpus: CorpusSplit) -> None:
-        """Has Ray split the parts that the storage does not have, and takes their shards.
-
-        Raises:
-            ModuleNotFoundError: Ray is not installed.
-            RuntimeError: jobs failed; names their shards.
-        """
-        engine = import_ray_engine()
-        cleaning = self.resolved_cleaning()
-        address = portable_address(str(self.storage or self.work_folder))
-        place = self.folder.relative_to(self.work_folder).as_posix()
-        if self.storage and self.limit:
-            place += PARTS_SUFFIX  # the corpus is cut at its limit here, and then given
-
-        describe = partial(_describe_splitting, self.config, cleaning)
-
-        def jobs_for(most: int) -> list[StoredJob]:
-            return [
-                StoredJob(
-                    storage=address,
-                    output=place,
-                    number=number,
-                    count=count,
-                    module="treeviews.pipeline.text.split_parts",
-                    values={"plan": str(corpus.plan_path), "output": str(self.folder)},
-                    folders={
-                        str(corpus.plan_path): f"files/{corpus.plan_path.name}",
-                        str(self.folder): "output",
-                    },
-                    files=self._names_of_files(corpus, range(number, number + count)),
-                    describe=describe,
-                    described=describe(),
-                )
-                for number, count in corpus.runs(most)
-            ]
-
-        def take(job: StoredJob) -> None:
-            fetch_sentences(address, place, self.folder, job.numbers)
-            self.report_progress(0.0, f"{job.numbers.stop} parts split")
-
-        while corpus.runs():
-            files = self._sent_files(corpus)
-            engine.run_on_ray(make_stored_shards, jobs_for, files, take, address=self.ray_address)
-
-    @staticmethod
-    def _names_of_files(corpus: CorpusSplit, parts: range) -> tuple[str, ...]:
-        """Returns the plan and what is a duplicate of these parts."""
-        of_parts = [drops_path(Path(DUPLICATES_FOLDER), number).as_posix() for number in parts]
-        return (corpus.plan_path.name, f"{DUPLICATES_FOLDER}/{MANIFEST_NAME}", *of_parts)
-
-    def _sent_files(self, corpus: CorpusSplit) -> dict[str, bytes]:
-        """Returns the plan and what of it is a duplicate, by the names of their files."""
-        found = [corpus.plan_path, *(self.folder / DUPLICATES_FOLDER).glob("*.*")]
-        return {
-            path.relative_to(self.folder).as_posix(): path.read_bytes()
-            for path in found
-            if path.suffix in {".json", ".npy"}
-        }
-
-
-def _describe_splitting(config: SentenceConfig, cleaning: CleaningConfig) -> dict[str, Any]:
-    """Returns by which releases a machine cleans and splits."""
-    return {**describe_splitter(config), "cleaning": describe_cleaning(cleaning)}
-
-
-Runs = Iterable[tuple[int, int]]
-"""The first of the parts of each run, and how many they are."""
-
-
-def find_duplicates(
-    task: ReportingTask, plan: Path, folder: Path, cleaning: CleaningConfig, runs: Runs
-) -> None:
-    """Finds which paragraphs of a corpus stand earlier in it, and which lines in many documents.
-
-    Every part is signed, then it is decided; what a killed run has done is not done again.
-
-    Args:
-        plan: file with the corpus's plan.
-        folder: of signatures and decisions.
-        runs: all parts of the plan, in runs that a job signs.
-    """
-    shared = {"plan": str(plan), "output": str(folder), "config": cleaning.to_dict()}
-
-    def is_signed(number: int) -> bool:
-        return signature_path(folder, number).exists() or (folder / MANIFEST_NAME).exists()
-
-    def jobs_left(alone: bool) -> Jobs:
-        if alone:
-            sweep_unfinished(folder)
-        return {
-            folder / "jobs" / f"{first:05d}.json": {**shared, "number": first, "count": count}
-            for first, count in runs
-            if not all(map(is_signed, range(first, first + count)))
-        }
-
-    module = "treeviews.pipeline.text.find_duplicates"
-    task.share_jobs(folder, module, jobs_left, is_signed, lambda count: f"{count} jobs signed")
-    with task.held(folder / RUN_LOCK):
-        if not (folder / MANIFEST_NAME).exists():
-            path = folder / "jobs" / "duplicates.json"
-            run_job(task, module, shared, path, threads=1)

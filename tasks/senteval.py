@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import filecmp
 import shutil
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,9 @@ from treeviews.models.evaluation.task_result import TaskResult, read_result
 from treeviews.models.report.evaluation_table import evaluation_table
 from treeviews.models.report.probing_table import RANDOM_SEEDS
 from treeviews.pipeline.base.atomic_files import write_bytes_atomically, write_json_atomically
-from treeviews.pipeline.downloads.senteval_data import SENTEVAL_SETS
+from treeviews.pipeline.base.digest import digest_of, remembered_sha256
+from treeviews.pipeline.base.json_files import read_json
+from treeviews.pipeline.downloads.senteval_data import SENTEVAL_SETS, check_data_folder
 from treeviews.tasks.artefact import Artefact, checksum, run_job
 from treeviews.tasks.checks import Check, check_device
 from treeviews.tasks.evaluated_encoder import EncoderParameters, EvaluatedEncoder
@@ -52,18 +54,6 @@ class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
         "documents, in place of SentEval's.",
     )
 
-    @classmethod
-    def usual(cls) -> dict[str, Any]:
-        """Returns the defaults of how encoders are scored, whatever a run asks of SentEval's tasks.
-
-        The rows of a report stand beside each other as they always do.
-        """
-        return {
-            name: parameter.task_value(cls.get_task_family(), name)
-            for name, parameter in cls.get_params()
-            if hasattr(SentEvalParameters, name)
-        }
-
     @cached_property
     def evaluated(self) -> EvaluatedEncoder:
         """The encoder.
@@ -77,10 +67,7 @@ class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
             raise ValueError("--derived takes no --senteval-data; leave out one of them")
         encoder = self.evaluated_encoder(self.encoder, self.encoder_version)
         if encoder.views is not None:
-            try:
-                chosen_views(encoder.views, self.resolved_representation().get("views", ()))
-            except ValueError as error:
-                raise ValueError(f"encoder {self.encoder}: {error}") from error
+            chosen_views(encoder.views, self.resolved_representation().get("views", ()))
         return encoder
 
     def checks(self) -> list[Check]:
@@ -91,17 +78,11 @@ class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
             self.resolved_protocol,
             self._check_encoder,
             lambda: check_device(self.device),
+            *([lambda: check_data_folder(Path(self.senteval_data))] if self.senteval_data else []),
         ]
 
     def _check_encoder(self) -> None:
         _ = self.evaluated
-
-    def checked(self) -> list[luigi.Task]:
-        """Returns what is required; where that cannot be named, the data alone."""
-        try:
-            return [*super().checked()]
-        except (OSError, ValueError):  # told by the checks
-            return [self.data()]
 
     def data(self, *datasets: str) -> DownloadSentEval:
         """Returns the task that brings these sets; one that cannot be had is listed as absent.
@@ -120,6 +101,16 @@ class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
         task: BuildProbing = self.clone(BuildProbing)
         return task
 
+    def data_folder(self, *datasets: str) -> Path:
+        """Returns the folder that SentEval calls ``data``: derived, the user's own, or downloaded.
+
+        Args:
+            datasets: see `data`.
+        """
+        if self.derived:
+            return self.probing.data_folder
+        return Path(self.senteval_data) if self.senteval_data else self.data(*datasets).folder
+
     def declared(self, names: str) -> tuple[EvaluationTask, ...]:
         """Returns the tasks of a list of names; ``all`` are those that may be among the data.
 
@@ -131,19 +122,25 @@ class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
             return tasks_named(names)
         if names.strip().lower() == "all":
             return DERIVED
-        found = tasks_named(names)
-        for task in found:
+        tasks = tasks_named(names)
+        for task in tasks:
             if task not in DERIVED:
                 known = ", ".join(one.name for one in DERIVED)
                 raise ValueError(f"--derived has no task {task.name}; choose among {known}")
-        return found
+        return tasks
 
-    def inputs(self, *datasets: str) -> dict[str, Artefact]:
-        """Returns what scoring on these sets requires: the data, and what the encoder does."""
+    @property
+    def evaluations(self) -> list[EvaluateTask]:
+        """The evaluations of single tasks that the stage makes."""
+        raise NotImplementedError(f"{type(self).__name__} must define evaluations")
+
+    def requires(self) -> Any:
+        """Returns the data and what the encoder takes: its model, or trained word vectors."""
+        datasets = [task.declaration.dataset for task in self.evaluations]
         needed: dict[str, Artefact] = {}
         if self.derived:
             needed["data"] = self.probing
-        elif self.senteval_data or DOWNLOADABLE.intersection(datasets):
+        elif not self.senteval_data and DOWNLOADABLE.intersection(datasets):
             needed["data"] = self.data(*datasets)
         return needed | dict(self.evaluated.requires)
 
@@ -151,7 +148,6 @@ class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
         """Returns the job of ``models.evaluate_tasks`` that makes these results."""
         encoder = self.evaluated
         datasets = (task.declaration.dataset for task in evaluations)
-        data = self.probing if self.derived else self.data(*datasets)
         # The limit is what holds where nothing is asked for.
         on_refusal = {} if self.on_refusal == "limit" else {"on_refusal": self.on_refusal}
         job: dict[str, Any] = {
@@ -159,7 +155,7 @@ class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
             "name": encoder.name,
             "seed": encoder.seed,
             "tasks": [evaluation.declaration.name for evaluation in evaluations],
-            "data": str(data.data_folder),
+            "data": str(self.data_folder(*datasets)),
             "out": {task.declaration.name: str(task.folder) for task in evaluations},
             "parses": str(self.work_folder / "evaluation-parses"),
             "representation": self.resolved_representation(),
@@ -173,8 +169,12 @@ class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
         source = encoder.content["source"]
         return job | {"encoder_version": encoder.version, "encoder_source": source or ""}
 
-    def run_evaluation(self, evaluations: list[EvaluateTask]) -> None:
-        """Scores the encoder on tasks in one process, on one thread: encoders run side by side."""
+    def fill(self) -> None:
+        """Scores on the tasks that lack a result, in one process, on one thread.
+
+        Encoders run side by side.
+        """
+        evaluations = [task for task in self.evaluations if not task.complete()]
         for task in {self, *evaluations}:
             task.write_config()
         job = self.job(evaluations)
@@ -202,13 +202,14 @@ class EvaluateTask(SentEvalStage):
         return task
 
     @property
+    def evaluations(self) -> list[EvaluateTask]:
+        """The task itself."""
+        return [self]
+
+    @property
     def task_data(self) -> DownloadSentEval:
         """The task that brings the data."""
         return self.data(self.declaration.dataset)
-
-    def requires(self) -> dict[str, Artefact]:
-        """Returns the data and what the encoder takes: its model, or trained word vectors."""
-        return self.inputs(self.declaration.dataset)
 
     def content(self) -> dict[str, Any]:
         """Returns the encoder, the task, its data and how it is scored."""
@@ -235,7 +236,7 @@ class EvaluateTask(SentEvalStage):
             return {"data": self.probing.digest}
         if not self.senteval_data:
             return {"data": self.task_data.digest}
-        root = self.task_data.data_folder
+        root = Path(self.senteval_data)
         names = [*DATASETS[self.declaration.dataset].files.values()]
         names += sorted({str(Path(name).parent / NOTE_NAME) for name in names})
         present = [name for name in names if (root / name).is_file()]
@@ -256,13 +257,11 @@ class EvaluateTask(SentEvalStage):
             return False
         if self.derived or isinstance(read_result(Path(self.output().path)), TaskResult):
             return True
-        if not missing_files(self.declaration, self.task_data.data_folder):
+        dataset = self.declaration.dataset
+        if not missing_files(self.declaration, self.data_folder(dataset)):
             return False
-        return self.declaration.dataset not in DOWNLOADABLE or self.task_data.complete()
-
-    def fill(self) -> None:
-        """Scores on this task alone."""
-        self.run_evaluation([self])
+        is_own = self.senteval_data or dataset not in DOWNLOADABLE
+        return bool(is_own or self.task_data.complete())
 
 
 class EvaluateEncoder(SentEvalStage):
@@ -297,10 +296,6 @@ class EvaluateEncoder(SentEvalStage):
             views = ()  # what is wrong is told where Luigi asks whether the output is there
         return sum(stage_of(name_of(view)) is not None for view in views)
 
-    def requires(self) -> dict[str, Artefact]:
-        """Returns the data and what the encoder takes: its model, or trained word vectors."""
-        return self.inputs(*(task.declaration.dataset for task in self.evaluations))
-
     def content(self) -> dict[str, Any]:
         """Returns the digests of the evaluations."""
         return {"evaluations": sorted(task.digest for task in self.evaluations)}
@@ -321,9 +316,17 @@ class EvaluateEncoder(SentEvalStage):
         """Returns the folders of the job and of the results."""
         return super().places().union(*(task.places() for task in self.evaluations))
 
-    def fill(self) -> None:
-        """Scores on the tasks that lack a result."""
-        self.run_evaluation([task for task in self.evaluations if not task.complete()])
+    def copy_results(self, folder: Path) -> None:
+        """Copies the results into a folder, as ``treeviews compare`` takes it."""
+        folder.mkdir(parents=True, exist_ok=True)
+        for result in self.output():
+            shutil.copy2(result.path, folder)
+
+
+def digest_of_results(stages: Iterable[EvaluateEncoder]) -> str:
+    """Returns a digest of results, by which a table knows that it was made of them."""
+    files = (Path(task.output().path) for stage in stages for task in stage.evaluations)
+    return digest_of({"results": [remembered_sha256(file) for file in files]})
 
 
 class EvaluateAll(SentEvalStage):
@@ -348,9 +351,8 @@ class EvaluateAll(SentEvalStage):
     @property
     def encoders(self) -> list[str]:
         """The encoders to score, each once."""
-        if self.encoder.strip(", "):
-            names = (name.strip() for name in self.encoder.split(","))
-            return list(dict.fromkeys(name for name in names if name))
+        if names := list(filter(None, (name.strip() for name in self.encoder.split(",")))):
+            return list(dict.fromkeys(names))
         seeds = [seed for seed in self.further_seeds if seed != self.seed]
         # What has views of its own has none that are asked for.
         ready = READY if not self.resolved_representation().get("views") else (BAG_OF_WORDS,)
@@ -397,18 +399,11 @@ class EvaluateAll(SentEvalStage):
 
     def complete(self) -> bool:
         """Returns whether every result stands, and the table made of these very results."""
-        if not super().complete() or not all(stage.complete() for stage in self.requires()):
+        stages = self.requires()
+        if not super().complete() or not all(stage.complete() for stage in stages):
             return False
-        folders = self.folders()
-        pairs = (
-            (Path(evaluation.output().path), folders[stage.encoder])
-            for stage in self.requires()
-            for evaluation in stage.evaluations
-        )
-        return all(
-            (folder / result.name).is_file() and filecmp.cmp(result, folder / result.name)
-            for result, folder in pairs
-        )
+        marker = read_json(self.folder / self.marker, remedy="delete it")
+        return bool(marker.get("results") == digest_of_results(stages))
 
     def folders(self) -> dict[str, Path]:
         """Returns the folder of each encoder's results; numbers tell apart what is called alike."""
@@ -424,11 +419,9 @@ class EvaluateAll(SentEvalStage):
         self.write_config()
         folders = self.folders()
         for stage in self.requires():
-            folder = folders[stage.encoder]
-            folder.mkdir(exist_ok=True)
-            for evaluation in stage.evaluations:
-                shutil.copy2(evaluation.output().path, folder)
+            stage.copy_results(folders[stage.encoder])
         table = evaluation_table(list(folders.values()))
         write_bytes_atomically(self.folder / self.announced, table.encode())
         names = {encoder: folder.name for encoder, folder in folders.items()}
-        write_json_atomically(self.folder / self.marker, {"encoders": names})
+        results = digest_of_results(self.requires())
+        write_json_atomically(self.folder / self.marker, {"encoders": names, "results": results})

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import luigi
 
-from treeviews.models.config.held_out import LESS_HELD_OUT
+from treeviews.models.config.held_out import HELD_OUT_REMEDY
 from treeviews.models.config.training_config import TRAINING_VERSION, TrainingConfig
 from treeviews.models.config.training_presets import preset
 from treeviews.models.config.views import needed_stages
@@ -39,8 +39,6 @@ from treeviews.tasks.words import UsedVectors, used_vectors
 
 logger = logging.getLogger("luigi-interface")
 
-MAX_RESTARTS = 1
-"""How often several processes start again from the last checkpoint when one is killed."""
 FEW_STEPS = 20
 """Below so many a training ends with a warning."""
 
@@ -123,7 +121,7 @@ class TrainEncoders(
         if hold_out.fraction == 1 or self.clone(SplitSentences).most_sentences() < 2:
             raise ValueError(
                 "none of the text is left to train on beside held_out_fraction "
-                f"{hold_out.fraction:g}; {LESS_HELD_OUT}"
+                f"{hold_out.fraction:g}; {HELD_OUT_REMEDY}"
             )
 
     def requires(self) -> dict[str, Artefact]:
@@ -184,7 +182,7 @@ class TrainEncoders(
         if self.threads < 0:
             raise ValueError(f"threads must be 0 or more, not {self.threads}")
         threads = self.threads or max(1, available_cores() // 2)
-        return settings_of(self, LaunchSettings, threads=threads, max_restarts=MAX_RESTARTS)
+        return settings_of(self, LaunchSettings, threads=threads)
 
     def settings(self) -> RunSettings:
         """Returns the other machine settings of the job.

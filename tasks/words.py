@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,7 @@ from treeviews.models.train_word_vectors import (
     imported_gensim,
 )
 from treeviews.models.words.word_vectors import read_word_size
-from treeviews.pipeline.base.atomic_files import RUN_LOCK, sweep_unfinished
+from treeviews.pipeline.base.atomic_files import LEFT_SECONDS, sweep_unfinished
 from treeviews.pipeline.base.digest import digest_of
 from treeviews.pipeline.downloads.published_vectors import (
     DOWNLOAD_FILE,
@@ -28,8 +26,8 @@ from treeviews.pipeline.downloads.published_vectors import (
     fetch_vectors,
     vectors_named,
 )
-from treeviews.pipeline.shards.manifests import ShardManifest, read_dataset_manifest, shard_ranges
-from treeviews.pipeline.vectors.vector_folder import FACTS_FILE, files_of, is_vector_folder
+from treeviews.pipeline.shards.manifests import read_dataset_manifest, shard_ranges
+from treeviews.pipeline.vectors.vector_folder import FACTS_FILE, files_of
 from treeviews.pipeline.vectors.word_counts import (
     COUNTING_VERSION,
     REPORT_FILE,
@@ -46,11 +44,7 @@ from treeviews.tasks.parameter_kinds import (
     settings_of,
     takes,
 )
-from treeviews.tasks.parameters import (
-    CorpusParameters,
-    HeldOutParameters,
-    VectorTrainingParameters,
-)
+from treeviews.tasks.parameters import CorpusParameters, HeldOutParameters, VectorTrainingParameters
 from treeviews.tasks.sentences import SplitSentences
 
 
@@ -92,53 +86,28 @@ class CountVocabulary(CorpusParameters, Artefact):
         digest = digest_of({"lower_case": self.lower_case, **self._counted()})
         return self.work_folder / "vocabularies" / "counts" / f"{self.source}-{digest}"
 
-    def run(self) -> None:
-        """Has the shards counted that are not, beside other runs that are at it, then merges."""
-        shards = self._shards
-        self.share_jobs(
-            self.counts_folder,
-            "treeviews.pipeline.vectors.word_counts",
-            partial(self._jobs_left, shards),
-            lambda number: self._is_counted(shards[number]),
-            lambda count: f"{count} jobs counted",
-        )
-        with self.held(self.counts_folder / RUN_LOCK, shared=True):
-            super().run()
-
-    @property
-    def _shards(self) -> Sequence[ShardManifest]:
-        return read_dataset_manifest(self.requires().folder, "sentences").shards
-
-    def _jobs_left(self, shards: Sequence[ShardManifest], alone: bool) -> Jobs:
-        if alone:
-            sweep_unfinished(self.counts_folder)
-        return {
-            self.counts_folder / "jobs" / f"{first:05d}.json": CountJob(
-                sentences=self.requires().folder,
-                counts=self.counts_folder,
-                config=self.config,
-                number=first,
-                count=count,
-            ).to_dict()
-            for first, count in shard_ranges(len(shards))
-            if not all(map(self._is_counted, shards[first : first + count]))
-        }
-
     def fill(self) -> None:
-        """Merges the counts."""
+        """Has the shards counted that are not, side by side, then merges the counts."""
         self.write_config()
-        job = CountJob(
-            sentences=self.requires().folder,
-            counts=self.counts_folder,
-            config=self.config,
-            count=len(self._shards),
-            out=self.folder,
-        )
-        path = self.folder / "job.json"
-        run_job(self, "treeviews.pipeline.vectors.word_counts", job.to_dict(), path, threads=1)
+        module = "treeviews.pipeline.vectors.word_counts"
+        sentences, counts = self.requires().folder, self.counts_folder
+        shards = read_dataset_manifest(sentences, "sentences").shards
+        job = CountJob(sentences=sentences, counts=counts, config=self.config, count=len(shards))
 
-    def _is_counted(self, shard: ShardManifest) -> bool:
-        return is_counted(self.counts_folder, shard.number, shard.sha256)
+        def is_made(number: int) -> bool:
+            return is_counted(counts, number, shards[number].sha256)
+
+        def jobs_left() -> Jobs:
+            sweep_unfinished(counts, older_than_seconds=LEFT_SECONDS)
+            return {
+                counts / "jobs" / f"{first:05d}.json": job.changed(number=first, count=n).to_dict()
+                for first, n in shard_ranges(len(shards))
+                if not all(map(is_made, range(first, first + n)))
+            }
+
+        self.share_jobs(counts, module, jobs_left, is_made, lambda count: f"{count} jobs counted")
+        merge = job.changed(out=self.folder).to_dict()
+        run_job(self, module, merge, self.folder / "job.json", threads=1)
 
 
 OF_THE_CORPUS = Path("corpus")
@@ -181,12 +150,7 @@ class TrainWordVectors(CorpusParameters, HeldOutParameters, VectorTrainingParame
             imported_gensim()
 
     def requires(self) -> SplitSentences:
-        """Returns the sentences.
-
-        Raises:
-            ModuleNotFoundError: gensim is not installed; names the remedy.
-        """
-        self._check_gensim()
+        """Returns the sentences."""
         sentences: SplitSentences = self.clone(SplitSentences)
         return sentences
 
@@ -312,8 +276,7 @@ def used_vectors(stage: luigi.Task, hold_out: HoldOut) -> UsedVectors:
 
     Raises:
         FileNotFoundError: the vectors given are not there.
-        ValueError: those of the corpus, where a folder of that name holds vectors, too; or
-            settings of vectors that are not trained.
+        ValueError: settings of vectors that are not trained.
     """
     if stage.vectors != OF_THE_CORPUS:
         if stage.vector_changes:
@@ -322,12 +285,6 @@ def used_vectors(stage: luigi.Task, hold_out: HoldOut) -> UsedVectors:
                 "too"
             )
         return UsedVectors(stage.vectors, checksum(stage.vectors, names=files_of(stage.vectors)))
-    if is_vector_folder(OF_THE_CORPUS):
-        raise ValueError(
-            f"vectors {OF_THE_CORPUS} asks for those trained on the run's own text, but a folder "
-            f"of that name holds vectors, too: give its whole path, {OF_THE_CORPUS.resolve()}, or "
-            "give the folder another name"
-        )
     training: TrainWordVectors = stage.clone(
         TrainWordVectors, held_out_block_sentences=hold_out.block_sentences
     )

@@ -6,13 +6,12 @@
 from __future__ import annotations
 
 import ast
-import json
 import os
 import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -29,17 +28,8 @@ from tests.support.document_examples import (
     simple_commands,
 )
 from tests.support.example_folder import write_example_folder
-from tests.support.example_recipes import (
-    commands_of_script,
-    environment,
-    executable,
-    job_mistakes,
-    sbatch_mistakes,
-)
-from tests.support.python_example import SAID, matches
-from tests.support.python_example import run as run_python
+from tests.support.example_programs import RESULT, matches, run_example, run_forked
 from tests.support.repository import REPOSITORY
-from tests.support.warm_python import WarmPython
 from treeviews.tasks.command_line import parameter_groups, stages
 
 EXAMPLES = all_examples()
@@ -56,18 +46,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("example", chosen(EXAMPLES))
-def test_what_an_example_is_can_be_told(example: Example) -> None:
+def test_an_example_names_its_language_or_why_it_does_not_run(example: Example) -> None:
     is_known = example.is_shell or example.is_script or example.is_dialogue
     is_known = is_known or example.language in ("python", *OTHER_LANGUAGES)
     assert is_known or example.mark, "name its language, or mark it with the reason it has none"
-
-
-@pytest.mark.parametrize("example", chosen([e for e in EXAMPLES if e.mark is not None]))
-def test_a_mark_says_why_an_example_is_not_run_or_whose_options_it_has(example: Example) -> None:
-    assert example.mark is not None
-    kind, _, rest = example.mark.partition(": ")
-    assert f"{kind}:" in (NOT_RUN, NEEDS, OPTIONS_OF)
-    assert len(rest.split()) >= (1 if f"{kind}:" == NEEDS else 2)
+    if example.mark is not None:
+        kind, _, reason = example.mark.partition(": ")
+        assert f"{kind}:" in (NOT_RUN, NEEDS, OPTIONS_OF)
+        assert len(reason.split()) >= (1 if f"{kind}:" == NEEDS else 2)
+    if example.language == "python":
+        ast.parse(example.text)
 
 
 @pytest.mark.parametrize(
@@ -148,60 +136,37 @@ def test_every_group_of_parameters_has_an_example_in_a_guide(folder: Path) -> No
     assert [title for title, known in options.items() if shown.isdisjoint(known)] == []
 
 
-@pytest.mark.parametrize("example", chosen([e for e in EXAMPLES if e.language == "python"]))
-def test_python_examples_can_be_compiled(example: Example) -> None:
-    ast.parse(example.text)
-
-
-def test_what_a_python_example_says_of_its_results_is_compared() -> None:
-    assert run_python("n = 1 + 1  # → 2\nprint([n, n])  # → [2, …]\nn  # no arrow\n") == 2
+def test_a_python_example_is_compared_with_the_results_that_it_shows() -> None:
+    assert run_example("n = 1 + 1  # → 2\nprint([n, n])  # → [2, …]\nn  # no arrow\n") == 2
     for wrong in ("n = 1 + 1  # → 3\n", "print(2)  # → 3\n", "1 + 1  # → 3\n"):
         with pytest.raises(AssertionError, match="'3', not '2'"):
-            run_python(wrong)
+            run_example(wrong)
 
 
-@pytest.mark.parametrize("example", chosen([e for e in EXAMPLES if e.is_script]))
-def test_what_a_script_for_a_scheduler_starts_is_accepted(
+@pytest.mark.parametrize(
+    "example", chosen([e for e in EXAMPLES if e.is_script or e.language == "yaml"])
+)
+def test_what_a_recipe_for_a_cluster_starts_is_accepted(
     example: Example, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    commands = commands_of_script(example.text, folder, tmp_path)
+    script = example.text
+    if example.language == "yaml":
+        (container,) = yaml.safe_load(script)["spec"]["template"]["spec"]["containers"]
+        script = shlex.join([*container["command"], *container["args"]])
+    commands = example_commands.commands_of_script(script, folder, tmp_path)
 
-    assert sbatch_mistakes(example.text) == []
     assert commands
     monkeypatch.chdir(folder)
     for words in commands:
         example_commands.check(words)
 
 
-@pytest.mark.parametrize("example", chosen([e for e in EXAMPLES if e.language == "yaml"]))
-def test_a_manifest_is_a_job_that_kubernetes_would_take(
-    example: Example, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    manifest = yaml.safe_load(example.text)
-
-    assert job_mistakes(manifest) == []
-    monkeypatch.chdir(folder)
-    for container in manifest["spec"]["template"]["spec"]["containers"]:
-        call = shlex.join([*container["command"], *container["args"]])
-        for words in commands_of_script(call, folder, tmp_path):
-            example_commands.check(words)
-
-
-@pytest.fixture(scope="module")
-def python(folder: Path) -> Iterator[WarmPython]:
-    """Runs our command and Python examples, whose user's home is in the folder."""
-    own = {"HOME": str(folder / "home"), "PYTHONPATH": str(REPOSITORY), "OMP_NUM_THREADS": "1"}
-    warm = WarmPython(os.environ | own)
-    yield warm
-    warm.close()
-
-
-def result_of(line: str, folder: Path, python: WarmPython) -> subprocess.CompletedProcess[str]:
+def result_of(line: str, folder: Path, home: Path) -> subprocess.CompletedProcess[str]:
     """Runs a line of a shell in the prepared folder."""
     commands = simple_commands(line)
     if len(commands) == 1 and commands[0][0] == "treeviews":
-        return python.run(commands[0], folder, **redirections(line))
-    programs = f"{folder / 'programs'}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+        return run_forked(commands[0], folder, home, **redirections(line))
+    programs = f"{home / 'programs'}:{Path(sys.executable).parent}:{os.environ['PATH']}"
     return subprocess.run(
         ["bash", "-euo", "pipefail", "-c", line],
         cwd=folder,
@@ -214,8 +179,8 @@ def result_of(line: str, folder: Path, python: WarmPython) -> subprocess.Complet
 
 def succeed(result: subprocess.CompletedProcess[str]) -> str:
     """Returns what a program printed, which has to have succeeded."""
-    said = f"{result.args}\n{result.stdout[-2000:]}\n{result.stderr[-3000:]}"
-    assert result.returncode == 0, said
+    printed = f"{result.args}\n{result.stdout[-2000:]}\n{result.stderr[-3000:]}"
+    assert result.returncode == 0, printed
     return result.stdout
 
 
@@ -225,29 +190,31 @@ exec "{python}" -c 'import sys; from treeviews.command import main; sys.exit(mai
 
 
 @pytest.fixture(scope="module")
-def used_folder(folder: Path, python: WarmPython) -> Path:
-    """The folder with the command of this checkout, and results that examples compare."""
-    executable(folder / "programs" / "treeviews", COMMAND.format(python=sys.executable))
+def home(folder: Path) -> Path:
+    """The user's home, with the command of this checkout and results that examples compare."""
+    example_commands.write_program(
+        folder / "home" / "programs" / "treeviews", COMMAND.format(python=sys.executable)
+    )
     for name, encoder in {"one": "bag_of_words", "other": "sif"}.items():
         scored = f"--data DIR --tasks MR --encoder {encoder} --out results/{name}"
-        succeed(result_of(f"treeviews evaluate {scored}", folder, python))
-    return folder
+        succeed(result_of(f"treeviews evaluate {scored}", folder, folder / "home"))
+    return folder / "home"
 
 
 @pytest.fixture(scope="module")
 def own_folder(
-    used_folder: Path, tmp_path_factory: pytest.TempPathFactory
+    folder: Path, home: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[Example], Path]:
     """Gives the examples of a document a folder of their own, in which they run in order."""
     folders: dict[str, Path] = {}
 
-    def found(example: Example) -> Path:
+    def of(example: Example) -> Path:
         if example.document not in folders:
             folders[example.document] = tmp_path_factory.mktemp("document") / "folder"
-            shutil.copytree(used_folder, folders[example.document], symlinks=True)
+            shutil.copytree(folder, folders[example.document], symlinks=True)
         return folders[example.document]
 
-    return found
+    return of
 
 
 @pytest.mark.slow
@@ -255,18 +222,18 @@ def own_folder(
 def test_the_commands_of_an_example_run_if_quick_and_are_accepted_else(
     example: Example,
     own_folder: Callable[[Example], Path],
-    python: WarmPython,
+    home: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     folder = own_folder(example)
     monkeypatch.chdir(folder)
-    monkeypatch.setenv("HOME", str(folder / "home"))
+    monkeypatch.setenv("HOME", str(home))
     for line, commands in example.lines_with_commands():
         if all(example_commands.is_run(words) for words in commands):
             filled = example_commands.filled_in_text(line, folder)
-            printed = succeed(result_of(filled, folder, python))
-            if said := SAID.search(line):
-                assert matches(f"…{said[1]}…", printed)
+            printed = succeed(result_of(filled, folder, home))
+            if result := RESULT.search(line):
+                assert matches(f"…{result[1]}…", printed)
         else:
             for words in commands:
                 example_commands.check(example_commands.filled_in(words, folder))
@@ -274,45 +241,22 @@ def test_the_commands_of_an_example_run_if_quick_and_are_accepted_else(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("example", chosen([e for e in EXAMPLES if e.is_dialogue and e.is_tried]))
-def test_what_is_said_in_a_dialogue_is_said(
-    example: Example, used_folder: Path, python: WarmPython
+def test_a_dialogue_shows_what_its_commands_print(
+    example: Example, folder: Path, home: Path
 ) -> None:
-    for command, said in example.turns():
-        result = result_of(command, used_folder, python)
-        assert matches(said, result.stdout + result.stderr)
+    for command, answer in example.turns():
+        result = result_of(command, folder, home)
+        assert matches(answer, result.stdout + result.stderr)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "example", chosen([e for e in EXAMPLES if e.language == "python" and e.is_tried])
 )
-def test_a_python_example_runs_and_gives_what_it_says(
-    example: Example, own_folder: Callable[[Example], Path], python: WarmPython, tmp_path: Path
+def test_a_python_example_runs_and_gives_what_it_shows(
+    example: Example, own_folder: Callable[[Example], Path], home: Path, tmp_path: Path
 ) -> None:
     folder = own_folder(example)
     program = tmp_path / "example.py"
     program.write_text(example_commands.filled_in_text(example.text, folder), encoding="utf-8")
-    succeed(python.run(["example", str(program)], folder))
-
-
-@pytest.mark.slow
-def test_the_recipe_for_the_gpus_of_a_machine_trains_on_processes_without_one(
-    used_folder: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "my-texts").symlink_to(used_folder / "my-texts")
-    changes = '{"hidden_size": 8, "epochs": 1, "batch_size": 8, "held_out_batches": 1}'
-    preset = "--preset structured-views"
-    (script,) = (e.text for e in EXAMPLES if e.is_script and "#SBATCH --gpus=4\n" in e.text)
-    assert preset in script
-
-    result = subprocess.run(
-        ["bash", "-c", script.replace(preset, f"{preset} --changes '{changes}'")],
-        env=environment(tmp_path, used_folder / "programs") | {"DEVICE": "cpu"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    succeed(result)
-    (described,) = (tmp_path / "data" / "work" / "models").glob("*/job.json")
-    assert json.loads(described.read_text("utf-8"))["launch"]["processes"] == 2
+    succeed(run_forked(["example", str(program)], folder, home))

@@ -1,7 +1,7 @@
 """What spaCy finds by name: ``spacy.blank("en").add_pipe("treeviews_parser")``.
 
 The entry point ``spacy_factories`` names this file, so nothing has to be imported before. What the
-component does stands in `pipeline.parsing.spacy_parser`.
+component does stands in `pipeline.parsing.spacy_docs`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from spacy.language import Language
 
 from treeviews.pipeline.parsing.parse_text import OnRefusal
-from treeviews.pipeline.parsing.spacy_parser import SpacyParser
+from treeviews.pipeline.parsing.spacy_docs import SpacyParser
 
 __all__ = ["make_parser"]
 

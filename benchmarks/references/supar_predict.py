@@ -31,7 +31,7 @@ def supar_parser(model: DependencyModel) -> Any:
     network = model.network.eval()
     network.args.update({"device": "cpu"})
     return BiaffineDependencyParser(
-        Config(**vars(network.args)), network, _transform(model.vocabulary)
+        Config(**vars(network.args)), network, _transform(model.description.vocabulary)
     )
 
 

@@ -13,16 +13,11 @@ from treeviews.pipeline.base.settings import Count, Option, Settings, Share
 
 HeldOutUnit = Literal["document", "block"]
 
-MORE_HELD_OUT = (
-    "raise --held-out-fraction, hold out blocks of sentences (--held-out-unit block), or shorter "
-    "ones (held_out_block_sentences)"
+HELD_OUT_REMEDY = (
+    "change --held-out-fraction, or hold out blocks of sentences (--held-out-unit block), or "
+    "shorter ones (held_out_block_sentences)"
 )
-"""What to do where too few sentences are held out."""
-LESS_HELD_OUT = (
-    "lower --held-out-fraction, give more text, or hold out blocks of sentences (--held-out-unit "
-    "block), or shorter ones (held_out_block_sentences)"
-)
-"""What to do where too few sentences are left to train on."""
+"""What to do where too few sentences are held out, or are left to train on."""
 _RANGE = 1 << 64
 
 
@@ -51,12 +46,7 @@ class HoldOut(Settings):
     @classmethod
     def of(cls, settings: Any) -> HoldOut:
         """Returns the choice that ``held_out_fraction`` and its like ask for."""
-        return cls(
-            fraction=settings.held_out_fraction,
-            seed=settings.held_out_seed,
-            unit=settings.held_out_unit,
-            block_sentences=settings.held_out_block_sentences,
-        )
+        return cls(**{name: getattr(settings, f"held_out_{name}") for name in cls.model_fields})
 
     def unit_of(self, document_id: str, sentence_index: int) -> str:
         """Returns the name of the unit that a sentence belongs to."""
@@ -98,3 +88,12 @@ class HoldOut(Settings):
         ]
         mask: NDArray[np.bool_] = np.array(taken, dtype=np.bool_)[of_row]
         return mask
+
+    def mask_of(self, table: Any) -> NDArray[np.bool_]:
+        """Returns which rows of an Arrow table of sentences are held out, [n]."""
+        documents = table["document_id"].cast("string").combine_chunks().dictionary_encode()
+        return self.mask(
+            documents.dictionary.to_pylist(),
+            documents.indices.to_numpy(),
+            table["sentence_index"].to_numpy(),
+        )

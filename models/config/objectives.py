@@ -18,6 +18,8 @@ class ObjectiveKind:
     module: str
     """``module:name`` of the `Objective`, within `models.objectives` if the module begins with a
     point. It is called with the configuration and the `Sizes` of views and words."""
+    settings: tuple[str, ...] = ()
+    """Fields of `TrainingConfig` that only some objectives read, this one among them."""
     num_views: tuple[int, ...] = (2,)
     """How many views it can train."""
     anchors: tuple[str, ...] = ("excluded", "included")
@@ -28,16 +30,38 @@ class ObjectiveKind:
     """Whether all views must be of one width."""
 
 
+_IN_CONTEXT = ("context_size", "anchor", "temperature", "temperature_trained")
+_AGREEING = (*_IN_CONTEXT, "remove_top_component", "power_iterations")
+_PREDICTING = (
+    *("init", "negatives", "shared_negatives", "noise_power", "decoder", "orthonormal_rate"),
+    *("coupling_layers", "coupling_partition", "coupling_width", "coupling_depth"),
+    "coupling_activation",
+)
+
 OBJECTIVES: dict[str, ObjectiveKind] = {
     "contrastive": ObjectiveKind(
-        ".contrastive:ContrastiveObjective", anchors=("excluded", "zeroed")
+        ".contrastive:ContrastiveObjective",
+        (*_IN_CONTEXT, "normalise", "symmetric", "critic", "targets"),
+        anchors=("excluded", "zeroed"),
     ),
     "generative": ObjectiveKind(
-        ".generative:GenerativeObjective", num_views=(1,), anchors=(), predicts_words=True
+        ".generative:GenerativeObjective",
+        _PREDICTING,
+        num_views=(1,),
+        anchors=(),
+        predicts_words=True,
     ),
     "discriminative": ObjectiveKind(
-        ".discriminative:DiscriminativeObjective", num_views=(1, 2), compares_views=True
+        ".discriminative:DiscriminativeObjective",
+        _AGREEING,
+        num_views=(1, 2),
+        compares_views=True,
     ),
-    "both": ObjectiveKind(".joint:JointObjective", predicts_words=True, compares_views=True),
+    "both": ObjectiveKind(
+        ".generative:JointObjective",
+        (*_AGREEING, *_PREDICTING, "generative_weight"),
+        predicts_words=True,
+        compares_views=True,
+    ),
 }
 """Those that a training can ask for; both: generative and discriminative."""

@@ -7,7 +7,7 @@ decoders). Where a paper leaves a value open, the docstring says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -40,40 +40,16 @@ RETIRED_SETTINGS = frozenset(
     }
 )
 """Settings of earlier releases that models still name."""
-_RETIRED_WEIGHTS = frozenset({"added_to_words", "leaves_weight", "own_words_weight"})
-"""Those of them that gave a model weights of their own."""
 
-Critic = Literal["bilinear", "inner_product"]
-"""How a view is scored against another's context."""
-Normalise = Literal["none", "batch_norm", "l2"]
-"""What happens to a view before the critic."""
-Anchor = Literal["excluded", "zeroed", "included"]
-"""An anchor among its own candidates: left out, with score 0, or, in the discriminative objective,
-as a candidate and a positive like its neighbours."""
-DecoderName = Literal["linear", "bijective"]
-"""From a sentence's vector to the words' space: one projection, or coupling layers before it."""
 Partition = Literal["halves", "alternate"]
 """Which components a coupling layer leaves as they are: a half, or every other one."""
 Activation = Literal["relu", "tanh"]
 """Between the layers of a coupling network."""
 Init = Literal["xavier", "uniform", "xavier_open", "he", "orthonormal"]
 """How an encoder's weights start."""
-LearningRateSchedule = Literal["constant", "linear", "cosine"]
-"""How the learning rate falls."""
-WordVectorUse = Literal["frozen", "trained"]
-"""Whether word vectors are given and stay, or are learnt."""
 WordInit = Literal["xavier", "uniform", "given"]
 """How trained word vectors start; uniform: within 0.1 of zero (QuickThoughts); given: as those of
 the file."""
-WordWeights = Literal["none", "sif"]
-"""How much a word counts: all alike, or a / (a + p) of its probability p (smooth inverse
-frequency)."""
-Embeddings = Literal["shared", "separate", "side_by_side"]
-"""Whether both views look words up in one table of trained vectors, or each in its own; side by
-side: of given vectors the first half is one view's and the second the other's."""
-Targets = Literal["soft", "each"]
-"""A sentence with several neighbours: one softmax over all candidates with equal targets, or each
-neighbour against the negatives alone."""
 SeqCell = Literal["gru", "lstm"]
 """What SEQ reads words with."""
 DepCell = Literal["child_sum", "attentive"]
@@ -82,8 +58,6 @@ Shuffled = Literal["nothing", "words"]
 """A control: whether a sentence's words change places in their tree."""
 Precision = Literal["float32", "tf32", "bfloat16"]
 """In what precision the encoders multiply."""
-KeptWeights = Literal["last", "best"]
-"""Which weights a training ends with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,35 +65,7 @@ class ShapesEncoder:
     """Marks the fields that an untrained encoder depends on, and so the digest of one."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadIf:
-    """Marks a field that only some trainings read; in the others it is idle."""
-
-    holds: Callable[[TrainingConfig], bool]
-
-
 SHAPES = ShapesEncoder()
-CONTRASTIVE = ReadIf(lambda config: config.objective == "contrastive")
-IN_CONTEXT = ReadIf(lambda config: bool(config.kind.anchors))
-AGREEING = ReadIf(lambda config: config.kind.compares_views)
-PREDICTING = ReadIf(lambda config: config.has_decoder)
-COUPLING = ReadIf(lambda config: config.has_decoder and config.decoder == "bijective")
-WITH_COMPONENT = ReadIf(lambda config: config.remove_top_component)
-WITH_TEMPERATURE = ReadIf(
-    lambda config: config.objective != "contrastive" or config.normalise == "l2"
-)
-BOTH = ReadIf(lambda config: config.objective == "both")
-WITH_WEIGHTS = ReadIf(lambda config: config.word_weights != "none")
-TRAINED_WORDS = ReadIf(lambda config: config.word_vectors == "trained")
-GIVEN_WORDS = ReadIf(
-    lambda config: config.word_vectors == "frozen" or config.trained_word_init == "given"
-)
-WORDS_FROM_NOTHING = ReadIf(
-    lambda config: config.word_vectors == "trained" and config.trained_word_init != "given"
-)
-OF_SEQ = ReadIf(lambda config: "SEQ" in config.views)
-OF_DEP = ReadIf(lambda config: "DEP" in config.views)
-OF_WEIGHTS = ReadIf(lambda config: any(VIEWS[view].settings for view in config.views))
 
 OrthonormalRate = Annotated[
     float, Range("lie in [0, 0.5], as a larger one overshoots", lambda value: 0 <= value <= 0.5)
@@ -137,14 +83,14 @@ class TrainingConfig(Settings):
     objective: Annotated[str, SHAPES] = "contrastive"
     """A: contrastive; B: generative (section 2.2), discriminative (2.3) or both (appendix 5);
     C: generative. Both predicts words from the first view."""
-    hidden_size: Annotated[Count, SHAPES, OF_WEIGHTS] = 256
+    hidden_size: Annotated[Count, SHAPES] = 256
     """Width of a view. A, section Experiments: 4800 over two views and two vocabularies, on UMBC; a
     small corpus does not fill that."""
-    word_vectors: Annotated[WordVectorUse, SHAPES] = "frozen"
+    word_vectors: Annotated[Literal["frozen", "trained"], SHAPES] = "frozen"
     """A, section Experiments: pretrained and frozen, or trained from Xavier's initialisation."""
-    trained_word_size: Annotated[Count, SHAPES, WORDS_FROM_NOTHING] = 300
+    trained_word_size: Annotated[Count, SHAPES] = 300
     """Dimensions of trained word vectors (A: 300); given ones bring their own."""
-    trained_word_init: Annotated[WordInit, SHAPES, TRAINED_WORDS] = "xavier"
+    trained_word_init: Annotated[WordInit, SHAPES] = "xavier"
     """A, section Experiments: Xavier; Q: uniform within 0.1 of zero."""
     trained_words: Annotated[int | None, at_least(1), SHAPES] = None
     """Only so many words are trained, the first of the file of word vectors, which is in order of
@@ -152,15 +98,15 @@ class TrainingConfig(Settings):
 
     A and Q then expand the vocabulary of the finished model to two million words by a linear map
     from pretrained vectors; see `models.words.vocabulary_expansion`."""
-    word_weights: Annotated[WordWeights, SHAPES] = "none"
+    word_weights: Annotated[Literal["none", "sif"], SHAPES] = "none"
     """How much a word counts in all views. None of the papers weighs words; SIF is Arora, Liang &
     Ma's (2017, equation 3)."""
-    sif_a: Annotated[Positive, SHAPES, WITH_WEIGHTS] = 1e-3
+    sif_a: Annotated[Positive, SHAPES] = 1e-3
     """a of a / (a + p). Arora et al. have 1e-3 to 1e-4."""
-    unit_words: Annotated[bool, SHAPES, GIVEN_WORDS] = False
+    unit_words: Annotated[bool, SHAPES] = False
     """Whether the file's vectors are first brought to length 1; frequent words have other lengths
     than rare ones."""
-    embeddings: Annotated[Embeddings, SHAPES] = "shared"
+    embeddings: Annotated[Literal["shared", "separate", "side_by_side"], SHAPES] = "shared"
     """Whether the views share trained word vectors (open in A) or have their own (Q: "a distinct
     set of embeddings for each encoder", as A's Method puts it). Frozen ones are the same, but
     those of a model that was trained on separate ones and expanded: they stand side by side."""
@@ -168,7 +114,7 @@ class TrainingConfig(Settings):
     """Root mean square of a component to which given vectors are scaled; None leaves them.
 
     Open in A. Measured: word2vec vectors scaled to about 0.35 train; the same at 1.0 do not."""
-    read_rms: Annotated[float | None, POSITIVE, SHAPES, OF_WEIGHTS] = None
+    read_rms: Annotated[float | None, POSITIVE, SHAPES] = None
     """Root mean square of a component at which SEQ, DEP, CONST and LIN read every word, whatever it
     weighs; None: as it weighs. Weights by frequency leave a mean nothing of "who" and "not", which
     a tree has a place for. Means read words as weighted."""
@@ -183,7 +129,7 @@ class TrainingConfig(Settings):
     None: it is one run, as in A and Q. Sentences of one text are told apart by what they share
     least, those of many by what they say: short runs leave more of a word's meaning in its
     vector."""
-    context_size: Annotated[Count, IN_CONTEXT] = 1
+    context_size: Count = 1
     """Sentences to either side that count as context (A, section Contrastive learning; Q: 1; B,
     discriminative: 3). A generative training predicts the next sentence."""
     epochs: Count = 3
@@ -193,7 +139,7 @@ class TrainingConfig(Settings):
     """Longer sentences are skipped (Q; open in A)."""
     learning_rate: Positive = 2e-3
     """Of Adam. A and Q: 5e-4; at a hundredth of their data 2e-3 with decay learns faster."""
-    schedule: LearningRateSchedule = "linear"
+    schedule: Literal["constant", "linear", "cosine"] = "linear"
     """How the learning rate falls to zero; A and Q keep it constant."""
     warmup_fraction: ShareBelow1 = 0.05
     """Share of the steps over which the learning rate, constant or falling, first rises."""
@@ -208,70 +154,70 @@ class TrainingConfig(Settings):
     """Of the encoders' products: float32; tf32, which a GPU rounds to (on a CPU it is float32);
     bfloat16, in which the objective stays float32 (under tf32 its products are rounded as well).
     Weights and word vectors are float32. Open in A and Q."""
-    normalise: Annotated[Normalise, CONTRASTIVE] = "batch_norm"
+    normalise: Literal["none", "batch_norm", "l2"] = "batch_norm"
     """What happens to a view before the critic. A: none. Contrastive objective only."""
-    symmetric: Annotated[bool, CONTRASTIVE] = True
+    symmetric: bool = True
     """Whether each view also predicts the other's context; A trains one side. Contrastive only: B's
     agreement is symmetric."""
-    critic: Annotated[Critic, CONTRASTIVE] = "bilinear"
+    critic: Literal["bilinear", "inner_product"] = "bilinear"
     """A, section Contrastive learning: bilinear; Q: inner product. Contrastive only: B's cosine is
     a part of its objective."""
-    anchor: Annotated[Anchor, IN_CONTEXT] = "excluded"
+    anchor: Literal["excluded", "zeroed", "included"] = "excluded"
     """The anchor among its own candidates: left out (a later text of A) or with score 0 (Q). B,
     equation 3: included, as one of its own positives. Not of the generative objective."""
-    targets: Annotated[Targets, CONTRASTIVE] = "soft"
+    targets: Literal["soft", "each"] = "soft"
     """Several neighbours: soft targets, equal over them, in one softmax (Q; A trains "using the
     contrastive objective from" Q), or each against the negatives alone (A's formula). Contrastive
     only."""
-    remove_top_component: Annotated[bool, AGREEING] = True
+    remove_top_component: bool = True
     """Whether each view loses its top principal component before the agreement (B, section 2.4).
     Discriminative objective only."""
-    power_iterations: Annotated[Count, AGREEING, WITH_COMPONENT] = 5
+    power_iterations: Count = 5
     """By which that component is estimated (B, appendix 2)."""
-    temperature: Annotated[Positive, IN_CONTEXT, WITH_TEMPERATURE] = 1.0
+    temperature: Positive = 1.0
     """τ before training, of the agreement and of normalise l2 (B, appendix 3: 1, "decreased
     consistently through training"; a model with τ fixed at its final value "performed similarly").
     Some hundred steps hardly move it: a short training does well to start lower."""
-    temperature_trained: Annotated[bool, IN_CONTEXT, WITH_TEMPERATURE] = True
+    temperature_trained: bool = True
     """Whether τ is a parameter; else it stays."""
-    negatives: Annotated[Count, PREDICTING] = 5
+    negatives: Count = 5
     """Negative samples a word, K (B, appendix 3). Generative objective only, as what follows."""
-    shared_negatives: Annotated[Count, PREDICTING] = 16_384
+    shared_negatives: Count = 16_384
     """Words drawn for a batch, over which the expectation of B's equation 1 is taken. Differs from
     B and word2vec, which draw K for every word. The expectation is the same; as all sentences share
     the draws, the errors of their gradients add up over a batch. Beside 5 a word,
     16,384 draws make the variance of a batch's gradient 1.0 to 1.4 times larger, 1,024 draws 15 to
     22 times (batches of 512, docs/decisions.md)."""
-    noise_power: Annotated[Share, PREDICTING] = 0.75
+    noise_power: Share = 0.75
     """Of the unigram distribution that they are drawn from (B and C, after equation 1)."""
-    decoder: Annotated[DecoderName, SHAPES, PREDICTING] = "linear"
+    decoder: Annotated[Literal["linear", "bijective"], SHAPES] = "linear"
     """B, section 2.2, and C, section 3.3.1: linear; C, section 3.3.2: bijective."""
-    orthonormal_rate: Annotated[OrthonormalRate, PREDICTING] = 0.01
+    orthonormal_rate: OrthonormalRate = 0.01
     """β of the update after each step (B, equation 2); 0 is "without invertible constraint" (B,
     table 6). A step removes 2 β of the distance to 1. At a constant learning rate 0.01 leaves
     singular values between 0.8 and 1.4 after a thousand steps, where Adam's moves and the update
     cancel, and with a rate that falls it takes some thousand steps to bring them within 0.01 of 1;
     0.5 holds them there from the first hundred on."""
-    coupling_layers: Annotated[Count, SHAPES, COUPLING] = 2
+    coupling_layers: Annotated[Count, SHAPES] = 2
     """Of a bijective decoder; with two, each half has been added to once. Open in C, as what
     follows."""
-    coupling_partition: Annotated[Partition, SHAPES, COUPLING] = "halves"
+    coupling_partition: Annotated[Partition, SHAPES] = "halves"
     """Which half of the components a layer leaves as it is; layers take turns."""
-    coupling_width: Annotated[int | None, at_least(1), SHAPES, COUPLING] = None
+    coupling_width: Annotated[int | None, at_least(1), SHAPES] = None
     """Of a coupling network's hidden layers; None: as wide as what it adds to."""
-    coupling_depth: Annotated[Count, SHAPES, COUPLING] = 1
+    coupling_depth: Annotated[Count, SHAPES] = 1
     """Hidden layers of a coupling network."""
-    coupling_activation: Annotated[Activation, SHAPES, COUPLING] = "relu"
+    coupling_activation: Annotated[Activation, SHAPES] = "relu"
     """After each of them."""
-    generative_weight: Annotated[Positive, BOTH] = 1.0
+    generative_weight: Positive = 1.0
     """Of the generative loss beside the discriminative one under both. Open in B."""
-    bidirectional: Annotated[bool, SHAPES, OF_SEQ] = False
+    bidirectional: Annotated[bool, SHAPES] = False
     """Whether SEQ reads both ways, half of the width each (Q: 600 a direction; B: 1024; C: 1200).
     A: one way."""
-    seq_cell: Annotated[SeqCell, SHAPES, OF_SEQ] = "gru"
+    seq_cell: Annotated[SeqCell, SHAPES] = "gru"
     """A, B, C and Q: gru. lstm is for A's baseline of random weights, which Wieting & Kiela (2019)
     call random LSTM; it can be trained, too."""
-    dep_cell: Annotated[DepCell, SHAPES, OF_DEP] = "child_sum"
+    dep_cell: Annotated[DepCell, SHAPES] = "child_sum"
     """A, section Language views: Child-Sum; a later text of A: attentive. Of DEP only."""
     shuffled: Annotated[Shuffled, SHAPES] = "nothing"
     """A control, in training and after it: trees stay, but a sentence's words stand at random
@@ -294,7 +240,7 @@ class TrainingConfig(Settings):
     held_out_every_steps: Annotated[int | None, at_least(1)] = None
     """Measures also at every multiple of so many steps, not only before the first epoch and after
     each; with one epoch there is else no choice of a best step."""
-    keep: KeptWeights = "last"
+    keep: Literal["last", "best"] = "last"
     """Which weights are the result: the last, or those of the lowest held-out loss. Open in A and
     Q."""
     seed: Natural = 0
@@ -307,56 +253,46 @@ class TrainingConfig(Settings):
             ValueError: names the fields and what they must be.
         """
         if self.objective not in OBJECTIVES:
-            meant = did_you_mean(self.objective, known=OBJECTIVES)
-            raise ValueError(
-                f"objective must be one of {', '.join(OBJECTIVES)}, not {self.objective}{meant}"
-            )
+            known = ", ".join(OBJECTIVES)
+            raise ValueError(f"objective must be one of {known}, not {self.objective}")
+        views = ", ".join(map(str, self.views))
         if not 1 <= len(self.views) <= 2 or any(view not in VIEWS for view in self.views):
-            given = ",".join(map(str, self.views))
             meant = did_you_mean(*(set(self.views) - set(VIEWS)), known=VIEWS)
-            raise ValueError(
-                f"views must be one or two of {', '.join(VIEWS)}, not {shortened(given)}{meant}"
-            )
-        if self.bidirectional and self.hidden_size % 2:
-            raise ValueError(
-                f"hidden_size must be even if bidirectional is true, not {self.hidden_size}"
-            )
-        if self.run_length is not None and self.run_length > self.batch_size:
-            raise ValueError(
-                f"run_length must be at most batch_size, {self.batch_size}, not {self.run_length}"
-            )
-        if self.shuffled == "words" and all(VIEWS[view].reads == "words" for view in self.views):
-            raise ValueError(
-                f"shuffled {self.shuffled} is no control of views {', '.join(self.views)}, which "
-                "know no order"
-            )
-        if self.keep == "best" and not self.held_out_batches:
-            raise ValueError("keep best needs held_out_batches of at least 1, not 0")
-        if self.embeddings == "side_by_side" and (
-            len(self.views) != 2 or self.word_vectors != "frozen"
-        ):
-            raise ValueError(
-                "embeddings side_by_side are two views' halves of given vectors, as an expanded "
-                f"model has them; views are {', '.join(self.views)}, word_vectors "
-                f"{self.word_vectors}: train with shared or separate ones"
-            )
-        self._check_objective()
-
-    def _check_objective(self) -> None:
+            known = ", ".join(VIEWS)
+            raise ValueError(f"views must be one or two of {known}, not {shortened(views)}{meant}")
         kind, name = self.kind, f"the {self.objective} objective"
-        if len(self.views) not in kind.num_views:
-            numbers = " or ".join(("one", "two")[number - 1] for number in kind.num_views)
-            noun = "view" if kind.num_views == (1,) else "views"
-            raise ValueError(f"{name} needs {numbers} {noun}, not {', '.join(self.views)}")
-        if kind.predicts_words and self.word_vectors == "trained":
-            raise ValueError(
-                f"word_vectors must be frozen under {name}: words that are predicted must not move "
-                "(Tang & de Sa 2018, section 2.2)"
-            )
-        if kind.anchors and self.anchor not in kind.anchors:
-            raise ValueError(
-                f"anchor must be {' or '.join(kind.anchors)} under {name}, not {self.anchor}"
-            )
+        is_side_by_side = self.embeddings == "side_by_side"
+        are_given = self.word_vectors == "frozen"
+        rules = {
+            f"hidden_size must be even if bidirectional is true, not {self.hidden_size}": (
+                self.bidirectional and self.hidden_size % 2
+            ),
+            f"run_length must be at most batch_size, {self.batch_size}, not {self.run_length}": (
+                (self.run_length or 0) > self.batch_size
+            ),
+            f"shuffled words is no control of views {views}, which know no order": (
+                self.shuffled == "words" and all(VIEWS[v].reads == "words" for v in self.views)
+            ),
+            "keep best needs held_out_batches of at least 1, not 0": (
+                self.keep == "best" and not self.held_out_batches
+            ),
+            "embeddings side_by_side are two views' halves of given vectors, as an expanded model "
+            "has them: train with shared or separate ones": (
+                is_side_by_side and not (are_given and len(self.views) == 2)
+            ),
+            f"{name} needs {' or '.join(map(str, kind.num_views))} views, not {views}": (
+                len(self.views) not in kind.num_views
+            ),
+            f"word_vectors must be frozen under {name}: words that are predicted must not move": (
+                kind.predicts_words and not are_given
+            ),
+            f"anchor must be {' or '.join(kind.anchors)} under {name}, not {self.anchor}": (
+                bool(kind.anchors) and self.anchor not in kind.anchors
+            ),
+        }
+        for rule, is_broken in rules.items():
+            if is_broken:
+                raise ValueError(rule)
 
     @property
     def kind(self) -> ObjectiveKind:
@@ -375,24 +311,23 @@ class TrainingConfig(Settings):
             ValueError: nothing of the finished model would change, or views of unlike width are to
                 agree; names the remedy.
         """
-        is_given = self.word_vectors == "frozen"
-        if is_given and not OF_WEIGHTS.holds(self) and not self.has_decoder:
+        of_words = [view for view in self.views if not VIEWS[view].settings]
+        all_words = len(of_words) == len(self.views)
+        if self.word_vectors == "frozen" and all_words and not self.has_decoder:
             raise ValueError(
                 f"views {', '.join(self.views)} of frozen word vectors have nothing to train; take "
                 "LIN, or train the words (word_vectors)"
             )
-        is_own_width = {bool(VIEWS[view].settings) for view in self.views}
-        bare = next((view for view in self.views if not VIEWS[view].settings), "")
-        if self.kind.compares_views and len(is_own_width) > 1:
+        if self.kind.compares_views and of_words and not all_words:
             raise ValueError(
-                f"views {', '.join(self.views)} cannot agree: {bare} is as wide as the word "
-                f"vectors; take LIN for {bare}"
+                f"views {', '.join(self.views)} cannot agree: {of_words[0]} is as wide as the word "
+                f"vectors; take LIN for {of_words[0]}"
             )
 
     @property
     def has_lstm(self) -> bool:
         """Whether SEQ is there and is an LSTM."""
-        return self.seq_cell == "lstm" and OF_SEQ.holds(self)
+        return self.seq_cell == "lstm" and "SEQ" in self.views
 
     @property
     def has_decoder(self) -> bool:
@@ -411,7 +346,7 @@ class TrainingConfig(Settings):
         Args:
             word_size: of the file of word vectors.
         """
-        if not GIVEN_WORDS.holds(self):
+        if self.word_vectors == "trained" and self.trained_word_init != "given":
             word_size = self.trained_word_size
         if self.embeddings == "side_by_side":
             word_size //= 2
@@ -424,15 +359,9 @@ class TrainingConfig(Settings):
         """Returns the configuration with these fields; those of earlier releases are passed over.
 
         Raises:
-            ValueError: see `Settings.from_dict`; or a model of an earlier release has weights that
-                this one has no use for.
+            ValueError: see `Settings.from_dict`.
         """
         if isinstance(values, Mapping):
-            if gone := sorted(name for name in _RETIRED_WEIGHTS if values.get(name)):
-                raise ValueError(
-                    f"training settings {', '.join(gone)} are of an earlier release; install the "
-                    "one that made this model, or train again without them"
-                )
             values = {name: v for name, v in values.items() if name not in RETIRED_SETTINGS}
         return super().from_dict(values)
 
@@ -458,9 +387,7 @@ class TrainingConfig(Settings):
         They are no mistake, since one set of changes may be handed to several trainings; but
         whoever changes one should know that it does nothing there.
         """
-        conditions = marks_of(TrainingConfig, ReadIf)
-        return [
-            name
-            for name in names
-            if not all(condition.holds(self) for condition in conditions.get(name, []))
-        ]
+        known = {name for kind in OBJECTIVES.values() for name in kind.settings}
+        known |= {name for view in VIEWS.values() for name in view.settings}
+        own = {name for view in self.views for name in VIEWS[view].settings}
+        return [name for name in names if name in known - own - set(self.kind.settings)]

@@ -7,7 +7,7 @@ where one is built.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -73,9 +73,7 @@ VIEWS: dict[str, View] = {
 
 INVERSE = "INV"
 """The inverse of a trained decoder: a view of the finished model that no training asks for."""
-_INVERSE_VIEW = View(
-    "the inverse of the decoder, averaged over the words", encoder="", is_mean=True
-)
+_INVERSE_VIEW = View("the inverse of the decoder, averaged over the words", "", is_mean=True)
 
 
 def view_called(name: str) -> View | None:
@@ -97,10 +95,4 @@ def is_mean(name: str) -> bool:
 
 def needed_stages(views: Sequence[str]) -> list[str]:
     """Returns the parse stages that views read, each once and in a fixed order."""
-    needed = set(map(stage_of, views))
-    return [stage for stage in COLUMNS if stage in needed]
-
-
-def columns_read(views: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Returns the columns of each parse stage that views read."""
-    return {stage: COLUMNS[stage] for stage in needed_stages(list(views))}
+    return [stage for stage in COLUMNS if stage in map(stage_of, views)]

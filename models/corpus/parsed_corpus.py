@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import zip_longest
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -20,7 +19,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from treeviews.models.config.held_out import HoldOut
-from treeviews.models.config.views import VIEWS, columns_read, needed_stages
+from treeviews.models.config.views import COLUMNS, needed_stages
 from treeviews.models.corpus.sentence_block import SentenceBlock
 from treeviews.models.words.word_vectors import Coverage, WordVectors
 from treeviews.pipeline.base.settings import Settings
@@ -28,7 +27,6 @@ from treeviews.pipeline.shards.manifests import (
     DatasetManifest,
     check_parsed_from,
     read_dataset_manifest,
-    shard_path,
 )
 from treeviews.pipeline.shards.shards import read_shard
 
@@ -50,10 +48,8 @@ class CorpusFolders(Settings):
         """Returns the folder of each stage that these views read.
 
         Raises:
-            ValueError: no such view, or its folder is not given.
+            ValueError: a folder is not given.
         """
-        if unknown := [view for view in views if view not in VIEWS]:
-            raise ValueError(f"unknown view {unknown[0]!r}; known: {', '.join(VIEWS)}")
         folders = {"sentences": self.sentences}
         for stage in needed_stages(views):
             folder = getattr(self, stage)
@@ -114,7 +110,7 @@ class ParsedCorpus:
         self.selection = selection or Selection()
         self._vectors = vectors
         self._folders = folders.needed_by(views)
-        self._columns = {"sentences": _SENTENCE_COLUMNS, **columns_read(views)}
+        self._columns = {"sentences": _SENTENCE_COLUMNS, **COLUMNS}
         self._manifests = {
             stage: read_dataset_manifest(folder, stage) for stage, folder in self._folders.items()
         }
@@ -166,20 +162,20 @@ class ParsedCorpus:
         chosen, skipped = self._usable(table, chosen)
         rows = np.flatnonzero(chosen)
         table = table.filter(pa.array(chosen)).combine_chunks()
-        for stage in list(self._folders)[1:]:
-            path = shard_path(self._folders[stage], number)
-            check_lengths(path, stage, table.select(self._columns[stage]), table["tokens"], rows)
         token_ids, coverage = self._vectors.token_ids(pc.list_flatten(table["tokens"]))
         offsets = np.concatenate([[0], np.cumsum(_list_lengths(table["tokens"]))]).astype(np.int64)
+        trees = {
+            name: pc.list_flatten(table[name]).to_numpy()
+            for stage in list(self._folders)[1:]
+            for name in self._columns[stage]
+        }
         block = SentenceBlock(
             token_ids=token_ids,
             offsets=offsets,
             documents=document_of_row[rows],
             sentence_index=table["sentence_index"].to_numpy(),
             rows=rows + self._first_rows[number],
-            heads=_flat(table, "heads"),
-            binary_left=_flat(table, "binary_left"),
-            binary_right=_flat(table, "binary_right"),
+            **trees,
         )
         return block, skipped, coverage
 
@@ -189,11 +185,6 @@ class ParsedCorpus:
         for stage, folder in self._folders.items():
             sha256 = self._manifests[stage].shards[number].sha256
             part = read_shard(folder, stage, number, self._columns[stage], sha256=sha256)
-            if part.num_rows != self._shard_rows[number]:
-                raise ValueError(
-                    f"{shard_path(folder, number)}: {part.num_rows} rows, its manifest says "
-                    f"{self._shard_rows[number]}; delete the shard and run the stage again"
-                )
             columns.update({name: part[name] for name in part.column_names})
         return pa.table(columns)
 
@@ -217,36 +208,6 @@ class ParsedCorpus:
         return chosen, skipped
 
 
-def check_lengths(
-    path: Path,
-    stage: str,
-    parses: pa.Table,
-    tokens: pa.ChunkedArray,
-    rows: NDArray[np.int64],
-) -> None:
-    """Refuses parses of other sentences than those that they are read with.
-
-    Args:
-        path: of the parses' shard.
-        parses: columns of the stage as long as a sentence, or shorter by one, none null.
-        tokens: of the same sentences.
-        rows: of the shard, where each of them stands.
-
-    Raises:
-        ValueError: names file and row, and the remedy.
-    """
-    lengths = _list_lengths(tokens)
-    expected = lengths if stage == "dependencies" else lengths - 1
-    for name in parses.column_names:
-        wrong = np.flatnonzero(_list_lengths(parses[name]) != expected)
-        if len(wrong):
-            raise ValueError(
-                f"{path}: row {rows[wrong[0]]}: {name} does not fit a sentence of "
-                f"{lengths[wrong[0]]} tokens; these are parses of another text, run the parser on "
-                "this corpus"
-            )
-
-
 def _matching_rows(
     folders: Mapping[str, Path], manifests: Mapping[str, DatasetManifest]
 ) -> tuple[int, ...]:
@@ -258,12 +219,10 @@ def _matching_rows(
     expected = rows["sentences"]
     for stage, of_shards in rows.items():
         if of_shards != expected:
-            differ = zip_longest(of_shards, expected)
-            number, (own, wanted) = next((n, p) for n, p in enumerate(differ) if p[0] != p[1])
             raise ValueError(
-                f"{shard_path(folders[stage], number)}: {own or 'no'} rows, but "
-                f"{shard_path(folders['sentences'], number)} has {wanted or 'none'}; "
-                "these are parses of another corpus"
+                f"{folders[stage]}: {sum(of_shards):,} rows in {len(of_shards)} shards, but "
+                f"{folders['sentences']} has {sum(expected):,} in {len(expected)}; these are "
+                "parses of another corpus"
             )
         if stage != "sentences":
             check_parsed_from(folders[stage], manifests[stage], manifests["sentences"])
@@ -273,10 +232,3 @@ def _matching_rows(
 def _list_lengths(column: pa.ChunkedArray) -> NDArray[np.int64]:
     lengths: NDArray[np.int32] = pc.fill_null(pc.list_value_length(column), 0).to_numpy()
     return lengths.astype(np.int64)
-
-
-def _flat(table: pa.Table, name: str) -> NDArray[np.int16] | None:
-    if name not in table.column_names:
-        return None
-    values: NDArray[np.int16] = pc.list_flatten(table[name]).to_numpy()
-    return values

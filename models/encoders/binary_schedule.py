@@ -80,9 +80,9 @@ class BinarySchedule:
     right: Side
     roots: Tensor
     """[B] int64; state row of each sentence's root."""
-    node_rows: Tensor | None = None
+    node_rows: Tensor
     """[2N - B] int64; state row of each node, sentence by sentence: its inner nodes, then its
-    tokens. None unless asked for."""
+    tokens."""
 
     @property
     def num_inner(self) -> int:
@@ -97,140 +97,111 @@ class BinarySchedule:
     @classmethod
     def build(
         cls,
-        left: IndexArray,
-        right: IndexArray,
+        children: IndexArray,
         words: IndexArray,
         num_words: int,
         token_offsets: IndexArray,
         lengths: IndexArray,
-        *,
-        with_nodes: bool = False,
     ) -> BinarySchedule:
         """Returns the schedule of the trees given by their inner nodes' children.
 
         Args:
-            left: [N-B]; left child of each inner node, n-1 of them for a sentence of n tokens,
-                node 0 the root. A value >= 0 is an inner node, a value < 0 the token -1 - value.
-            right: [N-B]; right children likewise.
+            children: [2, N-B]; left and right child of each inner node, n-1 of them for a sentence
+                of n tokens, node 0 the root. A value >= 0 is an inner node, a value < 0 the token
+                -1 - value.
             words: [N]; word type of each token.
             num_words: T.
             token_offsets: [B+1].
             lengths: [B], each >= 1.
-            with_nodes: whether ``node_rows`` is asked for.
 
         Raises:
             ValueError: a child out of range, a node with no or several parents, or a cycle;
                 names the sentence.
         """
-        nodes = BinaryNodes.number(left, right, token_offsets, lengths)
-        num_inner = len(left)
-        is_leaf_left, is_leaf_right = nodes.left >= num_inner, nodes.right >= num_inner
-        is_cherry = is_leaf_left & is_leaf_right
-        levels = _core_levels(nodes, is_cherry)
-        core = np.concatenate([level.nodes for level in levels] or [nodes.roots[:0]])
+        num_inner = children.shape[1]
+        inner_offsets = token_offsets - np.arange(len(token_offsets))
+        children = _numbered_nodes(children, token_offsets, inner_offsets, lengths)
+        roots = np.where(lengths > 1, inner_offsets[:-1], num_inner + token_offsets[:-1])
+        _check_parents(children, roots, token_offsets, inner_offsets)
+        is_cherry = (children >= num_inner).all(axis=0)
+        levels, counts = _core_levels(children, roots, is_cherry, num_inner + len(words))
+        core = np.concatenate([*levels, roots[:0]])
         if len(core) < num_inner - np.count_nonzero(is_cherry):
             reached = mark(core, num_inner) | is_cherry
-            refuse_by_node(~reached, nodes.inner_offsets, "has a cycle in its binary tree")
+            refuse_by_node(~reached, inner_offsets, "has a cycle in its binary tree")
 
         cherries = np.flatnonzero(is_cherry)
-        left_words = words[nodes.left[cherries] - num_inner]
-        right_words = words[nodes.right[cherries] - num_inner]
-        examples, cherry_of = distinct_pairs(left_words, right_words)
+        examples, cherry_of = distinct_pairs(*words[children[:, cherries] - num_inner])
         first_core = num_words + len(examples)
         row = np.empty(num_inner + len(words), dtype=np.int64)  # state row of each node
         row[num_inner:] = words
         row[cherries] = num_words + cherry_of
         row[core] = np.arange(first_core, first_core + len(core))
 
-        parents = np.concatenate([cherries[examples], core])
+        left, right = row[children[:, np.concatenate([cherries[examples], core])]]
         sizes = (num_words, first_core, first_core + len(core))
+        sentences = np.arange(len(lengths))
+        owners = np.concatenate([np.repeat(sentences, lengths - 1), np.repeat(sentences, lengths)])
         return cls(
             num_leaves=num_words,
             num_cherries=len(examples),
-            level_starts=tuple(np.cumsum([0, *(len(level.nodes) for level in levels)]).tolist()),
-            left=_side(row[nodes.left[parents]], sizes, [level.num_left for level in levels]),
-            right=_side(row[nodes.right[parents]], sizes, [level.num_right for level in levels]),
-            roots=to_tensor(row[nodes.roots]),
-            node_rows=to_tensor(row[by_sentence(lengths)]) if with_nodes else None,
+            level_starts=tuple(np.cumsum([0, *map(len, levels)]).tolist()),
+            left=_side(left, sizes, [count for count, _ in counts]),
+            right=_side(right, sizes, [count for _, count in counts]),
+            roots=to_tensor(row[roots]),
+            node_rows=to_tensor(row[np.argsort(owners, kind="stable")]),
         )
 
 
-def by_sentence(lengths: IndexArray) -> IndexArray:
-    """Returns the numbers of all nodes (inner ones first, then tokens), sentence by sentence."""
-    sentences = np.arange(len(lengths))
-    owners = np.concatenate([np.repeat(sentences, lengths - 1), np.repeat(sentences, lengths)])
-    return np.argsort(owners, kind="stable")
+def _numbered_nodes(
+    children: IndexArray,
+    token_offsets: IndexArray,
+    inner_offsets: IndexArray,
+    lengths: IndexArray,
+) -> IndexArray:
+    """Returns the children that `BinarySchedule.build` is given by number in the batch, [2, N-B].
+
+    Inner nodes are numbered first, then tokens.
+
+    Raises:
+        ValueError: one is out of range; names the sentence.
+    """
+    counts, limits = lengths - 1, np.repeat(lengths, lengths - 1)
+    outside = (children < -limits) | (children > limits - 2)
+    what = "has a child in its binary tree that is no token and no inner node of it"
+    refuse_by_node(outside[0] | outside[1], inner_offsets, what)
+    first_inner = np.repeat(inner_offsets[:-1], counts)
+    last_token = np.repeat(children.shape[1] - 1 + token_offsets[:-1], counts)
+    return np.where(children < 0, last_token - children, first_inner + children)
 
 
-@dataclass(frozen=True, slots=True)
-class BinaryNodes:
-    """The batch's nodes by number: inner nodes first, then tokens."""
-
-    left: IndexArray
-    right: IndexArray
-    roots: IndexArray
-    inner_offsets: IndexArray
-    num_nodes: int
-
-    @classmethod
-    def number(
-        cls,
-        left: IndexArray,
-        right: IndexArray,
-        token_offsets: IndexArray,
-        lengths: IndexArray,
-    ) -> BinaryNodes:
-        """Numbers the children that `BinarySchedule.build` is given.
-
-        Raises:
-            ValueError: a child out of range, or a node without exactly one parent; names the
-                sentence.
-        """
-        num_inner = len(left)
-        inner_offsets = token_offsets - np.arange(len(token_offsets))
-        counts = lengths - 1
-        first_inner = np.repeat(inner_offsets[:-1], counts)
-        last_token = np.repeat(num_inner - 1 + token_offsets[:-1], counts)
-        limits = np.repeat(lengths, counts)
-        both = np.stack([left, right])
-        out_of_range = (both < -limits) | (both > limits - 2)
-        refuse_by_node(
-            out_of_range[0] | out_of_range[1],
-            inner_offsets,
-            "has a child in its binary tree that is no token and no inner node of it",
-        )
-        both = np.where(both < 0, last_token - both, first_inner + both)
-        roots = np.where(lengths > 1, inner_offsets[:-1], num_inner + token_offsets[:-1])
-        parents = np.bincount(both.ravel(), minlength=num_inner + int(token_offsets[-1]))
-        parents[roots] += 1
-        if (parents != 1).any():
-            what = "has a binary tree in which a node other than the root lacks exactly one parent"
-            refuse_by_node(parents[:num_inner] != 1, inner_offsets, what)
-            refuse_by_node(parents[num_inner:] != 1, token_offsets, what)
-        return cls(both[0], both[1], roots, inner_offsets, len(parents))
+def _check_parents(
+    children: IndexArray, roots: IndexArray, token_offsets: IndexArray, inner_offsets: IndexArray
+) -> None:
+    """Raises: ValueError: a node without exactly one parent; names the sentence."""
+    num_inner = children.shape[1]
+    parents = np.bincount(children.ravel(), minlength=num_inner + int(token_offsets[-1]))
+    parents[roots] += 1
+    what = "has a binary tree in which a node other than the root lacks exactly one parent"
+    refuse_by_node(parents[:num_inner] != 1, inner_offsets, what)
+    refuse_by_node(parents[num_inner:] != 1, token_offsets, what)
 
 
-@dataclass(frozen=True, slots=True)
-class _Level:
-    nodes: IndexArray
-    num_left: int
-    num_right: int
+def _core_levels(
+    children: IndexArray, roots: IndexArray, is_cherry: BoolArray, num_nodes: int
+) -> tuple[list[IndexArray], list[tuple[int, int]]]:
+    """Returns the core's nodes by depth, deepest first, in a level left children first.
 
-
-def _core_levels(nodes: BinaryNodes, is_cherry: BoolArray) -> list[_Level]:
-    """Returns the core's nodes by depth, deepest first; in a level left children come first."""
-    is_core = np.zeros(nodes.num_nodes, dtype=np.bool_)
+    And how many of each level are left children, and how many right ones; roots are neither.
+    """
+    is_core = np.zeros(num_nodes, dtype=np.bool_)
     is_core[: len(is_cherry)] = ~is_cherry
-    roots = nodes.roots[is_core[nodes.roots]]
-    levels = [_Level(roots, 0, 0)] if len(roots) else []
-    while levels:
-        left, right = nodes.left[levels[-1].nodes], nodes.right[levels[-1].nodes]
-        left, right = left[is_core[left]], right[is_core[right]]
-        if not len(left) and not len(right):
-            break
-        levels.append(_Level(np.concatenate([left, right]), len(left), len(right)))
-    levels.reverse()
-    return levels
+    levels, counts = [roots[is_core[roots]]], [(0, 0)]
+    while len(levels[-1]):
+        left, right = (side[is_core[side]] for side in children[:, levels[-1]])
+        levels.append(np.concatenate([left, right]))
+        counts.append((len(left), len(right)))
+    return levels[-2::-1], counts[-2::-1]
 
 
 def _side(children: IndexArray, sizes: tuple[int, int, int], level_counts: list[int]) -> Side:

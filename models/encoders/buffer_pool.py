@@ -26,10 +26,6 @@ class BufferPool:
     def __init__(self) -> None:
         self._free: dict[str, list[Tensor]] = {}
 
-    def lease(self, like: Tensor) -> Lease:
-        """Returns a lease on buffers of the type and on the device of ``like``."""
-        return Lease(self, like)
-
     def take(self, name: str, dtype: torch.dtype, size: int) -> Tensor:
         """Returns a flat tensor of at least ``size`` values that nobody else holds."""
         free = self._free.get(name, [])
@@ -44,12 +40,6 @@ class BufferPool:
     def give_back(self, name: str, buffer: Tensor) -> None:
         """Takes a tensor back for the next lease."""
         self._free.setdefault(name, []).append(buffer)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> BufferPool:
-        return BufferPool()
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"_free": {}}
 
 
 class Lease:

@@ -12,15 +12,14 @@ Legend: n nodes of one call, e edges of one call, R state rows, M inner rows, H 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
 import torch
 from torch import Tensor
 
-LEAST_CAPABILITY = {torch.float32: (8, 0), torch.bfloat16: (8, 0)}
-"""CUDA compute capability that the kernels are meant for, by the buffers' type."""
+LEAST_CAPABILITY = (8, 0)
+"""CUDA compute capability that the kernels are meant for."""
 
 OLDEST_TRITON = (3, 4)
 """Its atomic addition and its compiler's options are what the kernels use."""
@@ -33,48 +32,17 @@ _sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
 _tanh_backward = torch.ops.aten.tanh_backward.grad_input
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Pairs:
-    """The children of n binary nodes, [n] int64 each."""
-
-    left_operand: Tensor
-    """Rows of the left products; likewise of the right ones."""
-    right_operand: Tensor
-    left_row: Tensor
-    """State rows."""
-    right_row: Tensor
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PairStates:
-    """States of all rows, [R, H] each; the nodes of a call are the rows ``first:last``."""
-
-    hidden: Tensor
-    memory: Tensor
-    squashed: Tensor
-    first: int
-    last: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PairGradients:
-    """Gradients of all rows' states, [R, H] each."""
-
-    hidden: Tensor
-    memory: Tensor
-
-
 def cells_for(tensor: Tensor) -> Cells:
     """Returns the implementation for tensors like this one.
 
     On CUDA the Triton kernels, where Triton is installed and the device can run them; float64, in
     which nobody trains, stays with PyTorch.
     """
-    if tensor.is_cuda and tensor.dtype in LEAST_CAPABILITY and has_triton():
-        capability = torch.cuda.get_device_capability(tensor.device)
-        if capability >= LEAST_CAPABILITY[tensor.dtype]:
-            from treeviews.models.encoders.triton_cells import FusedCells
+    is_meant = tensor.is_cuda and tensor.dtype in (torch.float32, torch.bfloat16)
+    if is_meant and has_triton():
+        from treeviews.models.encoders.triton_cells import FusedCells
 
+        if torch.cuda.get_device_capability(tensor.device) >= LEAST_CAPABILITY:
             return FusedCells()
     return Cells()
 
@@ -206,8 +174,14 @@ class Cells:
         gates: Tensor,
         left_product: Tensor,
         right_product: Tensor,
-        pairs: Pairs,
-        states: PairStates,
+        left_operand: Tensor,
+        right_operand: Tensor,
+        left_row: Tensor,
+        right_row: Tensor,
+        memory: Tensor,
+        node_hidden: Tensor,
+        node_memory: Tensor,
+        node_squashed: Tensor,
     ) -> None:
         """Computes binary nodes from their children's products and memories.
 
@@ -217,48 +191,60 @@ class Cells:
             gates: [n, 5H]; out: σ(i), σ(o), tanh(u), σ(f_1), σ(f_2).
             left_product: [·, 5H]; U h of left children, with the bias.
             right_product: [·, 5H]; U h of right children.
-            pairs: each node's children.
-            states: read at the children, written at the nodes.
+            left_operand: [n] int64; row of the left products of each node's child.
+            right_operand: [n] int64; likewise of the right ones.
+            left_row: [n] int64; state row of each node's left child.
+            right_row: [n] int64.
+            memory: [R, H]; c of all rows, read at the children.
+            node_hidden: [n, H]; out, h of the nodes; likewise c and tanh(c).
+            node_memory: [n, H].
+            node_squashed: [n, H].
         """
-        H = states.hidden.shape[1]
-        hidden = states.hidden[states.first : states.last]
-        memory = states.memory[states.first : states.last]
-        squashed = states.squashed[states.first : states.last]
+        H = node_hidden.shape[1]
         for rows in _blocks(gates):
             block = gates[rows]
-            torch.index_select(left_product, 0, pairs.left_operand[rows], out=block)
-            block.add_(right_product.index_select(0, pairs.right_operand[rows]))
+            torch.index_select(left_product, 0, left_operand[rows], out=block)
+            block.add_(right_product.index_select(0, right_operand[rows]))
             block[:, : 2 * H].sigmoid_()
             block[:, 3 * H :].sigmoid_()
             i, o, u, f_1, f_2 = block.split(H, 1)
-            c = torch.mul(i, _tanh_(u), out=memory[rows])
-            c.addcmul_(f_1, states.memory.index_select(0, pairs.left_row[rows]))
-            c.addcmul_(f_2, states.memory.index_select(0, pairs.right_row[rows]))
-            _finish(o, c, hidden[rows], squashed[rows])
+            c = torch.mul(i, _tanh_(u), out=node_memory[rows])
+            c.addcmul_(f_1, memory.index_select(0, left_row[rows]))
+            c.addcmul_(f_2, memory.index_select(0, right_row[rows]))
+            _finish(o, c, node_hidden[rows], node_squashed[rows])
 
     def pair_backward(
-        self, gates: Tensor, pairs: Pairs, states: PairStates, gradients: PairGradients
+        self,
+        gates: Tensor,
+        left_row: Tensor,
+        right_row: Tensor,
+        memory: Tensor,
+        node_squashed: Tensor,
+        node_grad_hidden: Tensor,
+        node_grad_memory: Tensor,
+        grad_memory: Tensor,
     ) -> None:
         """Turns the gradients of the nodes' h and c into those of gates and children's memories.
 
         Args:
             gates: [n, 5H]; as `pair_forward` left them; overwritten by their gradients.
-            pairs: as there.
-            states: as there.
-            gradients: h and c of the nodes read; c of the children added to.
+            left_row: as there, and likewise the next three.
+            right_row: [n] int64.
+            memory: [R, H].
+            node_squashed: [n, H].
+            node_grad_hidden: [n, H]; of the nodes' h.
+            node_grad_memory: [n, H]; of their c.
+            grad_memory: [R, H]; of all rows' c; added to at the children.
         """
-        H = states.hidden.shape[1]
-        nodes = slice(states.first, states.last)
-        squashed, grad_hidden = states.squashed[nodes], gradients.hidden[nodes]
-        grad_memory = gradients.memory[nodes]
+        H = node_squashed.shape[1]
         for rows in _blocks(gates):
             i, o, u, f_1, f_2 = gates[rows].split(H, 1)
-            dc = grad_memory[rows]
-            _gates_backward((i, o, u), squashed[rows], grad_hidden[rows], dc)
-            for f, children in ((f_1, pairs.left_row[rows]), (f_2, pairs.right_row[rows])):
+            dc = node_grad_memory[rows]
+            _gates_backward((i, o, u), node_squashed[rows], node_grad_hidden[rows], dc)
+            for f, children in ((f_1, left_row[rows]), (f_2, right_row[rows])):
                 wide = f.to(dc.dtype)
-                gradients.memory.index_add_(0, children, dc * wide)
-                asked = states.memory.index_select(0, children) * dc
+                grad_memory.index_add_(0, children, dc * wide)
+                asked = memory.index_select(0, children) * dc
                 _sigmoid_backward(asked, wide, grad_input=wide)
                 _keep_in(f, wide)
 

@@ -24,8 +24,7 @@ H hidden. Rows and groups: `models.encoders.dependency_schedule`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -34,16 +33,15 @@ from torch.autograd.function import once_differentiable
 
 from treeviews.models.config.training_config import DepCell, Init
 from treeviews.models.encoders.buffer_pool import BufferPool, Lease, add_product, single_use
-from treeviews.models.encoders.cell_steps import Cells, cells_for
+from treeviews.models.encoders.cell_steps import cells_for
 from treeviews.models.encoders.child_aggregation import AddedSums, AttendedSums, ChildSums
-from treeviews.models.encoders.dependency_schedule import DependencySchedule, NodeGroup, node_groups
-from treeviews.models.encoders.sentence_batch import SentenceBatch
+from treeviews.models.encoders.dependency_schedule import DependencySchedule
 from treeviews.models.encoders.sentence_encoder import (
+    SentenceBatch,
     SentenceEncoder,
     SentenceStates,
     initialise,
     open_gates,
-    require,
 )
 
 
@@ -94,16 +92,7 @@ class ChildSumTreeLSTM(SentenceEncoder):
         init: Init = "xavier",
         dep_cell: DepCell = "child_sum",
     ) -> None:
-        """Makes the encoder.
-
-        Raises:
-            ValueError: no such cell.
-        """
         super().__init__()
-        if dep_cell not in get_args(DepCell):
-            raise ValueError(
-                f"unknown dep_cell {dep_cell!r}; known: {', '.join(get_args(DepCell))}"
-            )
         self.output_size = hidden_size
         self.cell = ChildSumCell(
             word_size=word_size,
@@ -114,37 +103,27 @@ class ChildSumTreeLSTM(SentenceEncoder):
         self._pool = BufferPool()
 
     def forward(self, batch: SentenceBatch, word_vectors: Tensor) -> Tensor:
-        """Returns one vector per sentence, [B, H], from the word types' vectors [T, E].
-
-        Raises:
-            ValueError: the batch was made without heads.
-        """
-        schedule = require(batch.dependencies, "ChildSumTreeLSTM", "heads")
-        roots: Tensor = ChildSumFunction.apply(*self._inputs(schedule, word_vectors))
+        """Returns one vector per sentence, [B, H], from the word types' vectors [T, E]."""
+        roots: Tensor = ChildSumFunction.apply(*self._inputs(batch, word_vectors))
         return roots
 
     @torch.no_grad()
     def states(self, batch: SentenceBatch, word_vectors: Tensor) -> SentenceStates:
-        """Returns the state of each node of the trees, a token each.
-
-        Arguments as in `forward`.
-
-        Raises:
-            ValueError: the batch was made without heads or without nodes.
-        """
-        schedule = require(batch.dependencies, "ChildSumTreeLSTM", "heads")
-        rows = child_sum_states(*self._inputs(schedule, word_vectors))
+        """Returns the state of each node of the trees, a token each."""
+        p = _Pass(*self._inputs(batch, word_vectors))
+        rows = p.hidden.clone()
         return SentenceStates(
             rows=rows,
-            row_of_node=require(schedule.node_rows, "pooling", "with_nodes=True"),
+            row_of_node=p.schedule.node_rows,
             node_offsets=batch.token_offsets,
-            last=rows.index_select(0, schedule.roots),
+            last=rows.index_select(0, p.schedule.roots),
         )
 
     def _inputs(
-        self, schedule: DependencySchedule, word_vectors: Tensor
+        self, batch: SentenceBatch, word_vectors: Tensor
     ) -> tuple[Tensor, Tensor, Tensor, Tensor, DependencySchedule, BufferPool, Tensor | None]:
         """Returns the arguments of `ChildSumFunction`."""
+        assert batch.dependencies is not None, "the batch was made without heads"
         gates, forget = self.cell.read_words(word_vectors)
         query = self.cell.query
         return (
@@ -152,7 +131,7 @@ class ChildSumTreeLSTM(SentenceEncoder):
             forget,
             self.cell.child_sum.weight.to(gates.dtype),
             self.cell.child.weight.to(gates.dtype),
-            schedule,
+            batch.dependencies,
             self._pool,
             None if query is None else F.linear(word_vectors, query.weight.to(word_vectors.dtype)),
         )
@@ -161,33 +140,58 @@ class ChildSumTreeLSTM(SentenceEncoder):
 # The states of a batch, group by group, with their gradient.
 
 
-@dataclass(frozen=True, slots=True)
 class _Pass:
-    """The buffers of one forward pass, which the backward pass overwrites with gradients."""
+    """The states of one forward pass, in buffers that the backward pass overwrites with gradients.
 
-    schedule: DependencySchedule
-    groups: list[NodeGroup]
-    lease: Lease
-    cells: Cells
-    sums: ChildSums
-    gates: Tensor
-    """[R, 3H]."""
-    hidden: Tensor
-    """[R, H]; h, and likewise c and tanh(c)."""
-    memory: Tensor
-    squashed: Tensor
-    keep: Tensor
-    """[edges, H]; f."""
+    ``gates`` [R, 3H]; ``hidden``, ``memory`` and ``squashed`` [R, H] are h, c and tanh(c); ``keep``
+    [edges, H] is f.
+    """
 
-    def climb(self, word_gates: Tensor, word_forget: Tensor, child: Tensor) -> None:
-        """Computes all states; arguments as in `_climbed`."""
-        s, H = self.schedule, child.shape[0]
-        torch.index_select(word_gates, 0, s.words, out=self.gates)
+    def __init__(
+        self,
+        word_gates: Tensor,
+        word_forget: Tensor,
+        child_sum: Tensor,
+        child: Tensor,
+        schedule: DependencySchedule,
+        pool: BufferPool,
+        word_query: Tensor | None = None,
+    ) -> None:
+        """Computes all states.
+
+        Args:
+            word_gates: [T, 3H]; W x + b of i, o, u for each word type.
+            word_forget: [T, H]; W x + b of f.
+            child_sum: [3H, H]; U of i, o, u.
+            child: [H, H]; U of f.
+            schedule: on the tensors' device.
+            pool: where the buffers come from.
+            word_query: [T, H]; q for each word type, if children are summed by attention.
+        """
+        self.schedule = schedule
+        self.lease, self.cells = Lease(pool, word_gates), cells_for(word_gates)
+        self.sums: ChildSums
+        if word_query is None:
+            self.sums = AddedSums(schedule, child_sum, self.lease, self.cells)
+        else:
+            inner_words = schedule.words[schedule.num_leaves :]
+            self.sums = AttendedSums(child_sum, word_query.index_select(0, inner_words))
+        rows, width = len(schedule.words), child.shape[0]
+        self.gates = self.lease.empty("gates", rows, 3 * width)
+        self.hidden = self.lease.empty("hidden", rows, width)
+        self.memory = self.lease.empty("memory", rows, width)
+        self.squashed = self.lease.empty("squashed", rows, width)
+        self.keep = self.lease.empty("keep", schedule.num_edges, width)
+        torch.index_select(word_gates, 0, schedule.words, out=self.gates)
+        self._climb(word_forget, child)
+
+    def _climb(self, word_forget: Tensor, child: Tensor) -> None:
+        s, (R, H) = self.schedule, self.hidden.shape
         forget = self.lease.empty("forget", s.num_inner, H)
         torch.index_select(word_forget, 0, s.words[s.num_leaves :], out=forget)
         kept = self.lease.total("kept", s.num_inner, H)
-        product = self.lease.empty("product", len(s.words), H)
-        for group in self.groups:
+        product = self.lease.empty("product", R, H)
+        for group in s.groups:
             states = group.states
             if group.inner is not None:
                 self.sums.multiply(self.gates[states], group)
@@ -219,9 +223,9 @@ class _Pass:
         grad_memory = lease.total("grad_memory", R, H)
         grad_kept = grad_memory[s.num_leaves :]
         grad_forget = lease.total("grad_forget", s.num_inner, H)
-        num_pushing = max((g.states.stop for g in self.groups if g.edges is not None), default=0)
+        num_pushing = max((g.states.stop for g in s.groups if g.edges is not None), default=0)
         grad_product = lease.total("grad_product", num_pushing, H)
-        for group in reversed(self.groups):
+        for group in reversed(s.groups):
             states = group.states
             if (edges := group.edges) is not None:
                 self.cells.forget_backward(
@@ -244,73 +248,22 @@ class _Pass:
         return grad_product, grad_forget
 
 
-def _climbed(
-    word_gates: Tensor,
-    word_forget: Tensor,
-    child_sum: Tensor,
-    child: Tensor,
-    schedule: DependencySchedule,
-    pool: BufferPool,
-    word_query: Tensor | None = None,
-) -> _Pass:
-    """Returns the pass with all states.
-
-    Args:
-        word_gates: [T, 3H]; W x + b of i, o, u for each word type.
-        word_forget: [T, H]; W x + b of f.
-        child_sum: [3H, H]; U of i, o, u.
-        child: [H, H]; U of f.
-        schedule: on the tensors' device.
-        pool: where the buffers come from.
-        word_query: [T, H]; q for each word type, if children are summed by attention.
-    """
-    lease, cells = pool.lease(word_gates), cells_for(word_gates)
-    sums: ChildSums
-    if word_query is None:
-        sums = AddedSums(schedule, child_sum, lease, cells)
-    else:
-        inner_words = schedule.words[schedule.num_leaves :]
-        sums = AttendedSums(child_sum, word_query.index_select(0, inner_words))
-    rows, width = len(schedule.words), child.shape[0]
-    p = _Pass(
-        schedule=schedule,
-        groups=node_groups(schedule),
-        lease=lease,
-        cells=cells,
-        sums=sums,
-        gates=lease.empty("gates", rows, 3 * width),
-        hidden=lease.empty("hidden", rows, width),
-        memory=lease.empty("memory", rows, width),
-        squashed=lease.empty("squashed", rows, width),
-        keep=lease.empty("keep", schedule.num_edges, width),
-    )
-    p.climb(word_gates, word_forget, child)
-    return p
-
-
-@torch.no_grad()
-def child_sum_states(*arguments: Any) -> Tensor:
-    """Returns the distinct nodes' h, [R, H], without a gradient; arguments as in `_climbed`."""
-    return _climbed(*arguments).hidden.clone()
-
-
 class ChildSumFunction(torch.autograd.Function):
     """Root states from what the words give, with one weight-gradient product a matrix."""
 
     @staticmethod
     def forward(ctx: Any, *arguments: Any) -> Tensor:
-        """Returns the roots' h, [B, H]; arguments as in `_climbed`."""
-        word_gates, _, child_sum, child, schedule, *_ = arguments
-        p = _climbed(*arguments)
-        ctx.save_for_backward(child, child_sum)  # both, to have them checked for changes
-        ctx.buffers, ctx.num_words = p, len(word_gates)
-        return p.hidden.index_select(0, schedule.roots)
+        """Returns the roots' h, [B, H]; arguments as `_Pass` takes them."""
+        p = _Pass(*arguments)
+        ctx.save_for_backward(*arguments[2:4])  # the weights, to have them checked for changes
+        ctx.buffers, ctx.num_words = p, len(arguments[0])
+        return p.hidden.index_select(0, p.schedule.roots)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad_roots: Tensor) -> tuple[Tensor | None, ...]:
         """Returns the gradients of the tensors of `forward`."""
-        child, _ = ctx.saved_tensors
+        _, child = ctx.saved_tensors
         p: _Pass = single_use(ctx)
         grad_product, grad_forget = p.descend(grad_roots, child)
         K, words = p.schedule.num_leaves, p.schedule.words

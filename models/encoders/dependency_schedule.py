@@ -19,7 +19,7 @@ S sum rows, S_F of them of the fringe, C core nodes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 import numpy as np
@@ -36,287 +36,6 @@ from treeviews.models.encoders.index_arrays import (
     refuse_by_node,
     to_tensor,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class DependencySchedule:
-    """Which rows there are, and which push into which."""
-
-    words: Tensor
-    """[R] int64; word type of each state row."""
-    num_leaves: int
-    """K."""
-    num_fringe: int
-    """F."""
-    num_fringe_sums: int
-    """S_F."""
-    fringe_sums: Tensor
-    """[F] int64; sum row of each fringe row."""
-    leaf_to_sum: tuple[Tensor, Tensor]
-    """[·] int64 twice; leaf row and sum row of each leaf under a distinct sum."""
-    leaf_to_inner: tuple[Tensor, Tensor]
-    """[·] int64 twice; leaf row and inner row of each leaf under a distinct inner node."""
-    fringe_to_core: tuple[Tensor, Tensor]
-    """[·] int64 twice; row among the fringe and parent among the core of each fringe node."""
-    core_parents: Tensor
-    """[C - last level] int64; parent among the core of each core node that has one."""
-    level_starts: tuple[int, ...]
-    """Bounds of the core's levels, from 0 to C; (0,) if there is no core."""
-    roots: Tensor
-    """[B] int64; state row of each sentence's root."""
-    node_rows: Tensor | None = None
-    """[N] int64; state row of each token; None unless asked for."""
-
-    @property
-    def num_core(self) -> int:
-        """C."""
-        return self.level_starts[-1]
-
-    @property
-    def num_inner(self) -> int:
-        """Inner rows, F + C."""
-        return self.num_fringe + self.num_core
-
-    @property
-    def num_sums(self) -> int:
-        """S."""
-        return self.num_fringe_sums + self.num_core
-
-    @classmethod
-    def build(
-        cls,
-        heads: IndexArray,
-        words: IndexArray,
-        num_words: int,
-        token_offsets: IndexArray,
-        lengths: IndexArray,
-        *,
-        with_nodes: bool = False,
-    ) -> DependencySchedule:
-        """Returns the schedule of the trees given by 1-based heads.
-
-        Args:
-            heads: [N]; position of each token's head in its sentence, 0 for the root.
-            words: [N]; word type of each token.
-            num_words: T.
-            token_offsets: [B+1].
-            lengths: [B], each >= 1.
-            with_nodes: whether ``node_rows`` is asked for.
-
-        Raises:
-            ValueError: heads out of range, not exactly one root, or a cycle; names the sentence.
-        """
-        parent, roots = parents_of(heads, token_offsets, lengths)
-        inner = _Inner.find(parent, heads != 0, token_offsets, lengths)
-        is_leaf = inner.number < 0
-        children = np.flatnonzero(is_leaf & (heads != 0))
-        parents = parent[children]
-        fringe = _Fringe.find(inner.fringe, words, num_words, children, parents)
-        rows = _Rows.number(mark(words[is_leaf], num_words), fringe, inner.core, len(heads))
-
-        child_rows, child_sums = rows.leaf[words[children]], rows.sums[parents]
-        into_inner, into_sum = rows.is_example[parents], child_sums >= 0
-        pushing = fringe.tokens[heads[fringe.tokens] != 0]
-        below_last = inner.core[: inner.level_starts[-2]] if len(inner.core) else inner.core
-        num_leaves, num_fringe = len(rows.leaf_words), len(fringe.examples)
-
-        def state_rows(tokens: IndexArray) -> IndexArray:
-            inner_rows = rows.inner[tokens] + num_leaves
-            return np.where(is_leaf[tokens], rows.leaf[words[tokens]], inner_rows)
-
-        inner_words = words[np.concatenate([fringe.examples, inner.core])]
-        return cls(
-            words=to_tensor(np.concatenate([rows.leaf_words, inner_words])),
-            num_leaves=num_leaves,
-            num_fringe=num_fringe,
-            num_fringe_sums=fringe.num_sums,
-            fringe_sums=to_tensor(fringe.sum_of_row),
-            leaf_to_sum=_edges(child_rows[into_sum], child_sums[into_sum]),
-            leaf_to_inner=_edges(child_rows[into_inner], rows.inner[parents[into_inner]]),
-            fringe_to_core=_edges(rows.inner[pushing], rows.inner[parent[pushing]] - num_fringe),
-            core_parents=to_tensor(rows.inner[parent[below_last]] - num_fringe),
-            level_starts=inner.level_starts,
-            roots=to_tensor(state_rows(roots)),
-            node_rows=to_tensor(state_rows(np.arange(len(heads)))) if with_nodes else None,
-        )
-
-    @property
-    def num_edges(self) -> int:
-        """Edges of all nodes to their parents, those from equal leaves to equal parents once."""
-        to_parents = (self.leaf_to_inner[0], self.fringe_to_core[0], self.core_parents)
-        return sum(len(edges) for edges in to_parents)
-
-
-@dataclass(frozen=True, slots=True)
-class _Inner:
-    """The nodes that have children."""
-
-    number: IndexArray
-    """[N]; each token's number among the inner nodes, -1 for leaves."""
-    fringe: IndexArray
-    """Tokens whose children are all leaves, in the order of the text."""
-    core: IndexArray
-    """The other inner tokens, deepest first."""
-    level_starts: tuple[int, ...]
-    """Bounds of the core's levels."""
-
-    @classmethod
-    def find(
-        cls,
-        parent: IndexArray,
-        has_parent: BoolArray,
-        token_offsets: IndexArray,
-        lengths: IndexArray,
-    ) -> _Inner:
-        """Raises: ValueError: a cycle; names the sentence."""
-        tokens = np.flatnonzero(mark(parent[has_parent], len(parent)))
-        number = np.full(len(parent), -1)
-        number[tokens] = np.arange(len(tokens))
-        # A cycle has no leaves, and depths are asked of the core alone: the inner nodes suffice.
-        up, is_below = number[parent[tokens]], has_parent[tokens]
-        depth, circles = _depths(up, is_below, int(lengths.max()))
-        if circles.any():
-            what = "has a cycle among its dependency heads"
-            refuse_by_node(mark(tokens[circles], len(parent)), token_offsets, what)
-        is_core = mark(up[is_below], len(tokens))
-        core, level_starts = _by_depth(np.flatnonzero(is_core), depth)
-        return cls(number, tokens[~is_core], tokens[core], level_starts)
-
-
-@dataclass(frozen=True, slots=True)
-class _Fringe:
-    """The distinct ones of the nodes whose children are all leaves.
-
-    Two multisets of words are told apart by the sums of their words' 64-bit hashes: that two of a
-    batch's few thousand should agree by chance has probability 1e-12.
-    """
-
-    tokens: IndexArray
-    """All fringe nodes, in the order of the text."""
-    row_of_token: IndexArray
-    """For each of ``tokens``, its row among the distinct ones."""
-    examples: IndexArray
-    """[F]; one token of each distinct fringe node."""
-    sum_of_row: IndexArray
-    """[F]; number of each one's multiset of children."""
-    sum_examples: IndexArray
-    """[S_F]; one token of each distinct multiset."""
-
-    @property
-    def num_sums(self) -> int:
-        return len(self.sum_examples)
-
-    @classmethod
-    def find(
-        cls,
-        tokens: IndexArray,
-        words: IndexArray,
-        num_words: int,
-        children: IndexArray,
-        parents: IndexArray,
-    ) -> _Fringe:
-        """Args: children: leaves with a parent; parents: theirs."""
-        sums = np.zeros(len(words), dtype=np.int64)
-        np.add.at(sums, parents, hashes(np.arange(num_words))[words[children]])
-        sum_places, sum_of_token = distinct(sums[tokens])
-        places, row_of_token = distinct_pairs(sum_of_token, words[tokens])
-        return cls(tokens, row_of_token, tokens[places], sum_of_token[places], tokens[sum_places])
-
-
-@dataclass(frozen=True, slots=True)
-class _Rows:
-    """Which row each word or token has."""
-
-    leaf_words: IndexArray
-    """[K]; the word types that stand at leaves."""
-    leaf: IndexArray
-    """[T]; leaf row of those."""
-    inner: IndexArray
-    """[N]; inner row of inner nodes."""
-    sums: IndexArray
-    """[N]; sum row of one node for each sum, -1 for others."""
-    is_example: BoolArray
-    """[N]; one node for each inner row."""
-
-    @classmethod
-    def number(
-        cls, at_leaves: BoolArray, fringe: _Fringe, core: IndexArray, num_tokens: int
-    ) -> _Rows:
-        """Args: at_leaves: [T], whether a word type stands at a leaf."""
-        num_fringe, num_core = len(fringe.examples), len(core)
-        inner = np.empty(num_tokens, dtype=np.int64)
-        inner[fringe.tokens] = fringe.row_of_token
-        inner[core] = np.arange(num_fringe, num_fringe + num_core)
-        sums = np.full(num_tokens, -1)
-        sums[fringe.sum_examples] = np.arange(fringe.num_sums)
-        sums[core] = np.arange(fringe.num_sums, fringe.num_sums + num_core)
-        is_example = mark(fringe.examples, num_tokens)
-        is_example[core] = True
-        return cls(np.flatnonzero(at_leaves), np.cumsum(at_leaves) - 1, inner, sums, is_example)
-
-
-def _edges(rows: IndexArray, parents: IndexArray) -> tuple[Tensor, Tensor]:
-    return to_tensor(rows), to_tensor(parents)
-
-
-def parents_of(
-    heads: IndexArray, token_offsets: IndexArray, lengths: IndexArray
-) -> tuple[IndexArray, IndexArray]:
-    """Returns each token's parent, roots being their own, and each sentence's root.
-
-    Raises:
-        ValueError: heads out of range, or not exactly one root; names the sentence.
-    """
-    starts = token_offsets[:-1]
-    if (heads < 0).any() or (heads > np.repeat(lengths, lengths)).any():
-        wrong = (heads < 0) | (heads > np.repeat(lengths, lengths))
-        refuse_by_node(wrong, token_offsets, "has a dependency head outside 0..number of tokens")
-    roots = np.flatnonzero(heads == 0)
-    if len(roots) != len(lengths) or (roots < starts).any() or (roots >= token_offsets[1:]).any():
-        counts = np.add.reduceat((heads == 0).astype(np.int64), starts)
-        refuse_by_node(
-            np.repeat(counts != 1, lengths),
-            token_offsets,
-            "does not have exactly one dependency root (head 0)",
-        )
-    parent = heads + np.repeat(starts - 1, lengths)
-    parent[roots] = roots
-    return parent, roots
-
-
-def _depths(
-    parent: IndexArray, has_parent: BoolArray, longest: int
-) -> tuple[NDArray[np.int16], BoolArray]:
-    """Returns each node's distance to its root by pointer doubling, and which nodes reach none.
-
-    Args:
-        parent: of each node; roots are their own.
-        has_parent: which nodes are no roots.
-        longest: no path has so many steps.
-    """
-    depth = has_parent.astype(np.int16)
-    ancestor = parent
-    for _ in range(longest.bit_length()):
-        further = depth[ancestor]
-        if not further.any():
-            break
-        depth += further
-        ancestor = ancestor[ancestor]
-    # After k doublings the ancestor is 2^k steps up, so whoever is not at a root circles.
-    return depth, has_parent[ancestor]
-
-
-def _by_depth(nodes: IndexArray, depth: NDArray[np.int16]) -> tuple[IndexArray, tuple[int, ...]]:
-    """Returns nodes sorted by depth, deepest first, and the bounds of each depth among them."""
-    if not len(nodes):
-        return nodes, (0,)
-    height = depth[nodes].max() - depth[nodes]
-    # On 16 bits numpy's stable sort is a radix sort.
-    order = np.argsort(height.astype(np.uint16), kind="stable")
-    return nodes[order], tuple(accumulate(np.bincount(height).tolist(), initial=0))
-
-
-# The schedule as a list of groups, each computed at once, for a loop to walk over.
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,46 +71,260 @@ class NodeGroup:
     edges: Edges | None
     """None if nobody has a parent."""
 
-    def without_empty_edges(self) -> NodeGroup:
-        """Returns the group with ``edges`` None if there are none."""
-        if self.edges is None or len(self.edges.parents):
-            return self
-        return replace(self, edges=None)
 
+@dataclass(frozen=True, slots=True)
+class DependencySchedule:
+    """Which rows there are, and which push into which."""
 
-def node_groups(schedule: DependencySchedule) -> list[NodeGroup]:
-    """Returns the groups in the order of computation; every edge leads to a later group."""
-    s = schedule
-    K, F, S_F = s.num_leaves, s.num_fringe, s.num_fringe_sums
-    num_leaf_edges, num_fringe_edges = len(s.leaf_to_inner[0]), len(s.fringe_to_core[0])
-    first_core_edge = num_leaf_edges + num_fringe_edges
-    leaves = NodeGroup(
-        states=slice(0, K),
-        inner=None,
-        sums=slice(0, 0),
-        sum_of_node=None,
-        edges=Edges(slice(0, num_leaf_edges), *s.leaf_to_inner, 0, *s.leaf_to_sum, 0),
-    )
-    fringe = NodeGroup(
-        states=slice(K, K + F),
-        inner=slice(0, F),
-        sums=slice(0, S_F),
-        sum_of_node=s.fringe_sums,
-        edges=Edges(
-            slice(num_leaf_edges, first_core_edge), *s.fringe_to_core, F, *s.fringe_to_core, S_F
-        ),
-    )
-    groups = [leaves, fringe]
-    for first, last in pairwise(s.level_starts):
-        parents = s.core_parents[first:last]
-        numbers = slice(first_core_edge + first, first_core_edge + last)
-        groups.append(
-            NodeGroup(
-                states=slice(K + F + first, K + F + last),
-                inner=slice(F + first, F + last),
-                sums=slice(S_F + first, S_F + last),
-                sum_of_node=None,
-                edges=Edges(numbers, None, parents, F, None, parents, S_F),
-            )
+    words: Tensor
+    """[R] int64; word type of each state row."""
+    num_leaves: int
+    """K."""
+    num_fringe: int
+    """F."""
+    num_fringe_sums: int
+    """S_F."""
+    num_core: int
+    """C."""
+    num_edges: int
+    """Edges of all nodes to their parents, those from equal leaves to equal parents once."""
+    groups: tuple[NodeGroup, ...]
+    """In the order of computation; every edge leads to a later group."""
+    roots: Tensor
+    """[B] int64; state row of each sentence's root."""
+    node_rows: Tensor
+    """[N] int64; state row of each token."""
+
+    @property
+    def num_inner(self) -> int:
+        """Inner rows, F + C."""
+        return self.num_fringe + self.num_core
+
+    @property
+    def num_sums(self) -> int:
+        """S."""
+        return self.num_fringe_sums + self.num_core
+
+    @classmethod
+    def build(
+        cls,
+        heads: IndexArray,
+        words: IndexArray,
+        num_words: int,
+        token_offsets: IndexArray,
+        lengths: IndexArray,
+    ) -> DependencySchedule:
+        """Returns the schedule of the trees given by 1-based heads.
+
+        Args:
+            heads: [N]; position of each token's head in its sentence, 0 for the root.
+            words: [N]; word type of each token.
+            num_words: T.
+            token_offsets: [B+1].
+            lengths: [B], each >= 1.
+
+        Raises:
+            ValueError: heads out of range, not exactly one root, or a cycle; names the sentence.
+        """
+        parent, roots = parents_of(heads, token_offsets, lengths)
+        has_parent = heads != 0
+        is_leaf = ~mark(parent[has_parent], len(heads))
+        fringe, core, starts = _inner_nodes(parent, has_parent, is_leaf, token_offsets, lengths)
+        leaves = np.flatnonzero(is_leaf & has_parent)
+        above = parent[leaves]
+        rows = _Rows.number(words, num_words, is_leaf, (fringe, core), (leaves, above))
+        K, F, S_F = rows.num_leaves, len(rows.sum_of_fringe), rows.num_fringe_sums
+
+        into_inner, into_sum = rows.is_example[above], rows.sums[above] >= 0
+        leaf_edges = _edges(
+            0,
+            (rows.state[leaves[into_inner]], rows.inner[above[into_inner]], 0),
+            (rows.state[leaves[into_sum]], rows.sums[above[into_sum]], 0),
         )
-    return [group.without_empty_edges() for group in groups if group.states != slice(K, K)]
+        pushing = fringe[has_parent[fringe]]
+        children, parents = rows.inner[pushing], rows.inner[parent[pushing]] - F
+        first = int(np.count_nonzero(into_inner))
+        num_edges = first + len(pushing)
+        fringe_edges = _edges(first, (children, parents, F), (children, parents, S_F))
+        fringe_sums = to_tensor(rows.sum_of_fringe)
+        groups = [
+            NodeGroup(slice(0, K), None, slice(0, 0), None, leaf_edges),
+            NodeGroup(slice(K, K + F), slice(0, F), slice(0, S_F), fringe_sums, fringe_edges),
+        ]
+        for start, stop in pairwise(starts):
+            level = core[start:stop]
+            parents = rows.inner[parent[level[has_parent[level]]]] - F
+            edges = _edges(num_edges, (None, parents, F), (None, parents, S_F))
+            num_edges += len(parents)
+            states, inner, sums = (slice(n + start, n + stop) for n in (K + F, F, S_F))
+            groups.append(NodeGroup(states, inner, sums, None, edges))
+        return cls(
+            words=to_tensor(rows.words),
+            num_leaves=K,
+            num_fringe=F,
+            num_fringe_sums=S_F,
+            num_core=len(core),
+            num_edges=num_edges,
+            groups=tuple(group for group in groups if group.states != slice(K, K)),
+            roots=to_tensor(rows.state[roots]),
+            node_rows=to_tensor(rows.state),
+        )
+
+
+_Pushes = tuple[IndexArray | None, IndexArray, int]
+"""Places of children in their group, or None; rows of parents, counted from a first one."""
+
+
+def _edges(start: int, to_inner: _Pushes, to_sums: _Pushes) -> Edges | None:
+    """Returns the edges of a group, counted from ``start``; None without any."""
+    (children, parents, first_parent), (sum_children, sum_parents, first_sum) = to_inner, to_sums
+    if not len(parents):
+        return None
+    return Edges(
+        numbers=slice(start, start + len(parents)),
+        children=None if children is None else to_tensor(children),
+        parents=to_tensor(parents),
+        first_parent=first_parent,
+        sum_children=None if sum_children is None else to_tensor(sum_children),
+        sum_parents=to_tensor(sum_parents),
+        first_sum=first_sum,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Which row each token has.
+
+    Two multisets of words are told apart by the sums of their words' 64-bit hashes: that two of a
+    batch's few thousand should agree by chance has probability 1e-12.
+    """
+
+    words: IndexArray
+    """[R]; word type of each state row."""
+    num_leaves: int
+    state: IndexArray
+    """[N]; state row."""
+    inner: IndexArray
+    """[N]; inner row of inner nodes."""
+    sums: IndexArray
+    """[N]; sum row of one node for each sum, -1 for others."""
+    is_example: BoolArray
+    """[N]; one node for each inner row."""
+    sum_of_fringe: IndexArray
+    """[F]; sum row of each fringe row."""
+    num_fringe_sums: int
+
+    @classmethod
+    def number(
+        cls,
+        words: IndexArray,
+        num_words: int,
+        is_leaf: BoolArray,
+        inner_nodes: tuple[IndexArray, IndexArray],
+        leaf_edges: tuple[IndexArray, IndexArray],
+    ) -> _Rows:
+        """Args: inner_nodes: of the fringe, of the core; leaf_edges: leaves and their parents."""
+        (fringe, core), (leaves, above) = inner_nodes, leaf_edges
+        hashed = np.zeros(len(words), dtype=np.int64)
+        np.add.at(hashed, above, hashes(np.arange(num_words))[words[leaves]])
+        sum_places, sum_of_token = distinct(hashed[fringe])
+        places, row_of_token = distinct_pairs(sum_of_token, words[fringe])
+
+        numbers = np.arange(len(core))
+        inner = np.zeros(len(words), dtype=np.int64)
+        inner[fringe], inner[core] = row_of_token, len(places) + numbers
+        sums = np.full(len(words), -1)
+        sums[fringe[sum_places]] = np.arange(len(sum_places))
+        sums[core] = len(sum_places) + numbers
+        examples = np.concatenate([fringe[places], core])
+        at_leaves = mark(words[is_leaf], num_words)
+        leaf_words = np.flatnonzero(at_leaves)
+        leaf_row = np.cumsum(at_leaves) - 1
+        return cls(
+            words=np.concatenate([leaf_words, words[examples]]),
+            num_leaves=len(leaf_words),
+            state=np.where(is_leaf, leaf_row[words], inner + len(leaf_words)),
+            inner=inner,
+            sums=sums,
+            is_example=mark(examples, len(words)),
+            sum_of_fringe=sum_of_token[places],
+            num_fringe_sums=len(sum_places),
+        )
+
+
+def _inner_nodes(
+    parent: IndexArray,
+    has_parent: BoolArray,
+    is_leaf: BoolArray,
+    token_offsets: IndexArray,
+    lengths: IndexArray,
+) -> tuple[IndexArray, IndexArray, tuple[int, ...]]:
+    """Returns the fringe in the order of the text, the core deepest first, its levels' bounds.
+
+    Raises:
+        ValueError: a cycle; names the sentence.
+    """
+    tokens = np.flatnonzero(~is_leaf)
+    number = np.full(len(parent), -1)
+    number[tokens] = np.arange(len(tokens))
+    # A cycle has no leaves, and depths are asked of the core alone: the inner nodes suffice.
+    up, is_below = number[parent[tokens]], has_parent[tokens]
+    depth, circles = _depths(up, is_below, int(lengths.max()))
+    if circles.any():
+        what = "has a cycle among its dependency heads"
+        refuse_by_node(mark(tokens[circles], len(parent)), token_offsets, what)
+    is_core = mark(up[is_below], len(tokens))
+    core, level_starts = _by_depth(np.flatnonzero(is_core), depth)
+    return tokens[~is_core], tokens[core], level_starts
+
+
+def parents_of(
+    heads: IndexArray, token_offsets: IndexArray, lengths: IndexArray
+) -> tuple[IndexArray, IndexArray]:
+    """Returns each token's parent, roots being their own, and each sentence's root.
+
+    Raises:
+        ValueError: heads out of range, or not exactly one root; names the sentence.
+    """
+    starts = token_offsets[:-1]
+    is_outside = (heads < 0) | (heads > np.repeat(lengths, lengths))
+    refuse_by_node(is_outside, token_offsets, "has a dependency head outside 0..number of tokens")
+    counts = np.add.reduceat((heads == 0).astype(np.int64), starts)
+    is_odd = np.repeat(counts != 1, lengths)
+    refuse_by_node(is_odd, token_offsets, "does not have exactly one dependency root (head 0)")
+    roots = np.flatnonzero(heads == 0)
+    parent = heads + np.repeat(starts - 1, lengths)
+    parent[roots] = roots
+    return parent, roots
+
+
+def _depths(
+    parent: IndexArray, has_parent: BoolArray, longest: int
+) -> tuple[NDArray[np.int16], BoolArray]:
+    """Returns each node's distance to its root by pointer doubling, and which nodes reach none.
+
+    Args:
+        parent: of each node; roots are their own.
+        has_parent: which nodes are no roots.
+        longest: no path has so many steps.
+    """
+    depth = has_parent.astype(np.int16)
+    ancestor = parent
+    for _ in range(longest.bit_length()):
+        further = depth[ancestor]
+        if not further.any():
+            break
+        depth += further
+        ancestor = ancestor[ancestor]
+    # After k doublings the ancestor is 2^k steps up, so whoever is not at a root circles.
+    return depth, has_parent[ancestor]
+
+
+def _by_depth(nodes: IndexArray, depth: NDArray[np.int16]) -> tuple[IndexArray, tuple[int, ...]]:
+    """Returns nodes sorted by depth, deepest first, and the bounds of each depth among them."""
+    if not len(nodes):
+        return nodes, (0,)
+    height = depth[nodes].max() - depth[nodes]
+    # On 16 bits numpy's stable sort is a radix sort.
+    order = np.argsort(height.astype(np.uint16), kind="stable")
+    return nodes[order], tuple(accumulate(np.bincount(height).tolist(), initial=0))

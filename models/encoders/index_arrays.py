@@ -1,8 +1,8 @@
-"""What every schedule shares: typed index arrays, sentence lengths, errors that name a sentence."""
+"""What every schedule shares: typed index arrays, distinct numbers, errors that name a sentence."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
@@ -19,49 +19,6 @@ LARGEST_TABLE = 256
 """Numbers told apart by a table at most so many times as long as they; longer, by sorting."""
 
 
-def as_index_array(values: npt.ArrayLike, name: str) -> IndexArray:
-    """Returns ``values`` as a flat int64 array.
-
-    Raises:
-        ValueError: not one-dimensional, or not integers.
-    """
-    array = np.asarray(values)
-    if array.ndim != 1:
-        raise ValueError(f"{name} must be a flat array, got {array.ndim} dimensions")
-    if array.size and not np.issubdtype(array.dtype, np.integer):
-        raise ValueError(f"{name} must hold integers, got {array.dtype}")
-    return array.astype(np.int64, copy=False)
-
-
-def lengths_from_offsets(token_offsets: IndexArray, num_tokens: int) -> IndexArray:
-    """Returns the number of tokens of each sentence, [B].
-
-    Raises:
-        ValueError: the offsets do not cut ``num_tokens`` tokens into sentences of one or more.
-    """
-    if len(token_offsets) < 2 or token_offsets[0] != 0 or token_offsets[-1] != num_tokens:
-        raise ValueError(
-            f"token_offsets must run from 0 to the number of tokens ({num_tokens}) over one "
-            f"sentence or more, got {token_offsets[:1].tolist()} to {token_offsets[-1:].tolist()}"
-        )
-    lengths = np.diff(token_offsets)
-    refuse(lengths < 1, "has no token")
-    return lengths
-
-
-def refuse(is_wrong: BoolArray, what: str) -> None:
-    """Raises an error naming the first sentence of the batch for which ``is_wrong`` [B] holds.
-
-    Raises:
-        ValueError: any sentence is wrong.
-    """
-    wrong = np.flatnonzero(is_wrong)
-    if len(wrong):
-        raise ValueError(
-            f"sentence {wrong[0]} of the batch {what} ({len(wrong)} such in {len(is_wrong)})"
-        )
-
-
 def refuse_by_node(is_wrong: BoolArray, node_offsets: IndexArray, what: str) -> None:
     """Raises an error naming the first sentence with a node for which ``is_wrong`` holds.
 
@@ -72,8 +29,8 @@ def refuse_by_node(is_wrong: BoolArray, node_offsets: IndexArray, what: str) -> 
         ValueError: any node is wrong.
     """
     if is_wrong.any():
-        wrong_before = np.concatenate([[0], np.cumsum(is_wrong)])
-        refuse(np.diff(wrong_before[node_offsets]) > 0, what)
+        sentence = np.searchsorted(node_offsets, is_wrong.argmax(), side="right") - 1
+        raise ValueError(f"sentence {sentence} of the batch {what}")
 
 
 def mark(indices: IndexArray, size: int) -> BoolArray:
@@ -141,7 +98,13 @@ def on_device(schedule: ScheduleT, device: torch.device | str) -> ScheduleT:
     Args:
         schedule: its fields are int64 tensors, tuples, such dataclasses, or left as they are.
     """
-    tensors = list(_tensors_in(schedule))
+    tensors: list[Tensor] = []
+
+    def collect(tensor: Tensor) -> Tensor:
+        tensors.append(tensor)
+        return tensor
+
+    _map_tensors(schedule, collect)
     target = torch.device(device)
     if not tensors or tensors[0].device.type == target.type == "cpu":
         return schedule
@@ -149,29 +112,19 @@ def on_device(schedule: ScheduleT, device: torch.device | str) -> ScheduleT:
     to_gpu = together.device.type == "cpu" and target.type == "cuda"
     if to_gpu:
         together = together.pin_memory()
-    moved = together.to(target, non_blocking=to_gpu).split([tensor.numel() for tensor in tensors])
-    replaced: ScheduleT = _with_tensors(schedule, iter(moved))
-    return replaced
+    sizes = [tensor.numel() for tensor in tensors]
+    moved = iter(together.to(target, non_blocking=to_gpu).split(sizes))
+    placed: ScheduleT = _map_tensors(schedule, lambda tensor: next(moved).view(tensor.shape))
+    return placed
 
 
-def _tensors_in(value: Any) -> Iterator[Tensor]:
+def _map_tensors(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
+    """Returns ``value`` with every tensor in it changed, in the order of its fields."""
     if isinstance(value, Tensor):
-        yield value
-    elif isinstance(value, tuple):
-        for part in value:
-            yield from _tensors_in(part)
-    elif is_dataclass(value):
-        for field in fields(value):
-            yield from _tensors_in(getattr(value, field.name))
-
-
-def _with_tensors(value: Any, tensors: Iterator[Tensor]) -> Any:
-    """Returns ``value`` with its tensors replaced in the order of `_tensors_in`."""
-    if isinstance(value, Tensor):
-        return next(tensors).view(value.shape)
+        return change(value)
     if isinstance(value, tuple):
-        return tuple(_with_tensors(part, tensors) for part in value)
+        return tuple(_map_tensors(part, change) for part in value)
     if is_dataclass(value) and not isinstance(value, type):
         names = [field.name for field in fields(value)]
-        return replace(value, **{n: _with_tensors(getattr(value, n), tensors) for n in names})
+        return replace(value, **{n: _map_tensors(getattr(value, n), change) for n in names})
     return value

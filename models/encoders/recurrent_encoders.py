@@ -30,7 +30,7 @@ Legend: B sentences, N tokens, T word types, E word dimension, F distinct first 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any, cast
 
 import torch
@@ -41,14 +41,13 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_sequenc
 
 from treeviews.models.config.training_config import Init, SeqCell
 from treeviews.models.encoders.buffer_pool import BufferPool, Lease, add_product, single_use
-from treeviews.models.encoders.cell_steps import Cells, cells_for
-from treeviews.models.encoders.sentence_batch import SentenceBatch
+from treeviews.models.encoders.cell_steps import cells_for
 from treeviews.models.encoders.sentence_encoder import (
+    SentenceBatch,
     SentenceEncoder,
     SentenceStates,
     initialise,
     open_gates,
-    require,
 )
 from treeviews.models.encoders.sequence_schedule import Reading, SequenceSchedule
 
@@ -56,17 +55,6 @@ from treeviews.models.encoders.sequence_schedule import Reading, SequenceSchedul
 def recurrent_encoder(*, seq_cell: SeqCell = "gru", **settings: Any) -> SentenceEncoder:
     """Returns a new `GRU` or `LSTM`, with the other settings."""
     return LSTM(**settings) if seq_cell == "lstm" else GRU(**settings)
-
-
-def _width(hidden_size: int, bidirectional: bool) -> int:
-    """Returns the width of a direction.
-
-    Raises:
-        ValueError: two directions of an odd width.
-    """
-    if bidirectional and hidden_size % 2:
-        raise ValueError(f"two directions need an even hidden_size, got {hidden_size}")
-    return hidden_size // 2 if bidirectional else hidden_size
 
 
 class GRUCell(nn.Module):
@@ -112,13 +100,9 @@ class GRU(SentenceEncoder):
         init: Init = "xavier",
         bidirectional: bool = False,
     ) -> None:
-        """Makes the encoder; each of two directions is half as wide as the result.
-
-        Raises:
-            ValueError: two directions of an odd width.
-        """
+        """Makes the encoder; each of two directions is half as wide as the result."""
         super().__init__()
-        width = _width(hidden_size, bidirectional)
+        width = hidden_size // 2 if bidirectional else hidden_size
         self.output_size = hidden_size
         self.cell = GRUCell(word_size=word_size, hidden_size=width, init=init)
         self.reverse_cell: GRUCell | None = None
@@ -129,22 +113,16 @@ class GRU(SentenceEncoder):
     def forward(self, batch: SentenceBatch, word_vectors: Tensor) -> Tensor:
         """Returns one vector per sentence, [B, H], from the word types' vectors [T, E]."""
         last: list[Tensor] = [
-            GRUFunction.apply(*self._inputs(cell, reading, batch, word_vectors))
-            for cell, reading in self._directions(batch)
+            GRUFunction.apply(*inputs) for inputs in self._inputs(batch, word_vectors)
         ]
         return torch.cat(last, 1)
 
     @torch.no_grad()
     def states(self, batch: SentenceBatch, word_vectors: Tensor) -> SentenceStates:
-        """Returns the state after each word, that of both directions side by side.
-
-        Arguments as in `forward`.
-        """
-        by_token, last = [], []
-        for cell, reading in self._directions(batch):
-            hidden = gru_states(*self._inputs(cell, reading, batch, word_vectors))
-            by_token.append(hidden.index_select(0, reading.row_of_token))
-            last.append(hidden.index_select(0, reading.last_rows))
+        """Returns the state after each word, that of both directions side by side."""
+        passes = [_Pass(*inputs) for inputs in self._inputs(batch, word_vectors)]
+        by_token = [p.hidden.index_select(0, p.reading.row_of_token) for p in passes]
+        last = [p.hidden.index_select(0, p.reading.last_rows) for p in passes]
         return SentenceStates(
             rows=torch.cat(by_token, 1),
             row_of_node=torch.arange(batch.num_tokens, device=word_vectors.device),
@@ -152,24 +130,17 @@ class GRU(SentenceEncoder):
             last=torch.cat(last, 1),
         )
 
-    def _directions(self, batch: SentenceBatch) -> list[tuple[GRUCell, Reading]]:
-        sequence = _sequence_of(batch)
-        directions = [(self.cell, sequence.onward)]
-        if self.reverse_cell is not None:
-            directions.append((self.reverse_cell, sequence.backward))
-        return directions
-
     def _inputs(
-        self, cell: GRUCell, reading: Reading, batch: SentenceBatch, word_vectors: Tensor
-    ) -> tuple[Tensor, Tensor, Reading, SequenceSchedule, BufferPool]:
-        """Returns the arguments of `GRUFunction`."""
-        gates = cell.read_words(word_vectors)
-        weight = cell.state.weight.to(gates.dtype)
-        return gates, weight, reading, _sequence_of(batch), self._pool
-
-
-def _sequence_of(batch: SentenceBatch) -> SequenceSchedule:
-    return require(batch.sequence, "GRU", "SEQ among its views")
+        self, batch: SentenceBatch, word_vectors: Tensor
+    ) -> Iterator[tuple[Tensor, Tensor, Reading, SequenceSchedule, BufferPool]]:
+        """Yields the arguments of `GRUFunction` for each direction."""
+        schedule = batch.sequence
+        assert schedule is not None, "the batch was made without SEQ among its views"
+        readings = (schedule.onward, schedule.backward)
+        for cell, reading in zip((self.cell, self.reverse_cell), readings, strict=True):
+            if cell is not None:
+                gates = cell.read_words(word_vectors)
+                yield gates, cell.state.weight.to(gates.dtype), reading, schedule, self._pool
 
 
 class LSTM(SentenceEncoder):
@@ -183,13 +154,9 @@ class LSTM(SentenceEncoder):
         init: Init = "xavier",
         bidirectional: bool = False,
     ) -> None:
-        """Makes the encoder; each of two directions is half as wide as the result.
-
-        Raises:
-            ValueError: two directions of an odd width.
-        """
+        """Makes the encoder; each of two directions is half as wide as the result."""
         super().__init__()
-        width = _width(hidden_size, bidirectional)
+        width = hidden_size // 2 if bidirectional else hidden_size
         self.output_size = hidden_size
         self.cells = nn.LSTM(word_size, width, bidirectional=bidirectional)
         initialise(self, init, block_rows=width)
@@ -205,10 +172,7 @@ class LSTM(SentenceEncoder):
 
     @torch.no_grad()
     def states(self, batch: SentenceBatch, word_vectors: Tensor) -> SentenceStates:
-        """Returns the state after each word, that of both directions side by side.
-
-        Arguments as in `forward`.
-        """
+        """Returns the state after each word, that of both directions side by side."""
         packed, last = self._read(batch, word_vectors)
         places = _packed(batch, torch.arange(batch.num_tokens, device=word_vectors.device))
         by_token = torch.empty_like(packed)
@@ -243,37 +207,24 @@ def _packed(batch: SentenceBatch, values: Tensor) -> PackedSequence:
 # The states of a GRU, step by step, with their gradient.
 
 
-@dataclass(frozen=True, slots=True)
 class _Pass:
-    """The buffers of one forward pass, which the backward pass overwrites with gradients.
+    """The states of one forward pass, in buffers that the backward pass overwrites with gradients.
 
-    A row's gates stand side by side as n, r, z, m, where n is the words' part of the candidate and
-    m the state's, U^n h + d^n. So what comes of the words is the first three, what the product with
-    the state gives is the last three, and it is added in place to what is there; backwards
-    likewise.
+    A row's gates [R, 4H] stand side by side as n, r, z, m, where n is the words' part of the
+    candidate and m the state's, U^n h + d^n. So what comes of the words is the first three, what
+    the product with the state gives is the last three, and it is added in place to what is there;
+    backwards likewise.
     """
 
-    lease: Lease
-    cells: Cells
-    gates: Tensor
-    """[R, 4H]; n, r, z, m."""
-    hidden: Tensor
-    """[R, H]."""
-    initial: Tensor
-    """[F, H]; zeros."""
-    second: Tensor
-    """[·, H]; the states that the second step starts from, one a sentence that has it."""
-
-    @classmethod
-    def read(
-        cls,
+    def __init__(
+        self,
         word_gates: Tensor,
         weight: Tensor,
         reading: Reading,
         schedule: SequenceSchedule,
         pool: BufferPool,
-    ) -> _Pass:
-        """Returns the pass with all states.
+    ) -> None:
+        """Computes all states, ``hidden`` [R, H].
 
         Args:
             word_gates: [T, 4H]; n, r, z, m for each word type before a state comes in: W x and all
@@ -284,28 +235,24 @@ class _Pass:
             pool: where the buffers come from.
         """
         H, R, F = weight.shape[1], len(reading.words), reading.num_first
-        lease, cells = pool.lease(word_gates), cells_for(word_gates)
-        gates = lease.empty("gates", R, 4 * H)
+        self.reading, self.schedule = reading, schedule
+        self.lease, self.cells = Lease(pool, word_gates), cells_for(word_gates)
+        self.gates = gates = self.lease.empty("gates", R, 4 * H)
+        self.hidden = hidden = self.lease.empty("hidden", R, H)
+        self.initial = self.lease.empty("initial", F, H).zero_()
         torch.index_select(word_gates, 0, reading.words, out=gates)
-        hidden, initial = lease.empty("hidden", R, H), lease.empty("initial", F, H).zero_()
-        cells.gru_forward(gates[:F], initial, hidden[:F])
+        self.cells.gru_forward(gates[:F], self.initial, hidden[:F])
         of_second = reading.first_rows[: sum(schedule.step_sizes[1:2])]
-        second = previous = hidden.index_select(0, of_second)
+        self.second = previous = hidden.index_select(0, of_second)
+        """[·, H]; the states that the second step starts from, one a sentence that has it."""
         for step, rows in enumerate(schedule.later_steps(reading), start=1):
             previous = previous[: rows.stop - rows.start]
             if step == 1:
                 gates[rows, H:] += torch.mm(hidden[:F], weight.T).index_select(0, of_second)
             else:
                 gates[rows, H:].addmm_(previous, weight.T)
-            cells.gru_forward(gates[rows], previous, hidden[rows])
+            self.cells.gru_forward(gates[rows], previous, hidden[rows])
             previous = hidden[rows]
-        return cls(lease, cells, gates, hidden, initial, second)
-
-
-@torch.no_grad()
-def gru_states(*arguments: Any) -> Tensor:
-    """Returns the states of all rows, [R, H], without a gradient; arguments as in `_Pass.read`."""
-    return _Pass.read(*arguments).hidden.clone()
 
 
 class GRUFunction(torch.autograd.Function):
@@ -313,13 +260,11 @@ class GRUFunction(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, *arguments: Any) -> Tensor:
-        """Returns the states after the last words, [B, H]; arguments as in `_Pass.read`."""
-        word_gates, weight, reading, schedule, _ = arguments
-        p = _Pass.read(*arguments)
-        ctx.save_for_backward(weight)
-        ctx.buffers = p
-        ctx.reading, ctx.schedule, ctx.num_words = reading, schedule, len(word_gates)
-        return p.hidden.index_select(0, reading.last_rows)
+        """Returns the states after the last words, [B, H]; arguments as `_Pass` takes them."""
+        p = _Pass(*arguments)
+        ctx.save_for_backward(arguments[1])
+        ctx.buffers, ctx.num_words = p, len(arguments[0])
+        return p.hidden.index_select(0, p.reading.last_rows)
 
     @staticmethod
     @once_differentiable
@@ -327,10 +272,9 @@ class GRUFunction(torch.autograd.Function):
         """Returns the gradients of the two tensors of `forward`."""
         (weight,) = ctx.saved_tensors
         p: _Pass = single_use(ctx)
-        lease, cells, gates, hidden = p.lease, p.cells, p.gates, p.hidden
-        reading: Reading = ctx.reading
+        lease, cells, gates, hidden, reading = p.lease, p.cells, p.gates, p.hidden, p.reading
         H, F, num_second = weight.shape[1], reading.num_first, len(p.second)
-        carried = _later_steps_backward(p, weight, grad_last, reading, ctx.schedule)
+        carried = _later_steps_backward(p, weight, grad_last)
         # Of the first step's states, by way of the interpolation and of the product.
         grad_first = lease.total("grad_first", F, H)
         cells.add_rows(grad_first, reading.first_rows, carried, None)
@@ -349,9 +293,7 @@ class GRUFunction(torch.autograd.Function):
         return grad_words.to(gates.dtype, copy=True), grad_weight, None, None, None
 
 
-def _later_steps_backward(
-    p: _Pass, weight: Tensor, grad_last: Tensor, reading: Reading, schedule: SequenceSchedule
-) -> Tensor:
+def _later_steps_backward(p: _Pass, weight: Tensor, grad_last: Tensor) -> Tensor:
     """Overwrites the gates of all steps but the first with their gradients.
 
     Returns:
@@ -361,8 +303,8 @@ def _later_steps_backward(
     B, H = grad_last.shape
     # Sentences that end at a step stand last in it, so their gradients wait here until then.
     carried = p.lease.empty("carried", B, H)
-    torch.index_select(grad_last, 0, schedule.by_length, out=carried)
-    steps = list(schedule.later_steps(reading))
+    torch.index_select(grad_last, 0, p.schedule.by_length, out=carried)
+    steps = list(p.schedule.later_steps(p.reading))
     for number in range(len(steps) - 1, -1, -1):
         rows = steps[number]
         size = rows.stop - rows.start

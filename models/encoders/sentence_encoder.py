@@ -11,21 +11,24 @@ H hidden.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
-from typing import Any, TypeVar, get_args
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from treeviews.models.config.training_config import Init
 from treeviews.models.config.views import VIEWS, Pooling
-from treeviews.models.encoders.sentence_batch import SentenceBatch
-
-ScheduleT = TypeVar("ScheduleT")
+from treeviews.models.encoders.binary_schedule import BinarySchedule
+from treeviews.models.encoders.dependency_schedule import DependencySchedule
+from treeviews.models.encoders.index_arrays import distinct_words, on_device, to_tensor
+from treeviews.models.encoders.sequence_schedule import SequenceSchedule
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,21 +75,13 @@ class SentenceEncoder(nn.Module):
         Args:
             batch: the sentences, with the trees this encoder reads.
             word_vectors: [T, E]; row t is the vector of ``batch.word_ids[t]``. Not mutated.
-
-        Raises:
-            ValueError: the batch was made without the trees this encoder reads.
         """
         raise NotImplementedError
 
     def states(self, batch: SentenceBatch, word_vectors: Tensor) -> SentenceStates:
         """Returns all states of the sentences, without a gradient; for pooling in evaluation.
 
-        Args:
-            batch: made with ``with_nodes=True`` if this encoder reads trees.
-            word_vectors: as above.
-
-        Raises:
-            ValueError: the batch was made without the trees this encoder reads, or without nodes.
+        Arguments as in `forward`.
         """
         raise NotImplementedError
 
@@ -102,12 +97,7 @@ def build_encoder(
         read_rms: root mean square of a component at which an encoder with weights reads every
             word; None: as it comes.
         settings: fields of `TrainingConfig`, of which the view takes its own.
-
-    Raises:
-        ValueError: no such view, or a setting is out of range.
     """
-    if view not in VIEWS:
-        raise ValueError(f"unknown view {view!r}; known: {', '.join(VIEWS)}")
     module, _, name = VIEWS[view].encoder.partition(":")
     own = {key: settings[key] for key in VIEWS[view].settings if key in settings}
     make = getattr(import_module(module, package=__package__), name)
@@ -147,17 +137,6 @@ class ReadAlike(SentenceEncoder):
         return F.normalize(word_vectors, dim=1) * length
 
 
-def require(schedule: ScheduleT | None, encoder: str, columns: str) -> ScheduleT:
-    """Returns the schedule, or says which arrays the batch was made without.
-
-    Raises:
-        ValueError: the schedule is None.
-    """
-    if schedule is None:
-        raise ValueError(f"{encoder} needs a batch made with {columns}")
-    return schedule
-
-
 UNIFORM_BOUND = 0.005
 """Half-width of "uniform": a later text of Simoulin & Crabbé's chapter."""
 OPEN_BIAS = 1.0
@@ -193,12 +172,7 @@ def initialise(
             gate, and each child of a gate, with a matrix of its own.
         block_rows: rows of one matrix: gates stand one below the other.
         block_columns: columns of one matrix, where several stand side by side.
-
-    Raises:
-        ValueError: no such scheme.
     """
-    if init not in get_args(Init):
-        raise ValueError(f"unknown init {init!r}; known: {', '.join(get_args(Init))}")
     with torch.no_grad():
         for parameter in module.parameters():
             if parameter.dim() == 1:
@@ -220,3 +194,93 @@ def open_gates(
     if init in under:
         with torch.no_grad():
             bias.fill_(OPEN_BIAS)
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceBatch:
+    """Sentences with the order of computation for each view that reads them; immutable.
+
+    An order is None if no view needs it, or if the batch was made without its trees.
+    """
+
+    token_offsets: Tensor
+    """[B+1] int64; sentence b's tokens are the flat tokens token_offsets[b]..token_offsets[b+1]."""
+    word_ids: Tensor
+    """[T] int64; vocabulary ids of the batch's word types, ascending; if these are not shared, of
+    its tokens. Id 0 is the unknown word."""
+    word_of_token: Tensor
+    """[N] int64; row of each token's word type in ``word_ids``."""
+    sequence: SequenceSchedule | None
+    """Of views that read the words in their order."""
+    dependencies: DependencySchedule | None
+    """Of views that read dependency trees."""
+    constituents: BinarySchedule | None
+    """Of views that read constituency trees."""
+
+    @classmethod
+    def from_arrays(
+        cls,
+        token_ids: npt.ArrayLike,
+        token_offsets: npt.ArrayLike,
+        heads: npt.ArrayLike | None = None,
+        binary_left: npt.ArrayLike | None = None,
+        binary_right: npt.ArrayLike | None = None,
+        *,
+        views: Collection[str] = tuple(VIEWS),
+        share_words: bool = True,
+    ) -> SentenceBatch:
+        """Returns the batch of sentences given as flat arrays, as Arrow's list columns hold them.
+
+        Args:
+            token_ids: [N]; vocabulary ids, 0 for unknown words.
+            token_offsets: [B+1]; 0, …, N; each sentence has a token or more.
+            heads: [N]; 1-based heads, 0 for the root.
+            binary_left: [N-B]; n-1 values a sentence, see `BinarySchedule.build`.
+            binary_right: [N-B].
+            views: those that will read the batch.
+            share_words: whether equal words are one word type. Without it every token is a type of
+                its own, so that tokens may be given vectors that differ, as by dropout.
+
+        Raises:
+            ValueError: a malformed tree; names the sentence.
+        """
+        ids, offsets = np.asarray(token_ids, np.int64), np.asarray(token_offsets, np.int64)
+        lengths = np.diff(offsets)
+        assert lengths.min() > 0 and offsets[-1] == len(ids), "tokens of each sentence"
+        words, num_words = np.arange(len(ids)), len(ids)
+        word_ids = ids.copy()
+        if share_words:
+            word_ids, words = distinct_words(ids)
+            num_words = len(word_ids)
+        reads = {VIEWS[view].reads for view in views}
+        sequence = dependencies = constituents = None
+        if "sequence" in reads:
+            sequence = SequenceSchedule.build(offsets, lengths, words)
+        if heads is not None and "dependencies" in reads:
+            flat = np.asarray(heads, np.int64)
+            dependencies = DependencySchedule.build(flat, words, num_words, offsets, lengths)
+        if binary_left is not None and binary_right is not None and "constituents" in reads:
+            children = np.array([binary_left, binary_right], np.int64)
+            constituents = BinarySchedule.build(children, words, num_words, offsets, lengths)
+        return cls(
+            token_offsets=to_tensor(offsets.copy()),
+            word_ids=to_tensor(word_ids),
+            word_of_token=to_tensor(words),
+            sequence=sequence,
+            dependencies=dependencies,
+            constituents=constituents,
+        )
+
+    @property
+    def num_sentences(self) -> int:
+        """B."""
+        return len(self.token_offsets) - 1
+
+    @property
+    def num_tokens(self) -> int:
+        """N."""
+        return len(self.word_of_token)
+
+    def to(self, device: torch.device | str) -> SentenceBatch:
+        """Returns the batch with its index tensors on ``device``."""
+        return on_device(self, device)

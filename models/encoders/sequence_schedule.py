@@ -38,23 +38,6 @@ class Reading:
     row_of_token: Tensor
     """[N] int64; row of each flat token."""
 
-    @classmethod
-    def build(cls, tokens: IndexArray, words: IndexArray, packed: _Packed) -> Reading:
-        """Returns the reading of flat tokens [N], packed; ``words`` are the flat tokens' types."""
-        B, N = len(packed.by_length), len(tokens)
-        first_words, first_rows = distinct_words(words[tokens[:B]])
-        row_of_place = np.concatenate([first_rows, np.arange(N - B) + len(first_words)])
-        row_of_token = np.empty_like(tokens)
-        row_of_token[tokens] = row_of_place
-        return cls(
-            words=to_tensor(np.concatenate([first_words, words[tokens[B:]]])),
-            num_first=len(first_words),
-            first_rows=to_tensor(first_rows),
-            previous_rows=to_tensor(row_of_place[packed.previous[packed.step_of[B:] > 1]]),
-            last_rows=to_tensor(row_of_place[packed.last]),
-            row_of_token=to_tensor(row_of_token),
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class SequenceSchedule:
@@ -80,14 +63,26 @@ class SequenceSchedule:
             lengths: [B], each >= 1.
             words: [N]; word type of each token.
         """
-        packed = _Packed.build(lengths)
-        first, step_of = token_offsets[packed.sentence_of], packed.step_of
-        beyond = token_offsets[packed.sentence_of + 1]
+        by_length = np.argsort(-lengths, kind="stable")
+        sorted_lengths = lengths[by_length]
+        # Sentences longer than step t: those before the first one of length <= t.
+        steps = np.arange(sorted_lengths[0])
+        step_sizes = np.searchsorted(-sorted_lengths, -steps, side="left")
+        step_starts = np.cumsum(step_sizes) - step_sizes
+        # Places of tokens, step by step, in each step by the sentences' length.
+        step_of = np.repeat(steps, step_sizes)
+        rank = np.arange(len(step_of)) - step_starts[step_of]
+        third = step_of > 1
+        previous = step_starts[step_of[third] - 1] + rank[third]
+        last = np.empty_like(by_length)
+        last[by_length] = step_starts[sorted_lengths - 1] + np.arange(len(by_length))
+        sentence = by_length[rank]
+        onward, backward = token_offsets[sentence] + step_of, token_offsets[sentence + 1] - 1
         return cls(
-            onward=Reading.build(first + step_of, words, packed),
-            backward=Reading.build(beyond - 1 - step_of, words, packed),
-            step_sizes=tuple(np.bincount(step_of).tolist()),
-            by_length=to_tensor(packed.by_length),
+            onward=_reading(onward, words, previous, last),
+            backward=_reading(backward - step_of, words, previous, last),
+            step_sizes=tuple(step_sizes.tolist()),
+            by_length=to_tensor(by_length),
         )
 
     def later_steps(self, reading: Reading) -> Iterator[slice]:
@@ -96,40 +91,27 @@ class SequenceSchedule:
         return (slice(first, last) for first, last in pairwise(starts))
 
 
-@dataclass(frozen=True, slots=True)
-class _Packed:
-    """Places of tokens step by step, in each step by the sentences' length, before any are shared.
+def _reading(
+    tokens: IndexArray, words: IndexArray, previous: IndexArray, last: IndexArray
+) -> Reading:
+    """Returns the reading of a direction.
 
-    Arrays: by place [N], but where noted.
+    Args:
+        tokens: [N]; the token at each place, step by step, before any states are shared.
+        words: [N]; word type of each token.
+        previous: [·]; place of the word before, for each place of the third and later steps.
+        last: [B]; place of each sentence's last word, in the order of the batch.
     """
-
-    by_length: IndexArray
-    """[B]; sentences, longest first."""
-    sentence_of: IndexArray
-    step_of: IndexArray
-    previous: IndexArray
-    """[N - B]; place of the word before, for each place after the first B."""
-    last: IndexArray
-    """[B]; place of each sentence's last word, in the order of the batch."""
-
-    @classmethod
-    def build(cls, lengths: IndexArray) -> _Packed:
-        """Returns the places of sentences of these lengths [B]."""
-        by_length = np.argsort(-lengths, kind="stable")
-        sorted_lengths = lengths[by_length]
-        # Sentences longer than step t: those before the first one of length <= t.
-        steps = np.arange(sorted_lengths[0])
-        step_sizes = np.searchsorted(-sorted_lengths, -steps, side="left")
-        step_starts = np.cumsum(step_sizes) - step_sizes
-        step_of = np.repeat(steps, step_sizes)
-        sentence_at = np.arange(len(step_of)) - step_starts[step_of]
-        last = np.empty_like(by_length)
-        last[by_length] = step_starts[sorted_lengths - 1] + np.arange(len(by_length))
-        later = slice(len(lengths), None)
-        return cls(
-            by_length=by_length,
-            sentence_of=by_length[sentence_at],
-            step_of=step_of,
-            previous=step_starts[step_of[later] - 1] + sentence_at[later],
-            last=last,
-        )
+    B, N = len(last), len(tokens)
+    first_words, first_rows = distinct_words(words[tokens[:B]])
+    row_of_place = np.concatenate([first_rows, np.arange(N - B) + len(first_words)])
+    row_of_token = np.empty_like(tokens)
+    row_of_token[tokens] = row_of_place
+    return Reading(
+        words=to_tensor(np.concatenate([first_words, words[tokens[B:]]])),
+        num_first=len(first_words),
+        first_rows=to_tensor(first_rows),
+        previous_rows=to_tensor(row_of_place[previous]),
+        last_rows=to_tensor(row_of_place[last]),
+        row_of_token=to_tensor(row_of_token),
+    )

@@ -28,7 +28,7 @@ import torch
 import triton
 from torch import Tensor
 
-from treeviews.models.encoders.cell_steps import Cells, PairGradients, Pairs, PairStates
+from treeviews.models.encoders.cell_steps import Cells
 from treeviews.models.encoders.triton_kernels import (
     add_rows_kernel,
     forget_backward_kernel,
@@ -49,29 +49,27 @@ NUM_WARPS = 2
 """Of a program: four columns a thread, which load 16 bytes of float32 at once."""
 
 
-def _launch(kernel: Any, num_rows: int, width: int, *buffers: Tensor | None) -> None:
-    """Runs a kernel with one program for each block of columns of each row."""
-    assert all(b is None or b.is_contiguous() for b in buffers), "buffers must be contiguous"
-    if not num_rows:
-        return
-    block = min(MAX_BLOCK, triton.next_power_of_2(width))
-    grid = (num_rows, triton.cdiv(width, block))
-    with torch.cuda.device_of(buffers[0]):  # Triton launches on the current device
-        kernel[grid](*buffers, H=width, BLOCK=block, num_warps=NUM_WARPS)
-
-
 def _launching(kernel: Any, *, rows: int, width: int = -1) -> Callable[..., None]:
     """Returns the step of `Cells` that hands its buffers to a kernel as they are.
 
+    Each block of columns of each row is one program's.
+
     Args:
-        rows: which of them has a row for each program, or block of programs.
+        rows: which of the buffers has a row for each program, or block of programs.
         width: which of them is as wide as the states.
     """
 
     def step(_: Cells, *buffers: Tensor | None) -> None:
         of_rows, wide = buffers[rows], buffers[width]
         assert of_rows is not None and wide is not None
-        _launch(kernel, len(of_rows), wide.shape[1], *buffers)
+        assert all(b is None or b.is_contiguous() for b in buffers), "buffers must be contiguous"
+        if not len(of_rows):
+            return
+        H = wide.shape[1]
+        block = min(MAX_BLOCK, triton.next_power_of_2(H))
+        grid = (len(of_rows), triton.cdiv(H, block))
+        with torch.cuda.device_of(buffers[0]):  # Triton launches on the current device
+            kernel[grid](*buffers, H=H, BLOCK=block, num_warps=NUM_WARPS)
 
     return step
 
@@ -83,52 +81,8 @@ class FusedCells(Cells):
     lstm_backward = _launching(lstm_backward_kernel, rows=1)
     forget_forward = _launching(forget_forward_kernel, rows=5)
     forget_backward = _launching(forget_backward_kernel, rows=0)
+    pair_forward = _launching(pair_forward_kernel, rows=8)
+    pair_backward = _launching(pair_backward_kernel, rows=4)
     gru_forward = _launching(gru_forward_kernel, rows=2)
     gru_backward = _launching(gru_backward_kernel, rows=2)
     add_rows = _launching(add_rows_kernel, rows=1, width=0)
-
-    def pair_forward(
-        self,
-        gates: Tensor,
-        left_product: Tensor,
-        right_product: Tensor,
-        pairs: Pairs,
-        states: PairStates,
-    ) -> None:
-        """See `Cells`."""
-        nodes = slice(states.first, states.last)
-        hidden = states.hidden[nodes]
-        _launch(
-            pair_forward_kernel,
-            *hidden.shape,
-            gates,
-            left_product,
-            right_product,
-            pairs.left_operand,
-            pairs.right_operand,
-            pairs.left_row,
-            pairs.right_row,
-            states.memory,
-            hidden,
-            states.memory[nodes],
-            states.squashed[nodes],
-        )
-
-    def pair_backward(
-        self, gates: Tensor, pairs: Pairs, states: PairStates, gradients: PairGradients
-    ) -> None:
-        """See `Cells`."""
-        nodes = slice(states.first, states.last)
-        squashed = states.squashed[nodes]
-        _launch(
-            pair_backward_kernel,
-            *squashed.shape,
-            gates,
-            pairs.left_row,
-            pairs.right_row,
-            states.memory,
-            squashed,
-            gradients.hidden[nodes],
-            gradients.memory[nodes],
-            gradients.memory,
-        )

@@ -1,9 +1,8 @@
 """Triton kernels of the Tree-LSTMs and of the gated recurrent unit.
 
-Arguments and shapes: `models.encoders.cell_steps.Cells`, what `Pairs`, `PairStates` and
-`PairGradients` hold one by one. Every program of a kernel handles ``BLOCK`` of the H columns of one
-row or edge. It computes in float32, or in float64 where the buffers are that; a store rounds to the
-buffers' type.
+Arguments and shapes: `models.encoders.cell_steps.Cells`. Every program of a kernel handles
+``BLOCK`` of the H columns of one row or edge. It computes in float32, or in float64 where the
+buffers are that; a store rounds to the buffers' type.
 """
 
 from __future__ import annotations

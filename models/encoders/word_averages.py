@@ -16,8 +16,12 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from treeviews.models.config.training_config import Init
-from treeviews.models.encoders.sentence_batch import SentenceBatch
-from treeviews.models.encoders.sentence_encoder import SentenceEncoder, SentenceStates, initialise
+from treeviews.models.encoders.sentence_encoder import (
+    SentenceBatch,
+    SentenceEncoder,
+    SentenceStates,
+    initialise,
+)
 
 
 class BagOfWords(SentenceEncoder):
@@ -34,16 +38,8 @@ class BagOfWords(SentenceEncoder):
 
     @torch.no_grad()
     def states(self, batch: SentenceBatch, word_vectors: Tensor) -> SentenceStates:
-        """Returns the words' vectors; their last is their mean, as there is no order.
-
-        Arguments as in `forward`.
-        """
-        return SentenceStates(
-            rows=word_vectors,
-            row_of_node=batch.word_of_token,
-            node_offsets=batch.token_offsets,
-            last=mean_of_words(batch, word_vectors),
-        )
+        """Returns the words' vectors; see `word_states`."""
+        return word_states(batch, word_vectors)
 
 
 class LinearAverage(SentenceEncoder):
@@ -65,16 +61,8 @@ class LinearAverage(SentenceEncoder):
 
     @torch.no_grad()
     def states(self, batch: SentenceBatch, word_vectors: Tensor) -> SentenceStates:
-        """Returns the words' vectors through the linear map (W X in the paper's table 2).
-
-        Their last is their mean, as there is no order. Arguments as in `forward`.
-        """
-        return SentenceStates(
-            rows=self._project(word_vectors),
-            row_of_node=batch.word_of_token,
-            node_offsets=batch.token_offsets,
-            last=self.forward(batch, word_vectors),
-        )
+        """Returns the words' vectors through the linear map (W X in the paper's table 2)."""
+        return word_states(batch, self._project(word_vectors), self.forward(batch, word_vectors))
 
     def _project(self, vectors: Tensor) -> Tensor:
         return F.linear(vectors, self.projection.weight.to(vectors.dtype))
@@ -96,3 +84,19 @@ def mean_of_words(batch: SentenceBatch, word_vectors: Tensor) -> Tensor:
     wide = word_vectors.to(torch.promote_types(word_vectors.dtype, torch.float32))
     means = F.embedding_bag(batch.word_of_token, wide, batch.token_offsets[:-1], mode="mean")
     return means.to(word_vectors.dtype)
+
+
+def word_states(batch: SentenceBatch, rows: Tensor, last: Tensor | None = None) -> SentenceStates:
+    """Returns states of words each by itself; their last is their mean, as there is no order.
+
+    Args:
+        batch: the sentences.
+        rows: [T, H]; of the word types.
+        last: [B, H], if it is computed otherwise.
+    """
+    return SentenceStates(
+        rows=rows,
+        row_of_node=batch.word_of_token,
+        node_offsets=batch.token_offsets,
+        last=mean_of_words(batch, rows) if last is None else last,
+    )

@@ -13,21 +13,18 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
-from treeviews.models.config.views import VIEWS, columns_read
-from treeviews.models.corpus.parsed_corpus import check_lengths
+from treeviews.models.config.views import COLUMNS
 from treeviews.models.encoding.encoder import Encoder, EncoderSettings
 from treeviews.models.encoding.load_encoder import load_encoder
 from treeviews.models.encoding.own_encoder import kept_checksum
-from treeviews.models.encoding.parse_cache import TOKENS, stage_table
 from treeviews.models.encoding.search import FloatArray
-from treeviews.models.encoding.sentence_reader import ParsedRows
+from treeviews.models.encoding.sentence_reader import TOKENS, Tables, stage_table
 from treeviews.models.model.model_description import checksum_of_weights
 from treeviews.pipeline.base.digest import digest_of
 from treeviews.pipeline.base.job import Progress, Rated
@@ -55,7 +52,6 @@ EMBEDDING_VERSION = 1
 PARSES_SHA256 = "parses_sha256"
 """Key of an embedded shard's extra facts: sha256 of each parsed shard that was read."""
 _PLACE = ("document_id", "sentence_index")
-_COLUMNS = columns_read(VIEWS)
 
 
 def describe_embedding() -> dict[str, Any]:
@@ -196,12 +192,21 @@ def embed_shard(
     kind = Vectors(encoder.dimension, dtype)
     quarantine: list[dict[str, Any]] = []
     with ShardWriter(job.output, EMBEDDINGS, number, vectors=kind) as writer:
-        for group in _row_groups(job, number, list(encoder.parsers)):
-            vectors, refused = group.vectors(encoder)
-            path = shard_path(job.output, number)
-            writer.write(_table(_stored(vectors, dtype, path, group.first), refused, kind))
-            quarantine += [group.record(refusal) for refusal in refused]
-            done = group.first + len(group.parsed)
+        for first, group, tables in _row_groups(job, number, list(encoder.parsers)):
+            refused: Sequence[RefusedSentence] = ()
+            if encoder.has_views:
+                vectors, refused = encoder.encode_rows(tables)
+            else:
+                tokens = group["tokens"].to_pylist()
+                vectors = encoder.encode([" ".join(words) for words in tokens])
+            place = f"{shard_path(job.output, number)}: from row {first} on"
+            writer.write(_table(vectors, refused, kind, place))
+            for each in refused:
+                row = group.slice(each.index, 1).to_pylist()[0]
+                refusal = Refusal(each.reason, each.detail, excerpt=excerpt_of(row["tokens"]))
+                where = {name: row[name] for name in _PLACE}
+                quarantine.append(refusal.record(row=first + each.index, **where))
+            done = first + len(group)
             rate = done / max(time.monotonic() - started, 1e-9)
             status = f"{done:,} of {num_rows:,} sentences, {rate:,.0f} a second"
             on_progress(done / num_rows, Rated(status, rate))
@@ -220,88 +225,45 @@ def embed_shard(
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _RowGroup:
-    """Neighbouring rows of a shard: their tokens, and the parses that stand beside them."""
-
-    first: int
-    """Row of the shard."""
-    places: pa.Table
-    """Document and position in it."""
-    parsed: ParsedRows
-
-    def vectors(self, encoder: Encoder) -> tuple[FloatArray, Sequence[RefusedSentence]]:
-        """Returns the vectors, float32 [n, d], and the rows that have none."""
-        if encoder.has_views:
-            return encoder.encode_rows(self.parsed)
-        tokens = self.parsed.tokens["tokens"].to_pylist()
-        return encoder.encode([" ".join(words) for words in tokens]), ()
-
-    def record(self, refused: RefusedSentence) -> dict[str, Any]:
-        """Returns the line of a quarantine file of a row that has no vector."""
-        tokens = self.parsed.tokens["tokens"][refused.index].as_py()
-        refusal = Refusal(refused.reason, refused.detail, excerpt=excerpt_of(tokens))
-        place = {name: self.places[name][refused.index].as_py() for name in _PLACE}
-        return refusal.record(row=self.first + refused.index, **place)
-
-
-def _row_groups(job: EmbedShardJob, number: int, stages: Sequence[str]) -> Iterator[_RowGroup]:
-    """Yields the rows, a row group of the sentences at a time; nothing where there is no row.
+def _row_groups(
+    job: EmbedShardJob, number: int, stages: Sequence[str]
+) -> Iterator[tuple[int, pa.Table, Tables]]:
+    """Yields row groups of the sentences: the first row, the group, tokens and parses.
 
     Raises:
-        ValueError: a parse does not fit its sentence, or a shard is damaged; names file and row.
+        ValueError: a shard is damaged; names it.
     """
     parses = {
-        stage: read_shard(job.parses[stage], stage, number, _COLUMNS[stage]) for stage in stages
+        stage: read_shard(job.parses[stage], stage, number, COLUMNS[stage]) for stage in stages
     }
     first = 0
     for group in read_row_groups(job.sentences, "sentences", number):
-        if not group.num_rows:
-            continue
-        tables = {stage: rows.slice(first, len(group)) for stage, rows in parses.items()}
-        for stage, table in tables.items():
-            is_parsed = table[table.column_names[0]].is_valid()
-            check_lengths(
-                shard_path(job.parses[stage], number),
-                stage,
-                table.filter(is_parsed),
-                group["tokens"].filter(is_parsed),
-                first + np.flatnonzero(is_parsed.to_numpy()),
-            )
-        parsed = ParsedRows(
-            stage_table(TOKENS, group),
-            {stage: stage_table(stage, table) for stage, table in tables.items()},
-        )
-        yield _RowGroup(first, group.select(list(_PLACE)), parsed)
+        if group.num_rows:
+            own = {stage: rows.slice(first, len(group)) for stage, rows in parses.items()}
+            tables = {TOKENS: group, **own}
+            yield first, group, {stage: stage_table(stage, rows) for stage, rows in tables.items()}
         first += group.num_rows
 
 
-def _stored(vectors: FloatArray, dtype: VectorType, path: Path, first: int) -> np.ndarray[Any, Any]:
-    """Returns vectors in the type that is stored.
+def _table(
+    vectors: FloatArray, refused: Sequence[RefusedSentence], kind: Vectors, place: str
+) -> pa.Table:
+    """Returns the rows of a stage of embeddings; a null for a sentence that was refused.
 
     Raises:
-        ValueError: a number is too large for float16; names the row and the remedy.
+        ValueError: a number is too large for float16; names the place and the remedy.
     """
     with np.errstate(over="ignore"):
-        stored = vectors.astype(dtype, copy=False)
-    beyond = np.flatnonzero(~np.isfinite(stored).all(axis=1))
-    if len(beyond):
+        stored = vectors.astype(kind.dtype, copy=False)
+    if not np.isfinite(stored).all():
         raise ValueError(
-            f"{path}: the vector of row {first + beyond[0]} has a number that {dtype} cannot hold; "
-            "give dtype float32"
+            f"{place}: a vector has a number that {kind.dtype} cannot hold; give dtype float32"
         )
-    return stored
-
-
-def _table(
-    vectors: np.ndarray[Any, Any], refused: Sequence[RefusedSentence], kind: Vectors
-) -> pa.Table:
-    """Returns the rows of a stage of embeddings; a null for a sentence that was refused."""
     schema = schema_for(EMBEDDINGS, kind)
     is_refused = np.zeros(len(vectors), dtype=np.bool_)
     is_refused[[refusal.index for refusal in refused]] = True
     rows = pa.FixedSizeListArray.from_arrays(
-        numbers(vectors.reshape(-1)),
+        numbers(stored.reshape(-1)),
         type=schema.field(0).type,
         mask=flags(is_refused) if is_refused.any() else None,
     )

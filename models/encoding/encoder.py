@@ -1,9 +1,8 @@
 """The encoder of sentences: strings in, vectors out, whatever makes them.
 
-Within an `Encoder`, views of one or several models (`ViewsOfModels`) or a function of the user's
-own (`OwnFunction`) make the vectors. Views of several models stand as those of one: ensembles of
-views that were trained apart, such as Tang & de Sa 2018, table 6, has beside the models whose views
-were trained together.
+Views of one or several models, or a function of the user's own, make the vectors. Views of several
+models stand as those of one: ensembles of views that were trained apart, such as Tang & de Sa 2018,
+table 6, has beside the models whose views were trained together.
 
 Legend: n sentences, H width of a view, d width of all views together.
 """
@@ -12,8 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypedDict, get_args
 
@@ -22,15 +20,14 @@ import numpy as np
 from treeviews.models.config.training_config import TrainingConfig
 from treeviews.models.config.training_presets import PRESETS
 from treeviews.models.config.views import Pooling
-from treeviews.models.encoding.encoder_names import chosen_views, name_of, view_and_pooling
+from treeviews.models.encoding.encoder_names import OPAQUE_VIEW, chosen_views, key_of, name_of
 from treeviews.models.encoding.own_encoder import OwnFunction, Progress
-from treeviews.models.encoding.parse_cache import PieceTables
 from treeviews.models.encoding.search import FloatArray, normalized, similarity, similarity_pairwise
 from treeviews.models.encoding.sentence_reader import (
     SENTENCES_AT_ONCE,
-    ParsedRows,
-    ReadSentences,
-    SentenceReader,
+    Piece,
+    Tables,
+    num_sentences,
 )
 from treeviews.models.encoding.view_models import ViewModel
 from treeviews.models.model.model_description import OPTION_OF_STAGE
@@ -85,37 +82,64 @@ class EncodeOptions(TypedDict, total=False):
     normalize: bool
 
 
+ModelPart = tuple[ViewModel, tuple[str, ...]]
+"""A model and which of its views are taken, see `chosen_views`; none named takes all."""
+
+
 class Encoder:
     """Encodes one string or many, and compares what comes out.
+
+    Views of several models, or some of one, are numbered through: ``0-SEQ``, ``1-LIN``. Models go
+    through the sentences together, so that each piece is tokenized and parsed once for all that
+    have the same parsers. A sentence that one of them cannot take is zeros in all views, as it is
+    where one model has them all. A model of which several views are taken is asked once.
 
     May be pickled: an encoder that was loaded by its name is loaded again by it.
     """
 
     def __init__(
         self,
-        strategy: ViewsOfModels | OwnFunction,
+        source: Sequence[ModelPart] | OwnFunction,
         name: str = "",
+        settings: EncoderSettings | None = None,
         loaded_by: Callable[[], Encoder] | None = None,
     ) -> None:
         """Takes what makes the vectors; `models.encoding.load_encoder` makes the usual ones.
 
         Args:
+            source: views in the order of their models, of each in its own order; or a function.
+            settings: batches, parses that are kept, and what becomes of refused sentences.
             loaded_by: gives the same encoder in another process, of one that was loaded.
+
+        Raises:
+            ValueError: a view that its model has not, or one that is taken twice.
         """
         self.name = name
-        self._loaded_by = loaded_by
+        self._settings = settings or EncoderSettings()
+        self._loaded_by = loaded_by or partial(Encoder, source, name, settings)
         self.refused: list[RefusedSentence] = []
         """Sentences of the last call that became zeros."""
-        self._strategy = strategy
+        self._function = source if isinstance(source, OwnFunction) else None
+        parts = [] if isinstance(source, OwnFunction) else source
+        self.models = list({id(model): model for model, _ in parts}.values())
+        """The models whose views are taken, each once; none of a function."""
+        self._views = [
+            (self.models.index(model), view)
+            for model, views in parts
+            for view in chosen_views(list(model.views), views)
+        ]
+        """Place of the model that gives each, and its name there."""
+        self._is_joined = len(parts) > 1 or any(views for _, views in parts)
+        given = self._digests() if self._is_joined else []
+        if doubled := sorted({view for one, view in given if given.count([one, view]) > 1}):
+            raise ValueError(f"views {', '.join(doubled)} of one encoder are joined twice")
 
     def __repr__(self) -> str:
         width = f", dimension={self.dimension}" if self.has_views else ""
         return f"Encoder({self.name!r}{width})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if self._loaded_by is not None:
-            return self._loaded_by, ()
-        return Encoder, (self._strategy, self.name)
+        return self._loaded_by, ()
 
     def encode(
         self,
@@ -143,13 +167,14 @@ class Encoder:
 
         Raises:
             ValueError: no strings, an option out of range, or sentences that cannot be taken where
-                the encoder was loaded with ``on_refusal="error"``: names them, the reasons and the
-                remedy. All empty and too long ones are found before any is parsed.
+                the encoder was loaded with ``on_refusal="error"``: names those of the first 2,048
+                sentences with any, the reasons and the remedy.
         """
         poolings = (pooling,) if isinstance(pooling, str) else tuple(pooling)
         texts = [sentences] if isinstance(sentences, str) else listed_strings(sentences)
         with progress_bar(len(texts), show=show_progress) as on_progress:
-            vectors = _side_by_side(self._views(texts, poolings, batch_size, on_progress))
+            views = self._encoded(texts, poolings, batch_size, on_progress)
+            vectors = _side_by_side(views)
         if normalize:
             vectors = normalized(vectors)
         return vectors[0] if isinstance(sentences, str) else vectors
@@ -164,24 +189,9 @@ class Encoder:
         Raises:
             ValueError: see `encode`.
         """
-        return self._views(listed_strings(sentences), tuple(pooling), None, None)
+        return self._encoded(listed_strings(sentences), tuple(pooling))
 
-    def _views(
-        self,
-        sentences: Sequence[str],
-        pooling: Sequence[Pooling],
-        batch_size: int | None,
-        on_progress: Progress | None,
-    ) -> dict[str, FloatArray]:
-        check_pooling(pooling)
-        if batch_size is not None and (isinstance(batch_size, bool) or batch_size < 1):
-            raise ValueError(f"batch_size must be at least 1, got {batch_size}")
-        views, self.refused = self._strategy.encode(sentences, pooling, batch_size, on_progress)
-        return views
-
-    def encode_rows(
-        self, rows: ParsedRows, pooling: Sequence[Pooling] = LAST
-    ) -> tuple[FloatArray, list[RefusedSentence]]:
+    def encode_rows(self, rows: Tables) -> tuple[FloatArray, list[RefusedSentence]]:
         """Returns the embeddings, [n, d], of sentences that are tokenized and parsed, such as rows
         of a corpus, and those that became zeros.
 
@@ -191,25 +201,86 @@ class Encoder:
         Raises:
             ValueError: as in `encode`.
         """
-        assert isinstance(self._strategy, ViewsOfModels), "a function reads text"
-        views, refused = self._strategy.encode(rows, pooling)
-        return _side_by_side(views), refused
+        return _side_by_side(self._encoded(rows, LAST)), self.refused
+
+    def _encoded(
+        self,
+        sentences: Sequence[str] | Tables,
+        pooling: Sequence[Pooling],
+        batch_size: int | None = None,
+        on_progress: Progress | None = None,
+    ) -> dict[str, FloatArray]:
+        """Returns the vectors, [n, H] by key; notes which sentences are zeros."""
+        check_pooling(pooling)
+        if batch_size is not None and (isinstance(batch_size, bool) or batch_size < 1):
+            raise ValueError(f"batch_size must be at least 1, got {batch_size}")
+        size = batch_size or self._settings.batch_size
+        if self._function is not None:
+            assert not isinstance(sentences, Mapping), "a function reads text"
+            self.refused = []
+            vectors = self._function.encode(sentences, pooling, size, on_progress)
+            return {key_of(OPAQUE_VIEW, "last"): vectors}
+        count = num_sentences(sentences)
+        arrays = [
+            {key: np.zeros((count, width), np.float32) for key, width in m.widths(pooling).items()}
+            for m in self.models
+        ]
+        zeros: dict[int, RefusedSentence] = {}
+        for start in range(0, count, SENTENCES_AT_ONCE):
+            piece = Piece(sentences, start, SENTENCES_AT_ONCE, self._settings.parses)
+            for model, own in zip(self.models, arrays, strict=True):
+                with model.turn:
+                    block, refused = model.reader.read(piece, self._fail_if_any)
+                    for batch in model.batches(block, size):
+                        for key, vectors in model.embed(batch, pooling).items():
+                            own[key][batch.rows] = vectors
+                zeros = {refusal.index: refusal for refusal in refused} | zeros
+            if on_progress is not None:
+                on_progress(min(1.0, (start + SENTENCES_AT_ONCE) / count))
+        rows = sorted(zeros)
+        self.refused = [zeros[row] for row in rows]
+        views = {key: arrays[place][own] for key, place, own in self._keys(pooling)}
+        if len(self.models) > 1 and rows:
+            for matrix in views.values():
+                matrix[rows] = 0.0
+        return views
+
+    def _keys(self, pooling: Sequence[Pooling]) -> list[tuple[str, int, str]]:
+        """Returns each key of the whole with its model's place and its key there."""
+        return [
+            (key_of(f"{number}-{name_of(view)}", name) if self._is_joined else own, place, own)
+            for number, (place, view) in enumerate(self._views)
+            for name in self.models[place].poolings(pooling)
+            for own in [key_of(view, name)]
+        ]
+
+    def _fail_if_any(self, refused: Sequence[RefusedSentence]) -> None:
+        """Refuses sentences that cannot be taken, where that is an error.
+
+        Raises:
+            ValueError: names them, the reasons and the remedy.
+        """
+        if refused and self._settings.on_refusal == "error":
+            raise ValueError(
+                f"{named(refused)}; leave out what cannot be taken, or give on_refusal='zero' for "
+                "a vector of zeros in its place"
+            )
 
     @property
     def has_views(self) -> bool:
         """Whether the embedding consists of views of models; a function's is one matrix."""
-        return self._strategy.has_views
-
-    @property
-    def models(self) -> Sequence[ViewModel]:
-        """The models whose views are taken, each once; none of a function."""
-        return self._strategy.models
+        return self._function is None
 
     @cached_property
     def digest(self) -> str:
-        """Of everything that determines the embeddings of a sentence; empty of a function, whose
-        changes nothing tells."""
-        return self._strategy.digest
+        """Of everything that determines the embeddings of a sentence: the models' digests and the
+        views that are taken, in their order; empty of a function, whose changes nothing tells."""
+        if not self.has_views:
+            return ""
+        return digest_of({"joined": self._digests()}) if self._is_joined else self.models[0].digest
+
+    def _digests(self) -> list[list[str]]:
+        return [[self.models[place].digest, view] for place, view in self._views]
 
     @property
     def parsers(self) -> dict[str, str]:
@@ -224,8 +295,14 @@ class Encoder:
         return next((model.device for model in self.models), "cpu")
 
     def widths(self, pooling: Sequence[Pooling] = LAST) -> dict[str, int]:
-        """Returns the width of each array of `encode_views`, by its key and in its order."""
-        return self._strategy.widths(pooling)
+        """Returns the width of each array of `encode_views`, by its key and in its order.
+
+        A function tells its width by its answer alone.
+        """
+        assert self.has_views
+        return {
+            key: self.models[place].widths(pooling)[own] for key, place, own in self._keys(pooling)
+        }
 
     @cached_property
     def dimension(self) -> int:
@@ -273,165 +350,3 @@ def progress_bar(total: int, *, show: bool) -> Iterator[Progress | None]:
 
     with tqdm(total=total, unit="sentence") as bar:
         yield lambda share: bar.update(round(share * total) - bar.n)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TakenViews:
-    """A model and which of its views are taken."""
-
-    model: ViewModel
-    views: tuple[str, ...] = ()
-    """See `chosen_views`; none named takes all."""
-    name: str = ""
-    """For messages."""
-
-
-class ViewsOfModels:
-    """Views of one model, or of several, numbered through: ``0-SEQ``, ``1-LIN``.
-
-    Models go through the sentences together, so that each piece is tokenized and parsed once for
-    all that have the same parsers. A sentence that one of them cannot take is zeros in all views,
-    as it is where one model has them all. A model of which several views are taken is asked once.
-    """
-
-    has_views = True
-
-    def __init__(
-        self, parts: Sequence[TakenViews], settings: EncoderSettings, *, joined: bool = True
-    ) -> None:
-        """Takes the views in the order of the parts, of each in its model's order.
-
-        Args:
-            joined: False of one model as it is, whose views and digest are the whole's.
-
-        Raises:
-            ValueError: a batch of no sentences, a view that its model has not, or one that is taken
-                twice.
-        """
-        if settings.batch_size == 0:
-            raise ValueError("batch_size must be at least 1, got 0")
-        self.models = list({id(part.model): part.model for part in parts}.values())
-        self._settings, self._joined = settings, joined
-        self._views = [
-            (self.models.index(part.model), view) for part in parts for view in _taken(part)
-        ]
-        """Place of the model that gives each, and its name there."""
-        given = self._digests() if joined else []
-        if doubled := sorted({view for one, view in given if given.count([one, view]) > 1}):
-            raise ValueError(f"views {', '.join(doubled)} of one encoder are joined twice")
-
-    def _digests(self) -> list[list[str]]:
-        return [[self.models[place].digest, view] for place, view in self._views]
-
-    @property
-    def digest(self) -> str:
-        """Of the models' digests and the views that are taken, in their order."""
-        return digest_of({"joined": self._digests()}) if self._joined else self.models[0].digest
-
-    def widths(self, pooling: Sequence[Pooling]) -> dict[str, int]:
-        """Returns the width of each array of `encode`, by its key and in its order."""
-        widths = [model.widths(pooling) for model in self.models]
-        return {key: widths[place][own] for key, place, own in self._keys(widths)}
-
-    def encode(
-        self,
-        sentences: Sequence[str] | ParsedRows,
-        pooling: Sequence[Pooling],
-        batch_size: int | None = None,
-        on_progress: Progress | None = None,
-    ) -> tuple[dict[str, FloatArray], list[RefusedSentence]]:
-        """Returns the vectors, [n, H] by key, and the sentences that are zeros.
-
-        Args:
-            sentences: raw text, or sentences that are tokenized and parsed.
-
-        Raises:
-            ValueError: see `Encoder.encode`.
-        """
-        if not isinstance(sentences, ParsedRows):
-            for model in self.models:
-                self._fail_if_any(model.reader.find_unreadable(sentences) if self._fails else [])
-        size, count = batch_size or self._settings.batch_size, len(sentences)
-        arrays = [
-            {key: np.zeros((count, width), np.float32) for key, width in m.widths(pooling).items()}
-            for m in self.models
-        ]
-        refused: list[list[RefusedSentence]] = [[] for _ in self.models]
-        for start in range(0, count, SENTENCES_AT_ONCE):
-            read_by = self._piece(sentences, start)
-            for place, model in enumerate(self.models):
-                with model.turn:
-                    read = read_by(model.reader)
-                    self._fail_if_any(read.refusals)
-                    for batch in model.batches(read.block, size):
-                        for key, vectors in model.embed(batch, pooling).items():
-                            arrays[place][key][batch.rows] = vectors
-                refused[place] += read.refusals
-            if on_progress is not None:
-                on_progress(min(1.0, (start + SENTENCES_AT_ONCE) / count))
-        return self._together(arrays, refused)
-
-    def _piece(
-        self, sentences: Sequence[str] | ParsedRows, start: int
-    ) -> Callable[[SentenceReader], ReadSentences]:
-        """Returns what has a model's reader read the piece that begins at a sentence."""
-        if isinstance(sentences, ParsedRows):
-            rows = sentences.slice(start, SENTENCES_AT_ONCE)
-            return lambda reader: reader.read_rows(rows, start)
-        piece = sentences[start : start + SENTENCES_AT_ONCE]
-        tables = PieceTables(piece, self._settings.parses)
-        return lambda reader: reader.read(piece, start, tables)
-
-    def _together(
-        self, arrays: Sequence[dict[str, FloatArray]], refused: Sequence[list[RefusedSentence]]
-    ) -> tuple[dict[str, FloatArray], list[RefusedSentence]]:
-        """Returns the views of the whole, and the sentences that are zeros in them.
-
-        Of several reasons for zeros the first one counts.
-        """
-        zeros = {refusal.index: refusal for part in reversed(refused) for refusal in part}
-        rows = sorted(zeros)
-        views = {key: arrays[place][own] for key, place, own in self._keys(arrays)}
-        if len(self.models) > 1 and rows:
-            for matrix in views.values():
-                matrix[rows] = 0.0
-        return views, [zeros[row] for row in rows]
-
-    def _keys(self, arrays: Sequence[Mapping[str, object]]) -> list[tuple[str, int, str]]:
-        """Returns each key of the whole with its model's place and its key there."""
-        return [
-            (f"{number}-{name_of(view)}.{pooling}" if self._joined else own, place, own)
-            for number, (place, view) in enumerate(self._views)
-            for own in arrays[place]
-            for own_view, pooling in [view_and_pooling(own)]
-            if own_view == view
-        ]
-
-    @property
-    def _fails(self) -> bool:
-        return self._settings.on_refusal == "error"
-
-    def _fail_if_any(self, refusals: Sequence[RefusedSentence]) -> None:
-        """Refuses sentences that cannot be taken, where that is an error.
-
-        Raises:
-            ValueError: names them, the reasons and the remedy.
-        """
-        if refusals and self._fails:
-            raise ValueError(
-                f"{named(refusals)}; leave out what cannot be taken, or give on_refusal='zero' for "
-                "a vector of zeros in its place"
-            )
-
-
-def _taken(part: TakenViews) -> list[str]:
-    """Returns the views that are taken of a model, in its order.
-
-    Raises:
-        ValueError: see `chosen_views`; names the model.
-    """
-    available = dict.fromkeys(view_and_pooling(key)[0] for key in part.model.widths(LAST))
-    try:
-        return chosen_views(list(available), part.views)
-    except ValueError as error:
-        raise ValueError(f"{part.name}: {error}" if part.name else str(error)) from error

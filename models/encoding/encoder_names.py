@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from treeviews.models.config.views import Pooling, is_mean
-from treeviews.models.model.ensemble import is_ensemble, member_folders, read_ensemble
+from treeviews.models.model.ensemble import MEMBERS_FOLDER, is_ensemble, read_ensemble
 from treeviews.models.model.hub import folder_called
 from treeviews.pipeline.base.bundled import BUNDLED_MODELS
 from treeviews.pipeline.base.mistakes import did_you_mean
@@ -114,13 +114,18 @@ def parse_encoder_name(called: str) -> EncoderName:
         seed = match[2] or match[4]
         return EncoderName(called, match[1] or match[3], None if seed is None else int(seed))
     if (folder := folder_called(called)).is_dir():
-        if is_ensemble(folder):
-            return EncoderName(called, "joined", parts=_members(folder), ensemble=folder)
-        return EncoderName(called, "model", parts=(ModelViews(folder),))
+        if not is_ensemble(folder):
+            return EncoderName(called, "model", parts=(ModelViews(folder),))
+        described, places = read_ensemble(folder)
+        pairs = zip(places, described.members, strict=True)
+        parts = tuple(ModelViews(place, member.views) for place, member in pairs)
+        return EncoderName(called, "joined", parts=parts, ensemble=folder)
     if _JOIN in called or _OF in called:
-        return EncoderName(called, "joined", parts=_joined_models(called))
-    if called.startswith(":") or called.endswith(":"):
-        raise ValueError(f"{called!r}: give package.module:name")
+        return EncoderName(
+            called,
+            "joined",
+            parts=tuple(_joined_model(text, called) for text in called.split(_JOIN)),
+        )
     if ":" in called:
         return EncoderName(called, "function")
     meant = did_you_mean(called, known=(*OF_A_RUN, *READY))
@@ -129,35 +134,20 @@ def parse_encoder_name(called: str) -> EncoderName:
     )
 
 
-def _members(folder: Path) -> tuple[ModelViews, ...]:
-    description = read_ensemble(folder)
-    pairs = zip(member_folders(folder, description), description.members, strict=True)
-    return tuple(ModelViews(place, member.views) for place, member in pairs)
-
-
-def _joined_models(called: str) -> tuple[ModelViews, ...]:
-    """Returns the models of a joined name and their views, in order."""
-    return tuple(_joined_model(text, called) for text in called.split(_JOIN))
-
-
 def _joined_model(text: str, called: str) -> ModelViews:
     folder, _, view = text.rpartition(_OF)
-    if text and (place := folder_called(text)).is_dir():
-        part = ModelViews(place)
-    elif folder and (place := folder_called(folder)).is_dir():
-        if not view:
-            raise ValueError(f"encoder {called!r}: give a view after {text!r}, or leave {_OF} out")
-        part = ModelViews(place, (view,))
-    else:
+    part = ModelViews(folder_called(text or _OF))
+    if not part.folder.is_dir() and folder and view:
+        part = ModelViews(folder_called(folder), (view,))
+    if not part.folder.is_dir():
         raise ValueError(
             f"encoder {called!r}: {text!r} does not begin with the folder of a model; "
             f"{JOINED_FORM} joins views of models that are folders without {_JOIN} in their names"
         )
     if is_ensemble(part.folder):
-        members = [_OF.join([str(one.folder), *one.views]) for one in _members(part.folder)]
         raise ValueError(
-            f"encoder {called!r}: {part.name} is an ensemble, of which no other one is made; "
-            f"join its members: {_JOIN.join(members)}"
+            f"encoder {called!r}: {part.name} is an ensemble itself; join its members, the folders "
+            f"in {part.folder / MEMBERS_FOLDER}"
         )
     return part
 
@@ -168,14 +158,8 @@ def key_of(view: str, pooling: Pooling) -> str:
 
 
 def view_and_pooling(key: str) -> tuple[str, str]:
-    """Returns the two parts of a key.
-
-    Raises:
-        ValueError: it has no pooling.
-    """
-    view, point, pooling = key.rpartition(".")
-    if not point or not view:
-        raise ValueError(f"embeddings {key!r} are not named by view and pooling, as in 0-DEP.last")
+    """Returns the two parts of a key."""
+    view, _, pooling = key.rpartition(".")
     return view, pooling
 
 

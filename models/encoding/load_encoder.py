@@ -12,34 +12,25 @@ from typing import Any
 
 from treeviews.models.config.training_presets import SIF_WORDS
 from treeviews.models.config.views import needed_stages
-from treeviews.models.encoding.encoder import (
-    Encoder,
-    EncoderSettings,
-    OnRefusal,
-    TakenViews,
-    ViewsOfModels,
-)
+from treeviews.models.encoding.encoder import Encoder, EncoderSettings, ModelPart, OnRefusal
 from treeviews.models.encoding.encoder_names import (
     BAG_OF_WORDS,
     OF_A_RUN,
+    WORDS_VIEW,
     EncoderName,
     ModelViews,
+    chosen_views,
     parse_encoder_name,
 )
 from treeviews.models.encoding.own_encoder import OwnFunction, import_function
 from treeviews.models.encoding.view_models import (
+    MeanModel,
     ViewModel,
-    WordsModel,
     is_mean,
     load_mean_model,
     untrained_mean_model,
 )
-from treeviews.models.model.hub import SCHEME
-from treeviews.models.model.model_description import (
-    MODEL_FILE,
-    OPTION_OF_STAGE,
-    read_model_description,
-)
+from treeviews.models.model.model_description import OPTION_OF_STAGE, read_model_description
 from treeviews.models.words.word_vectors import WordVectors, load_word_vectors
 from treeviews.pipeline.base.bundled import BUNDLED_VECTORS
 
@@ -62,26 +53,21 @@ def load_encoder(called: str, settings: EncoderSettings | None = None) -> Encode
             f"encoder {called!r}: only a run of Luigi knows what it trained; give the folder of "
             f"the model, one of this name as ./{called}"
         )
+    source: Sequence[ModelPart] | OwnFunction
     if name.kind == "function":
-        strategy: ViewsOfModels | OwnFunction = OwnFunction(
-            import_function(called), called, settings.batch_size
-        )
+        source = OwnFunction(import_function(called), called)
     elif name.kind == "joined":
-        strategy = ViewsOfModels(_parts(name.parts, settings), settings)
+        source = _parts(name.parts, settings)
     else:
-        strategy = _whole(_model(name, settings), settings)
-    return Encoder(strategy, called, partial(load_encoder, called, settings))
-
-
-def _whole(model: ViewModel, settings: EncoderSettings) -> ViewsOfModels:
-    return ViewsOfModels([TakenViews(model)], settings, joined=False)
+        source = [(_model(name, settings), ())]
+    return Encoder(source, called, settings, partial(load_encoder, called, settings))
 
 
 def _model(name: EncoderName, settings: EncoderSettings) -> ViewModel:
     if name.kind == "model":
         return _model_in(name.parts[0].folder, settings)
-    if name.kind == "bag_of_words":
-        return WordsModel(_word_vectors(settings))
+    if name.kind == BAG_OF_WORDS:
+        return MeanModel(_word_vectors(settings))
     if name.kind == "sif":
         settings = settings.changed(config=SIF_WORDS)
     if is_mean(settings.config, settings.device):
@@ -111,8 +97,12 @@ def _model_in(folder: Path, settings: EncoderSettings) -> ViewModel:
     return load_torch_model(folder, settings)
 
 
-def _parts(parts: Sequence[ModelViews], settings: EncoderSettings) -> list[TakenViews]:
-    """Returns views of models, each model loaded once, with the settings that concern it."""
+def _parts(parts: Sequence[ModelViews], settings: EncoderSettings) -> list[ModelPart]:
+    """Returns views of models, each model loaded once, with the settings that concern it.
+
+    Raises:
+        ValueError: a model has no such view; names the model.
+    """
     takes = {}
     for folder in dict.fromkeys(part.folder.resolve() for part in parts):
         description = read_model_description(folder)
@@ -123,7 +113,12 @@ def _parts(parts: Sequence[ModelViews], settings: EncoderSettings) -> list[Taken
     for folder, own in takes.items():
         others: dict[str, Any] = dict.fromkeys(by_any - own)  # what none takes stays, to be refused
         models[folder] = _model_in(folder, settings.changed(**others))
-    return [TakenViews(models[part.folder.resolve()], part.views, part.name) for part in parts]
+    for part in parts:
+        try:
+            chosen_views(list(models[part.folder.resolve()].views), part.views)
+        except ValueError as error:
+            raise ValueError(f"{part.name}: {error}") from error
+    return [(models[part.folder.resolve()], part.views) for part in parts]
 
 
 def own_encoder(function: Callable[[list[str]], Any], name: str = "") -> Encoder:
@@ -145,15 +140,15 @@ def words_beside(encoder: Encoder, settings: EncoderSettings) -> Encoder:
         FileNotFoundError: word vectors are not there.
         ValueError: joined models have different word vectors.
     """
-    models = [model for model in encoder.models if not isinstance(model, WordsModel)]
-    words = {model.reader.vectors.checksum: model.reader.vectors for model in models}
+    readers = [model.reader for model in encoder.models if WORDS_VIEW not in model.views]
+    words = {reader.vectors.checksum: reader.vectors for reader in readers}
     if len(words) > 1:
         raise ValueError(
             "join_words: the joined models have different word vectors, so that no mean is that of "
             "all; leave join_words out, or join models of the same vectors"
         )
     vectors = next(iter(words.values())) if words else _word_vectors(settings)
-    return Encoder(_whole(WordsModel(vectors), settings), BAG_OF_WORDS)
+    return Encoder([(MeanModel(vectors), ())], BAG_OF_WORDS, settings)
 
 
 def encoder_of(given: object, *, device: str = "cpu", on_refusal: OnRefusal = "error") -> Encoder:
@@ -171,11 +166,7 @@ def encoder_of(given: object, *, device: str = "cpu", on_refusal: OnRefusal = "e
     if isinstance(given, Encoder):
         return given
     if isinstance(given, str | Path):
-        called = str(given)
-        # A hub is asked once: what a name of its stands for is not looked up for the key.
-        parts = () if SCHEME in called else parse_encoder_name(called).parts
-        written = tuple((part.folder.resolve(), _time_written(part.folder)) for part in parts)
-        return _kept(called, EncoderSettings(device=device, on_refusal=on_refusal), written)
+        return _kept(str(given), EncoderSettings(device=device, on_refusal=on_refusal))
     function: Any = getattr(given, "encode", given)
     if not callable(function):
         raise ValueError(
@@ -186,22 +177,8 @@ def encoder_of(given: object, *, device: str = "cpu", on_refusal: OnRefusal = "e
 
 
 @lru_cache(maxsize=1)
-def _kept(called: str, settings: EncoderSettings, written: tuple[tuple[Path, int], ...]) -> Encoder:
-    """Returns the encoder of a name.
-
-    Args:
-        written: each folder of a model that it stands on, and when that was written.
-    """
-    del written  # part of the key only: the model of a folder may be trained again
+def _kept(called: str, settings: EncoderSettings) -> Encoder:
     return load_encoder(called, settings)
-
-
-def _time_written(folder: Path) -> int:
-    """Returns when a model's folder was written, 0 of what is none."""
-    try:
-        return (folder / MODEL_FILE).stat().st_mtime_ns
-    except OSError:
-        return 0
 
 
 def vectors_of(given: Any, encoder: object) -> Any:

@@ -1,4 +1,4 @@
-"""A user's own function or object as a strategy of an encoder: its answers are checked.
+"""A user's own function or object within an encoder: its answers are checked.
 
 Legend: n sentences, b of a batch, d width.
 """
@@ -11,16 +11,15 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.machinery import PathFinder
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from treeviews.models.config.views import Pooling
-from treeviews.models.encoding.encoder_names import OPAQUE_VIEW, key_of
-from treeviews.models.encoding.search import FloatArray
+from treeviews.models.encoding.search import FloatArray, matrix_of
 from treeviews.pipeline.base.digest import digest_of, sha256_of_file
-from treeviews.pipeline.base.refusal import RefusedSentence
 
 Function = Callable[[list[str]], Any]
 Progress = Callable[[float], None]
@@ -37,22 +36,14 @@ class OwnEncoderError(ValueError):
 class OwnFunction:
     """Calls a function from sentences to vectors on batches, and refuses what is no embedding."""
 
-    has_views = False
-    models: Sequence[Any] = ()
-    digest = ""
-    """Nothing tells of a function's changes."""
-
-    def __init__(self, function: Function, name: str, batch_size: int | None = None) -> None:
+    def __init__(self, function: Function, name: str) -> None:
         """Takes the function.
 
         Args:
             function: from a list of b strings to a matrix [b, d] (numpy, torch or lists).
             name: for messages.
-            batch_size: sentences of a call, by default as many as SentEval's own batches have; 0
-                gives all of them in one.
         """
         self.name = name
-        self._batch_size = DEFAULT_BATCH_SIZE if batch_size is None else batch_size
         self._function = function
 
     def encode(
@@ -61,10 +52,8 @@ class OwnFunction:
         pooling: Sequence[Pooling],
         batch_size: int | None,
         on_progress: Progress | None,
-    ) -> tuple[dict[str, FloatArray], list[RefusedSentence]]:
-        """Returns the embeddings, float32 [n, d], as the one view of which nothing is known.
-
-        No sentence is refused.
+    ) -> FloatArray:
+        """Returns the embeddings, float32 [n, d].
 
         Raises:
             OwnEncoderError: the function raised an exception; names the function and the batch.
@@ -78,7 +67,7 @@ class OwnFunction:
             )
         if tuple(pooling) != ("last",):
             raise ValueError(f"{self.name}: gives no states to pool; leave out pooling")
-        size = batch_size or self._batch_size or len(sentences)
+        size = batch_size or DEFAULT_BATCH_SIZE
         batches: list[FloatArray] = []
         for start in range(0, len(sentences), size):
             batch = list(sentences[start : start + size])
@@ -86,34 +75,19 @@ class OwnFunction:
             with _own_code(f"{self.name}: {places}, the first {batch[0][:80]!r},"):
                 answer = self._function(batch)
             vectors = self._checked(answer, batch, start)
-            if batches and vectors.shape[1] != batches[0].shape[1]:
-                raise ValueError(
-                    f"{self.name}: {vectors.shape[1]} numbers a sentence from sentence {start} "
-                    f"on, {batches[0].shape[1]} before; all embeddings must have one width"
-                )
             batches.append(vectors)
+            if len({vectors.shape[1] for vectors in batches}) > 1:
+                raise ValueError(f"{self.name}: another width from sentence {start} on")
             if on_progress is not None:
                 on_progress(min(1.0, (start + size) / len(sentences)))
-        return {key_of(OPAQUE_VIEW, "last"): np.concatenate(batches)}, []
-
-    def widths(self, pooling: Sequence[Pooling]) -> dict[str, int]:
-        """Returns nothing that is known.
-
-        Raises:
-            ValueError: always.
-        """
-        raise ValueError(f"{self.name}: a function tells its width by its answer alone")
+        return np.concatenate(batches)
 
     def _checked(self, answer: Any, batch: list[str], start: int) -> FloatArray:
-        if hasattr(answer, "detach"):  # a tensor, wherever it lies
-            answer = answer.detach().float().cpu().numpy()
         try:
-            vectors: FloatArray = np.asarray(answer, dtype=np.float32)
-        except (TypeError, ValueError) as error:
-            raise ValueError(
-                f"{self.name}: gave {type(answer).__name__}, no matrix of numbers ({error})"
-            ) from error
-        if vectors.ndim != 2 or len(vectors) != len(batch) or not vectors.shape[1]:
+            vectors = matrix_of(answer)
+        except ValueError as error:
+            raise ValueError(f"{self.name}: gave {type(answer).__name__}: {error}") from error
+        if len(vectors) != len(batch) or not vectors.shape[1]:
             raise ValueError(
                 f"{self.name}: gave shape {list(vectors.shape)} for {len(batch)} sentences; give "
                 f"[{len(batch)}, d], one row a sentence"
@@ -191,11 +165,10 @@ def import_function(spec: str) -> Function:
             f"{spec}: {module_name} cannot be imported ({cause}); "
             "run from the folder that holds it, or put that into PYTHONPATH"
         ) from cause
-    for part in attribute.split("."):
-        if not hasattr(value, part):
-            public = [name for name in dir(value) if not name.startswith("_")]
-            raise ValueError(f"{spec}: nothing called {part!r} there, only {', '.join(public)}")
-        value = getattr(value, part)
+    try:
+        value = attrgetter(attribute)(value)
+    except AttributeError as error:
+        raise ValueError(f"{spec}: {error}") from error
     if inspect.isclass(value) or (
         inspect.isfunction(value) and not inspect.signature(value).parameters
     ):

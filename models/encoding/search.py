@@ -8,6 +8,7 @@ Legend: n and m vectors, d their width; q queries, k results of a query; N sente
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from treeviews.pipeline.base.atomic_files import locked, write_by_library
+from treeviews.pipeline.base.atomic_files import locked, write_by_library, write_bytes_atomically
 from treeviews.pipeline.base.digest import digest_of
 from treeviews.pipeline.shards.arrow import vectors_of
 from treeviews.pipeline.shards.manifests import (
@@ -145,7 +146,7 @@ def search(queries: Any, matrix: Any, k: int = 10, *, score: Score = "cosine") -
         ValueError: no vectors, of different widths or with numbers that are not finite; or k or the
             score is none.
     """
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+    if k < 1:
         raise ValueError(f"k must be a whole number from 1 on, got {k!r}")
     if score not in get_args(Score):
         raise ValueError(f"score must be one of {', '.join(get_args(Score))}, got {score!r}")
@@ -161,7 +162,9 @@ def search(queries: Any, matrix: Any, k: int = 10, *, score: Score = "cosine") -
         for first in range(0, len(wanted), QUERIES_AT_ONCE)
     ]
     keys = np.concatenate([np.zeros((0, k), np.uint64), *best])
-    places, scores = (_LOW_BITS - (keys & _LOW_BITS)).astype(np.int64), _scores_of(keys)
+    places = (_LOW_BITS - (keys & _LOW_BITS)).astype(np.int64)
+    bits = (keys >> np.uint64(32)).astype(np.uint32)
+    scores = np.where(bits >> 31, bits & np.uint32((1 << 31) - 1), ~bits).view(np.float32)
     is_alone = (queries.ndim if hasattr(queries, "ndim") else np.ndim(queries)) == 1
     return Hits(places[0], scores[0]) if is_alone else Hits(places, scores)
 
@@ -200,12 +203,6 @@ def _keys(scores: FloatArray, first_row: int) -> npt.NDArray[np.uint64]:
     ordered = np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31)).astype(np.uint64)
     rows = np.arange(first_row, first_row + scores.shape[1], dtype=np.uint64)
     return (ordered << np.uint64(32)) | (_LOW_BITS - rows)
-
-
-def _scores_of(keys: npt.NDArray[np.uint64]) -> FloatArray:
-    ordered = (keys >> np.uint64(32)).astype(np.uint32)
-    bits = np.where(ordered >> 31, ordered & np.uint32((1 << 31) - 1), ~ordered)
-    return bits.view(np.float32)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -289,9 +286,7 @@ def _unpack(place: Path, shards: Sequence[ShardManifest], vectors: Path, missing
                 row += len(values)
         matrix.flush()
 
-    def write_missing(path: Path) -> None:
-        with path.open("wb") as stream:  # numpy itself would add to the name
-            np.save(stream, np.concatenate(nulls))
-
     write_by_library(vectors, write)
-    write_by_library(missing, write_missing)
+    content = io.BytesIO()
+    np.save(content, np.concatenate(nulls))
+    write_bytes_atomically(missing, content.getvalue())

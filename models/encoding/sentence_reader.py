@@ -1,38 +1,51 @@
 """Raw sentences to flat arrays: cleaned, tokenized, parsed, looked up in a vocabulary.
 
 Everything here is what the corpus stages do, so a sentence is read as it would be in training.
+
+Tokens and parses may be kept in a folder, and are then made once for all encoders that read the
+sentences. Each stage has a folder of its own, named by everything that determines its rows but the
+sentences (``config.json`` spells that out), so that an encoder of one parse shares with one of two.
+Sentences are kept in the pieces in which they were read::
+
+    tokens-<digest>/         <sentences>.parquet
+    dependencies-<digest>/   <sentences>.parquet
+    constituents-<digest>/   <sentences>.parquet
+
+A piece appears whole or not at all, and its pages have checksums: a parse that was killed goes on
+with the first piece that is missing. Its rows are one Arrow table a stage: a row a sentence, a
+refused one too.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
+import pyarrow.compute as pc
 
-from treeviews.models.config.views import needed_stages
+from treeviews.models.config.views import COLUMNS, needed_stages
 from treeviews.models.corpus.sentence_block import MAX_TOKENS, SentenceBlock
-from treeviews.models.encoding.parse_cache import (
-    TOKENS,
-    PieceTables,
-    flat_values,
-    offsets_of,
-    parse_table,
-    rejections_of,
-    stage_table,
-    token_table,
-)
 from treeviews.models.words.word_vectors import WordVectors
+from treeviews.pipeline.base.atomic_files import (
+    LEFT_SECONDS,
+    sweep_unfinished,
+    write_by_library,
+    write_json_atomically,
+)
+from treeviews.pipeline.base.digest import digest_of, sentences_digest
 from treeviews.pipeline.base.refusal import Refusal, RefusedSentence
-from treeviews.pipeline.parsers.sentence_parser import MAX_TOKENS as MAX_PARSED_TOKENS
 from treeviews.pipeline.parsers.sentence_parser import SentenceParser, reject_input
 from treeviews.pipeline.parsing.parse_shard import Row, describe_parsing, row_of
-from treeviews.pipeline.shards.arrow import gather_ranges, values_of
+from treeviews.pipeline.shards.arrow import numbers, strings, values_of
+from treeviews.pipeline.shards.schema import schema_for
+from treeviews.pipeline.shards.shards import FlatListColumn
 from treeviews.pipeline.text.tokenization import (
     CLEANING_VERSION,
     TOKENIZATION_VERSION,
@@ -90,35 +103,6 @@ def describe_table(stage: str, checksum: str = "") -> dict[str, Any]:
     return {"tokens": describe_tokens(), "parser": parser}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ReadSentences:
-    """Sentences read, and those that were not."""
-
-    block: SentenceBlock
-    """Those that were; ``rows`` holds their positions."""
-    refusals: list[RefusedSentence]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ParsedRows:
-    """Sentences that are tokenized, and parsed as far as somebody reads parses, such as a corpus'.
-
-    Rows stand alike in all tables; see `models.encoding.parse_cache.schema_of`.
-    """
-
-    tokens: pa.Table
-    parses: Mapping[str, pa.Table]
-    """Parse stage -> its rows."""
-
-    def __len__(self) -> int:
-        return int(self.tokens.num_rows)
-
-    def slice(self, start: int, count: int) -> ParsedRows:
-        """Returns some rows; shares memory with these."""
-        parses = {stage: table.slice(start, count) for stage, table in self.parses.items()}
-        return ParsedRows(self.tokens.slice(start, count), parses)
-
-
 class SentenceReader:
     """A tokenizer, a vocabulary and the parsers that some views need."""
 
@@ -141,89 +125,40 @@ class SentenceReader:
         return {"vectors": self.vectors.checksum, "parsers": self.parsers}
 
     def read(
-        self, sentences: Sequence[str], first: int = 0, tables: PieceTables | None = None
-    ) -> ReadSentences:
-        """Returns the sentences' arrays; each string is one sentence, whatever it holds.
+        self,
+        piece: Piece,
+        check: Callable[[Sequence[RefusedSentence]], None] = lambda refused: None,
+    ) -> tuple[SentenceBlock, list[RefusedSentence]]:
+        """Returns sentences' arrays, ``rows`` their positions, and the sentences that are refused.
+
+        Each string is one sentence, whatever it holds.
 
         Args:
-            first: position of the first one, for ``rows`` and refusals.
-            tables: gives what it has of these sentences, and keeps the rest.
+            piece: gives what it has of these sentences, and keeps the rest.
+            check: told what is refused, first before anything is parsed.
 
         Raises:
             RuntimeError: memory, a device or a parser failed.
         """
-        tables = tables or PieceTables(sentences)
-        if tables.folder is None and not self._parsers:
-            return self._read_words(sentences, first)
-
-        def table(stage: str, make: Callable[[], pa.Table]) -> pa.Table:
-            return tables.table(stage, describe_table(stage, self.parsers.get(stage, "")), make)
-
-        tokens = table(TOKENS, partial(self._tokenize, sentences))
+        if piece.sentences is None:
+            return self._block(piece.tables, piece.first, check)
+        if piece.folder is None and not self._parsers:
+            flat = self._tokenizer.tokenize_flat([clean_text(text)[0] for text in piece.sentences])
+            lengths = np.diff(flat.offsets)
+            if len(lengths) and lengths.min() > 0 and lengths.max() <= MAX_TOKENS:
+                ids = self.vectors.token_ids(flat.words)[0][flat.places]
+                rows = np.arange(len(lengths)) + piece.first
+                return SentenceBlock.of_words(ids, flat.offsets, rows), []
+        tokens = piece.table(TOKENS, describe_tokens(), partial(self._tokenize, piece.sentences))
+        if self._parsers:
+            check(_refused(rejections_of(tokens), piece.first))
         parses = {
-            stage: table(stage, partial(self._parse, stage, tokens)) for stage in self._parsers
+            stage: piece.table(
+                stage, describe_table(stage, checksum), partial(self._parse, stage, tokens)
+            )
+            for stage, checksum in self.parsers.items()
         }
-        return self.read_rows(ParsedRows(tokens, parses), first)
-
-    def read_rows(self, given: ParsedRows, first: int = 0) -> ReadSentences:
-        """Returns the arrays of sentences that are tokenized and parsed.
-
-        Args:
-            given: of its parses those of this reader's stages are read.
-            first: position of the first one, for ``rows`` and refusals.
-        """
-        tokens = given.tokens
-        parses = {stage: given.parses[stage] for stage in self._parsers}
-        rejections = rejections_of(tokens)
-        for table in parses.values():  # of two parsers that refuse it, the first one's word counts
-            rejections = rejections_of(table) | rejections
-        taken = np.array([i for i in range(len(given)) if i not in rejections], dtype=np.int64)
-        refusals = [
-            RefusedSentence(first + i, r.reason, r.detail) for i, r in sorted(rejections.items())
-        ]
-        return ReadSentences(self._block(tokens, parses, taken, taken + first), refusals)
-
-    def find_unreadable(self, sentences: Sequence[str]) -> list[RefusedSentence]:
-        """Returns the sentences that are refused for being empty or too long, in their order.
-
-        Quick, for no parser is asked, and only sentences that may be too long are tokenized.
-        """
-        limit = MAX_PARSED_TOKENS if self._parsers else MAX_TOKENS
-        # Cleaning adds no character and leaves letters; no token is shorter than a character.
-        suspects = (
-            i for i, raw in enumerate(sentences) if not (raw[:1].isalnum() and len(raw) <= limit)
-        )
-        texts = ((i, clean_text(sentences[i])[0]) for i in suspects)
-        doubtful = {i: text for i, text in texts if not 0 < len(text) <= limit}
-        if not doubtful:
-            return []
-        tokenized = self._tokenizer.tokenize(list(doubtful.values()))
-        rejections = [reject_input(text.words, limit) for text in tokenized]
-        return [
-            RefusedSentence(i, rejection.reason, rejection.detail)
-            for i, rejection in zip(doubtful, rejections, strict=True)
-            if rejection is not None
-        ]
-
-    def _read_words(self, sentences: Sequence[str], first: int) -> ReadSentences:
-        """Returns what `read` does where no view needs a parse and nothing is kept."""
-        texts = [clean_text(sentence)[0] for sentence in sentences]
-        tokens = self._tokenizer.tokenize_flat(texts)
-        ids, offsets = self.vectors.token_ids(tokens.words)[0][tokens.places], tokens.offsets
-        lengths = np.diff(offsets)
-        is_taken = (lengths > 0) & (lengths <= MAX_TOKENS)
-        taken, refusals = np.flatnonzero(is_taken), []
-        if len(taken) < len(texts):
-            for row in np.flatnonzero(~is_taken):
-                (text,) = self._tokenizer.tokenize([texts[row]])
-                rejection = reject_input(text.words, MAX_TOKENS)
-                assert rejection is not None
-                refusals.append(
-                    RefusedSentence(first + int(row), rejection.reason, rejection.detail)
-                )
-            positions, offsets = gather_ranges(offsets, taken)
-            ids = ids[positions]
-        return ReadSentences(SentenceBlock.of_words(ids, offsets, taken + first), refusals)
+        return self._block({TOKENS: tokens, **parses}, piece.first, check)
 
     def _tokenize(self, sentences: Sequence[str]) -> pa.Table:
         texts = self._tokenizer.tokenize([clean_text(sentence)[0] for sentence in sentences])
@@ -242,26 +177,36 @@ class SentenceReader:
         return parse_table(stage, rows)
 
     def _block(
-        self,
-        tokens: pa.Table,
-        parses: Mapping[str, pa.Table],
-        taken: NDArray[np.int64],
-        rows: NDArray[np.int64],
-    ) -> SentenceBlock:
-        """Returns the sentences that are taken as flat arrays; ``rows`` is theirs in the block."""
-
-        def numbers(name: str, stage: str) -> NDArray[np.int16] | None:
-            if stage not in parses:
-                return None
-            return values_of(flat_values(parses[stage], name, taken))
-
-        words = self.vectors.token_ids(flat_values(tokens, "tokens", taken))[0]
-        return replace(
-            SentenceBlock.of_words(words, offsets_of(tokens, "tokens", taken), rows),
-            heads=numbers("heads", "dependencies"),
-            binary_left=numbers("binary_left", "constituents"),
-            binary_right=numbers("binary_right", "constituents"),
+        self, tables: Tables, first: int, check: Callable[[Sequence[RefusedSentence]], None]
+    ) -> tuple[SentenceBlock, list[RefusedSentence]]:
+        """Returns the arrays of sentences that are tokenized and parsed; see `read`."""
+        rejections: dict[int, Refusal] = {}
+        for stage in (TOKENS, *self._parsers):  # of two that refuse it, the first one's word counts
+            rejections = rejections_of(tables[stage]) | rejections
+        refused = _refused(rejections, first)
+        check(refused)
+        count = tables[TOKENS].num_rows
+        taken = np.array([i for i in range(count) if i not in rejections], dtype=np.int64)
+        tokens = tables[TOKENS].column("tokens").combine_chunks().take(numbers(taken))
+        lengths = values_of(pc.list_value_length(tokens))
+        block = SentenceBlock.of_words(
+            self.vectors.token_ids(tokens.flatten())[0],
+            np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+            taken + first,
         )
+        trees = {
+            name: values_of(
+                tables[stage].column(name).combine_chunks().take(numbers(taken)).flatten()
+            )
+            for stage in self._parsers
+            for name in COLUMNS[stage]
+        }
+        return replace(block, **trees), refused
+
+
+def _refused(rejections: Mapping[int, Refusal], first: int) -> list[RefusedSentence]:
+    """Returns refused sentences in their order, counted from ``first``."""
+    return [RefusedSentence(first + i, r.reason, r.detail) for i, r in sorted(rejections.items())]
 
 
 def keep_given(
@@ -276,9 +221,173 @@ def keep_given(
         parsers: parse stage -> checksum of the parser that made its columns.
     """
     for start in range(0, len(sentences), SENTENCES_AT_ONCE):
-        piece = sentences[start : start + SENTENCES_AT_ONCE]
-        rows = given.slice(start, len(piece)).combine_chunks()
-        tables = PieceTables(piece, folder)
+        rows = given.slice(start, SENTENCES_AT_ONCE).combine_chunks()
+        piece = Piece(sentences, start, SENTENCES_AT_ONCE, folder)
         for stage in (TOKENS, *parsers):
             content = describe_table(stage, parsers.get(stage, ""))
-            tables.table(stage, content, partial(stage_table, stage, rows))
+            piece.table(stage, content, partial(stage_table, stage, rows))
+
+
+logger = logging.getLogger(__name__)
+
+FORMAT_VERSION = 2
+"""Raised when a piece would be written otherwise; pieces of another version are not looked at."""
+CONFIG_FILE = "config.json"
+TOKENS = "tokens"
+"""The stage before all parses; they are of its tokens."""
+
+Tables = Mapping[str, pa.Table]
+"""`TOKENS` or a parse stage -> its rows of the same sentences; see `schema_of`."""
+
+_REFUSAL = (
+    # Why this stage could not take the sentence; null where it could, or was not asked to.
+    pa.field("reason", pa.string()),
+    pa.field("detail", pa.string()),
+)
+
+
+def num_sentences(given: Sequence[str] | Tables) -> int:
+    """Returns how many sentences are given, as text or as tables."""
+    return given[TOKENS].num_rows if isinstance(given, Mapping) else len(given)
+
+
+class Piece:
+    """Some sentences, and what the stages made of them, in memory and in a folder if one is given.
+
+    They are raw, or tables of them are given and all there is.
+    """
+
+    def __init__(
+        self,
+        given: Sequence[str] | Tables,
+        first: int = 0,
+        count: int | None = None,
+        folder: Path | None = None,
+    ) -> None:
+        """Takes ``count`` of what is given from ``first`` on; by default all."""
+        self.first, self.folder = first, folder
+        stop = first + (num_sentences(given) if count is None else count)
+        self.sentences: Sequence[str] | None = None
+        self.tables: Tables = {}
+        if isinstance(given, Mapping):
+            self.tables = {
+                stage: table.slice(first, stop - first) for stage, table in given.items()
+            }
+        else:
+            self.sentences = given[first:stop]
+        self._made: dict[str, pa.Table] = {}
+
+    def table(
+        self, stage: str, content: Mapping[str, Any], make: Callable[[], pa.Table]
+    ) -> pa.Table:
+        """Returns a stage's rows of raw sentences, made and kept if they are not there.
+
+        A file that is damaged is made again and overwritten, with a warning.
+
+        Args:
+            stage: see `schema_of`.
+            content: everything but the sentences that determines the rows, JSON-serialisable.
+            make: gives the rows.
+        """
+        content = {**content, "format_version": FORMAT_VERSION}
+        key = f"{stage}-{digest_of(content)}"
+        if key not in self._made:
+            kept = None if self.folder is None else self._read(self.folder / key, stage)
+            self._made[key] = make() if kept is None else kept
+            if kept is None and self.folder is not None:
+                self._write(self.folder / key, content, self._made[key])
+        return self._made[key]
+
+    def _file(self, place: Path) -> Path:
+        assert self.sentences is not None, "tables are kept nowhere"
+        return place / f"{sentences_digest(self.sentences)}.parquet"
+
+    def _read(self, place: Path, stage: str) -> pa.Table | None:
+        """Returns the rows that are kept; None where there are none, or what is there is broken."""
+        import pyarrow.parquet as pq  # takes as long to import as numpy; few encoders keep anything
+
+        path = self._file(place)
+        if not path.exists():
+            return None
+        try:
+            table = pq.read_table(path, page_checksum_verification=True)
+            if len(table) == len(self.sentences or ()) and table.schema.equals(schema_of(stage)):
+                return table
+            error: object = f"{len(table)} rows of {table.schema.names}"
+        except (OSError, ValueError) as why:
+            error = why
+        logger.warning("%s: a broken piece is made again: %s", path, error)
+        return None
+
+    def _write(self, place: Path, content: Mapping[str, Any], table: pa.Table) -> None:
+        """Writes rows; removes what writers that were killed left, but for what is young."""
+        import pyarrow.parquet as pq
+
+        if not (place / CONFIG_FILE).exists():
+            place.mkdir(parents=True, exist_ok=True)
+            write_json_atomically(place / CONFIG_FILE, content)
+        sweep_unfinished(place, older_than_seconds=LEFT_SECONDS)
+        options = {"compression": "zstd", "compression_level": 3, "write_page_checksum": True}
+        write_by_library(self._file(place), partial(pq.write_table, table, **options))
+
+
+def schema_of(stage: str) -> pa.Schema:
+    """Returns the columns of a stage, as its schema has them, and those of refusals."""
+    # Differs from the sentence shards: what is refused keeps its tokens, if it has any.
+    columns = schema_for("sentences" if stage == TOKENS else stage)
+    names = ("tokens",) if stage == TOKENS else COLUMNS[stage]
+    return pa.schema([*(columns.field(name) for name in names), *_REFUSAL])
+
+
+def token_table(tokens: Sequence[Sequence[str]], rejections: Sequence[Refusal | None]) -> pa.Table:
+    """Returns the table of tokens, with what no parser is to be asked about."""
+    schema = schema_of(TOKENS)
+    # pa.array of lists would look for pandas, whose import takes longer than a first call.
+    offsets = np.cumsum([0, *map(len, tokens)], dtype=np.int32)
+    flat = strings(list(chain.from_iterable(tokens)), pa.string())
+    words = pa.ListArray.from_arrays(numbers(offsets), flat, type=schema.field("tokens").type)
+    return pa.Table.from_arrays([words, *_refusal_columns(rejections)], schema=schema)
+
+
+def parse_table(stage: str, rows: Sequence[Row | Refusal | None]) -> pa.Table:
+    """Returns the table of a parse stage; a row of nulls for what was refused or not asked."""
+    schema = schema_of(stage)
+    columns = {name: FlatListColumn(schema.field(name).type) for name in COLUMNS[stage]}
+    for row in rows:
+        for name, column in columns.items():
+            column.append(None if row is None or isinstance(row, Refusal) else row[name])
+    rejections = [row if isinstance(row, Refusal) else None for row in rows]
+    arrays = [column.to_arrow() for column in columns.values()]
+    return pa.Table.from_arrays([*arrays, *_refusal_columns(rejections)], schema=schema)
+
+
+def stage_table(stage: str, given: pa.Table) -> pa.Table:
+    """Returns a stage's table of sentences; those without a parse are refused as such.
+
+    Args:
+        given: the stage's columns, among others.
+    """
+    schema = schema_of(stage)
+    names = [name for name in schema.names if name in given.column_names]
+    columns = [given.column(name).cast(schema.field(name).type) for name in names]
+    has_none = columns[0].is_null()
+    reason = pc.if_else(has_none, f"no_{stage}", pa.scalar(None, pa.string()))
+    return pa.Table.from_arrays(
+        [*columns, reason, pc.if_else(has_none, "", pa.scalar(None, pa.string()))], schema=schema
+    )
+
+
+def rejections_of(table: pa.Table) -> dict[int, Refusal]:
+    """Returns the refused sentences of a stage by row."""
+    reasons, details = table.column("reason"), table.column("detail")
+    rows = np.flatnonzero(values_of(reasons.combine_chunks().is_valid()))
+    return {int(row): Refusal(reasons[row].as_py(), details[row].as_py()) for row in rows}
+
+
+def _refusal_columns(rejections: Sequence[Refusal | None]) -> list[pa.Array]:
+    if not any(rejections):
+        return [pa.nulls(len(rejections), pa.string())] * 2
+    return [
+        pa.array([rejection and getattr(rejection, name) for rejection in rejections], pa.string())
+        for name in ("reason", "detail")
+    ]

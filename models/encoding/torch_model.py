@@ -15,7 +15,7 @@ import torch
 
 from treeviews.models.config.views import Pooling, needed_stages
 from treeviews.models.corpus.sentence_block import SentenceBlock
-from treeviews.models.encoding.encoder_names import key_of
+from treeviews.models.encoding.encoder_names import placed
 from treeviews.models.encoding.search import FloatArray
 from treeviews.models.encoding.sentence_reader import Parsers, SentenceReader
 from treeviews.models.encoding.view_models import ViewModel, model_digest
@@ -56,37 +56,27 @@ class TorchModel(ViewModel):
         Args:
             parsers: of the stages that the model's views read, among others.
             device: torch's name; of one that is there.
-
-        Raises:
-            ValueError: a parser is missing.
         """
-        needed = needed_stages(model.encoder.views)
-        if missing := [stage for stage in needed if stage not in parsers]:
-            raise ValueError(f"views {model.encoder.views} need parsers of {missing}")
-        super().__init__(SentenceReader(model.vectors, {stage: parsers[stage] for stage in needed}))
+        views = SentenceViews(model).to(device).eval()
+        stages = needed_stages(model.encoder.views)
+        reader = SentenceReader(model.vectors, {stage: parsers[stage] for stage in stages})
+        super().__init__(reader, dict(zip(placed(views.views), views.widths, strict=True)))
         self.turn = RLock()
         self.device = device
-        self._config = model.config
+        self._config, self._module = model.config, views
         warn_if_emulated(self._config.precision, torch.device(device))
-        self._views = SentenceViews(model).to(device).eval()
 
     @cached_property
     def digest(self) -> str:
         """Of weights, architecture, word vectors, parsers and tokenization."""
-        state = self._views.state_dict()
+        state = self._module.state_dict()
         arrays = {name: tensor.detach().cpu().numpy() for name, tensor in state.items()}
         return model_digest(self._config, arrays, self.reader)
-
-    def widths(self, pooling: Sequence[Pooling]) -> dict[str, int]:
-        """Returns the width of each array of `embed`, by its key."""
-        views = zip(self._views.names, self._views.widths, strict=True)
-        return {key_of(view, name): width for view, width in views for name in pooling}
 
     @torch.no_grad()
     def embed(self, block: SentenceBlock, pooling: Sequence[Pooling]) -> dict[str, FloatArray]:
         """Returns the vectors of one batch."""
-        batch = batch_of(block, self._config, with_nodes=set(pooling) != {"last"})
-        pooled = self._views.pool(batch.to(self.device), pooling)
+        pooled = self._module.pool(batch_of(block, self._config).to(self.device), pooling)
         arrays = [view[name].float().cpu().numpy() for view in pooled for name in pooling]
         return dict(zip(self.widths(pooling), arrays, strict=True))
 

@@ -31,33 +31,20 @@ from treeviews.models.encoding.sentence_reader import (
     describe_encoding,
 )
 from treeviews.models.model.model_description import (
-    MODEL_FILE,
-    REMEDY,
-    WEIGHTS_FILE,
     load_recorded_vectors,
     read_model_description,
+    read_weights,
 )
 from treeviews.models.words.word_vectors import WordVectors, sif_weights
 from treeviews.pipeline.base.digest import digest_of
 from treeviews.pipeline.base.inside import inside
-from treeviews.pipeline.base.json_files import check_file, read_object
 
 _SCALE = "encoder.embeddings.0.scale"
 _REMOVED = "removed.0.directions"
 _ARCHITECTURE = (
-    "views",
-    "bidirectional",
-    "dep_cell",
-    "read_rms",
-    "words_beside",
-    "shuffled",
-    "precision",
-    "word_weights",
-    "sif_a",
-    "unit_words",
-    "decoder",
-    "coupling_partition",
-    "coupling_activation",
+    *("views", "bidirectional", "dep_cell", "read_rms", "words_beside", "shuffled", "precision"),
+    *("word_weights", "sif_a", "unit_words"),
+    *("decoder", "coupling_partition", "coupling_activation"),
 )
 """Fields of a configuration that say what is computed with the weights, and are not their shapes.
 Without a decoder the last ones change nothing but the digest."""
@@ -75,17 +62,23 @@ class ViewModel(ABC):
     """What a thread holds while it encodes; for those that share what is written, a lock."""
     device = "cpu"
 
-    def __init__(self, reader: SentenceReader) -> None:
-        self.reader = reader
+    def __init__(self, reader: SentenceReader, views: Mapping[str, int]) -> None:
+        """Args: views: what each view is called -> its width."""
+        self.reader, self.views = reader, views
 
     @property
     @abstractmethod
     def digest(self) -> str:
         """Of everything that determines the embeddings of a sentence, but for rounding."""
 
-    @abstractmethod
+    def poolings(self, pooling: Sequence[Pooling]) -> Sequence[Pooling]:
+        """Returns those of some poolings that are arrays of their own."""
+        return pooling
+
     def widths(self, pooling: Sequence[Pooling]) -> dict[str, int]:
         """Returns the width of each array of `embed`, by `key_of` view and pooling."""
+        names = self.poolings(pooling)
+        return {key_of(view, name): width for view, width in self.views.items() for name in names}
 
     @abstractmethod
     def embed(self, block: SentenceBlock, pooling: Sequence[Pooling]) -> dict[str, FloatArray]:
@@ -104,37 +97,6 @@ class ViewModel(ABC):
             stop = start + max(1, int(np.searchsorted(tokens, most_tokens, side="right")))
             yield block.take(by_length[start:stop])
             start = stop
-
-
-class WordsModel(ViewModel):
-    """Mean, maximum and minimum of a sentence's word vectors; unknown words are zero vectors.
-
-    Its view is ``words``. Words have no last state, so their mean is given for it; asked for both,
-    it gives that one array.
-    """
-
-    def __init__(self, vectors: WordVectors) -> None:
-        super().__init__(SentenceReader(vectors, {}))
-
-    @cached_property
-    def digest(self) -> str:
-        """Of word vectors and tokenization."""
-        return digest_of({"encoding": describe_encoding(None), "read_with": self.reader.describe()})
-
-    def widths(self, pooling: Sequence[Pooling]) -> dict[str, int]:
-        """Returns the width of each array of `embed`, by its key."""
-        return {key_of(WORDS_VIEW, name): self.reader.vectors.size for name in _of_words(pooling)}
-
-    def embed(self, block: SentenceBlock, pooling: Sequence[Pooling]) -> dict[str, FloatArray]:
-        """Returns the vectors of one batch."""
-        return {
-            key_of(WORDS_VIEW, name): pool_words(self.reader.vectors, block, name)
-            for name in _of_words(pooling)
-        }
-
-
-def _of_words(pooling: Sequence[Pooling]) -> list[Pooling]:
-    return list(dict.fromkeys("mean" if name == "last" else name for name in pooling))
 
 
 def model_digest(
@@ -170,38 +132,50 @@ def describe_architecture(config: TrainingConfig) -> dict[str, Any]:
 
 
 class MeanModel(ViewModel):
-    """The mean of a model's words, its vectors as they are looked up."""
+    """The mean of words, given vectors as they are looked up, or a model that is nothing else.
+
+    The words themselves are the view ``words``. They have no last state, so their mean is given for
+    it; asked for both, it gives that one array.
+    """
 
     def __init__(
         self,
-        config: TrainingConfig,
         vectors: WordVectors,
-        weights: Mapping[str, NDArray[np.float32]],
+        config: TrainingConfig | None = None,
+        weights: Mapping[str, NDArray[np.float32]] | None = None,
     ) -> None:
-        """Takes a model of which `is_mean` holds.
+        """Takes words, or a model of which `is_mean` holds.
 
         Args:
             vectors: as loaded, before what the configuration makes of them.
+            config: of the model; None of the words alone.
             weights: the model's saved state, but for what trained it.
         """
-        super().__init__(SentenceReader(vectors, {}))
-        self._config, self._weights = config, weights
-        self._removed = weights.get(_REMOVED)
+        view = WORDS_VIEW if config is None else "0-BOW"
+        super().__init__(SentenceReader(vectors, {}), {view: vectors.size})
+        self.config, self._view, self._weights = config, view, weights or {}
 
     @cached_property
     def digest(self) -> str:
-        """The same as `models.encoding.torch_model.TorchModel`'s."""
-        return model_digest(self._config, self._weights, self.reader)
+        """The same as `models.encoding.torch_model.TorchModel`'s; or of words and tokenization."""
+        if self.config is not None:
+            return model_digest(self.config, self._weights, self.reader)
+        return digest_of({"encoding": describe_encoding(None), "read_with": self.reader.describe()})
 
-    def widths(self, pooling: Sequence[Pooling]) -> dict[str, int]:
-        """Returns the width of each array of `embed`, by its key."""
-        return {key_of("0-BOW", name): self.reader.vectors.size for name in pooling}
+    def poolings(self, pooling: Sequence[Pooling]) -> Sequence[Pooling]:
+        """Returns them, of words alone the mean for the last state."""
+        if self.config is not None:
+            return pooling
+        return list(dict.fromkeys("mean" if name == "last" else name for name in pooling))
 
     @cached_property
     def _table(self) -> WordVectors:
         """The vectors as they are looked up: those that were given, where nothing changes them."""
-        scale, config, vectors = self._weights[_SCALE], self._config, self.reader.vectors
+        config, vectors = self.config, self.reader.vectors
+        if config is None:
+            return vectors
         # In the order in which `WordEmbedding` takes them, each [] or [V, 1].
+        scale = self._weights[_SCALE]
         factors = [] if scale == 1 else [scale]
         weights: NDArray[Any] | None = None
         if config.word_weights == "sif":
@@ -214,12 +188,12 @@ class MeanModel(ViewModel):
 
     def embed(self, block: SentenceBlock, pooling: Sequence[Pooling]) -> dict[str, FloatArray]:
         """Returns the vectors of one batch, without the components that were removed."""
-        pooled = {}
-        for name in pooling:
+        pooled, removed = {}, self._weights.get(_REMOVED)
+        for name in self.poolings(pooling):
             vectors: FloatArray = pool_words(self._table, block, name)
-            if self._removed is not None and name in ("last", "mean"):
-                vectors -= (vectors @ self._removed.T) @ self._removed
-            pooled[key_of("0-BOW", name)] = vectors
+            if removed is not None and name in ("last", "mean"):
+                vectors -= (vectors @ removed.T) @ removed
+            pooled[key_of(self._view, name)] = vectors
         return pooled
 
 
@@ -250,8 +224,13 @@ def load_mean_model(folder: Path, device: str, vectors_path: Path | None) -> Mea
         return None
     place = inside(folder, str(recorded.path)) if recorded.are_own else recorded.path
     vectors = load_recorded_vectors(recorded.checksum, place, vectors_path)
-    weights = _read_weights(folder, vectors)
-    return None if weights is None else MeanModel(description.config, vectors, weights)
+    from safetensors.numpy import load_file
+
+    tensors: dict[str, NDArray[np.float32]] = read_weights(folder, load_file)
+    kept = {name: array for name, array in tensors.items() if not name.startswith("objective.")}
+    if _SCALE not in kept or not kept.keys() <= {_SCALE, _REMOVED}:
+        return None
+    return MeanModel(vectors, description.config, kept)
 
 
 def untrained_mean_model(config: TrainingConfig, vectors: WordVectors) -> MeanModel:
@@ -263,25 +242,4 @@ def untrained_mean_model(config: TrainingConfig, vectors: WordVectors) -> MeanMo
     scale = 1.0
     if config.vector_rms is not None:
         scale = vectors.scale_to(config.vector_rms, unit=config.unit_words)
-    return MeanModel(config, vectors, {_SCALE: np.array(scale, dtype=np.float32)})
-
-
-def _read_weights(folder: Path, vectors: WordVectors) -> dict[str, NDArray[np.float32]] | None:
-    """Returns what such a model's folder saved beside what trained it; None if it is odd."""
-    from safetensors import SafetensorError
-    from safetensors.numpy import load_file
-
-    path = folder / WEIGHTS_FILE
-    if not path.is_file():
-        return None
-    check_file(path, read_object(folder / MODEL_FILE, (), remedy=REMEDY), REMEDY)
-    try:
-        tensors: dict[str, NDArray[np.float32]] = load_file(path)
-    except (OSError, SafetensorError):
-        return None
-    kept = {name: array for name, array in tensors.items() if not name.startswith("objective.")}
-    if _SCALE not in kept or not kept.keys() <= {_SCALE, _REMOVED} or kept[_SCALE].shape:
-        return None
-    removed = kept.get(_REMOVED)
-    fits = removed is None or (removed.ndim == 2 and removed.shape[1] == vectors.size)
-    return kept if fits else None
+    return MeanModel(vectors, config, {_SCALE: np.array(scale, dtype=np.float32)})

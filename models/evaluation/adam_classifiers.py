@@ -125,16 +125,11 @@ class AdamConfig:
         return cls(seed, epoch_size=50, max_epoch=1000, tenacity=3, batch_loss=batch_loss)
 
 
-@dataclass(frozen=True, slots=True)
-class ClassifierLoss:
-    """What a model of several outputs is trained for, and chosen by."""
-
-    num_outputs: int
-    slope: Callable[[Tensor, Tensor], Tensor]
-    """From the outputs [B, A, K] and the answers [B, …] of a batch to the loss's derivative by the
-    outputs, [B, A, K]."""
-    score: Callable[[Tensor, Tensor], Tensor]
-    """From the outputs [N', A, K] and the answers of dev to the score of each fit [A], float64."""
+Slope = Callable[[Tensor, Tensor], Tensor]
+"""From the outputs [B, A, K] and the answers [B, …] of a batch to the loss's derivative by the
+outputs, [B, A, K]."""
+Score = Callable[[Tensor, Tensor], Tensor]
+"""From the outputs [N', A, K] and the answers of dev to the score of each fit [A], float64."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -164,7 +159,9 @@ def fit_early_stopped(
     train: tuple[Tensor, Tensor],
     dev: tuple[Tensor, Tensor],
     decays: Tensor,
-    loss: ClassifierLoss,
+    num_outputs: int,
+    slope: Slope,
+    score: Score,
     config: AdamConfig,
     random: np.random.RandomState,
 ) -> AdamModels:
@@ -173,10 +170,13 @@ def fit_early_stopped(
     Args:
         train: features [N, D] and answers [N, …].
         dev: the same of the dev set.
+        num_outputs: K.
+        slope: what a model is trained for.
+        score: what it is chosen by.
         random: draws the permutations.
     """
     (features, answers), decays = train, decays.to(train[0])
-    num_outputs, num_columns = loss.num_outputs, features.shape[1] + 1
+    num_columns = features.shape[1] + 1
     first = initial_linear(num_outputs, features.shape[1], config.seed).to(features.device)
     decay_c1 = decays.repeat_interleave(num_outputs)[:, None]
     adam = Adam(first.repeat(len(decays), 1), decay_c1)
@@ -198,10 +198,10 @@ def fit_early_stopped(
             order = torch.from_numpy(random.permutation(len(features))).to(features.device)
             for items in order.split(config.batch_size):
                 x = features[items]
-                adam.step(loss.slope(outputs(x), answers[items]).flatten(1), x)
+                adam.step(slope(outputs(x), answers[items]).flatten(1), x)
         num_epochs += config.epoch_size
         best.epochs[active] = num_epochs
-        scores = loss.score(outputs(dev[0]), dev[1])
+        scores = score(outputs(dev[0]), dev[1])
         better = scores > best.dev_scores[active]
         models = adam.parameters.view(len(active), num_outputs, num_columns)
         best.parameters[active[better]] = models[better]
@@ -219,7 +219,7 @@ def fit_adam(
     dev: tuple[Tensor, Tensor] | None,
     regularisers: Tensor,
     num_classes: int,
-    config: AdamConfig | None = None,
+    config: AdamConfig,
 ) -> AdamModels:
     """Returns the model that SentEval would fit with each regulariser, on the features' device.
 
@@ -227,12 +227,10 @@ def fit_adam(
         train: features [N, D], as they are: SentEval standardises nothing; and classes [N], int64.
         dev: the same of dev; where None, a share of the training items, drawn as SentEval draws it.
         regularisers: [R], weight decays >= 0; they bear on biases too.
-        config: SentEval's defaults if None.
 
     Raises:
         ValueError: no dev item.
     """
-    config = config or AdamConfig()
     random = np.random.RandomState(config.seed)
     if dev is None:
         train, dev = _held_back(train, config, random)
@@ -246,8 +244,7 @@ def fit_adam(
     def accuracy(logits: Tensor, labels: Tensor) -> Tensor:
         return (logits.argmax(dim=2) == labels[:, None]).double().mean(dim=0)
 
-    loss = ClassifierLoss(num_classes, slope, accuracy)
-    return fit_early_stopped(train, dev, regularisers, loss, config, random)
+    return fit_early_stopped(train, dev, regularisers, num_classes, slope, accuracy, config, random)
 
 
 def _held_back(
@@ -295,19 +292,17 @@ def _grades(like: Tensor) -> Tensor:
 
 
 def fit_adam_relatedness(
-    train: tuple[Tensor, Tensor], dev: tuple[Tensor, Tensor], config: AdamConfig | None = None
+    train: tuple[Tensor, Tensor], dev: tuple[Tensor, Tensor], config: AdamConfig
 ) -> AdamModels:
     """Returns the one model that SentEval would fit, on the features' device.
 
     Args:
         train: features [N, D], as they are, and scores [N], 0 to 5.
         dev: the same of dev.
-        config: SentEval's defaults if None.
 
     Raises:
         ValueError: scores out of range.
     """
-    config = config or AdamConfig.of_relatedness()
     random = np.random.RandomState(config.seed)
     train_x, targets = train[0].float(), grade_targets(train[1]).to(train[0].device)
 
@@ -325,6 +320,5 @@ def fit_adam_relatedness(
         value = pearson(predicted.cpu(), gold.cpu())
         return torch.tensor([value], dtype=torch.float64, device=logits.device)
 
-    loss = ClassifierLoss(NUM_GRADES, slope, correlation)
     train, dev, decay = (train_x, targets), (dev[0].to(train_x), dev[1]), torch.zeros(1)
-    return fit_early_stopped(train, dev, decay, loss, config, random)
+    return fit_early_stopped(train, dev, decay, NUM_GRADES, slope, correlation, config, random)

@@ -44,16 +44,11 @@ class AverageDeclaration:
 
     name: str
     description: str
-    parts: Mapping[str, tuple[str, ...]]
+    parts: Mapping[str, Sequence[str]]
     """Scores by task; a task counts with their mean, and an error as 100 − 100 times itself."""
 
 
-AVERAGES = tuple(
-    AverageDeclaration(
-        name, declared["description"], {task: tuple(of) for task, of in declared["parts"].items()}
-    )
-    for name, declared in DECLARED["averages"].items()
-)
+AVERAGES = tuple(AverageDeclaration(name, **of) for name, of in DECLARED["averages"].items())
 
 
 def lacking(declaration: AverageDeclaration, results: Mapping[str, Result]) -> list[str]:
@@ -64,12 +59,10 @@ def lacking(declaration: AverageDeclaration, results: Mapping[str, Result]) -> l
 def published_average(declaration: AverageDeclaration, results: Mapping[str, Result]) -> Interval:
     """Returns an average with its interval, each task's items resampled by themselves.
 
-    They are resampled as for the intervals of the results.
-
-    Raises:
-        ValueError: a task was not scored, since the mean of the others is another figure; names it.
+    They are resampled as for the intervals of the results. None of its tasks may be `lacking`: the
+    mean of the others is another figure.
     """
-    scored = _scored(declaration, results)
+    scored = scored_results({task: results[task] for task in declaration.parts})
     resampling = next(iter(scored.values())).resampling
     drawn = {
         task: resampled_scores(result.task, result.outcome.predictions, resampling)
@@ -80,39 +73,21 @@ def published_average(declaration: AverageDeclaration, results: Mapping[str, Res
 
 
 def average_value(declaration: AverageDeclaration, results: Mapping[str, Result]) -> float:
-    """Returns an average without its interval.
-
-    Raises:
-        ValueError: a task was not scored; names it.
-    """
+    """Returns an average without its interval; none of its tasks may be `lacking`."""
     scores = {
         task: {name: np.array([score.value]) for name, score in result.scores.items()}
-        for task, result in _scored(declaration, results).items()
+        for task, result in scored_results(results).items()
     }
     return float(average_of(declaration, scores)[0])
-
-
-def _scored(
-    declaration: AverageDeclaration, results: Mapping[str, Result]
-) -> dict[str, TaskResult]:
-    if missing := lacking(declaration, results):
-        raise ValueError(
-            f"{declaration.name} needs results of {', '.join(missing)}; evaluate them first"
-        )
-    return scored_results({task: results[task] for task in declaration.parts})
 
 
 def average_of(
     declaration: AverageDeclaration, scores: Mapping[str, Mapping[str, FloatArray]]
 ) -> FloatArray:
     """Returns the average of R sets of scores, [R], given by task and score, [R] each."""
-
-    def in_percent(name: str, values: FloatArray) -> FloatArray:
-        return 100.0 - 100.0 * values if name == "mse" else values
-
     parts = [
-        np.mean([in_percent(name, scores[task][name]) for name in names], axis=0)
-        for task, names in declaration.parts.items()
+        np.mean([100.0 - 100.0 * of[n] if n == "mse" else of[n] for n in names], axis=0)
+        for names, of in ((names, scores[task]) for task, names in declaration.parts.items())
     ]
     average: FloatArray = np.mean(parts, axis=0)
     return average
@@ -177,8 +152,7 @@ def mean_interval(
     """
     names = sorted(scores)
     distinct, flat = np.unique(np.concatenate([clusters[n] for n in names]), return_inverse=True)
-    parts = np.split(flat, np.cumsum([len(scores[name]) for name in names])[:-1])
-    num = len(distinct)
+    parts, num = np.split(flat, np.cumsum([len(scores[n]) for n in names])[:-1]), len(distinct)
     # Sum of scores and number of items of each cluster.
     sums = [np.bincount(part, scores[n], num) for n, part in zip(names, parts, strict=True)]
     sums_ct = np.stack(sums, axis=1)

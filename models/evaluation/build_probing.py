@@ -20,10 +20,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from treeviews.models.config.held_out import MORE_HELD_OUT
+from treeviews.models.config.held_out import HELD_OUT_REMEDY
 from treeviews.models.evaluation.probing_sentences import (
     SPLITS,
-    ParsedFolders,
     ParsedSentence,
     ProbingConfig,
     read_held_out,
@@ -34,7 +33,7 @@ from treeviews.models.evaluation.probing_tasks import CANDIDATES, TASKS, Derived
 from treeviews.models.evaluation.resampling import draws_units
 from treeviews.models.evaluation.senteval_format import DATASETS
 from treeviews.models.evaluation.senteval_format import SPLITS as SPLIT_MARKS
-from treeviews.models.evaluation.task_data import SENTENCES, SENTENCES_NAME, DerivedNote, write_note
+from treeviews.models.evaluation.task_data import NOTE_NAME, SENTENCES, SENTENCES_NAME, DerivedNote
 from treeviews.models.evaluation.task_registry import task_named
 from treeviews.pipeline.base.atomic_files import sweep_unfinished, write_bytes_atomically
 from treeviews.pipeline.base.json_files import read_object, write_sealed_json
@@ -46,7 +45,7 @@ FORMAT_VERSION = 6
 
 
 def build_probing(
-    corpus: ParsedFolders,
+    corpus: Mapping[str, Path],
     out: Path,
     config: ProbingConfig,
     *,
@@ -59,7 +58,7 @@ def build_probing(
     exist.
 
     Args:
-        corpus: the parsed corpus.
+        corpus: folders of its ``sentences``, ``dependencies`` and ``constituents``.
         out: folder to write.
         parsers: checksum of each stage's parser, where it parsed exactly and is known: encoders
             that read by the same parsers take the sentences' parses as they are.
@@ -70,18 +69,11 @@ def build_probing(
 
     Raises:
         FileNotFoundError: a stage is not complete.
-        ValueError: no sentence is left, too few for any probing task, or the stages do not fit
-            together.
+        ValueError: too few sentences for any probing task, or the stages do not fit together.
     """
     parsed, num_rows = read_held_out(corpus, config)
     probed, of_any_length, excluded = _usable(parsed, config)
     excluded["no_parse"] = num_rows - len(parsed)
-    if not probed:
-        counts = ", ".join(f"{why} {count:,}" for why, count in excluded.items())
-        raise ValueError(
-            f"{corpus.sentences}: no held-out sentence is left for probing "
-            f"({counts}); {MORE_HELD_OUT} or give a larger corpus"
-        )
     described: dict[str, Any] = {}
     absent: dict[str, str] = {}
     chosen: dict[str, Chosen] = {}
@@ -95,10 +87,12 @@ def build_probing(
         else:
             described[task.name] = _describe(task, chosen[task.name], unit, config)
     if not chosen:
+        counts = ", ".join(f"{why} {count:,}" for why, count in excluded.items())
         raise ValueError(
-            f"{corpus.sentences}: {len(probed)} usable held-out sentences are too few "
-            f"for any of the {len(TASKS)} probing tasks; give more text, {MORE_HELD_OUT}, "
-            "or accept smaller tasks by --probing-changes (min_train, min_dev, min_test)"
+            f"{corpus['sentences']}: {len(probed)} usable held-out sentences (beside {counts}) are "
+            f"too few for any of the {len(TASKS)} probing tasks; give more text, "
+            f"{HELD_OUT_REMEDY}, or accept smaller tasks by --probing-changes (min_train, min_dev, "
+            "min_test)"
         )
     summary = {
         "format_version": FORMAT_VERSION,
@@ -110,7 +104,7 @@ def build_probing(
         "excluded": dict(sorted(excluded.items())),
     }
     # A corpus's folder bears its name, and the digest of what its text was made from.
-    name = corpus.sentences.resolve().parent.name
+    name = corpus["sentences"].resolve().parent.name
     write_senteval_files(out / SENTEVAL_FOLDER, chosen, absent, corpus=name, parsers=parsers or {})
     write_sealed_json(out / SUMMARY_NAME, summary)
     return summary
@@ -121,19 +115,10 @@ def read_summary(folder: Path) -> dict[str, Any]:
 
     Raises:
         FileNotFoundError: the folder is not complete.
-        ValueError: damaged, or written by another version.
+        ValueError: it is damaged.
     """
     path = folder / SUMMARY_NAME
-    if not path.exists():
-        raise FileNotFoundError(
-            f"{folder}: no {SUMMARY_NAME}, so the probing data are not complete; build them again"
-        )
     summary = read_object(path, ("tasks",), remedy="delete it and build the probing data again")
-    if summary.get("format_version") != FORMAT_VERSION:
-        raise ValueError(
-            f"{path}: format version {summary.get('format_version')}, this release reads "
-            f"{FORMAT_VERSION}; build the probing data again"
-        )
     tasks = summary["tasks"]
     summary["tasks"] = {task.name: tasks[task.name] for task in TASKS if task.name in tasks}
     return summary
@@ -155,7 +140,7 @@ def _usable(
         seen.add(text)
         if is_first:
             of_any_length.append(sentence)
-        if not config.takes_length(len(sentence.tokens)):
+        if not config.min_tokens <= len(sentence.tokens) <= config.max_tokens:
             excluded["outside_length_limits"] += 1
         elif is_first:
             probed.append(sentence)
@@ -232,7 +217,10 @@ def write_senteval_files(
     encoded[place / SENTENCES_NAME] = _sentence_file(chosen.values())
     digests = {path.name: hashlib.sha256(content).hexdigest() for path, content in encoded.items()}
     reasons = {SENTEVAL_PATHS[name].name: reason for name, reason in absent.items()}
-    write_note(place, DerivedNote(corpus, digests, reasons, PROTOCOL, parsers))
+    note = DerivedNote(
+        corpus=corpus, files=digests, absent=reasons, protocol=PROTOCOL, parsers=parsers
+    )
+    write_sealed_json(place / NOTE_NAME, note.to_dict())
     for path, content in encoded.items():
         write_bytes_atomically(path, content)
 

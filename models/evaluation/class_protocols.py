@@ -9,9 +9,9 @@ Legend: N items of all splits, one after the other; D features, F fits, R regula
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,15 +24,12 @@ from treeviews.models.evaluation.evaluation_settings import (
     GRIDS,
     ProtocolConfig,
 )
-from treeviews.models.evaluation.logistic_regression import LogisticModels, fit_logistic_regression
+from treeviews.models.evaluation.logistic_regression import fit_logistic_regression
 from treeviews.models.evaluation.resampling import FloatArray, IntArray
 from treeviews.models.evaluation.scores import Outcome, Predictions
 from treeviews.models.evaluation.task_registry import Protocol
 
 BoolArray = npt.NDArray[np.bool_]
-Fit = Callable[..., LogisticModels]
-"""`fit_logistic_regression` as a protocol asks for it."""
-
 SPLITS_OF: Mapping[Protocol, tuple[str, ...]] = {
     "nested_folds": ("all",),
     "folds": ("train", "test"),
@@ -57,9 +54,8 @@ class Search:
     @property
     def fits(self) -> list[BoolArray]:
         """The training items [N] of each classifier, the final one first; each once."""
-        inner = [self.train & ~dev for dev in self.dev]
-        is_one = all(np.array_equal(fit, self.train) for fit in inner)
-        return [self.train] if is_one else [self.train, *inner]
+        inner = [self.train & ~dev for dev in self.dev if (self.train & dev).any()]
+        return [self.train, *inner]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,16 +102,23 @@ def learn_classes(
     splits = SPLITS_OF[protocol]
     joined = features["all"] if len(splits) == 1 else torch.cat([features[s] for s in splits])
     answers = np.concatenate([labels[name] for name in splits])
-    of_split = np.repeat(np.arange(len(splits)), [len(labels[name]) for name in splits])
-    members = {name: of_split == place for place, name in enumerate(splits)}
-    searches, groups = _searches(protocol, answers, members, config)
+    of_split = np.repeat(splits, [len(labels[name]) for name in splits])
+    members = {name: of_split == name for name in splits}
+    is_nested, groups = protocol == "nested_folds", np.zeros(len(answers), dtype=np.int64)
+    if is_nested:
+        groups = stratified_folds(answers, config.num_folds, seed=config.seed)
+        parts = [groups != fold for fold in range(config.num_folds)]
+        searches = [Search(part, _folds_of(part, answers, config)) for part in parts]
+    elif protocol == "folds":
+        searches = [Search(members["train"], _folds_of(members["train"], answers, config))]
+    else:
+        searches = [Search(members["train"], (members["dev"],), final_dev=members["dev"])]
     choices = run_searches(
         joined, answers, searches, GRIDS[protocol], num_classes=num_classes, config=config
     )
     predicted = np.stack([choice.answers for choice in choices])[groups, np.arange(len(answers))]
     tested = members[splits[-1]]
     gaps = [choice.largest_gap for choice in choices if choice.largest_gap is not None]
-    is_nested = protocol == "nested_folds"
     return Outcome(
         Predictions(
             predicted[tested].astype(np.float64),
@@ -133,20 +136,6 @@ def learn_classes(
         not_converged=sum(choice.not_converged for choice in choices),
         details={"largest_gap": max(gaps)} if gaps else {},
     )
-
-
-def _searches(
-    protocol: Protocol, labels: IntArray, members: Mapping[str, BoolArray], config: ProtocolConfig
-) -> tuple[list[Search], IntArray]:
-    """Returns the searches of a protocol, and which of them answers to each item [N]."""
-    if protocol == "nested_folds":
-        outer = stratified_folds(labels, config.num_folds, seed=config.seed)
-        parts = [outer != fold for fold in range(config.num_folds)]
-        return [Search(part, _folds_of(part, labels, config)) for part in parts], outer
-    train, only = members["train"], np.zeros(len(labels), dtype=np.int64)
-    if protocol == "folds":
-        return [Search(train, _folds_of(train, labels, config))], only
-    return [Search(train, (members["dev"],), final_dev=members["dev"])], only
 
 
 def stratified_folds(labels: IntArray, num_folds: int, *, seed: int) -> IntArray:
@@ -217,15 +206,17 @@ def run_searches(
             )
     if config.classifier == "compatibility":
         return [_by_adam(features, labels, search, num_classes, config) for search in searches]
-    grid, penalties_fr = _penalties(fits, grid, config)
+    if config.penalties:
+        grid = tuple(sorted(config.penalties, reverse=True))
+        sizes = torch.tensor([int(fit.sum()) for fit in fits], dtype=torch.float64)
+        penalties_fr = sizes[:, None] * torch.tensor(grid, dtype=torch.float64)
+    else:
+        grid = tuple(c * config.grid_scale for c in grid)
+        of_grid = torch.tensor([1.0 / c for c in grid], dtype=torch.float64)
+        penalties_fr = of_grid.expand(len(fits), -1)
     solve = _solve_each_standardised if config.standardise else _solve_together
-    fit_all = partial(
-        fit_logistic_regression,
-        num_classes=num_classes,
-        tolerance=config.tolerance,
-        max_steps=config.max_steps,
-    )
-    solved = solve(fit_all, features, torch.from_numpy(labels), fits, penalties_fr)
+    how = {"num_classes": num_classes, "tolerance": config.tolerance, "max_steps": config.max_steps}
+    solved = solve(features, torch.from_numpy(labels), fits, penalties_fr, how)
     # Answers [F, R, N], whether the fits converged [F, R], and their gaps [F, R].
     answers, converged, gaps = (part.cpu().numpy() for part in solved)
     choices: list[Choice] = []
@@ -250,31 +241,26 @@ def run_searches(
     return choices
 
 
-def _penalties(
-    fits: Sequence[BoolArray], grid: tuple[float, ...], config: ProtocolConfig
-) -> tuple[tuple[float, ...], Tensor]:
-    """Returns the regularisers, the strongest first, and their penalties [F, R], float64."""
-    if config.penalties:
-        grid = tuple(sorted(config.penalties, reverse=True))
-        sizes = torch.tensor([int(fit.sum()) for fit in fits], dtype=torch.float64)
-        return grid, sizes[:, None] * torch.tensor(grid, dtype=torch.float64)
-    grid = tuple(c * config.grid_scale for c in grid)
-    of_grid = torch.tensor([1.0 / c for c in grid], dtype=torch.float64)
-    return grid, of_grid.expand(len(fits), -1)
-
-
 def _solve_together(
-    fit: Fit, features: Tensor, labels: Tensor, fits: Sequence[BoolArray], penalties_fr: Tensor
+    features: Tensor,
+    labels: Tensor,
+    fits: Sequence[BoolArray],
+    penalties_fr: Tensor,
+    how: Mapping[str, Any],
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Solves all fits of all searches as one system."""
     shape = penalties_fr.shape
     rows = torch.from_numpy(np.stack(fits)).repeat_interleave(shape[1], dim=0)
-    models = fit(features, labels, penalties_fr.flatten(), rows=rows)
+    models = fit_logistic_regression(features, labels, penalties_fr.flatten(), rows=rows, **how)
     return models.answers.view(*shape, -1), models.converged.view(shape), models.gaps.view(shape)
 
 
 def _solve_each_standardised(
-    fit: Fit, features: Tensor, labels: Tensor, fits: Sequence[BoolArray], penalties_fr: Tensor
+    features: Tensor,
+    labels: Tensor,
+    fits: Sequence[BoolArray],
+    penalties_fr: Tensor,
+    how: Mapping[str, Any],
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Solves fit by fit, in float64, as each has features of its own: standardised on its items."""
     solved = []
@@ -282,7 +268,7 @@ def _solve_each_standardised(
         chosen = torch.from_numpy(np.flatnonzero(items))
         train = features[chosen.to(features.device)].double()
         mean, scale = mean_and_scale(train)
-        models = fit((train - mean) / scale, labels[chosen], penalties)
+        models = fit_logistic_regression((train - mean) / scale, labels[chosen], penalties, **how)
         answers = models.predict((features.double() - mean) / scale)
         solved.append((answers, models.converged, models.gaps))
     answers, converged, gaps = (torch.stack(parts) for parts in zip(*solved, strict=True))

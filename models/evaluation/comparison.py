@@ -63,11 +63,7 @@ from treeviews.models.evaluation.task_result import (
     scored_results,
     shown_setup,
 )
-from treeviews.pipeline.base.mistakes import did_you_mean
 from treeviews.pipeline.base.settings import Settings
-
-Test = Literal["permutation", "bootstrap"]
-Correction = Literal["holm", "none"]
 
 Seeds = Sequence[Mapping[str, Result]]
 """The results of one encoder, by task, a mapping a seed."""
@@ -78,8 +74,10 @@ class ComparisonConfig(Settings):
 
     called: ClassVar[str] = "comparison setting"
 
-    test: Test = "permutation"
-    correction: Correction = "holm"
+    test: Literal["permutation", "bootstrap"] = "permutation"
+    """Of the differences."""
+    correction: Literal["holm", "none"] = "holm"
+    """Over tasks."""
     resampling: Resampling = Resampling()
 
 
@@ -117,7 +115,7 @@ class Comparison:
     whose documents are drawn for all tasks at once."""
 
 
-def compare(first: Seeds, second: Seeds, config: ComparisonConfig | None = None) -> Comparison:
+def compare(first: Seeds, second: Seeds, how: ComparisonConfig) -> Comparison:
     """Returns the comparison of two encoders over their tasks.
 
     Raises:
@@ -125,7 +123,6 @@ def compare(first: Seeds, second: Seeds, config: ComparisonConfig | None = None)
             one folder has and another lacks, or a task scored on different data or folds; names
             the task and the remedy.
     """
-    how = config or ComparisonConfig()
     if not (first and second and all(first) and all(second)):
         raise ValueError("a comparison needs at least one folder with results a side")
     names = _shared_tasks([*first, *second])
@@ -135,7 +132,6 @@ def compare(first: Seeds, second: Seeds, config: ComparisonConfig | None = None)
         [scored_results({name: results[name] for name in names}) for results in side]
         for side in (first, second)
     )
-    reasons = {name: first[0][name] for name in names}
     rows = [
         _compare_task([seed[name] for seed in a], [seed[name] for seed in b], how) for name in a[0]
     ]
@@ -145,7 +141,11 @@ def compare(first: Seeds, second: Seeds, config: ComparisonConfig | None = None)
         _setups(first),
         _setups(second),
         tuple(replace(row, corrected_p=p) for row, p in zip(rows, adjusted, strict=True)),
-        {name: r.reason for name, r in reasons.items() if isinstance(r, AbsentResult)},
+        {
+            name: result.reason
+            for name in names
+            if isinstance(result := first[0][name], AbsentResult)
+        },
         how,
         corpora_of(first[0][name] for name in a[0]),
         average_difference(a, b, how.resampling),
@@ -171,18 +171,17 @@ def compare_folders(
         FileNotFoundError: no such folder.
         ValueError: a task without a result, or results that cannot be compared.
     """
-    a, b = ([_chosen(folder, tasks) for folder in folders] for folders in (first, second))
+    sides = []
+    for folders in (first, second):
+        side = {folder: read_results(folder) for folder in folders}
+        for folder, results in side.items():
+            if missing := [name for name in tasks or () if name not in results]:
+                raise ValueError(
+                    f"{folder}: no result of {', '.join(missing)}; it has {', '.join(results)}"
+                )
+        sides.append([{name: of[name] for name in tasks or of} for of in side.values()])
+    a, b = sides
     return compare(a, b, config)
-
-
-def _chosen(folder: Path, tasks: Sequence[str] | None) -> Mapping[str, Result]:
-    results = read_results(folder)
-    if missing := [name for name in tasks or () if name not in results]:
-        meant = did_you_mean(*missing, known=results)
-        raise ValueError(
-            f"{folder}: no result of {', '.join(missing)}; it has {', '.join(results)}{meant}"
-        )
-    return results if tasks is None else {name: results[name] for name in tasks}
 
 
 def _compare_task(
@@ -233,12 +232,11 @@ def _check_seeds(seeds: Seeds) -> None:
 def _shared_tasks(folders: Seeds) -> list[str]:
     """Returns the tasks to compare: all must have been scored on them, or none."""
     for name in sorted({task for results in folders for task in results}):
-        scored = [results for results in folders if isinstance(results.get(name), TaskResult)]
-        lacking = [r for r in folders if not isinstance(r.get(name), TaskResult)]
-        if scored and lacking:
+        scored = {isinstance(results.get(name), TaskResult): results for results in folders}
+        if len(scored) == 2:
             raise ValueError(
-                f"{name}: {_name(scored)} has a result and {_name(lacking)} has none; evaluate "
-                "both on it, or name the tasks to compare with --tasks"
+                f"{name}: {_name([scored[True]])} has a result and {_name([scored[False]])} has "
+                "none; evaluate both on it, or name the tasks to compare with --tasks"
             )
     shared = [name for name in folders[0] if all(name in results for results in folders)]
     if not shared:
@@ -248,24 +246,13 @@ def _shared_tasks(folders: Seeds) -> list[str]:
 
 def _check_items(results: Sequence[TaskResult]) -> None:
     first = results[0]
-    task = first.task
     for other in results[1:]:
         if other.data.digest != first.data.digest:
             raise ValueError(
-                f"{task.name}: scored on data {first.data.digest} for {_label(first)} and on "
-                f"{other.data.digest} for {_label(other)}; evaluate both on the same files"
+                f"{first.task.name}: scored on other data for {other.setup.encoder.name} than for "
+                f"{first.setup.encoder.name}; evaluate both on the same files"
             )
-        if other.task.protocol != task.protocol:
-            raise ValueError(
-                f"{task.name}: scored by {task.protocol} and by {other.task.protocol}; "
-                "evaluate both with one release"
-            )
-    check_items(task, *(result.outcome.predictions for result in results))
-
-
-def _label(result: Result) -> str:
-    encoder = result.setup.encoder
-    return f"{encoder.name} ({encoder.digest})"
+    check_items(first.task, *(result.outcome.predictions for result in results))
 
 
 def _name(seeds: Seeds) -> str:

@@ -67,7 +67,7 @@ class EmbeddingCache:
 
     def __init__(self) -> None:
         self._sentences: tuple[str, ...] = ()
-        self._kept: dict[tuple[int, tuple[Pooling, ...]], tuple[Encoder, Embeddings]] = {}
+        self._kept: dict[tuple[Encoder, tuple[Pooling, ...]], Embeddings] = {}
 
     def embeddings(
         self, encoder: Encoder, sentences: Sequence[str], pooling: Sequence[Pooling] = ("last",)
@@ -86,10 +86,10 @@ class EmbeddingCache:
         if self._sentences != tuple(sentences):
             self._kept.clear()  # frees the memory before more is taken
             self._sentences = tuple(sentences)
-        key = (id(encoder), tuple(pooling) if encoder.has_views else ())
+        key = (encoder, tuple(pooling) if encoder.has_views else ())
         if key not in self._kept:
-            self._kept[key] = (encoder, _embedded(encoder, sentences, pooling))
-        return self._kept[key][1]
+            self._kept[key] = _embedded(encoder, sentences, pooling)
+        return self._kept[key]
 
 
 def _embedded(encoder: Encoder, sentences: Sequence[str], pooling: Sequence[Pooling]) -> Embeddings:
@@ -131,15 +131,13 @@ class Evaluation:
         That is known only of encoders whose digest covers what they do, or whose version the user
         gives.
         """
-        is_known = self.encoder.has_views
-        return is_known or self.settings.encoder_version is not None
+        return self.encoder.has_views or self.settings.encoder_version is not None
 
     def setup(self, task: EvaluationTask) -> Setup:
         """Returns what a result says of how it came about."""
-        protocol = self.settings.protocol
-        classifier = protocol.to_dict()
+        classifier = self.settings.protocol.to_dict()
         if task.protocol == "similarity":
-            classifier = {"classifier": COSINE, "batch_items": protocol.batch_items}
+            classifier = {"classifier": COSINE, "batch_items": classifier["batch_items"]}
         return Setup(
             encoder=self.identity,
             representation=self.settings.representation.to_dict(),
@@ -225,8 +223,9 @@ def run_protocol(
     features = features_by_split(data, featuriser)
     on_device = {name: matrix.to(device) for name, matrix in features.items()}
     outcome = learn(task, data, on_device, config)
-    if featuriser.in_place:
-        outcome = replace(outcome, width=featuriser.width)
+    if featuriser.in_place:  # the width that was asked for
+        one = replace(featuriser, in_place=False).vectors(np.zeros(1, np.int64))
+        outcome = replace(outcome, width=int(one.shape[1]))
     if data.units is None or "test" not in data.splits:
         return outcome
     # What the bootstrap draws as one, where the data know documents.
@@ -253,17 +252,7 @@ def learn(
     Args:
         task: of any protocol but ``similarity``.
         features: [n, D] a split, the items in the task's order.
-
-    Raises:
-        ValueError: features that are not finite; names split and item.
     """
-    for name, matrix in features.items():
-        finite = torch.isfinite(matrix).all(dim=1)
-        if not bool(finite.all()):
-            raise ValueError(
-                f"features of {name} item {int((~finite).nonzero()[0])} are not finite; look for "
-                "overflows in the embeddings"
-            )
     if task.protocol == "relatedness":
         return learn_relatedness(features, _gold(data), config)
     labels = {name: items.labels.astype(np.int64) for name, items in data.splits.items()}
@@ -309,11 +298,6 @@ class Featuriser:
             chosen = {key: matrix[rows] for key, matrix in views.items()}
             components = representation.fit(chosen, task.protocol)
         return cls(views, task, representation, batch_items, components)
-
-    @property
-    def width(self) -> int:
-        """D, whatever `in_place` is."""
-        return int(replace(self, in_place=False).vectors(np.zeros(1, np.int64)).shape[1])
 
     def vectors(self, rows: IntArray) -> FloatArray:
         """Returns the representation, float32 [n, D], of sentences [n] in this order."""

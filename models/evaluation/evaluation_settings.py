@@ -39,8 +39,6 @@ GRIDS: Mapping[Protocol, tuple[float, ...]] = {
 COMPATIBILITY_GRID = tuple(10.0**t for t in range(-5, -1))
 """Weight decay of SentEval's own classifier, in all three."""
 DIGITS_OF_FOLDER = 8
-LEFT_TO_DATA = ("standardise", "penalties")
-"""Fields that data may declare, where nothing else is asked for."""
 
 
 class ProtocolConfig(Settings):
@@ -101,20 +99,14 @@ class ProtocolConfig(Settings):
         classifier.
 
         Raises:
-            ValueError: the data declare another name, or a value out of range.
+            ValueError: the data declare a value out of range.
         """
-        if unknown := sorted(set(declared) - set(LEFT_TO_DATA)):
-            raise ValueError(
-                f"unknown protocol settings {unknown} of data; they may declare "
-                f"{' and '.join(LEFT_TO_DATA)}"
-            )
         if self.classifier == "compatibility":
             return self
-        kept = {name for name in declared if getattr(self, name) is not None}
+        asked = {name for name, value in self.values().items() if value is not None}
         if self.grid_scale != 1.0:
-            kept.add("penalties")
-        own = {name: value for name, value in declared.items() if name not in kept}
-        return self.changed(**own)
+            asked.add("penalties")
+        return self.changed(**{name: declared[name] for name in declared if name not in asked})
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the fields as plain JSON values.
@@ -177,16 +169,8 @@ class EvaluationSettings(Settings):
         return 1.0 if self.encoder_settings.get("on_refusal") == "zero" else MAX_REFUSED
 
     def folder(self, task: str) -> Path:
-        """Returns the folder of a task's result.
-
-        Raises:
-            ValueError: it has none.
-        """
-        if not isinstance(self.out, Mapping):
-            return self.out
-        if task not in self.out:
-            raise ValueError(f"out names no folder for {task}")
-        return self.out[task]
+        """Returns the folder of a task's result."""
+        return self.out if isinstance(self.out, Path) else self.out[task]
 
 
 def results_folder(

@@ -10,10 +10,12 @@ Legend: N sentences, F features with the constant, P problems still walking, V v
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Protocol
+from typing import NamedTuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 MEMORY = 8
@@ -29,107 +31,85 @@ LEAST_CURVATURE = 1e-3
 fall."""
 _NOISE = {torch.float32: 1e-6, torch.float64: 1e-12}
 """Relative rise of an objective that is put down to rounding."""
-MOMENT_BLOCKS = 8
-ROWS_AT_ONCE = 16_384
-JITTER = 1e-6
-"""First addition to the diagonal, as a share of its mean, where rounding makes a matrix
-indefinite; each further one is ten times as large."""
+Metric = Callable[[Tensor, Tensor], Tensor]
+"""From gradients [P, V, F] and which penalty each problem has, [P], ascending, to the gradients
+times a matrix that is the penalty's."""
 
 
-class Loss(Protocol):
-    """A convex loss of logits z [N, P, V]."""
+# Convex losses of logits z [N, P, V]. No logit's second derivative is above ``curvature_bound``
+# (Böhning 1992); ``rows`` [N, P] are the sentences that count.
 
-    num_vectors: int
-    """V."""
-    curvature_bound: float
-    """No logit's second derivative is larger (Böhning 1992)."""
+
+class LogitLoss:
+    """−log σ(z) for class 1 and −log σ(−z) for class 0; one logit a sentence."""
+
+    num_vectors = 1
+    curvature_bound = 0.25
+
+    def __init__(self, labels: Tensor, dtype: torch.dtype) -> None:
+        self._labels = labels.to(dtype)[:, None]
 
     def values(self, z: Tensor, rows: Tensor) -> Tensor:
         """Returns each problem's loss [P], float64."""
-        ...
+        z = z[:, :, 0]
+        return _summed((F.softplus(z) - self._labels * z) * rows)
 
     def residuals(self, z: Tensor, rows: Tensor) -> Tensor:
         """Returns the derivative by each logit [N, P, V]."""
-        ...
+        return ((torch.sigmoid(z[:, :, 0]) - self._labels) * rows)[:, :, None]
 
     def curvatures(self, z: Tensor, along: Tensor, rows: Tensor) -> Tensor:
-        """Returns each problem's second derivative [P] along a change of its logits, float64."""
-        ...
+        """Returns the second derivatives [P] along a change of the logits, float64."""
+        share = torch.sigmoid(z[:, :, 0])
+        return _summed(share * (1.0 - share) * along[:, :, 0].square() * rows)
 
 
-class Metric:
-    """Inverse matrices, one a penalty, applied to gradients."""
+class SoftmaxLoss:
+    """Cross-entropy −Σ_k y_k log softmax(z)_k; the y of a sentence need not add up to 1.
 
-    def __init__(
-        self, features_nf: Tensor, penalties: Tensor, curvature: float, used: Tensor | None
-    ) -> None:
-        """Factorises one matrix a distinct penalty.
-
-        Args:
-            features_nf: [N, F], the last column constant.
-            penalties: [G], each once.
-            curvature: c.
-            used: [N], bool; sentences that some problem trains on; None for all.
-        """
-        moment = _second_moment(features_nf, used).mul_(curvature)
-        self._factors = [_factor(moment, penalty) for penalty in penalties]
-
-    def __call__(self, gradients_pvf: Tensor, groups: Tensor) -> Tensor:
-        """Returns gradients [P, V, F] times the inverse matrix of their penalty.
-
-        Args:
-            groups: [P], int64, ascending; which penalty each problem has.
-        """
-        result = torch.empty_like(gradients_pvf)
-        counts = torch.bincount(groups, minlength=len(self._factors)).tolist()
-        first = 0
-        for factor, count in zip(self._factors, counts, strict=True):
-            if count:
-                part = gradients_pvf[first : first + count]
-                flat = part.reshape(-1, part.shape[2])
-                solved = torch.cholesky_solve(flat.T, factor).T
-                result[first : first + count] = solved.reshape(part.shape)
-            first += count
-        return result
-
-
-def _second_moment(features_nf: Tensor, used: Tensor | None) -> Tensor:
-    """Returns XᵀX [F, F] of the sentences used.
-
-    Sentences are taken a block at a time, so that none but a block is copied; only the part below
-    the diagonal is multiplied, as it is symmetric.
+    Where each sentence has one class, many classes cost little.
     """
-    width = features_nf.shape[1]
-    moment = features_nf.new_zeros((width, width))
-    step = -(-width // MOMENT_BLOCKS)
-    for first in range(0, len(features_nf), ROWS_AT_ONCE):
-        block = features_nf[first : first + ROWS_AT_ONCE]
-        if used is not None:
-            block = block[used[first : first + ROWS_AT_ONCE]]
-        for start in range(0, width, step):
-            rows = slice(start, start + step)
-            moment[rows, : start + step].addmm_(block[:, rows].T, block[:, : start + step])
-    for start in range(0, width, step):
-        rows = slice(start, start + step)
-        moment[:start, rows] = moment[rows, :start].T
-    return moment
+
+    curvature_bound = 0.5
+
+    def __init__(self, targets: Tensor, num_classes: int, dtype: torch.dtype) -> None:
+        """Takes classes [N], int64, or distributions over them [N, K]."""
+        self.num_vectors = num_classes
+        self._is_class = targets.ndim == 1
+        self._targets = targets[:, None, None] if self._is_class else targets.to(dtype)[:, None, :]
+        each_once = torch.ones((1, 1), dtype=dtype, device=targets.device)
+        self._mass = each_once if self._is_class else self._targets.sum(dim=2)
+
+    def values(self, z: Tensor, rows: Tensor) -> Tensor:
+        """Returns each problem's loss [P], float64."""
+        if self._is_class:
+            own = z.gather(2, self._targets.expand(*z.shape[:2], 1))[:, :, 0]
+            return _summed((torch.logsumexp(z, dim=2) - own) * rows)
+        expected = (self._targets * z).sum(dim=2)
+        return _summed((self._mass * torch.logsumexp(z, dim=2) - expected) * rows)
+
+    def residuals(self, z: Tensor, rows: Tensor) -> Tensor:
+        """Returns the derivative by each logit [N, P, V]."""
+        error = torch.softmax(z, dim=2)
+        if self._is_class:
+            own = self._targets.expand(*z.shape[:2], 1)
+            error.scatter_add_(2, own, error.new_full((1, 1, 1), -1.0).expand(own.shape))
+        else:
+            error.mul_(self._mass[:, :, None]).sub_(self._targets)
+        return error.mul_(rows[:, :, None])
+
+    def curvatures(self, z: Tensor, along: Tensor, rows: Tensor) -> Tensor:
+        """Returns the second derivatives [P] along a change of the logits, float64."""
+        share = torch.softmax(z, dim=2)
+        mean = (share * along).sum(dim=2, keepdim=True)
+        return _summed((share * (along - mean).square()).sum(dim=2) * self._mass * rows)
 
 
-def _factor(moment_ff: Tensor, penalty: Tensor) -> Tensor:
-    """Returns the Cholesky factor [F, F] of the moment with the penalty on its diagonal."""
-    matrix = moment_ff.clone()
-    diagonal = matrix.diagonal()
-    diagonal[:-1] += penalty
-    jitter = JITTER * float(diagonal.mean())
-    factor: Tensor
-    factor, failed = torch.linalg.cholesky_ex(matrix)
-    while int(failed):
-        if not jitter < float(diagonal.max()):
-            raise ValueError("features cannot be told from noise in their precision: rescale them")
-        diagonal += jitter
-        jitter *= 10.0
-        factor, failed = torch.linalg.cholesky_ex(matrix)
-    return factor
+Loss = LogitLoss | SoftmaxLoss
+
+
+def _summed(values: Tensor) -> Tensor:
+    return values.sum(dim=0, dtype=torch.float64)
 
 
 @dataclass(slots=True, eq=False)
@@ -183,8 +163,7 @@ class _Step:
         return _Step(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Arrival:
+class Arrival(NamedTuple):
     """Where the problems ended, in their given order."""
 
     weights: Tensor
@@ -193,7 +172,6 @@ class Arrival:
     """[P]; by which share of itself each objective may lie above its minimum, float64."""
     answers: Tensor
     """[P, N]; most likely class of every sentence, also of those not trained on."""
-    num_steps: int
 
 
 class Walk:
@@ -211,7 +189,6 @@ class Walk:
         rows_np: Tensor,
         penalties: Tensor,
         group: Tensor,
-        *,
         tolerance: float,
         max_steps: int,
     ) -> Arrival:
@@ -229,7 +206,6 @@ class Walk:
             walkers.weights.clone(),
             penalties.new_zeros(num_problems, dtype=torch.float64),
             torch.zeros((num_problems, num_sentences), dtype=torch.int64, device=rows_np.device),
-            0,
         )
         stuck = torch.zeros(num_problems, dtype=torch.bool, device=rows_np.device)
         steps = 0
@@ -238,7 +214,7 @@ class Walk:
             walking = (gaps > tolerance) & ~stuck
             if not bool(walking.any()) or steps == max_steps:
                 _arrive(arrival, walkers, gaps)
-                return Arrival(arrival.weights, arrival.gaps, arrival.answers, steps)
+                return arrival
             if float(walking.float().mean()) <= KEPT_SHARE:
                 _arrive(arrival, walkers, gaps)
                 self._memory = [step.kept(walking) for step in self._memory]
@@ -306,16 +282,12 @@ class Walk:
             gradients=gradients,
             steered=self._metric(gradients, walkers.group),
         )
-        self._remember(walkers, moved)
-        return moved, walking & (length == 0.0)
-
-    def _remember(self, before: Walkers, after: Walkers) -> None:
-        change = after.weights - before.weights
-        bend = after.gradients - before.gradients
+        change, bend = weights - walkers.weights, gradients - walkers.gradients
         product = _dot(change, bend)
         inverse = torch.where(product > 0, 1.0 / product.clamp_min(1e-300), 0.0)
-        step = _Step(change, bend, after.steered - before.steered, inverse)
+        step = _Step(change, bend, moved.steered - walkers.steered, inverse)
         self._memory = [*self._memory[1 - MEMORY :], step]
+        return moved, walking & (length == 0.0)
 
     def _direction(self, walkers: Walkers) -> Tensor:
         """Returns the descent directions [P, V, F] by L-BFGS's two loops.

@@ -22,16 +22,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
-from treeviews.models.evaluation.lbfgs import Arrival, Loss, Metric, Walk
+from treeviews.models.evaluation.lbfgs import Arrival, LogitLoss, Loss, SoftmaxLoss, Walk
 
 ELEMENTS_AT_ONCE = 60_000_000
 """Logits that walk together; more are solved in turns. Each takes some 30 bytes in float32, with
 what is made of it on the way, unless a single problem has more."""
 SIZES = (1e-15, 1e15)
 """Root mean squares of features between which their squares can be handled."""
+
+
+MOMENT_BLOCKS = 8
+ROWS_AT_ONCE = 16_384
+JITTER = 1e-6
+"""First addition to the diagonal, as a share of its mean, where rounding makes a matrix
+indefinite; each further one is ten times as large."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,8 +55,6 @@ class LogisticModels:
     converged: Tensor
     """[P], bool; whether the gap is within the tolerance. In float32 objectives near zero, of
     classes that are wholly separated, may not get there."""
-    num_steps: int
-    """Steps of the longest walk."""
 
     def logits(self, features: Tensor) -> Tensor:
         """Returns the logits [P, N, V] of features [N, D]."""
@@ -91,9 +95,23 @@ def fit_logistic_regression(
     targets, penalties = targets.to(features.device), penalties.to(features.device, torch.float64)
     prepared = _prepared(features)
     order = torch.argsort(penalties, stable=True)
-    chosen = None if rows is None else rows.to(order.device)[order]
-    scaled = penalties[order] / prepared.size**2
-    arrival = _solve(prepared.extended, targets, scaled, chosen, num_classes, tolerance, max_steps)
+    if rows is None:
+        rows = torch.ones((len(penalties), len(features)), dtype=torch.bool)
+    rows, scaled = rows.to(order.device)[order], penalties[order] / prepared.size**2
+    distinct, group = torch.unique_consecutive(scaled, return_inverse=True)
+    extended = prepared.extended
+    loss: Loss = SoftmaxLoss(targets, num_classes, features.dtype)
+    if targets.ndim == 1 and num_classes == 2:
+        loss = LogitLoss(targets, features.dtype)
+    metric = InverseMoments(extended, distinct, loss.curvature_bound, rows.any(dim=0))
+    at_once = max(1, ELEMENTS_AT_ONCE // (len(features) * loss.num_vectors))
+    arrivals = [
+        Walk(extended, loss, metric)(
+            rows[part].T.to(extended).contiguous(), scaled[part], group[part], tolerance, max_steps
+        )
+        for part in (slice(n, n + at_once) for n in range(0, len(scaled), at_once))
+    ]
+    arrival = Arrival(*(torch.cat(parts) for parts in zip(*arrivals, strict=True)))
     back = torch.argsort(order)
     weights = arrival.weights[back, :, :-1] / prepared.size
     if prepared.basis is not None:
@@ -104,7 +122,6 @@ def fit_logistic_regression(
         arrival.answers[back],
         arrival.gaps[back],
         arrival.gaps[back] <= tolerance,
-        arrival.num_steps,
     )
 
 
@@ -131,7 +148,10 @@ def _prepared(features: Tensor) -> _Prepared:
     mean = features.mean(dim=0, dtype=torch.float64).to(features)
     basis = None
     if width > num_sentences:
-        coordinates, basis = in_row_space(features - mean)
+        # The minimum of an objective whose penalty is the norm of the weights lies in the space
+        # that the sentences span, so nothing is lost: features = coordinates · basisᵀ.
+        basis, triangle = torch.linalg.qr((features - mean).T)
+        coordinates = triangle.T.contiguous()
         extended = torch.cat([coordinates, coordinates[:, :1]], dim=1)
     else:
         extended = features.new_empty((num_sentences, width + 1))
@@ -148,134 +168,75 @@ def _prepared(features: Tensor) -> _Prepared:
     return _Prepared(extended, mean, size, basis)
 
 
-def _solve(
-    features_nf: Tensor,
-    targets: Tensor,
-    penalties: Tensor,
-    rows_pn: Tensor | None,
-    num_classes: int,
-    tolerance: float,
-    max_steps: int,
-) -> Arrival:
-    """Returns where the problems end, sorted by penalty as they are given."""
-    loss = loss_for(targets, num_classes, features_nf.dtype)
-    distinct, group = torch.unique_consecutive(penalties, return_inverse=True)
-    used = None if rows_pn is None else rows_pn.any(dim=0)
-    metric = Metric(features_nf, distinct, loss.curvature_bound, used)
-    at_once = max(1, ELEMENTS_AT_ONCE // (len(features_nf) * loss.num_vectors))
-    arrivals: list[Arrival] = []
-    for first in range(0, len(penalties), at_once):
-        part = slice(first, first + at_once)
-        if rows_pn is None:
-            rows_np = features_nf.new_ones((len(features_nf), len(penalties[part])))
-        else:
-            rows_np = rows_pn[part].T.to(features_nf).contiguous()
-        walk = Walk(features_nf, loss, metric)
-        arrivals.append(
-            walk(rows_np, penalties[part], group[part], tolerance=tolerance, max_steps=max_steps)
-        )
-    return Arrival(
-        torch.cat([a.weights for a in arrivals]),
-        torch.cat([a.gaps for a in arrivals]),
-        torch.cat([a.answers for a in arrivals]),
-        max(a.num_steps for a in arrivals),
-    )
+class InverseMoments:
+    """Inverse matrices, one a penalty, applied to gradients."""
+
+    def __init__(
+        self, features_nf: Tensor, penalties: Tensor, curvature: float, used: Tensor
+    ) -> None:
+        """Factorises one matrix a distinct penalty.
+
+        Args:
+            features_nf: [N, F], the last column constant.
+            penalties: [G], each once.
+            curvature: c.
+            used: [N], bool; sentences that some problem trains on.
+        """
+        moment = _second_moment(features_nf, used).mul_(curvature)
+        self._factors = [_factor(moment, penalty) for penalty in penalties]
+
+    def __call__(self, gradients_pvf: Tensor, groups: Tensor) -> Tensor:
+        """Returns gradients [P, V, F] times the inverse matrix of their penalty.
+
+        Args:
+            groups: [P], int64, ascending; which penalty each problem has.
+        """
+        result = torch.empty_like(gradients_pvf)
+        counts = torch.bincount(groups, minlength=len(self._factors)).tolist()
+        first = 0
+        for factor, count in zip(self._factors, counts, strict=True):
+            if count:
+                part = gradients_pvf[first : first + count]
+                flat = part.reshape(-1, part.shape[2])
+                solved = torch.cholesky_solve(flat.T, factor).T
+                result[first : first + count] = solved.reshape(part.shape)
+            first += count
+        return result
 
 
-def in_row_space(features_nd: Tensor) -> tuple[Tensor, Tensor]:
-    """Returns coordinates [N, N] of more features than sentences, and their basis [D, N].
+def _second_moment(features_nf: Tensor, used: Tensor) -> Tensor:
+    """Returns XᵀX [F, F] of the sentences used.
 
-    The minimum of an objective whose penalty is the norm of the weights lies in the space that
-    the sentences span, so nothing is lost: features = coordinates · basisᵀ, basis orthonormal.
+    Sentences are taken a block at a time, so that none but a block is copied; only the part below
+    the diagonal is multiplied, as it is symmetric.
     """
-    basis, triangle = torch.linalg.qr(features_nd.T)
-    return triangle.T.contiguous(), basis
+    width = features_nf.shape[1]
+    moment = features_nf.new_zeros((width, width))
+    step = -(-width // MOMENT_BLOCKS)
+    for first in range(0, len(features_nf), ROWS_AT_ONCE):
+        rows = slice(first, first + ROWS_AT_ONCE)
+        block = features_nf[rows][used[rows]]
+        for start in range(0, width, step):
+            part = slice(start, start + step)
+            moment[part, : start + step].addmm_(block[:, part].T, block[:, : start + step])
+    for start in range(0, width, step):
+        rows = slice(start, start + step)
+        moment[:start, rows] = moment[rows, :start].T
+    return moment
 
 
-class _LogitLoss:
-    """−log σ(z) for class 1 and −log σ(−z) for class 0; one logit a sentence."""
-
-    num_vectors = 1
-    curvature_bound = 0.25
-
-    def __init__(self, labels: Tensor, dtype: torch.dtype) -> None:
-        self._labels = labels.to(dtype)[:, None]
-
-    def values(self, z: Tensor, rows: Tensor) -> Tensor:
-        z = z[:, :, 0]
-        return _summed((F.softplus(z) - self._labels * z) * rows)
-
-    def residuals(self, z: Tensor, rows: Tensor) -> Tensor:
-        return ((torch.sigmoid(z[:, :, 0]) - self._labels) * rows)[:, :, None]
-
-    def curvatures(self, z: Tensor, along: Tensor, rows: Tensor) -> Tensor:
-        share = torch.sigmoid(z[:, :, 0])
-        return _summed(share * (1.0 - share) * along[:, :, 0].square() * rows)
-
-
-class _SoftmaxLoss:
-    """Cross-entropy −Σ_k y_k log softmax(z)_k; the y of a sentence need not add up to 1."""
-
-    curvature_bound = 0.5
-
-    def __init__(self, targets: Tensor, dtype: torch.dtype) -> None:
-        self.num_vectors = targets.shape[1]
-        self._targets = targets.to(dtype)[:, None, :]
-        self._mass = self._targets.sum(dim=2)
-
-    def values(self, z: Tensor, rows: Tensor) -> Tensor:
-        expected = (self._targets * z).sum(dim=2)
-        return _summed((self._mass * torch.logsumexp(z, dim=2) - expected) * rows)
-
-    def residuals(self, z: Tensor, rows: Tensor) -> Tensor:
-        error = torch.softmax(z, dim=2).mul_(self._mass[:, :, None]).sub_(self._targets)
-        return error.mul_(rows[:, :, None])
-
-    def curvatures(self, z: Tensor, along: Tensor, rows: Tensor) -> Tensor:
-        return _summed(_spread_of(torch.softmax(z, dim=2), along) * self._mass * rows)
-
-
-class _ClassLoss:
-    """Cross-entropy −log softmax(z)_y of one class a sentence, which many classes cost little."""
-
-    curvature_bound = 0.5
-
-    def __init__(self, labels: Tensor, num_classes: int) -> None:
-        self.num_vectors = num_classes
-        self._labels = labels[:, None, None]
-
-    def values(self, z: Tensor, rows: Tensor) -> Tensor:
-        own = z.gather(2, self._own(z))[:, :, 0]
-        return _summed((torch.logsumexp(z, dim=2) - own) * rows)
-
-    def residuals(self, z: Tensor, rows: Tensor) -> Tensor:
-        own = self._own(z)
-        error = torch.softmax(z, dim=2)
-        error.scatter_add_(2, own, error.new_full((1, 1, 1), -1.0).expand(own.shape))
-        return error.mul_(rows[:, :, None])
-
-    def curvatures(self, z: Tensor, along: Tensor, rows: Tensor) -> Tensor:
-        return _summed(_spread_of(torch.softmax(z, dim=2), along) * rows)
-
-    def _own(self, z: Tensor) -> Tensor:
-        """Returns each sentence's class [N, P, 1]."""
-        return self._labels.expand(z.shape[0], z.shape[1], 1)
-
-
-def loss_for(targets: Tensor, num_classes: int, dtype: torch.dtype) -> Loss:
-    """Returns the loss of classes [N] (int64) or of distributions over them [N, K]."""
-    if targets.ndim == 2:
-        return _SoftmaxLoss(targets, dtype)
-    if num_classes == 2:
-        return _LogitLoss(targets, dtype)
-    return _ClassLoss(targets, num_classes)
-
-
-def _spread_of(share: Tensor, along: Tensor) -> Tensor:
-    """Returns the variance [N, P] of a change of the logits [N, P, K] under these shares."""
-    mean = (share * along).sum(dim=2, keepdim=True)
-    return (share * (along - mean).square()).sum(dim=2)
-
-
-def _summed(values: Tensor) -> Tensor:
-    return values.sum(dim=0, dtype=torch.float64)
+def _factor(moment_ff: Tensor, penalty: Tensor) -> Tensor:
+    """Returns the Cholesky factor [F, F] of the moment with the penalty on its diagonal."""
+    matrix = moment_ff.clone()
+    diagonal = matrix.diagonal()
+    diagonal[:-1] += penalty
+    jitter = JITTER * float(diagonal.mean())
+    factor: Tensor
+    factor, failed = torch.linalg.cholesky_ex(matrix)
+    while int(failed):
+        if not jitter < float(diagonal.max()):
+            raise ValueError("features cannot be told from noise in their precision: rescale them")
+        diagonal += jitter
+        jitter *= 10.0
+        factor, failed = torch.linalg.cholesky_ex(matrix)
+    return factor

@@ -48,9 +48,7 @@ more than 0.0002 and took three times as long for 2,400 features."""
 def learn_relatedness(
     features: Mapping[str, Tensor],
     gold: Mapping[str, FloatArray],
-    config: ProtocolConfig | None = None,
-    *,
-    tolerance: float = TOLERANCE,
+    config: ProtocolConfig,
 ) -> Outcome:
     """Returns the predicted score of each test pair; computed where the features lie.
 
@@ -63,10 +61,17 @@ def learn_relatedness(
     Raises:
         ValueError: scores out of range.
     """
-    config = config or ProtocolConfig()
     scores = {name: torch.from_numpy(gold[name]).to(features[name]) for name in ("train", "dev")}
-    learn = _by_adam if config.classifier == "compatibility" else _by_logistic_regression
-    answers, details = learn(features, scores, config, tolerance)
+    if config.classifier == "compatibility":
+        adam = AdamConfig.of_relatedness(seed=config.seed, batch_loss=config.compatibility_loss)
+        train, dev = ((features[name], scores[name]) for name in ("train", "dev"))
+        model = fit_adam_relatedness(train, dev, adam)
+        answers = model.predict_scores(features["test"])
+        dev_score, epochs = 100.0 * float(model.dev_scores[0]), int(model.epochs[0])
+        details: dict[str, Any] = {"dev_score": dev_score, "num_fits": 1}
+        details["details"] = {"epochs": epochs}
+    else:
+        answers, details = _by_logistic_regression(features, scores, config)
     return Outcome(
         Predictions(_as_array(answers), gold["test"], np.zeros(len(gold["test"]), dtype=np.int64)),
         counts={name: len(values) for name, values in gold.items()},
@@ -75,31 +80,10 @@ def learn_relatedness(
     )
 
 
-def _by_adam(
-    features: Mapping[str, Tensor],
-    scores: Mapping[str, Tensor],
-    config: ProtocolConfig,
-    tolerance: float,
+def _by_logistic_regression(
+    features: Mapping[str, Tensor], scores: Mapping[str, Tensor], config: ProtocolConfig
 ) -> tuple[Tensor, dict[str, Any]]:
     """Returns the scores of test, and what else an outcome says."""
-    model = fit_adam_relatedness(
-        (features["train"], scores["train"]),
-        (features["dev"], scores["dev"]),
-        AdamConfig.of_relatedness(seed=config.seed, batch_loss=config.compatibility_loss),
-    )
-    return model.predict_scores(features["test"]), {
-        "dev_score": 100.0 * float(model.dev_scores[0]),
-        "num_fits": 1,
-        "details": {"epochs": int(model.epochs[0])},
-    }
-
-
-def _by_logistic_regression(
-    features: Mapping[str, Tensor],
-    scores: Mapping[str, Tensor],
-    config: ProtocolConfig,
-    tolerance: float,
-) -> tuple[Tensor, dict[str, Any]]:
     train_x = features["train"]
     penalties = torch.tensor(REGULARISERS, dtype=torch.float64, device=train_x.device)
     models = fit_logistic_regression(
@@ -107,7 +91,7 @@ def _by_logistic_regression(
         distributions(scores["train"]).to(train_x),
         penalties * len(train_x),
         num_classes=NUM_GRADES,
-        tolerance=tolerance,
+        tolerance=TOLERANCE,
         max_steps=config.max_steps,
     )
     on_dev = expected_scores(torch.softmax(models.logits(features["dev"]), dim=2))

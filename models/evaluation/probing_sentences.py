@@ -19,12 +19,13 @@ import pyarrow as pa
 from treeviews.models.config.held_out import HeldOutUnit, HoldOut
 from treeviews.pipeline.base.settings import Count, Range, Settings
 from treeviews.pipeline.shards.manifests import check_parsed_from, read_dataset_manifest
-from treeviews.pipeline.shards.shards import read_shard
+from treeviews.pipeline.shards.shards import aligned_table
 
 _ANY_HELD_OUT = Range(
     "lie in (0, 1], as probing needs held-out documents", lambda value: 0 < value <= 1
 )
 
+STAGES = ("sentences", "dependencies", "constituents")
 SPLITS = ("train", "dev", "test")
 SCARCE_SHARES: Mapping[str, float] = {"train": 1 / 2, "dev": 1 / 6, "test": 1 / 3}
 """Shares of a task with fewer sentences than its sizes ask for: a test split that still tells
@@ -73,18 +74,6 @@ class ProbingConfig(Settings):
     max_depth_length_correlation: float = 0.2
     """|Pearson r| of depth and length that tree depth aims at; published: about 0."""
 
-    def _check_together(self) -> None:
-        """Refuses settings that no data could satisfy.
-
-        Raises:
-            ValueError: naming the field and what it must be.
-        """
-        if not 1 <= self.min_tokens <= self.max_tokens:
-            raise ValueError(
-                f"min_tokens {self.min_tokens} and max_tokens {self.max_tokens} must satisfy "
-                "1 <= min_tokens <= max_tokens"
-            )
-
     @property
     def hold_out(self) -> HoldOut:
         """Which sentences no encoder was trained on."""
@@ -106,10 +95,6 @@ class ProbingConfig(Settings):
         train_share = min(SCARCE_SHARES["train"], self.train_size / sum(self.sizes.values()))
         return math.ceil(self.min_class_train / train_share)
 
-    def takes_length(self, num_tokens: int) -> bool:
-        """Returns whether sentences of this many tokens are probed; in passages, all are."""
-        return self.min_tokens <= num_tokens <= self.max_tokens
-
 
 def stable_number(*parts: object) -> int:
     """Returns a 64-bit number drawn from the sha256 of the parts' text.
@@ -122,15 +107,6 @@ def stable_number(*parts: object) -> int:
 def text_key(tokens: Sequence[str]) -> str:
     """Returns what makes two sentences the same text: their words, whatever their case."""
     return " ".join(tokens).lower()
-
-
-@dataclass(frozen=True, slots=True)
-class ParsedFolders:
-    """The three stages of one parsed corpus: same shards, same rows."""
-
-    sentences: Path
-    dependencies: Path
-    constituents: Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,81 +137,47 @@ class ParsedSentence:
         return list(zip(self.span_starts, self.span_ends, self.span_labels, strict=True))
 
 
-_COLUMNS = {
-    "dependencies": ["heads", "deprels"],
-    "constituents": [
-        *("span_starts", "span_ends", "span_labels", "tags"),
-        *("binary_left", "binary_right"),
-    ],
-}
-"""What is read of each parse stage."""
+_COLUMNS = (
+    *("document_id", "sentence_index", "tokens", "heads", "deprels"),
+    *("span_starts", "span_ends", "span_labels", "tags", "binary_left", "binary_right"),
+)
 
 
-def read_held_out(corpus: ParsedFolders, config: ProbingConfig) -> tuple[list[ParsedSentence], int]:
+def read_held_out(
+    corpus: Mapping[str, Path], config: ProbingConfig
+) -> tuple[list[ParsedSentence], int]:
     """Returns the held-out sentences of a corpus that have both parses, and the number of rows.
 
     A row that a parser could not take has a number but no parsed sentence, so the numbering does
     not depend on the parsers.
 
+    Args:
+        corpus: folders of ``sentences``, ``dependencies`` and ``constituents``.
+
     Raises:
         FileNotFoundError: a stage is not complete.
         ValueError: the stages do not have the same rows, or are parses of other sentences.
     """
-    text = read_dataset_manifest(corpus.sentences, "sentences")
-    for stage in _COLUMNS:
-        folder: Path = getattr(corpus, stage)
-        check_parsed_from(folder, read_dataset_manifest(folder, stage), text)
+    text, *parses = [read_dataset_manifest(corpus[stage], stage) for stage in STAGES]
+    for stage, manifest in zip(STAGES[1:], parses, strict=True):
+        check_parsed_from(corpus[stage], manifest, text)
+    folders = [(stage, corpus[stage]) for stage in STAGES]
     parsed: list[ParsedSentence] = []
     num_rows, first_row = 0, 0
-    for manifest in text.shards:
-        table = read_shard(corpus.sentences, "sentences", manifest.number, sha256=manifest.sha256)
-        places = _held_out_places(table, config.hold_out)[: config.max_sentences - num_rows]
-        parses = _with_parses(corpus, manifest.number, table)
-        rows = parses.take(pa.array(places, pa.int64())).to_pylist()
-        for place, row in zip(places, rows, strict=True):
+    for shard in text.shards:
+        table = aligned_table(folders, shard.number, _COLUMNS)
+        places = np.flatnonzero(config.hold_out.mask_of(table))[: config.max_sentences - num_rows]
+        rows = table.take(pa.array(places, pa.int64())).to_pylist()
+        for place, row in zip(places.tolist(), rows, strict=True):
             if None not in row.values():
                 fields: dict[str, Any] = {
-                    name: tuple(value) if isinstance(value, list) else value
-                    for name, value in row.items()
+                    k: tuple(v) if isinstance(v, list) else v for k, v in row.items()
                 }
                 unit = config.hold_out.unit_of(row["document_id"], row["sentence_index"])
                 fields |= {"row": num_rows, "dataset_row": first_row + place, "unit": unit}
                 parsed.append(ParsedSentence(**fields))
             num_rows += 1
-        first_row += manifest.rows
+        first_row += shard.rows
         if num_rows == config.max_sentences:
             break
     return parsed, num_rows
-
-
-def _held_out_places(table: pa.Table, hold_out: HoldOut) -> list[int]:
-    """Returns which rows of a table of sentences are held out, in order."""
-    documents = table["document_id"].cast(pa.string()).combine_chunks().dictionary_encode()
-    mask = hold_out.mask(
-        documents.dictionary.to_pylist(),
-        documents.indices.to_numpy(),
-        table["sentence_index"].to_numpy(),
-    )
-    places: list[int] = np.flatnonzero(mask).tolist()
-    return places
-
-
-def _with_parses(corpus: ParsedFolders, shard: int, sentences: pa.Table) -> pa.Table:
-    """Returns a shard's sentences with the columns of its parses.
-
-    Raises:
-        FileNotFoundError: no such shard.
-        ValueError: the parsed shard has other rows than the sentences'.
-    """
-    table = sentences.select(["document_id", "sentence_index", "tokens"])
-    for stage, names in _COLUMNS.items():
-        folder: Path = getattr(corpus, stage)
-        parses = read_shard(folder, stage, shard, names)
-        if parses.num_rows != sentences.num_rows:
-            raise ValueError(
-                f"{folder}: shard {shard} has {parses.num_rows} rows but {corpus.sentences} has "
-                f"{sentences.num_rows}; parse this dataset again"
-            )
-        for name in names:
-            table = table.append_column(name, parses[name])
-    return table

@@ -34,18 +34,6 @@ Chosen = dict[str, list[Candidate]]
 """The candidates of each split, in order of their rows."""
 
 
-def split_shares(num_available: int, config: ProbingConfig) -> dict[str, float]:
-    """Returns the share of each split, in sum 1.
-
-    Args:
-        num_available: sentences that the task could use over all splits.
-    """
-    wanted = sum(config.sizes.values())
-    if num_available < wanted:
-        return dict(SCARCE_SHARES)
-    return {split: size / wanted for split, size in config.sizes.items()}
-
-
 def assign_units(
     units: Mapping[str, float], shares: Mapping[str, float], seed: int
 ) -> dict[str, str]:
@@ -164,16 +152,18 @@ def _class_share(task: DerivedTask, num_classes: int) -> float:
     return max(LARGEST_SHARE, FEW_CLASSES_SHARE / num_classes)
 
 
-def _num_available(
+def _split_shares(
     task: DerivedTask, candidates: Sequence[Candidate], config: ProbingConfig
-) -> int:
-    """Returns how many candidates balanced classes could take over all splits together."""
+) -> Mapping[str, float]:
+    """Returns the share of each split, in sum 1; others where balanced classes are too few."""
     counts = Counter(candidate.label for candidate in candidates)
     usable = {label: n for label, n in counts.items() if n >= config.min_class_train}
-    if len(usable) < 2:
-        return 0
-    share = _class_share(task, len(usable))
-    return sum(class_quotas(usable, sum(config.sizes.values()), max_share=share).values())
+    wanted = sum(config.sizes.values())
+    if len(usable) >= 2:
+        quotas = class_quotas(usable, wanted, max_share=_class_share(task, len(usable)))
+        if sum(quotas.values()) >= wanted:
+            return {split: size / wanted for split, size in config.sizes.items()}
+    return SCARCE_SHARES
 
 
 def chosen_items(
@@ -186,7 +176,7 @@ def chosen_items(
     Raises:
         TooFewError: the reason why the task is absent.
     """
-    shares = split_shares(_num_available(task, candidates, config), config)
+    shares = _split_shares(task, candidates, config)
     if task.split_by == "target_word":
         splits, unit = by_target_word(candidates, shares, config)
     else:

@@ -158,16 +158,17 @@ def word_content(sentences: Sequence[ParsedSentence], config: ProbingConfig) -> 
     for every split.
     """
     bags = [{token.lower() for token in sentence.tokens} for sentence in sentences]
-    counts = Counter(word for bag in bags for word in bag if _is_content_word(word))
+    counts = Counter(
+        word
+        for bag in bags
+        for word in bag
+        if len(word) >= SHORTEST_CONTENT_WORD and word.isalpha()
+    )
     needed = config.sentences_of_a_class
     band = [word for word, n in counts.items() if needed <= n <= MAX_WORD_SHARE * len(sentences)]
     words = set(sorted(band, key=lambda word: (-counts[word], word))[: config.num_words])
     hits = [(sentence, bag & words) for sentence, bag in zip(sentences, bags, strict=True)]
     return [Candidate(sentence, min(words)) for sentence, words in hits if len(words) == 1]
-
-
-def _is_content_word(word: str) -> bool:
-    return len(word) >= SHORTEST_CONTENT_WORD and word.isalpha()
 
 
 def top_constituents(sentence: ParsedSentence) -> str | None:
@@ -183,10 +184,7 @@ def top_constituents(sentence: ParsedSentence) -> str | None:
         return chain[0]
     below: list[str] = []
     position = 0
-    spans = zip(
-        sentence.span_starts[1:], sentence.span_ends[1:], sentence.span_labels[1:], strict=True
-    )
-    for start, end, label in spans:
+    for start, end, label in sentence.spans[1:]:
         if start >= position:
             below += [*sentence.tags[position:start], label.split("+")[0]]
             position = end
@@ -215,9 +213,7 @@ def tree_depth(sentence: ParsedSentence) -> int:
     """
     deepest = 0
     open_spans: list[tuple[int, int]] = []
-    for start, end, label in zip(
-        sentence.span_starts, sentence.span_ends, sentence.span_labels, strict=True
-    ):
+    for start, end, label in sentence.spans:
         while open_spans and open_spans[-1][0] <= start:
             open_spans.pop()
         depth = (open_spans[-1][1] if open_spans else 0) + len(label.split("+"))
@@ -257,10 +253,9 @@ def tree_depths(sentences: Sequence[ParsedSentence], config: ProbingConfig) -> l
     return [Candidate(sentence, f"{depth:02d}") for sentence, depth in kept]
 
 
-_Deep = tuple[ParsedSentence, int]
-
-
-def _thin(pool: Sequence[_Deep], scale: float, config: ProbingConfig) -> list[_Deep]:
+def _thin(
+    pool: Sequence[tuple[ParsedSentence, int]], scale: float, config: ProbingConfig
+) -> list[tuple[ParsedSentence, int]]:
     edges = quantile_bins([len(sentence.tokens) for sentence, _ in pool], NUM_CELL_LENGTHS)
     cell_of = {s.row: (depth, bisect_right(edges, len(s.tokens))) for s, depth in pool}
     by_depth = Counter(depth for depth, _ in cell_of.values())
@@ -269,7 +264,7 @@ def _thin(pool: Sequence[_Deep], scale: float, config: ProbingConfig) -> list[_D
         (depth, length): math.floor(scale * by_depth[depth] * by_length[length] / len(pool))
         for depth, length in set(cell_of.values())
     }
-    kept: list[_Deep] = []
+    kept = []
     drawn = sorted(pool, key=lambda item: stable_number(config.seed, "thin", item[0].row))
     for sentence, depth in drawn:
         if room[cell_of[sentence.row]] > 0:
@@ -280,10 +275,10 @@ def _thin(pool: Sequence[_Deep], scale: float, config: ProbingConfig) -> list[_D
 
 # Passages.
 
-Passage = tuple[ParsedSentence, ...]
 
-
-def passages(sentences: Sequence[ParsedSentence], length: int) -> Iterator[Passage]:
+def passages(
+    sentences: Sequence[ParsedSentence], length: int
+) -> Iterator[tuple[ParsedSentence, ...]]:
     """Yields all runs of so many successive sentences of one unit of text.
 
     Args:
@@ -351,7 +346,6 @@ def _drawn(config: ProbingConfig, what: str, passage: Sequence[ParsedSentence]) 
 
 # The tasks.
 
-Balance = Literal["equal", "even"]
 SplitBy = Literal["document", "whole_document", "target_word"]
 """``document``: sentences by themselves where documents are too few for three splits;
 ``whole_document``: never."""
@@ -368,7 +362,7 @@ class DerivedTask:
     """How a sentence gets its label, in words."""
     differs: str
     """How it differs from the published task; empty where it does not."""
-    balance: Balance = "even"
+    balance: Literal["equal", "even"] = "even"
     """``equal``: all classes cut to the rarest; ``even``: only the commonest are cut, to at most
     a fifth of a split, or one and a half equal shares where classes are few."""
     split_by: SplitBy = "document"

@@ -4,16 +4,22 @@ Of the views, those that are asked for. Each by itself: its poolings side by sid
 removed, normalised. Then the views together, projected if asked, and the mean of the word vectors
 beside them if asked.
 
+The directions that a set of vectors shares are removed as in Arora et al. 2017, algorithm 1. As
+there and in Tang & de Sa 2018, the vectors are not centred: the first direction is mostly their
+mean. A random projection gives the bag of words another encoder's width.
+
 Legend: b sentences of a batch, d_v width of a view, k components, D width of the result.
 """
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from treeviews.models.config.views import Pooling
 from treeviews.models.encoding.encoder_names import (
@@ -25,13 +31,6 @@ from treeviews.models.encoding.encoder_names import (
     view_and_pooling,
 )
 from treeviews.models.encoding.search import FloatArray
-from treeviews.models.evaluation.linear_maps import (
-    Method,
-    principal_components,
-    projected_in_place,
-    random_projection,
-    remove_components,
-)
 from treeviews.models.evaluation.task_registry import Protocol
 from treeviews.pipeline.base.mistakes import did_you_mean
 from treeviews.pipeline.base.settings import Natural, Settings, at_least
@@ -65,7 +64,7 @@ class Representation(Settings):
     components_from: Literal["batch", "train"] = "batch"
     """Those of each batch of representations, as published, or those of a set that `fit` is given,
     such as the training split."""
-    components_by: Method = "exact"
+    components_by: Literal["exact"] = "exact"
     normalise: bool = False
     """Whether each view is then scaled to length 1; a vector of zeros stays as it is."""
     project_to_width: Annotated[int | None, at_least(1)] = None
@@ -75,13 +74,11 @@ class Representation(Settings):
     """Whether the mean of the word vectors, treated like a view, stands beside the result."""
 
     def _check_together(self) -> None:
-        """Refuses views or poolings that are named twice.
+        """Refuses poolings that are named twice, or none.
 
         Raises:
             ValueError: names the field.
         """
-        if len(set(self.views)) < len(self.views):
-            raise ValueError(f"views must differ: {list(self.views)}")
         for name in ("supervised_pooling", "unsupervised_pooling"):
             poolings = getattr(self, name)
             if not poolings or len(set(poolings)) < len(poolings):
@@ -169,11 +166,13 @@ class Representation(Settings):
         Raises:
             ValueError: see `keys`, and views that differ in width are averaged.
         """
-        keys = self.keys(widths, protocol)
-        parts = {view: sum(widths[key] for key in keys[view]) for view in keys}
-        if self.join_words:
-            del parts[WORDS_VIEW]
-        self._check_combined(parts, protocol)
+        keys, name = self.keys(widths, protocol), _combine(protocol)
+        parts = {v: sum(widths[key] for key in keys[v]) for v in keys if v != WORDS_VIEW}
+        if getattr(self, name) == "average" and len(set(parts.values())) > 1:
+            raise ValueError(
+                f"{self.name}: views of different widths cannot be averaged: {parts}; give "
+                f"{name} concatenate, or choose views of one width"
+            )
 
     def fit(self, views: Mapping[str, FloatArray], protocol: Protocol) -> Components:
         """Returns the components [k, d_v] of each view of a set of sentences.
@@ -185,7 +184,7 @@ class Representation(Settings):
             ValueError: see `keys` and `principal_components`.
         """
         return {
-            view: self._components(_side_by_side(views, keys))
+            view: principal_components(_side_by_side(views, keys), self.remove_components)
             for view, keys in self.keys(views, protocol).items()
         }
 
@@ -206,45 +205,33 @@ class Representation(Settings):
                 were, with the same inner products, see `projected_in_place`.
 
         Raises:
-            ValueError: see `keys`, or views that differ in width are averaged.
+            ValueError: see `keys`.
         """
         assert components is not None or not self.needs_fit, "components are fitted first"
-        fitted = components or {}
         parts: dict[str, FloatArray] = {}
         for view, keys in self.keys(views, protocol).items():
             vectors = _side_by_side(views, keys)
             if self.remove_components:
-                shared = fitted[view] if self.needs_fit else self._components(vectors)
+                if components is None:
+                    shared = principal_components(vectors, self.remove_components)
+                else:
+                    shared = components[view]
                 vectors = remove_components(vectors, shared)
             if self.normalise:
                 lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
                 vectors = (vectors / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
             parts[view] = vectors
         words = [parts.pop(WORDS_VIEW)] if self.join_words else []
-        features = self._combined(parts, protocol)
+        features: FloatArray
+        if getattr(self, _combine(protocol)) == "concatenate":
+            features = np.concatenate(list(parts.values()), axis=1)
+        else:
+            features = np.mean(list(parts.values()), axis=0, dtype=np.float32)
         if self.project_to_width is not None:
             is_wider = self.project_to_width > features.shape[1]
             project = projected_in_place if in_place and is_wider else random_projection
             features = project(features, self.project_to_width, seed=self.projection_seed)
         return np.concatenate([features, *words], axis=1)
-
-    def _components(self, vectors: FloatArray) -> FloatArray:
-        return principal_components(vectors, self.remove_components, method=self.components_by)
-
-    def _combined(self, parts: Mapping[str, FloatArray], protocol: Protocol) -> FloatArray:
-        self._check_combined({view: part.shape[1] for view, part in parts.items()}, protocol)
-        if getattr(self, _combine(protocol)) == "concatenate":
-            return np.concatenate(list(parts.values()), axis=1)
-        averaged: FloatArray = np.mean(list(parts.values()), axis=0, dtype=np.float32)
-        return averaged
-
-    def _check_combined(self, widths: Mapping[str, int], protocol: Protocol) -> None:
-        name = _combine(protocol)
-        if getattr(self, name) == "average" and len(set(widths.values())) > 1:
-            raise ValueError(
-                f"{self.name}: views of different widths cannot be averaged: {dict(widths)}; give "
-                f"{name} concatenate, or choose views of one width"
-            )
 
 
 def _combine(protocol: Protocol) -> str:
@@ -281,7 +268,7 @@ def representation_named(name: str, /, **changes: Any) -> Representation:
     if name not in REPRESENTATIONS:
         raise ValueError(
             f"unknown representation {name!r}{did_you_mean(name, known=REPRESENTATIONS)}; known: "
-            f"{', '.join(REPRESENTATIONS)}; options are changed by field"
+            f"{', '.join(REPRESENTATIONS)}"
         )
     return REPRESENTATIONS[name].changed(**changes)
 
@@ -300,10 +287,102 @@ def described(representation: Mapping[str, Any]) -> str:
         return name
     preset = REPRESENTATIONS[name].to_dict()
     changed = {k: v for k, v in representation.items() if v != preset.get(k)}
-    return ", ".join([name, *(f"{field} {_in_words(value)}" for field, value in changed.items())])
+    words = {
+        field: "+".join(map(str, value))
+        if isinstance(value, list | tuple)
+        else (value if isinstance(value, str) else json.dumps(value))
+        for field, value in changed.items()
+    }
+    return ", ".join([name, *(f"{field} {text}" for field, text in words.items())])
 
 
-def _in_words(value: Any) -> str:
-    if isinstance(value, list | tuple):
-        return "+".join(map(str, value))
-    return value if isinstance(value, str) else json.dumps(value)
+Matrix = npt.NDArray[np.float64]
+
+ROUNDING = 1e-6
+"""Of a vector's length; what is shorter after a removal is an error of components in float32."""
+SMALLEST_SHARE = 1e-12
+"""Of the largest eigenvalue; a smaller one is rounding, and its direction no component."""
+
+
+def principal_components(vectors: FloatArray, count: int) -> FloatArray:
+    """Returns the first components of vectors [n, d] as orthonormal rows, [k, d].
+
+    k is ``count``, or less where the vectors span fewer dimensions.
+
+    Differs from Arora et al.'s code, which finds the same directions by a randomised SVD, and from
+    Tang & de Sa's, which estimates them: by an eigendecomposition the result has no seed.
+
+    Raises:
+        ValueError: more components than dimensions, or vectors that are not finite.
+    """
+    if count > vectors.shape[1]:
+        raise ValueError(
+            f"{count} components cannot be removed from vectors {vectors.shape[1]} wide"
+        )
+    if not np.isfinite(vectors).all():
+        raise ValueError("vectors that are not finite have no principal components")
+    # The smaller of the two products has the same eigenvalues (Tang & de Sa 2018, appendix, 2).
+    z = vectors.astype(np.float64)
+    is_wide = len(z) < z.shape[1]
+    gram = z @ z.T if is_wide else z.T @ z
+    values, columns = np.linalg.eigh(gram)
+    smallest = SMALLEST_SHARE * max(values.max(initial=0.0), 0.0)
+    kept = [i for i in range(len(values))[::-1][:count] if values[i] > smallest]
+    directions: Matrix = columns[:, kept].T
+    if is_wide:
+        directions = directions @ z
+    components: FloatArray = np.linalg.qr(directions.T)[0].T.astype(np.float32)
+    return components
+
+
+def remove_components(vectors: FloatArray, components: FloatArray) -> FloatArray:
+    """Returns vectors [n, d] without their part along the components [k, d].
+
+    A single vector that is its own set has nothing left. What rounding leaves of it is set to zero,
+    or a normalisation would make a direction of it.
+    """
+    z, u = vectors.astype(np.float64), components.astype(np.float64)
+    rest = z - (z @ u.T) @ u
+    is_gone = np.linalg.norm(rest, axis=1) <= ROUNDING * np.linalg.norm(z, axis=1)
+    rest[is_gone] = 0.0
+    left: FloatArray = rest.astype(np.float32)
+    return left
+
+
+def random_projection(embeddings: FloatArray, width: int, *, seed: int) -> FloatArray:
+    """Returns embeddings [n, width] of embeddings [n, d] through a random linear map.
+
+    The map's entries are Glorot-uniform, in ±sqrt(6 / (d + width)), as Simoulin & Crabbé 2021
+    widen an embedding to tell the effect of its size (their study of the embedding size, after
+    Wieting & Kiela 2019); it adds width and no information, and below d it loses some. Over seeds
+    the mean of an inner product is 2 · width / (d + width) times the vectors' own; how far one seed
+    is from it falls with width.
+    """
+    matrix = _matrix(embeddings.shape[1], width, seed)
+    projected: FloatArray = (embeddings @ matrix).astype(np.float32)
+    return projected
+
+
+def projected_in_place(embeddings: FloatArray, width: int, *, seed: int) -> FloatArray:
+    """Returns embeddings [n, d] whose inner products are those of `random_projection`.
+
+    A projection to a larger width fills d of its dimensions. What is learnt from inner products
+    alone, as a linear model with a penalty on its length, is the same from these, at the cost of d.
+    Args:
+        width: larger than d.
+    """
+    placed: FloatArray = (embeddings @ _root(embeddings.shape[1], width, seed)).astype(np.float32)
+    return placed
+
+
+@functools.lru_cache(maxsize=1)
+def _root(size: int, width: int, seed: int) -> Matrix:
+    """Returns L [d, d], where L Lᵀ is the product of the map with itself, [d, d]."""
+    matrix = _matrix(size, width, seed)
+    return np.linalg.cholesky(matrix @ matrix.T).astype(np.float64)
+
+
+@functools.lru_cache(maxsize=1)  # a task's batches are all projected by the same one
+def _matrix(size: int, width: int, seed: int) -> Matrix:
+    bound = (6.0 / (size + width)) ** 0.5
+    return np.random.default_rng(seed).uniform(-bound, bound, size=(size, width))

@@ -100,8 +100,11 @@ class Resampling(Settings):
     called: ClassVar[str] = "resampling setting"
 
     num_resamples: Count = NUM_RESAMPLES
+    """How often items are drawn."""
     confidence: Annotated[float, _BETWEEN] = CONFIDENCE
+    """Of intervals."""
     seed: Natural = 0
+    """Of the draws."""
 
     def block_sizes(self, num_items: int) -> Iterator[int]:
         """Yields how many samples to make at a time."""
@@ -194,16 +197,8 @@ def concatenated(parts: Sequence[dict[str, FloatArray]]) -> dict[str, FloatArray
 
 
 def pearson(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
-    """Returns Pearson's r; where one of the series is constant 0, as SentEval counts it.
-
-    Raises:
-        ValueError: a number is not finite, or there are fewer than two.
-    """
+    """Returns Pearson's r; where one of the series is constant 0, as SentEval counts it."""
     x, y = (np.asarray(values, dtype=np.float64).ravel() for values in (first, second))
-    if x.size < 2:
-        raise ValueError(f"a correlation needs at least 2 items, got {x.size}")
-    if not (np.isfinite(x).all() and np.isfinite(y).all()):
-        raise ValueError("a correlation needs finite numbers; look for overflows in the embeddings")
     if is_constant(x) or is_constant(y):
         return 0.0
     return float(np.clip((standardised(x) * standardised(y)).mean(), -1.0, 1.0))
@@ -237,35 +232,6 @@ def is_constant(values: FloatArray) -> bool:
 
 NEGLIGIBLE_VARIANCE = 1e-12
 """Share of the mean square below which what is left of it is rounding, and the sample constant."""
-
-
-def mean_over_groups(
-    weights_rn: FloatArray, values_n: FloatArray, membership_ng: FloatArray
-) -> FloatArray:
-    """Returns the unweighted mean over groups of the mean value within each, [R].
-
-    Args:
-        membership_ng: 1 where an item belongs to a group, 0 elsewhere.
-    """
-    sums_rg = weights_rn @ (values_n[:, None] * membership_ng)
-    sizes_rg = weights_rn @ membership_ng
-    means: FloatArray = (sums_rg / sizes_rg).mean(axis=1)
-    return means
-
-
-def membership(groups_n: IntArray) -> FloatArray:
-    """Returns which items belong to which group, 0 or 1, [n, G]."""
-    numbers = np.unique(groups_n)
-    belongs: FloatArray = (groups_n[:, None] == numbers[None, :]).astype(np.float64)
-    return belongs
-
-
-def f1_scores(weights_rn: FloatArray, predicted_n: FloatArray, gold_n: FloatArray) -> FloatArray:
-    """Returns 2 TP / (2 TP + FP + FN) of class 1, [R]; 0 where class 1 is absent."""
-    is_predicted, is_gold = predicted_n == 1, gold_n == 1
-    counts = np.stack([is_predicted & is_gold, is_predicted, is_gold], axis=1).astype(np.float64)
-    hits_r, predicted_r, gold_r = (weights_rn @ counts).T
-    return _quotient(2.0 * hits_r, predicted_r + gold_r)
 
 
 def pearson_scores(weights_rn: FloatArray, x_n: FloatArray, y_n: FloatArray) -> FloatArray:
@@ -334,9 +300,10 @@ def _variance(squares_r: FloatArray, squared_mean_r: FloatArray) -> FloatArray:
 
 
 def _correlation(xy_r: FloatArray, xx_r: FloatArray, yy_r: FloatArray) -> FloatArray:
-    return np.clip(_quotient(xy_r, np.sqrt(xx_r * yy_r)), -1.0, 1.0)
+    return np.clip(quotient(xy_r, np.sqrt(xx_r * yy_r)), -1.0, 1.0)
 
 
-def _quotient(above_r: FloatArray, below_r: FloatArray) -> FloatArray:
+def quotient(above_r: FloatArray, below_r: FloatArray) -> FloatArray:
+    """Returns above / below, [R]; 0 where that is not defined."""
     positive = below_r > 0.0
     return np.where(positive, above_r / np.where(positive, below_r, 1.0), 0.0)

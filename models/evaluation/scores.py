@@ -31,11 +31,9 @@ from treeviews.models.evaluation.resampling import (
     Scorer,
     average_ranks,
     bootstrap_scores,
-    f1_scores,
-    mean_over_groups,
-    membership,
     pearson_scores,
     percentile_interval,
+    quotient,
     spearman_scores,
     standardised,
 )
@@ -120,10 +118,9 @@ def score(task: EvaluationTask, predictions: Predictions) -> dict[str, float]:
 
 
 def score_intervals(
-    task: EvaluationTask, predictions: Predictions, resampling: Resampling | None = None
+    task: EvaluationTask, predictions: Predictions, how: Resampling
 ) -> dict[str, Interval]:
     """Returns every score of a task with its bootstrap interval; errors as for `score`."""
-    how = resampling or Resampling()
     resampled = resampled_scores(task, predictions, how)
     return {
         name: percentile_interval(value, resampled[name], confidence=how.confidence)
@@ -190,13 +187,19 @@ def check_items(task: EvaluationTask, *encoders: Predictions) -> None:
 def _class_scorer(encoders: Sequence[Predictions], *, scores_f1: bool) -> Scorer:
     gold = np.concatenate([each.gold for each in encoders])
     predicted = np.concatenate([each.predicted for each in encoders])
-    groups = membership(np.concatenate([each.groups for each in encoders]))
+    groups = np.concatenate([each.groups for each in encoders])
+    members_ng = (groups[:, None] == np.unique(groups)[None, :]).astype(np.float64)
     right = (predicted == gold).astype(np.float64)
+    hit, called, true = (predicted == 1) & (gold == 1), predicted == 1, gold == 1
+    of_class_1 = np.stack([hit, called, true], axis=1).astype(np.float64)
 
     def scores(weights_rn: FloatArray) -> dict[str, FloatArray]:
-        accuracy = {"accuracy": 100.0 * mean_over_groups(weights_rn, right, groups)}
-        f1 = {"f1": 100.0 * f1_scores(weights_rn, predicted, gold)} if scores_f1 else {}
-        return accuracy | f1
+        right_rg, sizes_rg = weights_rn @ (right[:, None] * members_ng), weights_rn @ members_ng
+        named = {"accuracy": 100.0 * (right_rg / sizes_rg).mean(axis=1)}
+        if scores_f1:  # 2 TP / (2 TP + FP + FN) of class 1
+            hits_r, called_r, true_r = (weights_rn @ of_class_1).T
+            named["f1"] = 100.0 * quotient(2.0 * hits_r, called_r + true_r)
+        return named
 
     return scores
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -78,17 +77,11 @@ class Line(NamedTuple):
         return names.index(text)
 
 
-@dataclass(frozen=True, slots=True)
-class TextFile:
-    """The lines of a file."""
-
-    path: Path
-    lines: Sequence[Line]
-    sha256: str
+Lines = Sequence[Line]
 
 
-def read_text_file(path: Path, encoding: Encoding) -> TextFile:
-    r"""Returns a file's lines; ``\n``, ``\r\n`` and ``\r`` end one, as where Python opens a file.
+def read_lines(path: Path, encoding: Encoding) -> tuple[Lines, str]:
+    r"""Returns a file's lines and sha256; ``\n``, ``\r\n`` and ``\r`` end one, as in Python.
 
     Differs from SentEval where it calls ``str.splitlines`` (MR, CR, SUBJ, MPQA, STS): that also
     breaks a line at characters within a sentence, such as latin-1's ``\x85``, so that one sentence
@@ -110,52 +103,51 @@ def read_text_file(path: Path, encoding: Encoding) -> TextFile:
         Line(path, number, line.removesuffix("\n"))
         for number, line in enumerate(io.StringIO(text, newline=None), start=1)
     ]
-    return TextFile(path, lines, hashlib.sha256(content).hexdigest())
+    return lines, hashlib.sha256(content).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
+class Example(NamedTuple):
     """One item as its file has it."""
 
     sentences: tuple[Tokens, ...]
     label: int | float
 
-    def sort_key(self) -> tuple[float, ...]:
-        """Returns what SentEval sorts by: lengths in tokens, then the label.
 
-        It sorts to pad less; folds, permutations and batches then depend on the order, so the
-        order is part of the protocol. An empty sentence has length 0 here. Equal ones stay in the
-        order of the files.
-        """
-        return (*map(len, self.sentences), self.label)
+def sort_key(example: Example) -> tuple[float, ...]:
+    """Returns what SentEval sorts by: lengths in tokens, then the label.
+
+    It sorts to pad less; folds, permutations and batches then depend on the order, so the
+    order is part of the protocol. An empty sentence has length 0 here. Equal ones stay in the
+    order of the files.
+    """
+    return (*map(len, example.sentences), example.label)
 
 
 def _example(label: float, *sentences: str) -> Example:
     return Example(tuple(tuple(sentence.split()) for sentence in sentences), label)
 
 
-@dataclass(frozen=True, slots=True)
-class Examples:
+class Examples(NamedTuple):
     """All examples of a dataset."""
 
     splits: Mapping[str, Sequence[Example]]
     """Split or subset -> its examples in the order of the files."""
     class_names: tuple[str, ...] = ()
     """Where the files decide the classes; else those of the declaration are used."""
-    left_out: Mapping[str, int] = field(default_factory=dict)
+    left_out: Mapping[str, int] = {}
 
 
-Reader = Callable[[EvaluationTask, Mapping[str, TextFile]], Examples]
+Reader = Callable[[EvaluationTask, Mapping[str, Lines]], Examples]
 """From a task and its dataset's files, by what they are to the reader, to all examples."""
 
 
-def read_polarity(task: EvaluationTask, files: Mapping[str, TextFile]) -> Examples:
+def read_polarity(task: EvaluationTask, files: Mapping[str, Lines]) -> Examples:
     """Returns the examples of ``positive`` (class 1), then those of ``negative`` (class 0).
 
     An empty line is an empty sentence: MPQA has three, and published counts include them.
     """
     names = ("positive", "negative")
-    lines = [(line.text, int(name == "positive")) for name in names for line in files[name].lines]
+    lines = [(line.text, int(name == "positive")) for name in names for line in files[name]]
     return Examples({"all": [_example(label, text) for text, label in lines]})
 
 
@@ -169,14 +161,13 @@ def reader_of_lines(
         header: first column of the header line, where files have one.
     """
 
-    def read(task: EvaluationTask, files: Mapping[str, TextFile]) -> Examples:
-        for file in files.values() if header else ():
-            first = file.lines[0] if file.lines else Line(file.path, 1, "")
-            if first.text.split("\t")[0].strip() != header:
-                raise first.malformed(f"no header line that begins with {header!r}")
+    def read(task: EvaluationTask, files: Mapping[str, Lines]) -> Examples:
+        for lines in files.values() if header else ():
+            if lines and lines[0].text.split("\t")[0].strip() != header:
+                raise lines[0].malformed(f"no header line that begins with {header!r}")
         start = 1 if header else 0
         return Examples(
-            {split: [example(task, line) for line in f.lines[start:]] for split, f in files.items()}
+            {split: [example(task, line) for line in f[start:]] for split, f in files.items()}
         )
 
     return read
@@ -236,7 +227,7 @@ SPLITS = {"tr": "train", "va": "dev", "te": "test"}
 """What a probing file calls its splits."""
 
 
-def read_probing_file(task: EvaluationTask, files: Mapping[str, TextFile]) -> Examples:
+def read_probing_file(task: EvaluationTask, files: Mapping[str, Lines]) -> Examples:
     """Returns the examples of each split.
 
     The sentences are the last columns of a line, as many as the task's items have.
@@ -251,8 +242,8 @@ def read_probing_file(task: EvaluationTask, files: Mapping[str, TextFile]) -> Ex
         ValueError: fewer columns, or more or empty ones where an item has several sentences,
             another split, a class that train does not have.
     """
-    (file,) = files.values()
-    rows = [(line, *_probing_columns(line, SENTENCES_OF[task.features])) for line in file.lines]
+    (lines,) = files.values()
+    rows = [(line, *_probing_columns(line, SENTENCES_OF[task.features])) for line in lines]
     names = tuple(sorted({label for _, split, label, _ in rows if split == "train"}))
     splits: dict[str, list[Example]] = {name: [] for name in SPLITS.values()}
     numbers = {name: number for number, name in enumerate(names)}
@@ -275,7 +266,7 @@ def _probing_columns(line: Line, num_sentences: int) -> tuple[str, str, list[str
     return SPLITS[columns[0]], columns[1], sentences
 
 
-def read_sts(task: EvaluationTask, files: Mapping[str, TextFile]) -> Examples:
+def read_sts(task: EvaluationTask, files: Mapping[str, Lines]) -> Examples:
     """Returns the scored pairs of each subset; columns after the second are not read.
 
     An empty gold line means that nobody scored the pair: STS16 has more of these than others.
@@ -292,23 +283,23 @@ def read_sts(task: EvaluationTask, files: Mapping[str, TextFile]) -> Examples:
     num_unscored = 0
     for subset in subsets:
         pairs, gold = files[f"input.{subset}"], files[f"gs.{subset}"]
-        if len(pairs.lines) != len(gold.lines):
+        if len(pairs) != len(gold):
             raise ValueError(
-                f"{pairs.path} has {len(pairs.lines)} lines and {gold.path} {len(gold.lines)}: "
-                "line i of one belongs to line i of the other; restore both from the published data"
+                f"{task.name}: STS.input.{subset}.txt has {len(pairs)} lines and "
+                f"STS.gs.{subset}.txt {len(gold)}; {RESTORE}"
             )
-        scored = [p for p in zip(pairs.lines, gold.lines, strict=True) if p[1].text.strip()]
-        splits[subset] = [_scored_pair(pair, score) for pair, score in scored]
-        num_unscored += len(pairs.lines) - len(scored)
+        splits[subset] = []
+        for pair, score in zip(pairs, gold, strict=True):
+            if not score.text.strip():
+                continue
+            first, *further = pair.text.split("\t")
+            if not further:
+                raise pair.malformed("one column where two tab-separated sentences are needed")
+            value = score.score(score.text, 0.0, 5.0)
+            splits[subset].append(_example(value, first, further[0]))
+        num_unscored += len(pairs) - len(splits[subset])
     left_out = {"pair without a gold score": num_unscored} if num_unscored else {}
     return Examples(splits, left_out=left_out)
-
-
-def _scored_pair(pair: Line, score: Line) -> Example:
-    first, *further = pair.text.split("\t")
-    if not further:
-        raise pair.malformed("one column where two tab-separated sentences are needed")
-    return _example(score.score(score.text, 0.0, 5.0), first, further[0])
 
 
 READERS: Mapping[str, Reader] = {
@@ -325,8 +316,7 @@ READERS: Mapping[str, Reader] = {
 """By the name that ``evaluation_sets.toml`` calls them by."""
 
 
-@dataclass(frozen=True, slots=True)
-class Dataset:
+class Dataset(NamedTuple):
     """The files of one dataset, and who reads them."""
 
     files: Mapping[str, str]

@@ -10,10 +10,10 @@ these.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,8 @@ from treeviews.models.evaluation.senteval_format import (
     Example,
     Examples,
     Tokens,
-    read_text_file,
+    read_lines,
+    sort_key,
 )
 from treeviews.models.evaluation.task_registry import (
     DERIVED,
@@ -38,13 +39,11 @@ from treeviews.models.evaluation.task_registry import (
     tasks_named,
 )
 from treeviews.pipeline.base.digest import sha256_of_file
-from treeviews.pipeline.base.json_files import read_object, write_sealed_json
+from treeviews.pipeline.base.settings import Settings
 from treeviews.pipeline.shards.schema import schema_for
 
 NOTE_NAME = "derived.json"
 SENTENCES_NAME = "sentences.parquet"
-FORMAT = "treeviews derived tasks"
-FORMAT_VERSION = 4
 
 SENTENCES = pa.schema(
     [
@@ -63,31 +62,31 @@ SENTENCES = pa.schema(
 _REMEDY = "build the probing data again, or keep published files in a folder of their own"
 
 
-@dataclass(frozen=True, slots=True)
-class DerivedNote:
+class DerivedNote(Settings):
     """Which files of a folder hold derived tasks."""
 
+    called: ClassVar[str] = "note field"
+
+    format: Literal["treeviews derived tasks"] = "treeviews derived tasks"
+    format_version: Literal[4] = 4
     corpus: str
     """The text that the tasks were derived from."""
     files: Mapping[str, str]
     """Name of each file -> its sha256."""
-    absent: Mapping[str, str] = field(default_factory=dict)
+    absent: Mapping[str, str] = {}
     """Name of each file that the corpus was too small for -> the reason."""
-    protocol: Mapping[str, Any] = field(default_factory=dict)
+    protocol: Mapping[str, Any] = {}
     """Fields of ``ProtocolConfig`` that the tasks ask for; a user's own choice goes before."""
-    parsers: Mapping[str, str] = field(default_factory=dict)
+    parsers: Mapping[str, str] = {}
     """Parse stage -> checksum of the weights by which the sentences were parsed, where known."""
 
     def check(self, path: Path, sha256: str) -> None:
         """Raises ValueError unless this file is one of the derived ones, as it was written."""
-        expected = self.files.get(path.name)
-        if expected is None:
+        if self.files.get(path.name) != sha256:
             raise ValueError(
-                f"{path}: stands among tasks derived from {self.corpus} but {NOTE_NAME} does not "
-                f"name it; {_REMEDY}"
+                f"{path}: not as {NOTE_NAME} beside it says of the tasks that are derived from "
+                f"{self.corpus}; {_REMEDY}"
             )
-        if expected != sha256:
-            raise ValueError(f"{path}: not the file that {NOTE_NAME} beside it names; {_REMEDY}")
 
     def why_missing(self, path: Path) -> str:
         """Returns why a file is not there."""
@@ -107,9 +106,6 @@ class DerivedSentences:
     """[sentences]; number of the document, or held-out block, of each."""
     table: pa.Table
     """See `SENTENCES`."""
-    parsers: Mapping[str, str]
-    """As in the note."""
-    sha256: str
 
 
 def read_sentences(folder: Path, note: DerivedNote) -> DerivedSentences:
@@ -123,44 +119,17 @@ def read_sentences(folder: Path, note: DerivedNote) -> DerivedSentences:
         raise ValueError(note.why_missing(path))
     sha256 = sha256_of_file(path)
     note.check(path, sha256)
-    return DerivedSentences(*_texts_units_table(path, sha256), note.parsers, sha256)
+    return _read_sentences(path, sha256)
 
 
 @lru_cache(maxsize=1)  # all tasks of a folder read the same file
-def _texts_units_table(
-    path: Path, sha256: str
-) -> tuple[tuple[str, ...], npt.NDArray[np.int64], pa.Table]:
+def _read_sentences(path: Path, sha256: str) -> DerivedSentences:
     """Returns what stands in the file of this checksum, which is part of the cache's key only."""
     table = pq.read_table(path, schema=SENTENCES)
     texts = tuple(" ".join(tokens) for tokens in table.column("tokens").to_pylist())
     names = np.array(table.column("unit").to_pylist(), dtype=object)
-    return texts, np.unique(names, return_inverse=True)[1].astype(np.int64), table
-
-
-def write_note(folder: Path, note: DerivedNote) -> None:
-    """Writes the note of a folder."""
-    header = {"format": FORMAT, "format_version": FORMAT_VERSION}
-    write_sealed_json(folder / NOTE_NAME, header | asdict(note))
-
-
-def read_note(folder: Path) -> DerivedNote | None:
-    """Returns the note of a folder, None where the folder holds none: its tasks are published.
-
-    Raises:
-        ValueError: a damaged note, or one of another version.
-    """
-    path = folder / NOTE_NAME
-    if not path.exists():
-        return None
-    names = [entry.name for entry in fields(DerivedNote)]
-    value = read_object(path, ("format", "format_version", "corpus", "files"), remedy=_REMEDY)
-    written, version = value["format"], value["format_version"]
-    if (written, version) != (FORMAT, FORMAT_VERSION):
-        raise ValueError(
-            f"{path}: {written!r} of version {version}, this release reads {FORMAT!r} of "
-            f"version {FORMAT_VERSION}; {_REMEDY}"
-        )
-    return DerivedNote(**{name: value[name] for name in names if name in value})
+    units = np.unique(names, return_inverse=True)[1].astype(np.int64)
+    return DerivedSentences(texts, units, table)
 
 
 class AbsentDataError(FileNotFoundError):
@@ -206,31 +175,26 @@ def tasks_of_data(names: str, data_folder: Path) -> tuple[EvaluationTask, ...]:
     return tasks_named(names, derived=derived_note(DERIVED[0], data_folder) is not None)
 
 
+def task_folder(task: EvaluationTask, data_folder: Path) -> Path:
+    """Returns the folder in which a task's files stand."""
+    return (data_folder / next(iter(DATASETS[task.dataset].files.values()))).parent
+
+
 def derived_note(task: EvaluationTask, data_folder: Path) -> DerivedNote | None:
     """Returns the note that this folder's data of a task are derived, None for published ones.
 
     Raises:
-        ValueError: a damaged note.
+        ValueError: a damaged note, or one of another version.
     """
-    return read_note(_folder_of(task, data_folder))
-
-
-def derived_sentences(task: EvaluationTask, data_folder: Path) -> DerivedSentences | None:
-    """Returns the sentences of the tasks that this one was derived with, None for a published one.
-
-    Raises:
-        ValueError: a damaged note, or sentences that are not those that it names.
-    """
-    note = derived_note(task, data_folder)
-    return None if note is None else read_sentences(_folder_of(task, data_folder), note)
-
-
-def _folder_of(task: EvaluationTask, data_folder: Path) -> Path:
-    return (data_folder / next(iter(DATASETS[task.dataset].files.values()))).parent
+    path = task_folder(task, data_folder) / NOTE_NAME
+    return DerivedNote.read(path, remedy=_REMEDY) if path.exists() else None
 
 
 def load_task(task: EvaluationTask, data_folder: Path) -> TaskData:
     """Returns a task's sentences and answers, as published or as derived from a corpus.
+
+    Published ones are in the order in which SentEval hands them to the classifier, derived ones in
+    that of their file, with the sentences of the whole folder.
 
     Args:
         data_folder: SentEval's ``data`` folder, the one that holds ``downstream`` and ``probing``.
@@ -240,64 +204,51 @@ def load_task(task: EvaluationTask, data_folder: Path) -> TaskData:
         ValueError: a file is malformed; names file and line. Or a file among derived tasks is not
             the one that was written.
     """
-    dataset = DATASETS[task.dataset]
+    dataset, folder = DATASETS[task.dataset], task_folder(task, data_folder)
     note = derived_note(task, data_folder)
     if reason := why_absent(task, data_folder):
         raise AbsentDataError(reason)
-    files = {
-        role: read_text_file(data_folder / path, dataset.encoding)
-        for role, path in dataset.files.items()
-    }
-    if note is not None:
-        for file in files.values():
-            note.check(file.path, file.sha256)
+    files, digests = {}, {}
+    for role, name in dataset.files.items():
+        files[role], digests[name] = read_lines(data_folder / name, dataset.encoding)
+        if note is not None:
+            note.check(data_folder / name, digests[name])
     examples = dataset.read(task, files)
-    folder = _folder_of(task, data_folder)
     if empty := [name for name, split in examples.splits.items() if not split]:
         raise ValueError(
             f"{task.name}: the files in {folder} hold no item of {', '.join(empty)}; {RESTORE}"
         )
-    digests = {path: files[role].sha256 for role, path in dataset.files.items()}
-    if note is None:
-        return _published(task, examples, digests)
-    sentences = read_sentences(folder, note)
-    digests[str((folder / SENTENCES_NAME).relative_to(data_folder))] = sentences.sha256
-    return _derived(task, examples, digests, note, sentences)
-
-
-def _derived(
-    task: EvaluationTask,
-    examples: Examples,
-    digests: Mapping[str, str],
-    note: DerivedNote,
-    sentences: DerivedSentences,
-) -> TaskData:
-    """Returns the data of a derived task: in the order of its file, with the folder's sentences."""
-    positions = {text: place for place, text in enumerate(sentences.texts)}
-    return TaskData(
-        sentences=sentences.texts,
-        splits={name: _items(task, split, positions) for name, split in examples.splits.items()},
-        class_names=examples.class_names,
-        files=digests,
-        derived_from=note.corpus,
-        units=sentences.units,
-        protocol=note.protocol,
-    )
+    if note is not None:
+        sentences = read_sentences(folder, note)
+        place = (folder / SENTENCES_NAME).relative_to(data_folder)
+        positions = {text: place for place, text in enumerate(sentences.texts)}
+        return TaskData(
+            sentences=sentences.texts,
+            splits={
+                name: _items(task, split, positions) for name, split in examples.splits.items()
+            },
+            class_names=examples.class_names,
+            files={**digests, str(place): note.files[SENTENCES_NAME]},
+            derived_from=note.corpus,
+            units=sentences.units,
+            protocol=note.protocol,
+        )
+    return _published(task, examples, digests)
 
 
 def _published(task: EvaluationTask, examples: Examples, digests: Mapping[str, str]) -> TaskData:
     """Returns the data of a task in the order in which SentEval hands them to the classifier."""
     splits, left_out = dict(examples.splits), dict(examples.left_out)
+    every = [s for split in splits.values() for each in split for s in each.sentences]
+    positions: dict[str, int] = {}
+    for tokens in every:
+        positions.setdefault(_as_text(tokens), len(positions))
     if task.protocol == "similarity" and "test" in splits:
         # Where nothing is learnt, the other splits of a learnt task serve no purpose.
         for name in [name for name in splits if name != "test"]:
             left_out[f"pair of the {name} split"] = len(splits.pop(name))
-    every = [s for split in examples.splits.values() for each in split for s in each.sentences]
-    positions: dict[str, int] = {}
-    for tokens in every:
-        positions.setdefault(_as_text(tokens), len(positions))
     num_empty = sum(not tokens for tokens in every)
-    ordered = {name: sorted(split, key=Example.sort_key) for name, split in splits.items()}
+    ordered = {name: sorted(split, key=sort_key) for name, split in splits.items()}
     return TaskData(
         sentences=tuple(positions),
         splits={name: _items(task, split, positions) for name, split in ordered.items()},

@@ -15,16 +15,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-import numpy.typing as npt
-
+from treeviews.models.evaluation.resampling import FloatArray, IntArray
 from treeviews.pipeline.base.mistakes import did_you_mean
 
 TASKS_VERSION = 1
 """Raised when the same files would give other sentences, items or answers."""
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 Protocol = Literal["nested_folds", "folds", "split", "relatedness", "similarity"]
 """How a task is scored. ``nested_folds``: outer folds for the score, inner ones for the

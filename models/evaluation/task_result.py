@@ -12,7 +12,6 @@ import zlib
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import combinations
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -85,12 +84,12 @@ class Setup:
         if self.encoder != other.encoder:
             same = self.encoder.digest == other.encoder.digest
             return "name or seed of the encoder" if same else "encoder"
-        (representation, own), (others, others_own) = self.how_used(), other.how_used()
-        if representation != others:
+        if self.how_used()[0] != other.how_used()[0]:
             return "representation"
-        first, second = json.loads(own), json.loads(others_own)
+        first, second = self.classifier, other.classifier
         names = {*first, *second} if self.learns == other.learns else SHARED_SETTINGS
-        changed = sorted(name for name in names if first.get(name) != second.get(name))
+        own, others = (json.loads(setup.how_used()[1]) for setup in (self, other))
+        changed = sorted(name for name in names if own.get(name) != others.get(name))
         if changed == ["protocol_version"]:
             return ANOTHER_VERSION
         return f"classifier ({', '.join(changed)})" if changed else None
@@ -217,8 +216,10 @@ def write_result(path: Path, result: Result) -> None:
     """Writes a result; the file appears whole or not at all."""
     value = to_json(result)
     if isinstance(result, TaskResult):
-        del value["outcome"]["predictions"]
-        value["outcome"]["predictions"] = _packed_predictions(result.outcome.predictions)
+        predictions = result.outcome.predictions
+        arrays = {name: getattr(predictions, name) for name in _ARRAYS}
+        packed = {name: _packed(array) for name, array in arrays.items() if array is not None}
+        value["outcome"]["predictions"] = {**packed, "group_names": list(predictions.group_names)}
     path.parent.mkdir(parents=True, exist_ok=True)
     header = {"format": FORMAT, "format_version": FORMAT_VERSION}
     write_sealed_json(path, {**header, "absent": isinstance(result, AbsentResult), **value})
@@ -231,9 +232,7 @@ def read_result(path: Path) -> Result:
         FileNotFoundError: no such file.
         ValueError: not a result of this version, or a damaged one; names the file and the remedy.
     """
-    if not path.exists():
-        raise FileNotFoundError(f"{path}: no such result; run the evaluation that writes it")
-    return _result(path, _read_json(path))
+    return _result(path, read_json(path, remedy=REMEDY))
 
 
 def _result(path: Path, value: Any) -> Result:
@@ -248,7 +247,13 @@ def _result(path: Path, value: Any) -> Result:
         return validated(AbsentResult, path, value, REMEDY)
     try:
         outcome = value["outcome"]
-        predictions = _unpacked_predictions(outcome["predictions"])
+        packed = outcome["predictions"]
+        arrays: dict[str, Any] = {
+            name: _unpacked(packed[name]).astype(kind)
+            for name, kind in _ARRAYS.items()
+            if name in packed
+        }
+        predictions = Predictions(**arrays, group_names=tuple(packed["group_names"]))
     except (LookupError, TypeError, ValueError, AttributeError, zlib.error) as error:
         raise ValueError(f"{path}: its predictions cannot be read ({error}); {REMEDY}") from error
     value = {**value, "outcome": {**outcome, "predictions": predictions}}
@@ -285,21 +290,16 @@ def read_results(folder: Path) -> dict[str, Result]:
 
     Raises:
         FileNotFoundError: no such folder, or no result in it.
-        ValueError: as `read_result`, two files of one task, or results that are not of one
-            evaluation; names both files and the remedy.
+        ValueError: as `read_result`, or results that are not of one evaluation; names both files
+            and the remedy.
     """
-    if not folder.is_dir():
-        raise FileNotFoundError(f"{folder}: no such folder; give one that holds task results")
     by_file = results_by_file(folder)
     if not by_file:
         raise FileNotFoundError(f"{folder}: holds no task result; run the evaluation first")
-    for (path, first), (other_path, other) in combinations(by_file.items(), 2):
-        if first.task.name == other.task.name:
-            raise ValueError(
-                f"{other_path}: a second result of {other.task.name} in this folder, beside "
-                f"{path.name}; keep the results of one encoder and one seed in a folder"
-            )
-        if what := first.setup.difference(other.setup):
+    # One that learns says the most of how results were made.
+    path = next((p for p, each in by_file.items() if each.setup.learns), next(iter(by_file)))
+    for other_path, other in by_file.items():
+        if what := by_file[path].setup.difference(other.setup):
             raise ValueError(
                 f"{other_path}: of another {what} than {path}; evaluate one of them again, each "
                 "encoder, representation and classifier into a folder of its own"
@@ -314,7 +314,7 @@ def results_by_file(folder: Path) -> dict[Path, Result]:
     Raises:
         ValueError: as `read_result`.
     """
-    values = {path: _read_json(path) for path in sorted(folder.glob("*.json"))}
+    values = {path: read_json(path, remedy=REMEDY) for path in sorted(folder.glob("*.json"))}
     return {path: _result(path, value) for path, value in values.items() if _is_result(value)}
 
 
@@ -324,24 +324,8 @@ def shown_setup(results: Mapping[str, Result]) -> Setup:
     return next((setup for setup in setups if setup.learns), setups[0])
 
 
-def _read_json(path: Path) -> Any:
-    return read_json(path, remedy=REMEDY)
-
-
 def _is_result(value: Any) -> bool:
     return isinstance(value, dict) and value.get("format") == FORMAT
-
-
-def _packed_predictions(predictions: Predictions) -> dict[str, Any]:
-    arrays = {name: getattr(predictions, name) for name in _ARRAYS}
-    packed = {name: _packed(array) for name, array in arrays.items() if array is not None}
-    return {**packed, "group_names": list(predictions.group_names)}
-
-
-def _unpacked_predictions(value: Mapping[str, Any]) -> Predictions:
-    kinds = {name: kind for name, kind in _ARRAYS.items() if name in value}
-    arrays: dict[str, Any] = {name: _unpacked(value[name]).astype(k) for name, k in kinds.items()}
-    return Predictions(**arrays, group_names=tuple(value["group_names"]))
 
 
 def _packed(array: npt.NDArray[Any]) -> dict[str, Any]:
@@ -354,8 +338,6 @@ def _packed(array: npt.NDArray[Any]) -> dict[str, Any]:
 
 
 def _unpacked(value: Mapping[str, Any]) -> npt.NDArray[np.float64]:
-    if value["type"] not in ARRAY_TYPES:
-        raise ValueError(f"an array of type {value['type']!r}")
     raw = zlib.decompress(base64.b64decode(value["base64"], validate=True))
     array = np.frombuffer(raw, dtype=value["type"]).astype(np.float64)
     if array.size != value["length"]:

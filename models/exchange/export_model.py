@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,16 +14,14 @@ import numpy as np
 from treeviews.models.config.training_presets import SIF_WORDS
 from treeviews.models.config.views import is_mean, needed_stages
 from treeviews.models.encoding.encoder_names import (
+    BAG_OF_WORDS,
     SIF,
     EncoderName,
-    UnknownEncoderError,
     parse_encoder_name,
 )
 from treeviews.models.exchange.export_card import (
     PARSERS_FOLDER,
     ExportOptions,
-    licence_to_pass_on,
-    write_baseline_card,
     write_card,
     write_ensemble_card,
     write_readme,
@@ -34,7 +32,14 @@ from treeviews.models.exchange.word_tables import (
     write_modules,
     write_word_table,
 )
-from treeviews.models.model.card import CARD_FILE, UNKNOWN_LICENCE, made_with
+from treeviews.models.model.card import (
+    CARD_FILE,
+    UNKNOWN_LICENCE,
+    CardFacts,
+    licence_of,
+    made_with,
+    model_card,
+)
 from treeviews.models.model.ensemble import MEMBERS_FOLDER, write_ensemble
 from treeviews.models.model.hub import folder_called, upload_folder
 from treeviews.models.model.model_description import (
@@ -51,14 +56,11 @@ from treeviews.models.model.model_description import (
 from treeviews.models.model.model_folder import load_model, save_model
 from treeviews.models.model.sentence_model import build_model
 from treeviews.models.words.word_vectors import load_word_vectors
+from treeviews.pipeline.base.atomic_files import write_text_atomically
 from treeviews.pipeline.base.bundled import BUNDLED_VECTORS, SHIPPED_VECTORS, shown
 from treeviews.pipeline.base.inside import inside
 from treeviews.pipeline.base.json_files import read_object
-from treeviews.pipeline.parsers.parser_files import (
-    CHECKSUMS_NAME,
-    SCORES_NAME,
-    parser_file_names,
-)
+from treeviews.pipeline.parsers.parser_files import CHECKSUMS_NAME, SCORES_NAME, parser_file_names
 from treeviews.pipeline.vectors.vector_folder import FOLDER_FILES, write_vectors
 
 MODULE = "treeviews.sentence_transformers.ParsedSentences"
@@ -81,16 +83,11 @@ def export_model(model: str | Path, out: Path, options: ExportOptions | None = N
     """
     options = options or ExportOptions()
     with new_folder(out):
-        try:
-            name = parse_encoder_name(str(model))
-        except UnknownEncoderError:
-            name = EncoderName(
-                str(model), "model"
-            )  # what is wrong with it is told where it is read
-        if name.kind in ("bag_of_words", "sif"):
-            _export_baseline(name.kind, out, options)
-        elif name.kind == "joined":
+        name = parse_encoder_name(str(model))
+        if name.kind == "joined":
             _export_ensemble(name, out, options)
+        elif name.kind in (BAG_OF_WORDS, SIF):
+            _export_baseline(name.kind, out, options)
         elif options.format == "treeviews":
             _export_ours(folder_called(model), out, options)
         else:
@@ -165,8 +162,8 @@ def _export_ensemble(name: EncoderName, out: Path, options: ExportOptions) -> No
             "--format treeviews holds several: export each by itself"
         )
     members = []
-    for place, part in enumerate(name.parts):
-        own = out / MEMBERS_FOLDER / f"{place}-{part.folder.resolve().name}"
+    for number, part in enumerate(name.parts):
+        own = out / MEMBERS_FOLDER / f"{number}-{part.folder.resolve().name}"
         settled = read_model_description(part.folder).vectors.are_settled
         of_member = options.changed(vectors=None if settled else options.vectors, results=None)
         _export_whole(part.folder, own, of_member)
@@ -186,13 +183,7 @@ def _export_ours(folder: Path, out: Path, options: ExportOptions) -> None:
             f"{', '.join(views)}"
         )
     if is_of_bag or (set(views) == {"BOW"} and config.word_vectors == "trained"):
-        export_bag(
-            folder,
-            out,
-            num_words=options.num_words,
-            components=options.components,
-            vectors_path=options.vectors,
-        )
+        export_bag(folder, out, options)
     else:
         _export_whole(folder, out, options)
     write_card(folder, out, options)
@@ -215,10 +206,10 @@ def _export_whole(folder: Path, out: Path, options: ExportOptions) -> None:
     out.mkdir(parents=True, exist_ok=True)
     if inside_it:
         _copy_words(folder, description, out / WORDS_FOLDER, options.vectors)
-    records = {
-        stage: _copied_parser(stage, path, out) if options.self_contained else None
-        for stage, path in parsers.items()
-    }
+    places = {stage: f"{PARSERS_FOLDER}/{stage}" for stage in parsers if options.self_contained}
+    for stage, place in places.items():
+        beside = (CHECKSUMS_NAME, SCORES_NAME, CARD_FILE)
+        _copy_files(parsers[stage], out / place, (*parser_file_names(parsers[stage]), *beside))
     known = recorded_parsers(description, list(parsers))
     origin: dict[str, Any] = {
         "vectors": {
@@ -227,7 +218,7 @@ def _export_whole(folder: Path, out: Path, options: ExportOptions) -> None:
             "rms": description.vectors.rms,
         },
         "parsers": {
-            stage: {"name": record.name, "checksum": record.checksum, "path": records[stage]}
+            stage: {"name": record.name, "checksum": record.checksum, "path": places.get(stage)}
             for stage, record in known.items()
         },
         **_said(folder, description, options),
@@ -238,7 +229,7 @@ def _export_whole(folder: Path, out: Path, options: ExportOptions) -> None:
 def _said(folder: Path, description: ModelDescription, options: ExportOptions) -> dict[str, Any]:
     """Returns what goes on with a model wherever it goes."""
     value = read_object(folder / MODEL_FILE, (), remedy="get the folder anew")
-    licence = licence_to_pass_on(folder, description, options)
+    licence = options.licence or description.licence or licence_of(folder)
     kept = {"made": value.get("made", {}), "exported_with": made_with()}
     kept |= {name: value[name] for name in ("trained", EXPANDED) if name in value}
     return kept | ({} if licence == UNKNOWN_LICENCE else {"licence": licence})
@@ -279,13 +270,9 @@ def _copy_words(
     places = [place] if place is not None else [recorded.path, near, *SHIPPED_VECTORS]
     place = next(p for p in places if p is not None and _holds(p, recorded.checksum))
     if place.is_dir():
-        target.mkdir()
-        for name in (*FOLDER_FILES, CARD_FILE):
-            if (place / name).is_file():
-                shutil.copyfile(place / name, target / name)
-        card = place.parent / CARD_FILE  # of a model whose words they are
-        if not (target / CARD_FILE).is_file() and card.is_file():
-            shutil.copyfile(card, target / CARD_FILE)
+        _copy_files(place, target, (*FOLDER_FILES, CARD_FILE))
+        if not (target / CARD_FILE).is_file():
+            _copy_files(place.parent, target, (CARD_FILE,))  # of a model whose words they are
         return
     whole = load_word_vectors(place)
     rows = whole.rows(np.arange(1, whole.num_words))
@@ -293,23 +280,19 @@ def _copy_words(
     write_vectors(target, whole.index.words, rows, facts, kept_as="float32")
 
 
+def _copy_files(source: Path, target: Path, names: Iterable[str]) -> None:
+    """Copies those files that are there."""
+    for name in names:
+        if (source / name).is_file():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source / name, target / name)
+
+
 def _holds(place: Path, checksum: str) -> bool:
     try:
         return load_word_vectors(place).checksum == checksum
     except (OSError, ValueError):
         return False
-
-
-def _copied_parser(stage: str, parser: Path, out: Path) -> str:
-    """Copies a parser into a model's folder; returns its place there."""
-    place = f"{PARSERS_FOLDER}/{stage}"
-    beside = (CHECKSUMS_NAME, SCORES_NAME, CARD_FILE)
-    for name in (*parser_file_names(parser), *beside):
-        if (source := parser / name).is_file():
-            target = out / place / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source, target)
-    return place
 
 
 def _export_for_others(folder: Path, out: Path, options: ExportOptions) -> None:
@@ -329,11 +312,10 @@ def _export_for_others(folder: Path, out: Path, options: ExportOptions) -> None:
             raise ValueError(f"{folder}: no table of words: {error}") from error
         out.mkdir(parents=True, exist_ok=True)
         write_word_table(out, model.vectors.words, table)
-        write_card(folder, out, options)
     else:
         _export_whole(folder, out, options.changed(self_contained=True))
         write_modules(out, MODULE)
-        write_card(folder, out, options)
+    write_card(folder, out, options)
     write_readme(out, options)
 
 
@@ -351,5 +333,7 @@ def _export_baseline(name: str, out: Path, options: ExportOptions) -> None:
         table = vectors.rows(np.arange(vectors.num_words))
     out.mkdir(parents=True, exist_ok=True)
     write_word_table(out, vectors.words, table)
-    write_baseline_card(out, name, place, options)
+    text, licence = "none: the word vectors as they are", licence_of(place)
+    facts = CardFacts(name, SIF_WORDS, made_with(), text, options.licence or licence)
+    write_text_atomically(out / CARD_FILE, model_card(facts))
     write_readme(out, options)

@@ -84,11 +84,14 @@ def _patterns() -> dict[str, str]:
     faces = _trie(case for case in rules.special_cases if _FACE.fullmatch(case))
     prefix = f"(?>{faces}|{_any_of(rules.prefixes)})"
     # spaCy takes the longest suffix that ends a chunk; here the first alternative stands.
-    suffixes = [_longest_first(one) for one in sorted(rules.suffixes, key=_is_no_run)]
+    runs_first = sorted(rules.suffixes, key=lambda pattern: not pattern.endswith("+"))
+    suffixes = [_LITERALS.sub(_longest_first, pattern) for pattern in runs_first]
     suffix = f"(?>{faces}|{_any_of(suffixes)})"
     begins = re.compile("|".join(f"(?:{one})" for one in rules.prefixes if one))
     ends = re.compile("|".join(f"(?:{one})$" for one in rules.suffixes if one))
     within = re.compile("|".join(one for one in rules.infixes if one))
+    groups = (found[1] for pattern in suffixes for found in _LITERALS.finditer(pattern))
+    literals = [literal for group in groups for literal in group.split("|")]
     # Only cases that a rule would divide need to be known to it.
     cases = [case for case in rules.special_cases if case.strip() == case]
     kept_before = _trie(case for case in cases if begins.match(case))
@@ -99,8 +102,8 @@ def _patterns() -> dict[str, str]:
         "suffix": suffix,
         "infix": _any_of(rules.infixes),
         "operator": _ours(rules.operator).removesuffix("$"),
-        "address": _address(rules),
-        "units": _trie(one for one in _literals(suffixes) if within.search(one)),
+        "address": _ours(rules.address.removeprefix("(?u)").removeprefix("^").removesuffix("$")),
+        "units": _trie(one for one in literals if within.search(one)),
         "kept_before": kept_before,
         "kept_behind": kept_behind,
         "kept_whole": _trie([*kept_whole, *(case.lower() for case in kept_whole)]),
@@ -183,36 +186,15 @@ def _any_of(patterns: Sequence[str]) -> str:
     return "|".join([*others, *([f"[{plain}]"] if plain else [])])
 
 
-def _is_no_run(pattern: str) -> bool:
-    return not pattern.endswith("+")
-
-
-def _literals(patterns: Iterable[str]) -> list[str]:
-    groups = (found[1] for pattern in patterns for found in _LITERALS.finditer(pattern))
-    return [literal for group in groups for literal in group.split("|")]
-
-
-def _longest_first(pattern: str) -> str:
-    """Returns a pattern with longer literal alternatives before shorter ones: mph before m."""
-
-    def ordered(found: re.Match[str]) -> str:
-        return f"(?:{'|'.join(sorted(found[1].split('|'), key=len, reverse=True))})"
-
-    return _LITERALS.sub(ordered, pattern)
+def _longest_first(literals: re.Match[str]) -> str:
+    """Returns literal alternatives, longer ones before shorter ones: mph before m."""
+    return f"(?:{'|'.join(sorted(literals[1].split('|'), key=len, reverse=True))})"
 
 
 def _ours(pattern: str) -> str:
     """Returns a pattern of Python's as Oniguruma reads it."""
     plain = _ESCAPED.sub(lambda found: chr(int(found[1] or found[2], 16)), pattern)
     return _SURROGATES.sub("", plain)
-
-
-def _address(rules: EnglishPatterns) -> str:
-    return _ours(rules.address.removeprefix("(?u)").removeprefix("^").removesuffix("$"))
-
-
-def _escaped(text: str) -> str:
-    return _SPECIAL.sub(r"\\\1", text)
 
 
 def _trie(texts: Iterable[str], ends: Mapping[str, str] | None = None) -> str:
@@ -231,6 +213,8 @@ def _trie(texts: Iterable[str], ends: Mapping[str, str] | None = None) -> str:
 
 
 def _branches(tree: Mapping[str, Any]) -> str:
-    branches = [_escaped(letter) + _branches(tree[letter]) for letter in sorted(tree) if letter]
+    branches = [
+        _SPECIAL.sub(r"\\\1", letter) + _branches(tree[letter]) for letter in sorted(tree) if letter
+    ]
     branches += [tree[""]] if "" in tree else []
     return branches[0] if len(branches) == 1 else f"(?:{'|'.join(branches)})"

@@ -28,7 +28,8 @@ from treeviews.models.config.training_config import TrainingConfig
 from treeviews.models.config.views import is_mean
 from treeviews.models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
 from treeviews.models.corpus.sentence_block import SentenceBlock, pool_words
-from treeviews.models.evaluation.linear_maps import principal_components
+from treeviews.models.evaluation.representation import principal_components
+from treeviews.models.exchange.export_card import ExportOptions
 from treeviews.models.exchange.tokenizer_json import tokenizer_json
 from treeviews.models.model.model_description import (
     WEIGHTS_FILE,
@@ -161,27 +162,20 @@ _BAG = TrainingConfig(views=("BOW",), objective="discriminative", vector_rms=Non
 """What the folder computes: the mean of given vectors. It says nothing of how they were trained."""
 
 
-def export_bag(
-    model_folder: Path,
-    out: Path,
-    *,
-    num_words: int | None,
-    components: int,
-    vectors_path: Path | None,
-) -> None:
+def export_bag(model_folder: Path, out: Path, options: ExportOptions) -> None:
     """Writes a trained bag of words as a small folder of ours.
 
     Args:
         model_folder: of a trained model with a view BOW.
         out: a new folder.
-        num_words: the most frequent ones; None takes all.
-        components: k, how many are removed.
-        vectors_path: where the word vectors lie that the training began with, if they were moved.
+        options: how many words and components, and where the word vectors lie that the training
+            began with, if they were moved.
 
     Raises:
         FileNotFoundError: no model, or its corpus is gone and components are to be removed.
         ValueError: the model names no corpus, and components are to be removed.
     """
+    components, num_words = options.components, options.num_words
     description = read_model_description(model_folder)
     corpus = description.corpus.get("sentences")
     if components and corpus is None:
@@ -191,7 +185,7 @@ def export_bag(
         )
     if components and corpus is not None:
         read_dataset_manifest(corpus, "sentences")  # fails before anything is written
-    words, table = _trained_words(model_folder, vectors_path)
+    words, table = _trained_words(model_folder, options.vectors)
     words = words if num_words is None else words.first(num_words)
     trained = {
         "config": description.config.to_dict(),

@@ -72,17 +72,15 @@ class CardFacts:
 
     name: str
     config: TrainingConfig
-    text: str
-    """What was read in training, in words."""
     made: Mapping[str, str]
     """See `made_with`."""
+    text: str = "unknown: the folder has no card of its maker"
+    """What was read in training, in words."""
     licence: str = ""
     """Of the model; empty if nobody said."""
     text_licence: str = ""
     parts: Mapping[str, str] = field(default_factory=dict)
     """Word vectors and parsers that it stands on -> their licence."""
-    measured: Sequence[tuple[str, str]] = ()
-    """What was measured in training: its name, the figure in words."""
 
 
 def licence_of(folder: Path) -> str:
@@ -105,6 +103,25 @@ def model_card(facts: CardFacts) -> str:
         if (view := view_called(name)) is not None
     ]
     read = needed_stages(config.views)
+    made = ", ".join(f"{name} {number}" for name, number in facts.made.items())
+    objective = f"{config.objective}, {config.epochs} epochs, batches of {config.batch_size:,}"
+    rows = [
+        ("Text", facts.text),
+        ("Training", f"{objective}, seed {config.seed}"),
+        ("Held out", f"{config.held_out_fraction:.0%} of the text"),
+        ("Made with", made),
+    ]
+    limits = [
+        "- English alone: words, rules of tokens and parsers are English.",
+        "- The attitudes of the text are in the vectors.",
+        "- A sentence of words that are all unknown tells next to nothing.",
+        "- Empty sentences are refused, or zeros if you ask for that.",
+    ]
+    if read:
+        limits[3:] = [
+            "- What the parsers get wrong, the trees have wrong.",
+            "- Sentences of more than 510 tokens are refused, or zeros if you ask for that.",
+        ]
     parses = f"Sentences are parsed first ({', '.join(read)})." if read else "It needs no parser."
     return "\n".join(
         [
@@ -118,7 +135,7 @@ def model_card(facts: CardFacts) -> str:
             "",
             "## How it was made",
             "",
-            *_table(("", ""), _how(facts)),
+            *_table(("", ""), rows),
             "",
             "## Licences",
             "",
@@ -133,29 +150,13 @@ def model_card(facts: CardFacts) -> str:
             "",
             "## Limits",
             "",
-            *_limits(config),
+            *limits,
             "",
             "## How to cite",
             "",
             f"```\n{CITATION}\n```",
             "",
         ]
-    )
-
-
-def card_without_maker(
-    folder: Path, config: TrainingConfig, made: Mapping[str, str], licence: str, of_text: str = ""
-) -> str:
-    """Returns the card of a model whose maker left none."""
-    return model_card(
-        CardFacts(
-            name=folder.resolve().name,
-            config=config,
-            text="unknown: the folder has no card of its maker",
-            made=made,
-            licence=licence,
-            text_licence=of_text,
-        )
     )
 
 
@@ -179,35 +180,6 @@ def front_matter(licence: str, *, library: str) -> str:
         "",
     ]
     return "\n".join(lines)
-
-
-def _how(facts: CardFacts) -> list[tuple[str, str]]:
-    config = facts.config
-    made = ", ".join(f"{name} {number}" for name, number in facts.made.items())
-    objective = f"{config.objective}, {config.epochs} epochs, batches of {config.batch_size:,}"
-    rows = [
-        ("Text", facts.text),
-        ("Training", f"{objective}, seed {config.seed}"),
-        ("Held out", f"{config.held_out_fraction:.0%} of the text"),
-        ("Made with", made),
-    ]
-    return [*rows, *facts.measured]
-
-
-def _limits(config: TrainingConfig) -> list[str]:
-    limits = [
-        "- English alone: words, rules of tokens and parsers are English.",
-        "- The attitudes of the text are in the vectors.",
-        "- A sentence of words that are all unknown tells next to nothing.",
-    ]
-    if needed_stages(config.views):
-        limits += [
-            "- What the parsers get wrong, the trees have wrong.",
-            "- Sentences of more than 510 tokens are refused, or zeros if you ask for that.",
-        ]
-    else:
-        limits.append("- Empty sentences are refused, or zeros if you ask for that.")
-    return limits
 
 
 def _table(header: tuple[str, str], rows: Sequence[tuple[str, str]]) -> list[str]:

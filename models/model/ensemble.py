@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar, Literal
 
 from treeviews.models.model.model_description import MODEL_FILE
 from treeviews.pipeline.base.digest import remembered_sha256
 from treeviews.pipeline.base.inside import inside
-from treeviews.pipeline.base.json_files import read_json, write_sealed_json
-from treeviews.pipeline.base.refusal import shortened
+from treeviews.pipeline.base.json_files import write_sealed_json
 from treeviews.pipeline.base.settings import Settings
 
 ENSEMBLE_FILE = "ensemble.json"
 MEMBERS_FOLDER = "members"
-ENSEMBLE_VERSION = 1
 _REMEDY = "restore the folder as it was exported, or export it again"
 
 
@@ -41,15 +39,12 @@ class EnsembleDescription(Settings):
 
     called: ClassVar[str] = "ensemble field"
 
+    ensemble_version: Literal[1] = 1
     members: tuple[Member, ...]
     made: Mapping[str, str] = {}
     """What it was put together with."""
     licence: str = ""
     """Under which it may be passed on; empty if nobody said."""
-
-    def _check_together(self) -> None:
-        if not self.members:
-            raise ValueError("ensemble field members must name at least one")
 
 
 def is_ensemble(folder: Path) -> bool:
@@ -57,54 +52,30 @@ def is_ensemble(folder: Path) -> bool:
     return (folder / ENSEMBLE_FILE).is_file()
 
 
-def read_ensemble(folder: Path) -> EnsembleDescription:
-    """Returns ``ensemble.json``, whose members were found to be there.
+def read_ensemble(folder: Path) -> tuple[EnsembleDescription, list[Path]]:
+    """Returns ``ensemble.json`` and the members' folders, in the order of their vectors.
 
     Raises:
-        ValueError: it is damaged, of a version that this release does not read, or a member is
-            missing, another one, no model or an ensemble itself; names the member.
+        ValueError: it is damaged, of another version, or a member is not the model that was sealed;
+            names the member.
     """
-    path = folder / ENSEMBLE_FILE
-    value = read_json(path, remedy=_REMEDY)
-    version = value.get("ensemble_version") if isinstance(value, dict) else ENSEMBLE_VERSION
-    if version != ENSEMBLE_VERSION:
-        raise ValueError(
-            f"{path}: ensemble version {shortened(version)}, this release reads "
-            f"{ENSEMBLE_VERSION}; export it again or install the release that wrote it"
-        )
-    found = EnsembleDescription.from_json(value, path, remedy=_REMEDY)
-    for member in found.members:
-        _check_member(folder, member)
-    return found
-
-
-def _check_member(folder: Path, member: Member) -> None:
-    place = inside(folder, member.folder)
-    if is_ensemble(place):
-        raise ValueError(
-            f"{folder}: member {member.folder} is an ensemble itself; an ensemble has models for "
-            "members: join those of both"
-        )
-    description = place / MODEL_FILE
-    if not description.is_file():
-        raise ValueError(f"{folder}: member {member.folder} is missing; {_REMEDY}")
-    if remembered_sha256(description) != member.sha256:
-        raise ValueError(
-            f"{folder}: member {member.folder} is another model than {ENSEMBLE_FILE} seals; "
-            f"{_REMEDY}"
-        )
-
-
-def member_folders(folder: Path, description: EnsembleDescription) -> list[Path]:
-    """Returns the members' folders, in the order of their vectors."""
-    return [inside(folder, member.folder) for member in description.members]
+    description = EnsembleDescription.read(folder / ENSEMBLE_FILE, remedy=_REMEDY)
+    places = [inside(folder, member.folder) for member in description.members]
+    for member, place in zip(description.members, places, strict=True):
+        sealed = place / MODEL_FILE
+        if not sealed.is_file() or remembered_sha256(sealed) != member.sha256:
+            raise ValueError(
+                f"{folder}: member {member.folder} is missing, or another model than "
+                f"{ENSEMBLE_FILE} seals; {_REMEDY}"
+            )
+    return description, places
 
 
 def write_ensemble(
     folder: Path,
     members: Sequence[tuple[Path, tuple[str, ...]]],
     *,
-    made: Mapping[str, Any],
+    made: Mapping[str, str],
     licence: str = "",
 ) -> None:
     """Writes ``ensemble.json`` beside the members, which must be whole.
@@ -114,18 +85,13 @@ def write_ensemble(
         made: see `models.model.card.made_with`.
         licence: empty if nobody said.
     """
-    description = EnsembleDescription(
-        members=tuple(
-            Member(
-                folder=place.relative_to(folder).as_posix(),
-                sha256=remembered_sha256(place / MODEL_FILE),
-                views=views,
-            )
-            for place, views in members
-        ),
-        made=made,
-        licence=licence,
+    described = tuple(
+        Member(
+            folder=place.relative_to(folder).as_posix(),
+            sha256=remembered_sha256(place / MODEL_FILE),
+            views=views,
+        )
+        for place, views in members
     )
-    write_sealed_json(
-        folder / ENSEMBLE_FILE, {"ensemble_version": ENSEMBLE_VERSION, **description.to_dict()}
-    )
+    description = EnsembleDescription(members=described, made=made, licence=licence)
+    write_sealed_json(folder / ENSEMBLE_FILE, description.to_dict())

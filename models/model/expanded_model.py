@@ -18,12 +18,13 @@ import torch
 from torch import nn
 
 from treeviews.models.config.training_config import TrainingConfig
-from treeviews.models.model.card import CARD_FILE, card_without_maker, licence_of, made_with
+from treeviews.models.model.card import CARD_FILE, CardFacts, licence_of, made_with, model_card
 from treeviews.models.model.model_description import (
     EXPANDED,
     WEIGHTS_FILE,
     WORDS_FOLDER,
     ModelDescription,
+    parser_entry,
     place_of,
     read_model_description,
 )
@@ -38,7 +39,6 @@ from treeviews.models.words.vocabulary_expansion import (
 from treeviews.models.words.word_embedding import WordEmbedding
 from treeviews.models.words.word_vectors import WordVectors, load_word_vectors
 from treeviews.pipeline.base.atomic_files import write_text_atomically
-from treeviews.pipeline.base.bundled import shipped_parsers
 from treeviews.pipeline.base.digest import sha256_of_file
 from treeviews.pipeline.base.foreign_text import printable
 from treeviews.pipeline.vectors.vector_folder import write_vector_blocks
@@ -163,11 +163,10 @@ def _origin(
     facts: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Returns what ``model.json`` says beside the configuration; see `save_model`."""
-    parsers: dict[str, dict[str, str | None]] = {}
-    for stage, record in description.parsers.items():
-        named = {"name": record.name, "checksum": record.checksum, "path": None}
-        shipped = shipped_parsers(stage).values()
-        parsers[stage] = {**named, **(place_of(record.path, out, shipped) if record.path else {})}
+    parsers = {
+        stage: parser_entry(stage, record.name, record.checksum, record.path, out)
+        for stage, record in description.parsers.items()
+    }
     corpus = {
         stage: next(iter(place_of(place, out).values()))
         for stage, place in description.corpus.items()
@@ -198,7 +197,8 @@ def _card(folder: Path, description: ModelDescription, facts: Mapping[str, Any])
     else:
         made = description.made or made_with()
         licence = description.licence or licence_of(folder)
-        card = card_without_maker(folder, description.config, made, licence)
+        name = folder.resolve().name
+        card = model_card(CardFacts(name, description.config, made, licence=licence))
     return f"{card}\n## Expanded vocabulary\n\n{expansion_summary(facts)}"
 
 
@@ -218,6 +218,10 @@ def expansion_summary(facts: Mapping[str, Any]) -> str:
         rows.append(f"| {label} | {r2} | {cosine} |")
     pairs = zip(held_out["map"], held_out["mean_embedding"], strict=True)
     is_no_better = any(ours["r2"] <= mean["r2"] for ours, mean in pairs)
+    no_better = (
+        "The map is no better there than the mean of the trained vectors: train longer, or give a "
+        "larger ridge or other pretrained vectors.\n"
+    )
     return "\n".join(
         [
             f"{words['trained']:,} words have the vectors that training gave them. "
@@ -232,12 +236,6 @@ def expansion_summary(facts: Mapping[str, Any]) -> str:
             "| --- | --- | --- |",
             *rows,
             "",
-            *([_NO_BETTER] if is_no_better else []),
+            *([no_better] if is_no_better else []),
         ]
     )
-
-
-_NO_BETTER = (
-    "The map is no better there than the mean of the trained vectors: train longer, or give a "
-    "larger ridge or other pretrained vectors.\n"
-)

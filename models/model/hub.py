@@ -15,18 +15,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from treeviews.models.model.ensemble import is_ensemble, member_folders, read_ensemble
+from treeviews.models.model.ensemble import is_ensemble, read_ensemble
 from treeviews.models.model.model_description import (
     MODEL_FILE,
     REMEDY,
     WEIGHTS_FILE,
+    find_parser,
+    load_recorded_vectors,
     read_model_description,
 )
-from treeviews.models.words.word_vectors import load_word_vectors
 from treeviews.pipeline.base.bundled import BUNDLED_MODELS, how_to_install
 from treeviews.pipeline.base.inside import inside
-from treeviews.pipeline.base.json_files import check_file, read_object
-from treeviews.pipeline.parsers.parser_files import checksum_of_parser_folder
+from treeviews.pipeline.base.json_files import FILES, check_file, read_object
 
 SCHEME = "hf://"
 TAKEN = ("*.json", "*.safetensors", "*.md", "*.txt")
@@ -67,7 +67,8 @@ def fetch_model(called: str, *, endpoint: str | None = None, cache: Path | None 
             whole model.
     """
     repo, revision = _parsed(called)
-    base = (cache or _default_cache()) / repo.replace("/", "--")
+    home = cache or Path(_library().constants.HF_HOME) / "treeviews"
+    base = home / repo.replace("/", "--")
     if revision and _COMMIT.fullmatch(revision) and (base / revision).is_dir():
         return base / revision
     hub = _library()
@@ -148,29 +149,22 @@ def check_model_folder(folder: Path) -> None:
         ValueError: no model, a file is damaged or missing, or one would lie outside.
     """
     if is_ensemble(folder):
-        for member in member_folders(folder, read_ensemble(folder)):
+        for member in read_ensemble(folder)[1]:
             check_model_folder(member)
         return
-    try:
-        description = read_model_description(folder)
-    except FileNotFoundError as error:
-        raise ValueError(f"{folder}: no {MODEL_FILE}, so it is no model of Treeviews") from error
+    if not (folder / MODEL_FILE).is_file():
+        raise ValueError(f"{folder}: no {MODEL_FILE}, so it is no model of Treeviews")
+    description = read_model_description(folder)
     sealed = read_object(folder / MODEL_FILE, (), remedy=REMEDY)
-    if WEIGHTS_FILE not in sealed.get("file_sha256", {}):
+    if WEIGHTS_FILE not in sealed.get(FILES, {}):
         raise ValueError(f"{folder / MODEL_FILE}: seals no weights; {REMEDY}")
     check_file(inside(folder, WEIGHTS_FILE), sealed, REMEDY)
     if description.vectors.are_own:
-        vectors = load_word_vectors(inside(folder, str(description.vectors.path)), whole=True)
-        if vectors.checksum != description.vectors.checksum:
-            raise ValueError(f"{folder}: other word vectors than {MODEL_FILE} seals; {REMEDY}")
+        words = inside(folder, str(description.vectors.path))
+        load_recorded_vectors(description.vectors.checksum, None, words, whole=True)
     for stage, record in description.parsers.items():
-        place = record.path
-        if place is None or not place.is_relative_to(folder):
-            continue
-        if checksum_of_parser_folder(place) != record.checksum:
-            raise ValueError(
-                f"{place}: another parser of {stage} than {MODEL_FILE} seals; {REMEDY}"
-            )
+        if record.path is not None and record.path.is_relative_to(folder):
+            find_parser(stage, record, record.path)
 
 
 def _parsed(called: str) -> tuple[str, str | None]:
@@ -191,10 +185,6 @@ def _library() -> Any:
     return huggingface_hub
 
 
-def _default_cache() -> Path:
-    return Path(_library().constants.HF_HOME) / "treeviews"
-
-
 @contextmanager
 def _hub_errors(repo: str, revision: str | None) -> Iterator[None]:
     """Raises what goes wrong with a hub as one sentence."""
@@ -203,19 +193,9 @@ def _hub_errors(repo: str, revision: str | None) -> Iterator[None]:
     at = f"{repo}@{revision}" if revision else repo
     try:
         yield
-    except errors.RevisionNotFoundError as error:
-        raise ValueError(f"{at}: the hub has the model and no such revision") from error
-    except errors.RepositoryNotFoundError as error:
+    except (OSError, errors.HFValidationError) as error:
         raise ValueError(
-            f"{at}: no such model on the hub, or not for you; check the name, and log in "
-            "(hf auth login) where it is private"
-        ) from error
-    except errors.HFValidationError as error:
-        raise ValueError(f"{at}: {error}") from error
-    except errors.HfHubHTTPError as error:
-        raise ValueError(f"{at}: the hub refused ({str(error).splitlines()[0]})") from error
-    except OSError as error:
-        raise ValueError(
-            f"{at}: the hub was not reached ({type(error).__name__}); check the connection and "
-            "HF_ENDPOINT, or give the folder of a model"
+            f"{at}: {type(error).__name__}: {(str(error) or 'no answer').splitlines()[0]}; check "
+            "the name, the connection and HF_ENDPOINT, and log in (hf auth login) where the model "
+            "is private"
         ) from error

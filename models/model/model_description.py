@@ -5,9 +5,9 @@ Loads no torch: ``model.json`` alone is read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path, PurePosixPath
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from treeviews.models.config.training_config import TrainingConfig
 from treeviews.models.words.word_vectors import WordVectors, load_word_vectors
@@ -19,12 +19,14 @@ from treeviews.pipeline.base.bundled import (
     shipped_parsers,
 )
 from treeviews.pipeline.base.inside import inside
-from treeviews.pipeline.base.json_files import read_json
+from treeviews.pipeline.base.json_files import check_file, read_json, read_object
 from treeviews.pipeline.base.mistakes import did_you_mean
 from treeviews.pipeline.base.refusal import shortened
 from treeviews.pipeline.base.settings import Settings
 from treeviews.pipeline.parsers.parser_files import checksum_of_parser_folder
 from treeviews.pipeline.shards.manifests import read_dataset_manifest
+
+T = TypeVar("T")
 
 WEIGHTS_FILE = "model.safetensors"
 MODEL_FILE = "model.json"
@@ -121,8 +123,19 @@ def read_model_description(folder: Path) -> ModelDescription:
             "train again or install the release that wrote it"
         )
     found = ModelDescription.from_json(value, path, remedy=_REMEDY)
-    parsers = {stage: _placed(record, folder) for stage, record in found.parsers.items()}
-    corpus = {stage: _near(place, folder) for stage, place in found.corpus.items()}
+    parsers = {}
+    for stage, record in found.parsers.items():
+        place = record.path
+        if place is None:
+            place = resolve_nearby(folder, record.nearby)
+        elif not place.is_absolute():
+            place = inside(folder, str(place))
+        parsers[stage] = record.changed(path=place)
+    work_folder = folder.absolute().parent.parent
+    corpus = {
+        stage: resolve_nearby(folder, str(place)) or work_folder / place
+        for stage, place in found.corpus.items()
+    }
     return found.changed(parsers=parsers, corpus=corpus)
 
 
@@ -159,58 +172,19 @@ def resolve_nearby(model_folder: Path, name: str) -> Path | None:
     return next((folder / name for folder in above if (folder / name).exists()), None)
 
 
-def _placed(record: ParserRecord, folder: Path) -> ParserRecord:
-    if record.path is None:
-        return record.changed(path=resolve_nearby(folder, record.nearby))
-    if record.path.is_absolute():
-        return record
-    return record.changed(path=inside(folder, str(record.path)))
-
-
-def _near(place: Path, folder: Path) -> Path:
-    if place.is_absolute():
-        return place
-    return resolve_nearby(folder, str(place)) or folder.absolute().parent.parent / place
-
-
-def parsers_of_corpus(
-    folders: Mapping[str, Path], paths: Mapping[str, Path]
-) -> dict[str, ParserRecord]:
+def parsers_of_corpus(folders: Mapping[str, Path]) -> dict[str, tuple[str, str]]:
     """Returns the parser of each parse stage, as its shards' manifests name it.
 
-    Stages whose shards name no parser are left out.
+    Its name, and its checksum with the arithmetic of a fast parse (`checksum_of_weights`). Stages
+    whose shards name no parser are left out.
 
     Args:
         folders: folder of each stage.
-        paths: where the stages' parsers lie, as far as that is known.
 
     Raises:
         FileNotFoundError: a stage is not complete.
         ValueError: the shards of a stage are by several parsers.
     """
-    return {
-        stage: ParserRecord(
-            name=name, checksum=checksum_of_weights(checksum), path=paths.get(stage)
-        )
-        for stage, (name, checksum) in _parsers_of_shards(folders).items()
-    }
-
-
-def exact_parsers_of_corpus(folders: Mapping[str, Path]) -> dict[str, str]:
-    """Returns the checksum of each stage's parser, without stages that a fast arithmetic parsed.
-
-    Raises:
-        FileNotFoundError, ValueError: see `parsers_of_corpus`.
-    """
-    return {
-        stage: checksum
-        for stage, (_, checksum) in _parsers_of_shards(folders).items()
-        if checksum == checksum_of_weights(checksum)
-    }
-
-
-def _parsers_of_shards(folders: Mapping[str, Path]) -> dict[str, tuple[str, str]]:
-    """Returns name and checksum, arithmetic included, of each stage's parser."""
     parsers = {}
     for stage, folder in folders.items():
         if stage not in OPTION_OF_STAGE:
@@ -226,6 +200,15 @@ def _parsers_of_shards(folders: Mapping[str, Path]) -> dict[str, tuple[str, str]
             if checksum is not None:
                 parsers[stage] = (str(name), str(checksum))
     return parsers
+
+
+def parser_entry(
+    stage: str, name: str, checksum: str, place: Path | None, model_folder: Path
+) -> dict[str, str | None]:
+    """Returns what a model's folder says of a parser, and of where it lies if that is known."""
+    shipped = shipped_parsers(stage).values()
+    where = place_of(place, model_folder, shipped) if place else {}
+    return {"name": name, "checksum": checksum, "path": None, **where}
 
 
 def checksum_of_weights(checksum: str) -> str:
@@ -267,27 +250,26 @@ def find_parser(stage: str, record: ParserRecord, given: Path | None) -> Path:
     Raises:
         ValueError: no such folder, or another parser; names the argument that helps.
     """
-    option, shipped = OPTION_OF_STAGE[stage], shipped_parsers(stage)
+    option = OPTION_OF_STAGE[stage]
+    candidates = [record.path, *shipped_parsers(stage).values()]
     if given is not None:
         candidates = [parser_folder(given)]
-    else:
-        candidates = [*([] if record.path is None else [record.path]), *shipped.values()]
     faults: list[str] = []
-    for path in candidates:
-        fault = _fault(path, record.checksum)
-        if fault is None:
+    for path in filter(None, candidates):
+        try:
+            checksum = checksum_of_parser_folder(path) if path.is_dir() else ""
+        except ValueError as error:
+            faults.append(str(error))
+            continue
+        if checksum == record.checksum:
             return path
-        faults.append(fault)
-    ships = [name for name, path in shipped.items() if _fault(path, record.checksum) is None]
-    remedy = (
-        f"it ships as {ships[0]!r}: leave {option} out"
-        if ships
-        else f"give {option}=FOLDER of that parser (--{option.replace('_', '-')} on a command "
-        f"line); those that ship lie in {BUNDLED_PARSERS[stage].parent}"
-    )
+        what = f"another parser (checksum {checksum[:12]}…)" if checksum else "no such folder"
+        faults.append(f"{path}: {what}")
     raise ValueError(
         f"the {stage} parser of the model, {record.name!r} when it was trained (checksum "
-        f"{record.checksum[:12]}…), was not found: {'; '.join(faults)}; {remedy}"
+        f"{record.checksum[:12]}…), was not found: {'; '.join(faults)}; give {option}=FOLDER of "
+        f"that parser (--{option.replace('_', '-')} on a command line), or leave it out where it "
+        f"is one of those in {BUNDLED_PARSERS[stage].parent}"
     )
 
 
@@ -324,12 +306,22 @@ def load_recorded_vectors(
     )
 
 
-def _fault(path: Path, checksum: str) -> str | None:
-    """Returns why a folder is not the parser with this checksum, or None if it is."""
-    if not path.is_dir():
-        return f"{path}: no such folder"
+def read_weights(folder: Path, load: Callable[[Path], dict[str, T]]) -> dict[str, T]:
+    """Returns the tensors of a model's folder, held against what ``model.json`` seals.
+
+    Args:
+        load: safetensors' loader, for torch or for numpy.
+
+    Raises:
+        ValueError: they are gone or damaged, or cannot be read.
+    """
+    from safetensors import SafetensorError
+
+    path = folder / WEIGHTS_FILE
+    if not path.is_file():
+        raise ValueError(f"{path}: no such file; {REMEDY}")
+    check_file(path, read_object(folder / MODEL_FILE, (), remedy=REMEDY), REMEDY)
     try:
-        found = checksum_of_parser_folder(path)
-    except ValueError as error:
-        return str(error)
-    return None if found == checksum else f"{path}: another parser (checksum {found[:12]}…)"
+        return load(path)
+    except (OSError, SafetensorError) as error:
+        raise ValueError(f"{path}: cannot be loaded: {error}; {REMEDY}") from error

@@ -11,9 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
-from torch import Tensor
 
 from treeviews.models.model.card import made_with
 from treeviews.models.model.model_description import (
@@ -24,6 +22,7 @@ from treeviews.models.model.model_description import (
     ModelDescription,
     load_recorded_vectors,
     read_model_description,
+    read_weights,
     resolve_nearby,
 )
 from treeviews.models.model.sentence_model import (
@@ -35,7 +34,7 @@ from treeviews.models.model.sentence_model import (
 from treeviews.models.words.word_vectors import WordVectors
 from treeviews.pipeline.base.atomic_files import write_by_library
 from treeviews.pipeline.base.inside import inside
-from treeviews.pipeline.base.json_files import check_file, read_object, write_sealed_json
+from treeviews.pipeline.base.json_files import write_sealed_json
 from treeviews.pipeline.parsers.parser_folder import built_to_fit
 
 _REMOVED = "removed."
@@ -85,28 +84,18 @@ def load_model(folder: Path, *, vectors_path: Path | None = None) -> SentenceMod
     description = read_model_description(folder)
     config = description.config
     vectors = vectors_of_model(folder, description, vectors_path)
-    path = folder / WEIGHTS_FILE
-    tensors = _tensors_of(path)
+    tensors = read_weights(folder, load_file)
 
     def build() -> SentenceModel:
         model = build_model(config, vectors, config.seed)
         removed = [tensors[name] for name in sorted(tensors) if name.startswith(_REMOVED)]
-        widths = SentenceViews(model).widths
-        if len(removed) > len(widths) or any(
-            directions.dim() != 2 or directions.shape[1] != width
-            for directions, width in zip(removed, widths, strict=False)
-        ):
-            raise ValueError(
-                f"components of shapes {[list(each.shape) for each in removed]} cannot be removed "
-                f"from views of widths {list(widths)}"
-            )
         model.removed.extend(map(RemovedComponents, removed))
         return model
 
     try:
         model = built_to_fit(build, tensors)
     except ValueError as error:
-        raise ValueError(f"{path}: {error}; {REMEDY}") from error
+        raise ValueError(f"{folder / WEIGHTS_FILE}: {error}; {REMEDY}") from error
     return model.eval()
 
 
@@ -138,27 +127,3 @@ def vectors_of_model(
     elif place is None:
         place = resolve_nearby(folder, recorded.nearby)
     return load_recorded_vectors(recorded.checksum, place, vectors_path, whole=whole)
-
-
-def load_weights(folder: Path, model: SentenceModel) -> None:
-    """Puts the weights of a model's folder into a model of the same configuration.
-
-    Raises:
-        ValueError: they are damaged, cannot be read, or do not fit.
-    """
-    path = folder / WEIGHTS_FILE
-    try:
-        model.load_state_dict(_tensors_of(path))
-    except RuntimeError as error:
-        raise ValueError(f"{path}: cannot be loaded: {error}; {REMEDY}") from error
-
-
-def _tensors_of(path: Path) -> dict[str, Tensor]:
-    if not path.is_file():
-        raise ValueError(f"{path}: no such file; {REMEDY}")
-    check_file(path, read_object(path.with_name(MODEL_FILE), (), remedy=REMEDY), REMEDY)
-    try:
-        tensors: dict[str, Tensor] = load_file(path)
-    except (OSError, SafetensorError) as error:
-        raise ValueError(f"{path}: cannot be loaded: {error}; {REMEDY}") from error
-    return tensors

@@ -37,15 +37,6 @@ class Ranks:
     size: int = 1
     """Number of processes."""
 
-    def __post_init__(self) -> None:
-        """Refuses what is no place among ranks.
-
-        Raises:
-            ValueError: rank and size do not go together.
-        """
-        if not 0 <= self.rank < self.size:
-            raise ValueError(f"rank must lie in [0, {self.size}), got {self.rank}")
-
     @property
     def is_first(self) -> bool:
         """Whether this is the process that writes checkpoints, logs and results."""
@@ -57,11 +48,6 @@ class Ranks:
         It is empty on some ranks if there are fewer sentences than ranks.
         """
         return num_sentences * self.rank // self.size, num_sentences * (self.rank + 1) // self.size
-
-    def part_sizes(self, num_sentences: int) -> list[int]:
-        """Returns how many sentences each rank has of a batch."""
-        parts = [Ranks(rank, self.size).part(num_sentences) for rank in range(self.size)]
-        return [stop - start for start, stop in parts]
 
     def agreed(self, value: T) -> T:
         """Returns the first rank's value, for what each measures and all must do alike.
@@ -130,7 +116,8 @@ class _GatherRows(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, rows: Tensor, ranks: Ranks, num_rows: int) -> Tensor:
         ctx.range = ranks.part(num_rows)
-        sizes = ranks.part_sizes(num_rows)
+        parts = [Ranks(rank, ranks.size).part(num_rows) for rank in range(ranks.size)]
+        sizes = [stop - start for start, stop in parts]
         # Equal blocks are all that every backend gathers: a row of padding at most.
         padded = rows.new_zeros(max(sizes), *rows.shape[1:])
         padded[: len(rows)] = rows

@@ -10,25 +10,21 @@ Legend: B sentences, T word types, E word dimension, H_v width of view v.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-import numpy as np
 import torch
 import torch.nn.functional as F
-from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from treeviews.models.config.training_config import TrainingConfig
-from treeviews.models.config.views import INVERSE, Pooling, is_mean
+from treeviews.models.config.views import VIEWS, Pooling, is_mean
 from treeviews.models.corpus.sentence_block import SentenceBlock
 from treeviews.models.encoders.index_arrays import on_device
-from treeviews.models.encoders.sentence_batch import SentenceBatch
-from treeviews.models.encoders.sentence_encoder import SentenceStates
-from treeviews.models.encoders.word_averages import BagOfWords, mean_of_words
-from treeviews.models.model.multi_view import MultiViewEncoder
+from treeviews.models.encoders.sentence_encoder import SentenceBatch, SentenceEncoder, build_encoder
+from treeviews.models.encoders.word_averages import word_states
 from treeviews.models.model.ranks import ALONE, Ranks, gather_rows
 from treeviews.models.objectives.decoders import Decoder
 from treeviews.models.objectives.objective import (
@@ -42,20 +38,14 @@ from treeviews.models.words.word_vectors import WordVectors
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Piece:
-    """Sentences that are encoded at once."""
-
-    sentences: SentenceBatch
-    first_token: int
-    """Their place among the tokens of the whole batch, where dropout depends on it."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class TrainingBatch:
     """Successive sentences ready to be computed; on several ranks, what is one's own of them."""
 
-    pieces: tuple[Piece, ...]
-    """What this rank encodes; nothing on some ranks of a batch with fewer sentences than ranks."""
+    pieces: tuple[SentenceBatch, ...]
+    """What this rank encodes, one after the other; none on some ranks of a batch with fewer
+    sentences than ranks."""
+    first_token: int
+    """Their place among the tokens of the whole batch, where dropout depends on it."""
     context: SentenceContext
     """Of the sentences that take part in the objective."""
     num_sentences: int
@@ -114,7 +104,7 @@ class SentenceModel(nn.Module):
     @property
     def decoder(self) -> Decoder | None:
         """What predicts words, if anything does; its inverse is one more view."""
-        return cast("Decoder | None", self.objective.word_decoder)
+        return cast("Decoder | None", getattr(self.objective, "decoder", None))
 
     @property
     def device(self) -> torch.device:
@@ -140,23 +130,10 @@ class SentenceModel(nn.Module):
         """
         num_rows = len(batch.context.documents)
         views = [gather_rows(view, ranks, num_rows) for view in self.views(batch)]
-        result: ObjectiveResult = self.objective(views, batch.context, self._look_up)
+        result: ObjectiveResult = self.objective(
+            views, batch.context, lambda word_ids: self.encoder.look_up(word_ids)[0]
+        )
         return result
-
-    def set_word_counts(self, counts: NDArray[np.int64]) -> None:
-        """Tells an objective that draws words how often each stands in the training text.
-
-        Args:
-            counts: [V].
-        """
-        self.objective.set_word_counts(torch.from_numpy(counts))
-
-    def constrain(self) -> dict[str, Tensor]:
-        """Puts weights back to where they must lie after a step; returns scalars for the log."""
-        return self.objective.constrain()
-
-    def _look_up(self, word_ids: Tensor) -> Tensor:
-        return self.encoder.look_up(word_ids)[0]
 
     def views(self, batch: TrainingBatch) -> list[Tensor]:
         """Returns the views of this rank's sentences, [b, H_v] each."""
@@ -166,25 +143,27 @@ class SentenceModel(nn.Module):
             like = self.encoder.look_up(torch.zeros(1, dtype=torch.int64, device=self.device))[0]
             # Differentiable like those of the other ranks, which all take part in the exchange.
             return [like.new_zeros(0, width).requires_grad_() for width in self.encoder.widths]
-        encode = self._encoded if len(batch.pieces) == 1 else self._encoded_twice
-        pieces = [encode(piece, noise) for piece in batch.pieces]
-        return [torch.cat(parts) for parts in zip(*pieces, strict=True)]
+        encoded, first = [], batch.first_token
+        for piece in batch.pieces:
+            own = slice(first, first := first + len(piece.word_ids))
+            own_noise = [factors[own] for factors in noise]
+            encoded.append(self._encoded(piece, own_noise, with_graph=len(batch.pieces) == 1))
+        return [torch.cat(parts) for parts in zip(*encoded, strict=True)]
 
-    def _encoded(self, piece: Piece, noise: Sequence[Tensor]) -> tuple[Tensor, ...]:
-        """Returns the views of a piece; ``noise`` is that of the whole batch."""
-        own = slice(piece.first_token, piece.first_token + len(piece.sentences.word_ids))
-        return tuple(self.encoder(piece.sentences, [factors[own] for factors in noise]))
-
-    def _encoded_twice(self, piece: Piece, noise: Sequence[Tensor]) -> tuple[Tensor, ...]:
-        """Returns the same, computed without a graph, and again when its gradients are known.
+    def _encoded(
+        self, piece: SentenceBatch, noise: Sequence[Tensor], *, with_graph: bool
+    ) -> tuple[Tensor, ...]:
+        """Returns the views of a piece; without a graph, they are computed again in the way back.
 
         That is a gradient cache (Gao et al. 2021, section 3): the objective sees the whole batch,
         while no more than one piece's graph is in memory.
         """
+        if with_graph:
+            return tuple(self.encoder(piece, noise))
         # Reentrant, since level loops hold states that autograd does not see; it asks for an
         # argument with a gradient. Nothing random is left to be drawn.
         views: tuple[Tensor, ...] = checkpoint(
-            lambda _: self._encoded(piece, noise),
+            lambda _: tuple(self.encoder(piece, noise)),
             torch.zeros((), requires_grad=True),
             use_reentrant=True,
             preserve_rng_state=False,
@@ -210,23 +189,15 @@ class SentenceModel(nn.Module):
         return self.forward(batch.to(self.device))
 
     def _batch(
-        self,
-        block: SentenceBlock,
-        ranks: Ranks,
-        sentences_at_once: int | None,
-        *,
-        share_words: bool,
+        self, block: SentenceBlock, ranks: Ranks, length: int | None, *, share_words: bool
     ) -> TrainingBatch:
         start, stop = ranks.part(len(block))
-        length = sentences_at_once or len(block)
-        pieces = []
-        for first in range(start, stop, length):
-            part = block.slice(first, min(first + length, stop))
-            sentences = batch_of(part, self.config, share_words=share_words)
-            pieces.append(Piece(sentences, first_token=int(block.offsets[first])))
+        length = length or len(block)
+        parts = (block.slice(n, min(n + length, stop)) for n in range(start, stop, length))
         return TrainingBatch(
-            tuple(pieces),
-            SentenceContext.of(block, self.config),
+            tuple(batch_of(part, self.config, share_words=share_words) for part in parts),
+            first_token=int(block.offsets[start]),
+            context=SentenceContext.of(block, self.config),
             num_sentences=len(block),
             num_tokens=int(block.offsets[-1]),
         )
@@ -243,18 +214,13 @@ def build_model(config: TrainingConfig, vectors: WordVectors, seed: int) -> Sent
 
 
 def batch_of(
-    block: SentenceBlock,
-    config: TrainingConfig | None = None,
-    *,
-    share_words: bool = True,
-    with_nodes: bool = False,
+    block: SentenceBlock, config: TrainingConfig | None = None, *, share_words: bool = True
 ) -> SentenceBatch:
     """Returns a block's sentences as the encoders take them.
 
     Args:
         config: of the views that will read them; None: any.
         share_words: whether tokens of one word share its vector; see `SentenceBatch`.
-        with_nodes: whether all states of the sentences will be asked for; see `SentenceBatch`.
     """
     if config is not None:
         block = block.shuffled(config.shuffled)
@@ -264,9 +230,8 @@ def batch_of(
         block.heads,
         block.binary_left,
         block.binary_right,
-        views=None if config is None else config.views,
+        views=tuple(VIEWS) if config is None else config.views,
         share_words=share_words,
-        with_nodes=with_nodes,
     )
 
 
@@ -282,27 +247,13 @@ class SentenceViews(nn.Module):
         self.decoder = cast("nn.Module | None", model.decoder)
         self.removed = model.removed
         self.views = model.config.test_views
-        self.widths = self.encoder.widths
+        self.widths = tuple(model.config.view_widths(model.vectors.size))
         """H_v of each view."""
-        if model.decoder is not None:
-            self.widths = (*self.widths, model.decoder.sentence_size)
         self._beside: float | None = model.config.words_beside
-        if self._beside is not None:
-            words = cast(WordEmbedding, self.encoder.embeddings[0])
-            self.widths = (*self.widths, words.word_size)
-
-    @property
-    def names(self) -> list[str]:
-        """Place and name of each view (``0-DEP``), by which its embeddings are called."""
-        return [f"{place}-{view}" for place, view in enumerate(self.views)]
 
     @torch.no_grad()
     def forward(self, batch: SentenceBatch) -> list[Tensor]:
-        """Returns each view's vectors of the sentences, [B, H_v] each.
-
-        Raises:
-            ValueError: the batch was made without the trees a view reads.
-        """
+        """Returns each view's vectors of the sentences, [B, H_v] each."""
         return [view["last"] for view in self.pool(batch, ("last",))]
 
     @torch.no_grad()
@@ -310,50 +261,117 @@ class SentenceViews(nn.Module):
         """Returns each view's vectors, [B, H_v] for each pooling.
 
         Args:
-            batch: made with ``with_nodes=True`` if there is another pooling than ``last``.
+            batch: the sentences.
             pooling: how a view's states become one vector. Those of words each by itself have no
                 last one; their mean stands for it.
-
-        Raises:
-            ValueError: the batch was made without the trees a view reads, or without nodes.
         """
         pooled = self.encoder.pool(batch, pooling)
-        if self.decoder is not None:
-            assert INVERSE in self.views
-            states = self._inverse_states(batch)
-            pooled.append({name: states.pool(name) for name in pooling})
+        # Words as the first view's lookup weighs them.
+        words = self.encoder.look_up(batch.word_ids)[0]
+        of_words = [] if self.decoder is None else [cast(Decoder, self.decoder).inverse(words)]
         if self._beside is not None:
-            states = self._word_states(batch)
+            of_words.append(words)
+        for rows in of_words:
+            states = word_states(batch, rows)
             pooled.append({name: states.pool(name) for name in pooling})
         for view, vectors, removed in zip(self.views, pooled, self.removed, strict=False):
             # Found on what stands for a sentence; the mean of a bag is its last state.
             for name in {"last", "mean"} if is_mean(view) else {"last"}:
                 if name in vectors:
                     vectors[name] = removed(vectors[name])
-        return pooled if self._beside is None else self._of_one_length(pooled)
-
-    def _of_one_length(
-        self, pooled: Sequence[Mapping[Pooling, Tensor]]
-    ) -> list[dict[Pooling, Tensor]]:
-        """Returns each vector at length 1, those of the words beside the views at their weight."""
-        weights = [1.0] * (len(pooled) - 1) + [self._beside or 1.0]
+        if self._beside is None:
+            return pooled
+        # Each vector at length 1, those of the words beside the views at their weight.
+        weights = [1.0] * (len(pooled) - 1) + [self._beside]
         return [
             {name: weight * F.normalize(vectors, dim=1) for name, vectors in view.items()}
             for weight, view in zip(weights, pooled, strict=True)
         ]
 
-    def _word_states(self, batch: SentenceBatch) -> SentenceStates:
-        """Returns the words as the first view's lookup weighs them."""
-        vectors = self.encoder.look_up(batch.word_ids)[0]
-        return BagOfWords(word_size=vectors.shape[1]).states(batch, vectors)
 
-    def _inverse_states(self, batch: SentenceBatch) -> SentenceStates:
-        """Returns the inverse of each word, and for the last state their mean."""
-        vectors = self.encoder.look_up(batch.word_ids)[0]
-        rows = cast(Decoder, self.decoder).inverse(vectors)
-        return SentenceStates(
-            rows=rows,
-            row_of_node=batch.word_of_token,
-            node_offsets=batch.token_offsets,
-            last=mean_of_words(batch, rows),
+class MultiViewEncoder(nn.Module):
+    """One encoder a view; a pair's embedding of a sentence is the concatenation [f(s); g(s)].
+
+    Two equal views are two encoders with weights of their own, as in QuickThoughts.
+    """
+
+    def __init__(self, config: TrainingConfig, embeddings: Sequence[WordEmbedding]) -> None:
+        """Makes the encoders.
+
+        Args:
+            config: the views, and what their encoders have in common. ``precision`` bfloat16 makes
+                the encoders' products and states so; their results come back as the word vectors
+                were. tf32 is a switch of the device.
+            embeddings: one embedding that all views share, or one for each.
+        """
+        super().__init__()
+        views = config.views
+        self.views = views
+        self.config = config
+        self.embeddings = nn.ModuleList(embeddings)
+        self.encoders = nn.ModuleList(
+            build_encoder(
+                view,
+                word_size=embeddings[place % len(embeddings)].word_size,
+                **config.values(),
+            )
+            for place, view in enumerate(views)
         )
+        self.widths = tuple(cast(SentenceEncoder, encoder).output_size for encoder in self.encoders)
+        """H_v of each view."""
+
+    def forward(self, batch: SentenceBatch, noise: Sequence[Tensor] = ()) -> list[Tensor]:
+        """Returns each view's vectors of the sentences, [B, H_v] each.
+
+        Args:
+            noise: factors of the words' vectors, [T, E] for each view; see `word_noise`.
+        """
+        inputs = self.look_up(batch.word_ids)
+        if noise:
+            inputs = [own * factors for own, factors in zip(inputs, noise, strict=True)]
+        return [
+            encoder(batch, self._lowered(own)).to(own.dtype)
+            for encoder, own in zip(self.encoders, inputs, strict=True)
+        ]
+
+    def word_noise(self, num_words: int) -> list[Tensor]:
+        """Draws dropout of word vectors: zeroes some components, and scales the others up.
+
+        Returns:
+            Factors [T, E]; each view has its own, whether or not it shares the vectors. No tensors
+            where nothing is dropped: outside of training, or without ``word_dropout``.
+        """
+        rate = self.config.word_dropout
+        if not self.training or not rate:
+            return []
+        like = self.look_up(torch.zeros(0, dtype=torch.int64, device=self.device))
+        return [F.dropout(own.new_ones(num_words, own.shape[1]), rate) for own in like]
+
+    @property
+    def device(self) -> torch.device:
+        """Where the encoders stand; known also of encoders without parameters."""
+        return cast(WordEmbedding, self.embeddings[0]).scale.device
+
+    def look_up(self, word_ids: Tensor) -> list[Tensor]:
+        """Returns the vectors of words [T] as each view reads them, [T, E] each."""
+        found = [embedding(word_ids) for embedding in self.embeddings]
+        return found * (len(self.views) // len(found))
+
+    def _lowered(self, vectors: Tensor) -> Tensor:
+        return vectors.bfloat16() if self.config.precision == "bfloat16" else vectors
+
+    @torch.no_grad()
+    def pool(self, batch: SentenceBatch, pooling: Sequence[Pooling]) -> list[dict[Pooling, Tensor]]:
+        """Returns each view's vectors, [B, H_v] for each pooling; for evaluation, no gradient.
+
+        Args:
+            batch: the sentences.
+            pooling: how a view's states become one vector; several share one computation.
+        """
+        if set(pooling) == {"last"}:
+            return [{"last": view} for view in self(batch)]
+        pooled: list[dict[Pooling, Tensor]] = []
+        for encoder, vectors in zip(self.encoders, self.look_up(batch.word_ids), strict=True):
+            states = cast(SentenceEncoder, encoder).states(batch, self._lowered(vectors))
+            pooled.append({name: states.to(vectors.dtype).pool(name) for name in pooling})
+        return pooled

@@ -1,4 +1,4 @@
-"""What encoders are trained to do, one objective a file.
+"""What encoders are trained to do; `generative` also has the objective of both together.
 
 In: the views' vectors of successive sentences, [B, H_v] each, where the sentences stand in their
 documents and which words follow (`base.SentenceContext`). Out: a loss to minimise, the share of

@@ -123,7 +123,8 @@ class ContrastiveObjective(Objective):
         cross_entropy = _soft if self.config.targets == "soft" else _each
         directions = [_score_of_itself(s, excluded=excluded) for s in directions]
         losses = [cross_entropy(s, positives) for s in directions]
-        hits = [_is_hit(s.detach(), positives) for s in directions]
+        best = [s.detach().argmax(1, keepdim=True) for s in directions]
+        hits = [positives.gather(1, answer).squeeze(1) for answer in best]
         num_positives = positives.sum(1)
         num_candidates = len(positives) - int(excluded)
         num_anchors = (num_positives > 0).sum()
@@ -171,8 +172,3 @@ def _mean_over_positives(values: Tensor, positives: Tensor) -> Tensor:
     """Returns the means over each row's positives, [B]; 0 for a row that has none."""
     weights = positives.to(values.dtype) / positives.sum(1, keepdim=True).clamp(min=1)
     return (weights * values.masked_fill(~positives, 0.0)).sum(1)
-
-
-def _is_hit(scores: Tensor, positives: Tensor) -> Tensor:
-    """Returns whether each row's best-scored candidate is a positive, [B] bool."""
-    return positives.gather(1, scores.argmax(1, keepdim=True)).squeeze(1)

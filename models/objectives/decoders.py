@@ -76,7 +76,13 @@ class LinearDecoder(nn.Module):
         self.orthonormal_rate = config.orthonormal_rate
         self.projection = nn.Linear(sentence_size, word_size, bias=False)
         initialise(self.projection, config.init, block_rows=word_size)
-        self._check_rate(config.init)
+        largest = largest_rate(self.projection.weight)
+        if self.orthonormal_rate >= largest:
+            raise ValueError(
+                f"orthonormal_rate {self.orthonormal_rate} diverges from init {config.init!r} at "
+                f"sentence size {sentence_size} and word size {word_size}: make it less than "
+                f"{largest:.2g}, or init orthonormal"
+            )
 
     def forward(self, sentences: Tensor) -> Tensor:
         """Returns x = U z, [B, E], from sentence vectors z [B, D]."""
@@ -95,15 +101,6 @@ class LinearDecoder(nn.Module):
         """Returns ‖U Uᵀ - I‖_F, of Uᵀ U if D < E. Scalar, detached."""
         return orthonormality_defect(self.projection.weight)
 
-    def _check_rate(self, init: Init) -> None:
-        largest = largest_rate(self.projection.weight)
-        if self.orthonormal_rate >= largest:
-            raise ValueError(
-                f"orthonormal_rate {self.orthonormal_rate} diverges from init {init!r} at sentence "
-                f"size {self.sentence_size} and word size {self.word_size}: make it less than "
-                f"{largest:.2g}, or init orthonormal"
-            )
-
 
 class BijectiveDecoder(nn.Module):
     """L coupling layers, each of which keeps the part that the one before it moved."""
@@ -112,8 +109,7 @@ class BijectiveDecoder(nn.Module):
         """Makes the decoder.
 
         Raises:
-            ValueError: sentence vectors of fewer than two components, or a rate with which the
-                update diverges.
+            ValueError: a rate with which the update diverges.
         """
         super().__init__()
         self.sentence_size = sentence_size
@@ -157,13 +153,8 @@ class CouplingLayer(nn.Module):
                 larger among alternate components.
             config: partition, and the network's width, depth, activation and initialisation.
             keeps_first: whether the first part stays, or the other.
-
-        Raises:
-            ValueError: fewer than two components, which have no parts.
         """
         super().__init__()
-        if size < 2:
-            raise ValueError(f"coupling layers need a sentence_size of 2 or more, got {size}")
         parts = _parts(size, config.coupling_partition)
         self._kept, self._moved = parts if keeps_first else parts[::-1]
         num_kept = len(range(size)[self._kept])
@@ -207,22 +198,6 @@ def _network(widths: list[int], activation: Activation, init: Init) -> nn.Sequen
 
 Decoder = LinearDecoder | BijectiveDecoder
 """x = f_de(z) of Tang & de Sa 2019, section 3.3, whose inverse is the second encoder."""
-
-
-def build_decoder(config: TrainingConfig, *, sentence_size: int, word_size: int) -> Decoder:
-    """Returns a new decoder.
-
-    Args:
-        config: which one, and what the papers leave open.
-        sentence_size: D, the width of a sentence's vector.
-        word_size: E, the width of a word vector.
-
-    Raises:
-        ValueError: a bijective decoder of sentence vectors of fewer than two components, or a rate
-            with which the update diverges.
-    """
-    kind = BijectiveDecoder if config.decoder == "bijective" else LinearDecoder
-    return kind(sentence_size=sentence_size, word_size=word_size, config=config)
 
 
 @torch.no_grad()

@@ -36,18 +36,9 @@ class DiscriminativeObjective(Objective):
     """The loss over a batch's one or two views; holds the temperature."""
 
     def __init__(self, config: TrainingConfig, sizes: Sizes) -> None:
-        """Makes the temperature, which starts as configured.
-
-        Raises:
-            ValueError: two views of different width.
-        """
+        """Makes the temperature, which starts as configured."""
         super().__init__()
-        if len(set(sizes.widths)) > 1:
-            raise ValueError(
-                f"the discriminative objective compares views of one width, got {sizes.widths[0]} "
-                f"and {sizes.widths[1]}; use LIN, which is as wide as the other view, for a sum of "
-                "words (BOW)"
-            )
+        assert len(set(sizes.widths)) == 1, "views of one width agree"
         self.config = config
         # Differs from the paper: the logarithm is trained, so that τ cannot turn negative.
         self.log_temperature = nn.Parameter(
@@ -133,7 +124,10 @@ def top_component(vectors: Tensor, iterations: int) -> Tensor:
         vectors: [N, H], one a row; they are not centred.
         iterations: T.
     """
-    component = _unit(vectors.T @ _start(vectors))
+    # Unit weights give the vectors' mean, which lies near the component. They are made uneven, lest
+    # vectors that sum to zero have none.
+    place = torch.arange(len(vectors), dtype=vectors.dtype, device=vectors.device)
+    component = _unit(vectors.T @ (1 + 0.5 * place.cos()))
     for _ in range(iterations):
         component = _unit(vectors.T @ _unit(vectors @ component))
     return component
@@ -147,16 +141,6 @@ def without_top_component(vectors: Tensor, iterations: int) -> Tensor:
     """
     component = top_component(vectors.detach(), iterations)
     return torch.addr(vectors, vectors @ component, component, alpha=-1)
-
-
-def _start(vectors: Tensor) -> Tensor:
-    """Returns the weights [N] that the iteration starts with the vectors' sum by.
-
-    Unit weights give their mean, which lies near the component. They are made uneven, lest vectors
-    that sum to zero have none.
-    """
-    place = torch.arange(len(vectors), dtype=vectors.dtype, device=vectors.device)
-    return 1 + 0.5 * place.cos()
 
 
 def _unit(vector: Tensor) -> Tensor:

@@ -1,4 +1,5 @@
-"""Generative objective: predict the words of the next sentence by negative sampling.
+"""Generative objective: predict the words of the next sentence by negative sampling; and the joint
+one, Tang & de Sa's GD (2018, appendix), which adds the discriminative loss.
 
 Tang & de Sa 2018, section 2.2, equation 1, and 2019, section 3.1, with x_i = f_de(z_i) the decoded
 vector of sentence i and v_w frozen word vectors:
@@ -31,7 +32,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from treeviews.models.config.training_config import TrainingConfig
-from treeviews.models.objectives.decoders import build_decoder
+from treeviews.models.objectives.decoders import BijectiveDecoder, Decoder, LinearDecoder
+from treeviews.models.objectives.discriminative import DiscriminativeObjective
 from treeviews.models.objectives.objective import (
     LookUp,
     NextWords,
@@ -55,19 +57,15 @@ class GenerativeObjective(Objective):
         """Makes the objective; `set_word_counts` completes it.
 
         Raises:
-            ValueError: see `models.objectives.decoders.build_decoder`.
+            ValueError: see `models.objectives.decoders.LinearDecoder`.
         """
         super().__init__()
         self.config = config
-        self.decoder = build_decoder(
-            config, sentence_size=sizes.widths[0], word_size=sizes.word_size
+        kind = BijectiveDecoder if config.decoder == "bijective" else LinearDecoder
+        self.decoder: Decoder = kind(
+            sentence_size=sizes.widths[0], word_size=sizes.word_size, config=config
         )
         self.noise = NoiseDistribution(sizes.num_words, config.noise_power)
-
-    @property
-    def word_decoder(self) -> Any:
-        """See `Objective`."""
-        return self.decoder
 
     def set_word_counts(self, counts: Tensor) -> None:
         """Sets what noise is drawn by; see `NoiseDistribution.set_word_counts`."""
@@ -89,9 +87,6 @@ class GenerativeObjective(Objective):
             views: of each sentence; the first, [B, D], predicts.
             context: of these sentences, with their next words.
             look_up: gives the frozen word vectors.
-
-        Raises:
-            ValueError: the word counts were never set.
         """
         next_words = context.next_words
         assert next_words is not None, "the generative objective needs the next sentences' words"
@@ -101,7 +96,8 @@ class GenerativeObjective(Objective):
         of_words = pair_scores(decoded, look_up(next_words.word_ids), next_words)
         of_noise = decoded @ look_up(noise.word_ids).T
         num_anchors = torch.tensor(len(decoded), device=decoded.device)
-        shares = _shares(next_words, of_words.dtype)
+        lengths = next_words.offsets.diff().to(of_words.dtype)
+        shares = lengths.reciprocal()[_predictor_of_word(next_words)]
         # Sums, because a batch without predictors has no mean.
         words = (F.logsigmoid(of_words) * shares).sum()
         of_all = F.logsigmoid(-of_noise).sum(0, dtype=torch.promote_types(of_noise.dtype, F32))
@@ -172,12 +168,6 @@ def _predictor_of_word(next_words: NextWords) -> Tensor:
     return rows.repeat_interleave(lengths, output_size=len(next_words.words))
 
 
-def _shares(next_words: NextWords, dtype: torch.dtype) -> Tensor:
-    """Returns one over the number of words of each word's sentence, [M]."""
-    lengths = next_words.offsets.diff()
-    return lengths.to(dtype).reciprocal()[_predictor_of_word(next_words)]
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Noise:
     """What was drawn: frequent words many times, of which each is scored once."""
@@ -242,7 +232,6 @@ class NoiseDistribution(nn.Module):
         super().__init__()
         self.power = power
         self.register_buffer("cumulative", torch.zeros(num_words, dtype=torch.int64))
-        self._is_set = False
 
     def set_word_counts(self, counts: Tensor) -> None:
         """Sets the frequencies.
@@ -251,18 +240,11 @@ class NoiseDistribution(nn.Module):
             counts: [V]; occurrences of each word. That of id 0, the unknown word, is not used.
 
         Raises:
-            ValueError: another number of words, a negative or infinite count, or no word that
-                occurs.
+            ValueError: no word occurs.
         """
-        if counts.shape != self.cumulative.shape:
-            raise ValueError(
-                f"word counts must be of the vocabulary's {len(self.cumulative)} words, got "
-                f"{list(counts.shape)}"
-            )
+        assert counts.shape == self.cumulative.shape, f"of {len(self.cumulative)} words"
         known = counts.to("cpu", torch.float64, copy=True)
         known[:1] = 0.0
-        if not (known.isfinite() & (known >= 0)).all():
-            raise ValueError("word counts must be finite and not negative")
         if not known.any():
             raise ValueError(
                 "word counts have no known word; noise can be drawn only from words that occur "
@@ -275,22 +257,65 @@ class NoiseDistribution(nn.Module):
         """Returns ids of ``count`` independent draws, [S] int64 on the module's device.
 
         In training they come from torch's global state, in evaluation they are always the same.
-
-        Raises:
-            ValueError: the counts were never set.
         """
-        self._check_set()
         generator = None if self.training else torch.Generator().manual_seed(EVALUATION_SEED)
         # Drawn on the CPU, so that one seed gives one result on every device.
         places = torch.randint(RESOLUTION, (count,), generator=generator)
         return torch.searchsorted(self.cumulative, places.to(self.cumulative.device), right=True)
 
-    def _check_set(self) -> None:
-        """Asks once only, since to ask is to wait for the device."""
-        if not self._is_set:
-            if not self.cumulative[-1:].any():
-                raise ValueError(
-                    "the noise words' frequencies are not known; call set_word_counts with the "
-                    "corpus's word counts, or load a trained model's weights"
-                )
-            self._is_set = True
+
+class JointObjective(Objective):
+    """The sum of both losses; the first view serves both."""
+
+    def __init__(self, config: TrainingConfig, sizes: Sizes) -> None:
+        """Makes both.
+
+        Args:
+            config: with ``generative_weight``, of that loss beside the other one; the paper does
+                not say.
+
+        Raises:
+            ValueError: see `DiscriminativeObjective`.
+        """
+        super().__init__()
+        self.generative = GenerativeObjective(config, sizes)
+        self.discriminative = DiscriminativeObjective(config, sizes)
+        self.generative_weight = config.generative_weight
+
+    @property
+    def decoder(self) -> Decoder:
+        """That of the generative objective."""
+        return self.generative.decoder
+
+    def set_word_counts(self, counts: Tensor) -> None:
+        """See `GenerativeObjective`."""
+        self.generative.set_word_counts(counts)
+
+    def forward(
+        self, views: Sequence[Tensor], context: SentenceContext, look_up: LookUp
+    ) -> ObjectiveResult:
+        """Returns the sum of the losses; accuracy, chance and anchors of the discriminative one.
+
+        Args:
+            views: of each sentence, [B, H] each.
+            context: of these sentences, with their next words.
+            look_up: gives the frozen word vectors.
+        """
+        words = self.generative(views, context, look_up)
+        pairs: ObjectiveResult = self.discriminative(views, context, look_up)
+        return ObjectiveResult(
+            loss=pairs.loss + self.generative_weight * words.loss,
+            accuracy=pairs.accuracy,
+            chance=pairs.chance,
+            num_anchors=pairs.num_anchors,
+            measures={
+                **words.measures,
+                **pairs.measures,
+                "generative_loss": words.loss.detach(),
+                "discriminative_loss": pairs.loss.detach(),
+            },
+        )
+
+    def constrain(self) -> dict[str, Tensor]:
+        """Puts the parameters of both back to where they must lie; returns scalars for the log."""
+        return {**self.generative.constrain(), **self.discriminative.constrain()}

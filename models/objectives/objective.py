@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any
 
 import numpy as np
 import torch
@@ -112,12 +111,8 @@ class Objective(nn.Module):
     """A module with whatever is trained beside the encoders: critic, temperature, decoder.
 
     It is made of a `TrainingConfig` and the `Sizes`, its weights drawn from torch's random state.
+    One that predicts words has a ``decoder``, see `models.objectives.decoders.Decoder`.
     """
-
-    @property
-    def word_decoder(self) -> Any:
-        """The `models.objectives.decoders.Decoder` of an objective that predicts words, or None."""
-        return None
 
     def set_word_counts(self, counts: Tensor) -> None:
         """Tells an objective that draws words how often each stands in the training text, [V]."""

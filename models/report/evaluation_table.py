@@ -71,27 +71,16 @@ class EncoderColumn:
         """Returns the results of the seeds that were scored on a task."""
         return [result for result in self.scored if result.task.name == task]
 
-    def by_task(self, tasks: Sequence[str]) -> dict[str, list[TaskResult]]:
-        """Returns those results of all tasks that any seed was scored on."""
-        results = {task: self.of_task(task) for task in tasks}
-        return {task: scored for task, scored in results.items() if scored}
-
     def why_not(self, task: str) -> str | None:
         """Returns why a task was not scored, or None where no seed was to be."""
         results = [seed.get(task) for seed in self.seeds]
         return next((one.reason for one in results if isinstance(one, AbsentResult)), None)
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedColumn:
-    """What a paper reports of one model, to stand beside ours."""
-
-    title: str
-    """Short, with the paper: ``Simoulin & Crabbé 2021, DEP and CONST``."""
-    source: str
-    """Where the figures stand, and what is different there: corpus, size, classifier."""
-    figures: Mapping[tuple[str, str], float]
-    """By task and score, of an average by its name and nothing; in the score's unit."""
+def by_task(columns: Sequence[EncoderColumn], tasks: Sequence[str]) -> dict[str, list[TaskResult]]:
+    """Returns all results of each task that any encoder was scored on."""
+    results = {task: [one for column in columns for one in column.of_task(task)] for task in tasks}
+    return {task: scored for task, scored in results.items() if scored}
 
 
 def evaluation_table(
@@ -107,7 +96,6 @@ def evaluation_sections(
     *,
     by_subset: bool = True,
     only: Sequence[str] | None = None,
-    published: Sequence[PublishedColumn] = (),
 ) -> list[Section]:
     """Returns the sections of the table: scores, averages, subsets and what was evaluated.
 
@@ -116,7 +104,6 @@ def evaluation_sections(
             classifier are taken for seeds of one another.
         by_subset: whether to give the subsets of similarity tasks, too.
         only: names of the tasks to give; by default all that there are results of.
-        published: columns of papers' figures, behind ours.
 
     Raises:
         FileNotFoundError: a folder without results.
@@ -140,39 +127,20 @@ def evaluation_sections(
         intervals_note(columns),
         *absence_notes(columns, tasks),
         *_lacks(columns, averages),
-        *(note for one in columns for note in doubts(one.title, one.by_task(tasks))),
+        *(note for one in columns for note in doubts(one.title, by_task([one], tasks))),
         *derived_notes(corpora_of(scored)),
         *(f"{average.name}: {average.description}." for average in averages),
-        *(f"{column.title}: {column.source}." for column in published),
     ]
-    sections = [Section.of("Scores", _beside(published, header, rows), notes)]
+    table = Table("Scores of encoders by task, with intervals", header, rows, range(2))
+    sections = [Section.of("Scores", table, notes)]
     subsets = [row for task in tasks for row in _rows(columns, task, subsets=True)]
     if by_subset and subsets:
-        caption = "Scores on subsets of the similarity tasks"
-        table = Table(caption, header, subsets, range(2))
+        table = Table("Scores on subsets of the similarity tasks", header, subsets, range(2))
         sections.append(Section.of("Subsets of the similarity tasks", table))
-    return [*sections, Section.of("What was evaluated", list(map(_origin, columns)))]
-
-
-def _beside(
-    published: Sequence[PublishedColumn], header: Sequence[str], rows: Sequence[Sequence[str]]
-) -> Table:
-    """Returns the table with the published figures behind the first encoder's."""
-    first = 3  # behind task, score and that encoder
-    body = [
-        [*row[:first], *(_published(column, *row[:2]) for column in published), *row[first:]]
-        for row in rows
+    return [
+        *sections,
+        Section.of("What was evaluated", [_origin(one.title, one.setups) for one in columns]),
     ]
-    titles = [*header[:first], *(column.title for column in published), *header[first:]]
-    return Table("Scores of encoders by task, with intervals", titles, body, range(2))
-
-
-def _published(column: PublishedColumn, task: str, score: str) -> str:
-    """Returns a figure; of a task that was not scored, and so names no score, the first one."""
-    figure = column.figures.get((task, score))
-    if figure is None and not score:
-        figure = next((value for (name, _), value in column.figures.items() if name == task), None)
-    return "–" if figure is None else f"{figure:.1f}"
 
 
 def _columns(folders: Sequence[Mapping[str, Result]]) -> list[EncoderColumn]:
@@ -287,20 +255,14 @@ def _derived_average(column: EncoderColumn) -> str:
 
 
 def _lacks(columns: Sequence[EncoderColumn], averages: Sequence[AverageDeclaration]) -> list[str]:
-    """Returns which tasks averages lack; said once of those that lack the same ones."""
-    notes = []
-    for column in columns:
-        names: dict[tuple[str, ...], list[str]] = {}
-        for average in averages:
-            missing = sorted({task for seed in column.seeds for task in lacking(average, seed)})
-            names.setdefault(tuple(missing), []).append(average.name)
-        notes += [
-            f"{column.title}: no {' and no '.join(named)}, for lack of {', '.join(missing)}; the "
-            "mean of the other tasks would be another figure."
-            for missing, named in names.items()
-            if missing
-        ]
-    return notes
+    """Returns which tasks averages lack, and of which encoders."""
+    notes: dict[str, list[str]] = {}
+    for average in averages:
+        for column in columns:
+            if missing := {task for seed in column.seeds for task in lacking(average, seed)}:
+                note = f"{average.name}: not given without {', '.join(sorted(missing))}"
+                notes.setdefault(note, []).append(column.title)
+    return [f"{note}, for {', '.join(titles)}" for note, titles in notes.items()]
 
 
 def absence_notes(columns: Sequence[EncoderColumn], tasks: Sequence[str]) -> list[str]:
@@ -335,27 +297,22 @@ def intervals_note(columns: Sequence[EncoderColumn], *, has_errors: bool = True)
     return note + errors * has_errors
 
 
-def _origin(column: EncoderColumn) -> str:
-    setup = column.setups[0]
-    digests = ", ".join(one.encoder.digest for one in column.setups)
-    widths = ", ".join(map(str, sorted({result.outcome.width for result in column.scored})))
-    used = {"representation": setup.representation, "classifier": setup.classifier}
-    settings = json.dumps(used, sort_keys=True, ensure_ascii=False, default=str)
-    return f"{column.title}: encoder {digests}, width {widths or '?'}; {settings}"
+def _origin(title: str, setups: Sequence[Setup]) -> str:
+    """Returns which encoder stands under a title, and how it was used."""
+    digests = ", ".join(setup.encoder.digest for setup in setups)
+    representation, classifier = setups[0].how_used()
+    return f"{title}: encoder {digests}; representation {representation}; classifier {classifier}."
 
 
 # Two encoders.
 
-TESTS_IN_WORDS = {
-    "permutation": ("paired permutation test, answers swapped ", "{0} by {0}"),
-    "bootstrap": ("paired bootstrap over ", "{0}s"),
-}
 CORRECTIONS_IN_WORDS = {"holm": "Holm's correction", "none": "no correction"}
 
 
 def comparison_table(comparison: Comparison) -> str:
     """Returns two encoders' scores and their differences as Markdown, with notes below."""
-    config, names = comparison.config, _names(comparison)
+    config, sides = comparison.config, (comparison.first, comparison.second)
+    names = _titles([(setups[0].encoder.name, *setups[0].how_used()) for setups in sides])
     interval = f"difference [{config.resampling.confidence:.0%}]"
     header = ["task", "score", *names, interval, "p", "corrected p"]
     rows = [
@@ -375,14 +332,13 @@ def comparison_table(comparison: Comparison) -> str:
 
 
 def _notes(comparison: Comparison, names: Sequence[str]) -> list[str]:
-    config, sides = comparison.config, (comparison.first, comparison.second)
-    test, unit = TESTS_IN_WORDS[config.test]
+    config, drawn = comparison.config, {f"{row.drawn}s" for row in comparison.tasks}
+    units = " or ".join(sorted(drawn))
     notes = [
-        *(_side(name, setups) for name, setups in zip(names, sides, strict=True)),
-        f"{test}{_units(comparison, unit)}, {config.resampling.num_resamples:,} resamples; "
+        *map(_origin, names, (comparison.first, comparison.second)),
+        f"Paired {config.test} test over {units}, {config.resampling.num_resamples:,} resamples; "
         f"{CORRECTIONS_IN_WORDS[config.correction]} over {len(comparison.tasks)} rows.",
-        f"Intervals and p values are about other test {_units(comparison, '{0}s')}, not about "
-        "another training.",
+        f"Intervals and p values are about other test {units}, not about another training.",
     ]
     if comparison.average is not None:
         notes.append(
@@ -391,28 +347,3 @@ def _notes(comparison: Comparison, names: Sequence[str]) -> list[str]:
         )
     absent = (f"{task}: absent ({reason})" for task, reason in comparison.absent.items())
     return [*notes, *derived_notes(comparison.derived), *absent]
-
-
-def _units(comparison: Comparison, form: str) -> str:
-    """Returns what is drawn, in this form; with the tasks in brackets where they differ in it."""
-    tasks: dict[str, list[str]] = {}
-    for row in comparison.tasks:
-        tasks.setdefault(row.drawn, []).append(row.task)
-    if len(tasks) == 1:
-        return form.format(*tasks)
-    return ", ".join(f"{form.format(kind)} ({', '.join(of)})" for kind, of in tasks.items())
-
-
-def _names(comparison: Comparison) -> tuple[str, str]:
-    setups = comparison.first[0], comparison.second[0]
-    first, second = (setup.encoder.name for setup in setups)
-    used, otherwise = (described(setup.representation) for setup in setups)
-    if first == second and used != otherwise:
-        first, second = f"{first} ({used})", f"{second} ({otherwise})"
-    return (first, second) if first != second else (f"{first}, first", f"{second}, second")
-
-
-def _side(name: str, setups: Sequence[Setup]) -> str:
-    digests = ", ".join(setup.encoder.digest for setup in setups)
-    representation, classifier = setups[0].how_used()
-    return f"{name}: encoder {digests}; representation {representation}; classifier {classifier}."

@@ -4,13 +4,14 @@ The papers' tables are declared in TOML beside their figures, ``data/published/*
 
 - ``columns``, ``notes``: lists of columns and texts that tables name; a note with ``columns`` is
   said where one of these stands.
-- ``scales``: on what the papers' own models were trained.
+- ``scales``: on what the papers' own models were trained, by the paper's letter and its corpus.
 - ``trainings``: what is trained, by name: a preset, views, changes.
 - ``variants``: what is taken of an encoder, by name: fields of a row. ``encoder`` is ``trained``,
   ``expanded``, ``ensemble``, ``untrained``, or one that needs no training.
-- ``tables``: each with rows. Of every training in ``of`` a row stands for each variant in ``as``,
-  with the fields that the line sets for all. ``not_here`` stands for the models of others that its
-  tables have and that cannot be had here, with this reason or any.
+- ``tables``: each with rows; ``task`` is the root that makes it. Of every training in ``of`` a row
+  stands for each variant in ``as``, with the fields that the line sets for all. ``not_here`` stands
+  for the models of others that its tables have and that cannot be had here, with this reason or
+  any.
 
 Nothing here is trained or scored; `tasks.experiments` makes what is declared. Loads no torch.
 """
@@ -27,11 +28,16 @@ from typing import Any, Literal
 
 from treeviews.models.config.training_config import TrainingConfig
 from treeviews.models.config.training_presets import preset
-from treeviews.models.encoding.encoder_names import BAG_OF_WORDS, SIF
 from treeviews.models.report.table_columns import Column, Fact, Published, columns, published_rows
 from treeviews.pipeline.base.bundled import PUBLISHED_FIGURES
 
-# What is scored.
+TRAINED = ("trained", "expanded", "ensemble", "joined")
+"""Encoders of trained models: with their own words; with more of them by `ExpandVocabulary`; given
+and expanded words side by side; views of models that were trained apart, side by side."""
+UNTRAINED = "untrained"
+"""The architecture of a training with random weights, once a seed of ``--random-seeds``."""
+NOT_HERE = "not here"
+"""A model that cannot be had here: its row has published figures alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,63 +56,17 @@ class Training:
     """The run's text, or a second one that may be given, too (``--second-corpus``)."""
 
 
-Words = Literal["trained", "expanded", "ensemble"]
-
-
-@dataclass(frozen=True, slots=True)
-class Trained:
-    """A trained model, once a seed."""
-
-    training: Training
-    words: Words = "trained"
-    """Its own; more of them by `ExpandVocabulary`; or given and expanded ones side by side."""
-
-
-@dataclass(frozen=True, slots=True)
-class Untrained:
-    """The same architecture with random weights, once a seed of ``--random-seeds``."""
-
-    training: Training
-
-
-@dataclass(frozen=True, slots=True)
-class Ready:
-    """An encoder that needs no training: ``bag_of_words``, ``sif``, ``english``, a folder …"""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Joined:
-    """Views of models that were trained apart, side by side, once a seed."""
-
-    parts: tuple[tuple[Training, str], ...]
-    """Training and view, the view with its place: ``0-SEQ``."""
-
-
-@dataclass(frozen=True, slots=True)
-class NotHere:
-    """A model that cannot be had here: its row has published figures alone."""
-
-    reason: str
-    """In words, for the table: ``trained with labels``."""
-
-
-Encoder = Trained | Untrained | Ready | Joined | NotHere
-WORDS = Ready(BAG_OF_WORDS)
-"""The mean of the run's word vectors."""
-SIF_WORDS = Ready(SIF)
-"""The same of vectors of length 1, weighted by smooth inverse frequency."""
-
-# What stands in the table.
-
-
 @dataclass(frozen=True, slots=True)
 class Row:
     """One row: which encoder is scored, and what of it."""
 
     title: str
-    encoder: Encoder
+    encoder: str
+    """One of `TRAINED`, `UNTRAINED`, `NOT_HERE`, or the name of one that needs no training."""
+    trainings: tuple[Training, ...] = ()
+    """Whose model it is; of ``joined`` the models, one a view."""
+    joined: tuple[str, ...] = ()
+    """Views that are taken of joined models, each with its place: ``0-SEQ``."""
     taken: str = ""
     """What of it, in words: ``z_en``; rows of one title are told apart by it."""
     group: str = ""
@@ -118,6 +78,8 @@ class Row:
     seeded: tuple[str, ...] = ()
     """Fields of the representation that take the row's seeds, such as ``projection_seed``; an
     encoder without seeds of its own is then scored once a seed of ``--random-seeds``."""
+    reason: str = ""
+    """Why it is not here, in words, for the table: ``trained with labels``."""
 
     @property
     def full_title(self) -> str:
@@ -125,58 +87,14 @@ class Row:
         return f"{self.title}, {self.taken}" if self.taken else self.title
 
     @property
-    def trainings(self) -> tuple[Training, ...]:
-        """What must be trained for it."""
-        match self.encoder:
-            case Trained(training=training):
-                return (training,)
-            case Joined(parts=parts):
-                return tuple(training for training, _ in parts)
-        return ()
+    def is_trained(self) -> bool:
+        """Whether something is trained for it."""
+        return self.encoder in TRAINED
 
     @property
     def architecture(self) -> Training | None:
         """The training whose model it is, trained or not; None where it is no single one's."""
-        match self.encoder:
-            case Trained(training=training) | Untrained(training=training):
-                return training
-        return None
-
-
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """On what, and how large, something was trained; None where nobody says or none applies.
-
-    Whole numbers stay whole when a table is read again.
-    """
-
-    corpus: str = ""
-    sentences: int | float | None = None
-    words: int | float | None = None
-    vectors: str = ""
-    """Which word vectors, in words."""
-    width: int | None = None
-    """Of a view, both directions together."""
-    epochs: int | float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PaperScale:
-    """The scale of a paper's own models on one corpus."""
-
-    paper: str
-    """Letter with which sources begin: A, B or C."""
-    scale: Scale
-    """Its corpus is called as in ``data/published``."""
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """What a reader must know of a table: tuned on what, which mean, which formula."""
-
-    text: str
-    columns: tuple[str, ...] = ()
-    """Said where one of these is a column; () says it whatever the columns are."""
+        return self.trainings[0] if self.trainings and not self.joined else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,21 +108,26 @@ class Experiment:
     """Of the papers, as sources in ``data/published`` begin: ``B, table 3``; () takes all."""
     rows: tuple[Row, ...]
     columns: tuple[Column, ...]
-    scales: tuple[PaperScale, ...] = ()
-    notes: tuple[Note, ...] = ()
+    scales: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """By a paper's letter and its corpus: on what, and how large, its own models were trained."""
+    notes: tuple[Mapping[str, Any], ...] = ()
+    """What a reader must know: ``text``, said where one of its ``columns``, if any, is a column."""
     representation: str = "plain"
     """Of `models.evaluation.representation`."""
     grid_scale: float = 1.0
     """Factor on SentEval's grid of C: 4 suits views of length 1, as ``multi-view`` has them."""
     best_by: Fact | None = None
     """The trained row that is best by this is marked, where all have it; None marks none."""
+    task: str = ""
+    """The root that makes it."""
 
     @property
     def trainings(self) -> tuple[Training, ...]:
         """Everything that is trained, each once, in the order of the rows."""
         trainings: list[Training] = []
         for row in self.rows:
-            trainings += [one for one in row.trainings if one not in trainings]
+            if row.is_trained:
+                trainings += [training for training in row.trainings if training not in trainings]
         return tuple(trainings)
 
 
@@ -213,36 +136,37 @@ class Experiment:
 
 @cache
 def paper_tables(folder: Path = PUBLISHED_FIGURES) -> dict[str, Experiment]:
-    """Returns the declared tables by name.
+    """Returns the declared tables by name, those of A first.
 
     Raises:
         ValueError: a declaration that cannot be read; names the file.
     """
-    tables: dict[str, Experiment] = {}
+    tables: list[Experiment] = []
     for path in sorted(folder.glob("*.toml")):
         try:
             declared = tomllib.loads(path.read_text(encoding="utf-8"))
-            tables |= {table["name"]: _table(table, declared) for table in declared["tables"]}
+            tables += [_table(table, declared) for table in declared["tables"]]
         except (LookupError, TypeError, ValueError) as error:
             raise ValueError(f"{path}: {error}") from error
-    return tables
+    return {
+        table.name: table for table in sorted(tables, key=lambda table: "".join(table.tables)[:1])
+    }
 
 
 def _table(table: Mapping[str, Any], shared: Mapping[str, Any]) -> Experiment:
     lists, notes = shared["columns"], shared["notes"]
     names = (name for listed in table["columns"] for name in lists.get(listed, [listed]))
-    said = (notes.get(note, {"text": note}) for note in table["notes"])
-    scales = ({**scale} for scale in shared["scales"])
     return Experiment(
         table["name"],
         table["title"],
         tuple(table["sources"]),
         tuple(row for line in table["rows"] for row in _rows(line, table["sources"], shared)),
         columns(*names),
-        tuple(PaperScale(scale.pop("paper"), Scale(**scale)) for scale in scales),
-        tuple(Note(note["text"], tuple(note.get("columns", ()))) for note in said),
+        shared["scales"],
+        tuple(notes.get(note, {"text": note}) for note in table["notes"]),
         shared.get("representation", "plain"),
         shared.get("grid_scale", 1.0),
+        task=table.get("task", ""),
     )
 
 
@@ -272,39 +196,34 @@ def _row(
     component: str = "",
     joined: Mapping[str, str] | None = None,
     seeded: Sequence[str] = (),
-    **given: Any,
+    **fields: Any,
 ) -> Row:
     model = name if published is True else published
-    beside = Published(model, part, component) if model else None
-    made = _encoder(encoder, name, shared["trainings"], joined or {})
-    return Row(title.format(name), made, published=beside, seeded=tuple(seeded), **given)
-
-
-def _encoder(
-    kind: str, name: str, trainings: Mapping[str, Any], joined: Mapping[str, str]
-) -> Encoder:
-    def training(called: str) -> Training:
-        settings = trainings[called]
-        return Training(called, **{**settings, "views": tuple(settings.get("views", ()))})
-
-    if joined:
-        return Joined(tuple((training(part), view) for part, view in joined.items()))
-    if kind == "untrained":
-        return Untrained(training(name))
-    if kind in ("trained", "expanded", "ensemble"):
-        return Trained(training(name), kind)  # type: ignore[arg-type]
-    return Ready(kind)
+    of_training = list(joined or ([name] if encoder in (*TRAINED, UNTRAINED) else []))
+    declared = {called: shared["trainings"][called] for called in of_training}
+    return Row(
+        title.format(name),
+        "joined" if joined else encoder,
+        tuple(
+            Training(called, **{**settings, "views": tuple(settings.get("views", ()))})
+            for called, settings in declared.items()
+        ),
+        tuple((joined or {}).values()),
+        published=Published(model, part, component) if model else None,
+        seeded=tuple(seeded),
+        **fields,
+    )
 
 
 def models_of_others(tables: Sequence[str], reason: str = "", *, group: str = "") -> list[Row]:
     """Returns a row for each model of these tables that cannot be had here, for a reason or any."""
     models = {
-        row.model: row
+        row.key.model: row
         for row in published_rows()
         if row.stands_in(tables) and row.not_here and reason in {"", row.not_here}
     }
     return [
-        Row(name, NotHere(row.not_here), group=group, published=row.key)
+        Row(name, NOT_HERE, group=group, published=row.key, reason=row.not_here)
         for name, row in models.items()
     ]
 
@@ -354,10 +273,10 @@ def check_trainings(
     Raises:
         ValueError: names the training and the field, or the two trainings.
     """
-    if width is not None and WIDTH in changes:
-        raise ValueError(f"--width and --changes both set {WIDTH}; give one of them")
-    if width is not None and width < 1:
-        raise ValueError(f"--width must be at least 1, not {width}")
+    if width is not None and (WIDTH in changes or width < 1):
+        raise ValueError(
+            f"--width must be at least 1, and --changes not set {WIDTH} beside it, not {width}"
+        )
     configs = []
     for training in experiment.trainings:
         try:

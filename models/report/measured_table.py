@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass
+from itertools import zip_longest
 from statistics import fmean
-from typing import Any, Literal
+from typing import Any
 
 from treeviews.models.evaluation.averages import (
     AverageDeclaration,
@@ -18,29 +20,36 @@ from treeviews.models.evaluation.resampling import Interval, over_seeds
 from treeviews.models.evaluation.task_result import (
     AbsentResult,
     Result,
-    Setup,
     TaskResult,
     corpora_of,
     scored_results,
     shown_setup,
 )
-from treeviews.models.report.evaluation_table import EncoderColumn, absence_notes, intervals_note
-from treeviews.models.report.experiment import Experiment, NotHere, Row, Scale, Trained, Training
+from treeviews.models.report.evaluation_table import (
+    EncoderColumn,
+    absence_notes,
+    by_task,
+    intervals_note,
+)
+from treeviews.models.report.experiment import NOT_HERE, Experiment, Row
 from treeviews.models.report.result_table import (
+    HERE,
+    NOTHING,
     Cell,
     Heading,
     Line,
     ResultTable,
-    TableRow,
+    figure,
 )
-from treeviews.models.report.score_text import SCORES_OF_ERRORS, derived_notes, doubts
-from treeviews.models.report.table_columns import (
-    PAPERS,
-    Column,
-    Fact,
-    PublishedRow,
-    published_beside,
+from treeviews.models.report.score_text import (
+    SCORES_OF_ERRORS,
+    count,
+    derived_notes,
+    doubts,
+    percent,
 )
+from treeviews.models.report.table_columns import PAPERS, Column, Fact, published_beside
+from treeviews.models.training.training_records import duration
 
 # What was measured.
 
@@ -57,147 +66,125 @@ class ScoredRow:
     """By the name of the task, one mapping a seed."""
     derived: tuple[Mapping[str, Result], ...] = ()
     """The same of tasks that are derived from the corpus."""
-    scale: Scale = field(default_factory=Scale)
+    scale: str = ""
     summaries: tuple[tuple[Summary, ...], ...] = ()
     """Of what was trained for it, one tuple a seed; joined models have several."""
     folders: tuple[str, ...] = ()
     """Of the results, one a seed, within the table's folder."""
 
 
-@dataclass(frozen=True, slots=True)
-class TrainingRecord:
-    """How a training of the table went."""
+def assemble_table(
+    experiment: Experiment,
+    rows: Sequence[ScoredRow],
+    trainings: Mapping[str, Sequence[Summary]],
+    *,
+    about: Sequence[str] = (),
+    absent: Mapping[str, str] | None = None,
+) -> ResultTable:
+    """Returns the table of what was measured.
 
-    training: Training
-    summaries: tuple[Summary, ...]
-    """One a seed."""
-    changed: Mapping[str, tuple[Any, Any]]
-    """Fields that differ from the preset: its value, and ours."""
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """Everything that a table is assembled from."""
-
-    experiment: Experiment
-    """With the columns that were asked for."""
-    rows: tuple[ScoredRow, ...]
-    """One a row of the experiment that an encoder stands behind, in its order."""
-    trainings: tuple[TrainingRecord, ...]
-    corpus: str
-    """The text that all of them were trained on, in words."""
-    held_out: str
-    """What of it was not trained on, in words."""
-    vectors: str
-    """The run's word vectors, in words."""
-    missing: Mapping[str, str] = field(default_factory=dict)
-    """Rows whose encoder is not there, by full title, with the reason."""
-    absent: Mapping[str, str] = field(default_factory=dict)
-    """SentEval's tasks whose data are not there, with the reason; no row has a result of them."""
-
-
-def assembled(measured: Measured) -> ResultTable:
-    """Returns the table of what was measured."""
-    experiment = measured.experiment
-    rows = _with_best(experiment, [_table_row(row, measured) for row in experiment.rows])
-    letters = {line.source[:1] for row in rows for line in row.lines if not line.measured}
+    Args:
+        experiment: with the columns that were asked for.
+        rows: one a row of the experiment that an encoder stands behind.
+        trainings: the summaries of each training that went through, one a seed, by its name.
+        about: further notes, of what was trained on what.
+        absent: SentEval's tasks whose data are not there, with the reason.
+    """
+    by_title = {scored.row.full_title: scored for scored in rows}
+    best = _best(experiment, rows)
+    lines = [
+        line
+        for row in experiment.rows
+        for line in _lines(experiment, row, by_title.get(row.full_title), best, absent or {})
+    ]
+    letters = {line.source[:1] for line in lines if not line.is_measured}
     papers = [f"{letter}: {paper}" for letter, paper in PAPERS.items() if letter in letters]
     return ResultTable(
         name=experiment.name,
         title=experiment.title,
         tables=experiment.tables,
         columns=tuple(map(_heading, experiment.columns)),
-        rows=tuple(rows),
-        notes=(*([f"{'; '.join(papers)}."] if papers else []), *_notes(measured)),
-        trainings=tuple(map(_training_line, measured.trainings)),
+        lines=tuple(lines),
+        notes=(
+            *([f"{'; '.join(papers)}."] if papers else []),
+            *_notes(experiment, rows, absent or {}),
+            *about,
+        ),
+        trainings=tuple(_training_line(*item) for item in trainings.items()),
     )
 
 
 def _heading(column: Column) -> Heading:
     digits = {"dimensions": 0, "parameters": 0, "hours": 2}.get(column.fact or "", 1)
-    return Heading(column.name, digits, column.lower_is_better, column.fact is not None)
+    return Heading(column.name, digits, column.fact is not None)
 
 
-def _table_row(row: Row, measured: Measured) -> TableRow:
-    columns = measured.experiment.columns
-    scored = next((one for one in measured.rows if one.row.full_title == row.full_title), None)
-    reason = row.encoder.reason if isinstance(row.encoder, NotHere) else ""
+def _lines(
+    experiment: Experiment,
+    row: Row,
+    scored: ScoredRow | None,
+    best: ScoredRow | None,
+    absent: Mapping[str, str],
+) -> list[Line]:
+    """Returns the measured line of a row, then one for each corpus a paper gives columns of."""
+    called, columns = (row.title, row.taken, row.group), experiment.columns
     lines = []
     if scored is not None:
-        cells = tuple(measured_cell(scored, column, measured.absent) for column in columns)
-        lines = [Line("here", True, scored.scale, cells)]
-    return TableRow(
-        row.title,
-        row.taken,
-        row.group,
-        (*lines, *_published_lines(measured.experiment, row)),
-        not_here=reason or measured.missing.get(row.full_title, ""),
-        folders=() if scored is None else scored.folders,
-    )
+        cells = tuple(measured_cell(scored, column, absent) for column in columns)
+        best_by = (scored is best and experiment.best_by) or ""
+        lines.append(Line(*called, HERE, cells, scored.scale, best_by, "", scored.folders))
+    # Of models of others the corpus is known, and no more.
+    scales = {} if row.encoder == NOT_HERE else experiment.scales
+    if row.published is not None:
+        lines += [
+            Line(
+                *called,
+                published.source,
+                tuple(Cell(published.figure(column)) for column in columns),
+                scales.get(published.paper, {}).get(published.corpus, published.corpus),
+                not_here=row.reason,
+            )
+            for published in published_beside(row.published, experiment.tables)
+            if any(column.name in published.figures for column in columns)
+        ]
+    nothing = tuple(Cell(reason="" if column.fact else row.reason) for column in columns)
+    return lines or [Line(*called, NOTHING, nothing, not_here=row.reason)]
 
 
-def _published_lines(experiment: Experiment, row: Row) -> list[Line]:
-    """Returns a line for each corpus of which a paper gives any of the columns."""
-    if row.published is None:
-        return []
-    return [
-        Line(
-            published.source,
-            False,
-            _published_scale(experiment, row, published),
-            tuple(Cell(published.figure(column)) for column in experiment.columns),
-        )
-        for published in published_beside(row.published, experiment.tables)
-        if any(column.name in published.figures for column in experiment.columns)
-    ]
-
-
-def _published_scale(experiment: Experiment, row: Row, published: PublishedRow) -> Scale:
-    """Returns on what the published model was trained, as far as the paper says it.
-
-    Width, vectors and epochs are those of the paper's own models, and not of others' or of words.
-    """
-    scales = [one.scale for one in experiment.scales if one.paper == published.paper]
-    known = next((scale for scale in scales if scale.corpus == published.corpus), None)
-    is_of_others = isinstance(row.encoder, NotHere)
-    if known is None:
-        own = next(iter(scales), Scale())
-        return Scale(published.corpus, vectors="" if is_of_others else own.vectors)
-    return Scale(known.corpus, known.sentences, known.words) if is_of_others else known
-
-
-def _with_best(experiment: Experiment, rows: Sequence[TableRow]) -> list[TableRow]:
-    """Returns the rows, of which the best trained one says so, if all of these have the fact."""
-    facts = [column.fact for column in experiment.columns]
-    if experiment.best_by is None or experiment.best_by not in facts:
-        return list(rows)
-    pairs = zip(experiment.rows, rows, strict=True)
-    trained = [row for declared, row in pairs if isinstance(declared.encoder, Trained)]
-    place = facts.index(experiment.best_by)
-    values = [line.cells[place].value for row in trained for line in row.lines if line.measured]
-    known = [value for value in values if value is not None]
-    best = trained[values.index(max(known))] if len(known) == len(trained) else None
-    return [replace(row, chosen_by=experiment.best_by) if row is best else row for row in rows]
-
-
-def _training_line(record: TrainingRecord) -> dict[str, Any]:
-    """Returns how a training went: shares in percent, seconds of all seeds together."""
-    summary = record.summaries[0]
-    final = summary["held_out"]["final"]
-    return {
-        "name": record.training.name,
-        "views": list(summary["views"]),
-        "objective": summary["objective"],
-        "num_parameters": summary["num_parameters"],
-        "sentences": summary["train_sentences"],
-        "words": num_words(summary),
-        "known_share": 100.0 * summary["coverage"]["known_share"],
-        "epochs": summary["epochs"],
-        "steps": summary["steps"],
-        "held_out": asdict(_held_out_accuracy(record.summaries)),
-        "chance": 100.0 * final["chance"] if final["num_sentences"] else None,
-        "seconds": sum(one["seconds"] for one in record.summaries),
+def _best(experiment: Experiment, rows: Sequence[ScoredRow]) -> ScoredRow | None:
+    """Returns the trained row that is best by the fact that decides, if all of these have it."""
+    decides = next((c for c in experiment.columns if c.fact == experiment.best_by), None)
+    if experiment.best_by is None or decides is None:
+        return None
+    values = {
+        place: measured_cell(row, decides).value
+        for place, row in enumerate(rows)
+        if row.row.is_trained
     }
+    known = {place: value for place, value in values.items() if value is not None}
+    if not known or len(known) < len(values):
+        return None
+    return rows[max(known, key=lambda place: known[place])]
+
+
+def _training_line(name: str, summaries: Sequence[Summary]) -> tuple[str, ...]:
+    """Returns how a training went, in the columns of `TRAININGS`; seconds are of all seeds."""
+    summary = summaries[0]
+    final = summary["held_out"]["final"]
+    accuracy = figure(_held_out_accuracy(summaries), Heading(""))
+    return (
+        name,
+        ", ".join(summary["views"]),
+        summary["objective"],
+        count(summary["num_parameters"]),
+        count(summary["train_sentences"]),
+        count(num_words(summary)),
+        f"{percent(100 * summary['coverage']['known_share'])} %",
+        str(summary["epochs"]),
+        count(summary["steps"]),
+        f"{accuracy} (chance {100 * final['chance']:.1f})" if final["num_sentences"] else NOTHING,
+        duration(sum(seed["seconds"] for seed in summaries), digits=1),
+    )
 
 
 def num_words(summary: Summary) -> int:
@@ -227,7 +214,7 @@ def measured_cell(row: ScoredRow, column: Column, absent: Mapping[str, str] | No
     results = [seed.get(task) for seed in seeds]
     scored = [result for result in results if isinstance(result, TaskResult)]
     if not scored or len(scored) < len(results):
-        absences = (one.reason for one in results if isinstance(one, AbsentResult))
+        absences = (result.reason for result in results if isinstance(result, AbsentResult))
         reason = next(absences, NOT_SCORED)
         return Cell(reason=reason if column.derived else (absent or {}).get(task, reason))
     if any(column.score not in result.scores for result in scored):
@@ -298,18 +285,19 @@ def _dimensions(row: ScoredRow) -> Cell:
 
 def _development(row: ScoredRow) -> Cell:
     """Returns the mean development score of all tasks that learn."""
-    seeds = []
-    for place in range(max(len(row.seeds), len(row.derived))):
-        scores = [
+    nothing: Mapping[str, Result] = {}
+    scores = [
+        [
             result.outcome.dev_score
-            for results in (*row.seeds[place : place + 1], *row.derived[place : place + 1])
+            for results in seed
             for result in scored_results(results).values()
             if result.outcome.dev_score is not None
         ]
-        if not scores:
-            return Cell(reason="no task of the table learns")
-        seeds.append(fmean(scores))
-    return _over_values(seeds)
+        for seed in zip_longest(row.seeds, row.derived, fillvalue=nothing)
+    ]
+    if not all(scores):
+        return Cell(reason="no task of the table learns")
+    return _over_values(list(map(fmean, scores)))
 
 
 # Notes: how figures came about, what is absent, how ours differ.
@@ -318,77 +306,58 @@ NAMED_BY_ROWS = ("views", "remove_components")
 """Fields of a representation in which rows of one model differ."""
 
 
-def _notes(measured: Measured) -> list[str]:
-    columns = measured.experiment.columns
-    names = {column.name for column in columns}
-    published, derived = _encoders(measured, "seeds"), _encoders(measured, "derived")
-    has_errors = any(column.score in SCORES_OF_ERRORS for column in columns)
-    declared = measured.experiment.notes
-    return [
-        intervals_note([*published, *derived], has_errors=has_errors),
-        *(note.text for note in declared if not note.columns or names & {*note.columns}),
-        *(f"{task}: absent ({reason})" for task, reason in measured.absent.items()),
-        *_of_tasks(published),
-        *_of_tasks(derived),
-        *_of_scoring(measured),
-        *_of_training(measured),
+def _notes(
+    experiment: Experiment, rows: Sequence[ScoredRow], absent: Mapping[str, str]
+) -> list[str]:
+    names = {column.name for column in experiment.columns}
+    encoders = [
+        [EncoderColumn(row.row.full_title, seeds) for row, seeds in kind if seeds]
+        for kind in zip(*(((row, row.seeds), (row, row.derived)) for row in rows), strict=True)
     ]
-
-
-def _encoders(measured: Measured, kind: Literal["seeds", "derived"]) -> list[EncoderColumn]:
-    """Returns the rows as the notes of evaluations know encoders."""
-    rows = ((row.row.full_title, getattr(row, kind)) for row in measured.rows)
-    return [EncoderColumn(title, seeds) for title, seeds in rows if seeds]
+    has_errors = any(column.score in SCORES_OF_ERRORS for column in experiment.columns)
+    return [
+        intervals_note([encoder for kind in encoders for encoder in kind], has_errors=has_errors),
+        *(
+            note["text"]
+            for note in experiment.notes
+            if "columns" not in note or names & {*note["columns"]}
+        ),
+        *(f"{task}: absent ({reason})" for task, reason in absent.items()),
+        *(note for kind in encoders for note in _of_tasks(kind)),
+        *_of_scoring(experiment, rows),
+    ]
 
 
 def _of_tasks(columns: Sequence[EncoderColumn]) -> list[str]:
-    tasks = list(dict.fromkeys(task for column in columns for one in column.seeds for task in one))
-    by_task = {task: [one for column in columns for one in column.of_task(task)] for task in tasks}
-    by_task = {task: results for task, results in by_task.items() if results}
-    results = [result for scored in by_task.values() for result in scored]
+    tasks = list(
+        dict.fromkeys(task for column in columns for seed in column.seeds for task in seed)
+    )
+    scored = by_task(columns, tasks)
     return [
         *absence_notes(columns, tasks),
-        *doubts("All rows together", by_task),
-        *derived_notes(corpora_of(results)),
+        *doubts("All rows together", scored),
+        *derived_notes(corpora_of(result for results in scored.values() for result in results)),
     ]
 
 
-def _of_scoring(measured: Measured) -> list[str]:
+def _of_scoring(experiment: Experiment, rows: Sequence[ScoredRow]) -> list[str]:
     """Returns the classifiers, and the representations but for what each row says of its own."""
-    setups = [(row, shown_setup(seed)) for row in measured.rows for seed in row.seeds[:1] if seed]
-    settings = dict.fromkeys(
-        ", ".join(f"{name} {value}" for name, value in setup.classifier.items())
-        for _, setup in setups
-        if setup.learns
-    )
+    setups = [(row.row.title, shown_setup(seed)) for row in rows for seed in row.seeds[:1] if seed]
+    learnt = {json.dumps(setup.classifier) for _, setup in setups if setup.learns}
     represented: dict[str, dict[str, None]] = {}
-    for row, setup in setups:
-        represented.setdefault(_representation(setup), {})[row.row.title] = None
-    notes = [
-        *(f"Where something is learnt: {setting}." for setting in settings),
+    for title, setup in setups:
+        own = {k: v for k, v in setup.representation.items() if k not in NAMED_BY_ROWS}
+        represented.setdefault(described(own), {})[title] = None
+    differs = (
+        "Classifier: an exact logistic regression; the papers used SentEval's package, whose own "
+        "is trained by Adam and stops early (--classifier compatibility)."
+    )
+    return [
+        *(f"Where something is learnt: {setting}." for setting in sorted(learnt)),
         *(f"Represented as {how}: {'; '.join(titles)}." for how, titles in represented.items()),
+        *(
+            [differs]
+            if experiment.scales and any("logistic" in setting for setting in learnt)
+            else []
+        ),
     ]
-    classifiers = {setup.classifier.get("classifier") for _, setup in setups}
-    if measured.experiment.scales and "logistic_regression" in classifiers:
-        notes.append(
-            "Classifier: an exact logistic regression; the papers used SentEval's package, whose "
-            "own is trained by Adam and stops early (--classifier compatibility)."
-        )
-    return notes
-
-
-def _representation(setup: Setup) -> str:
-    return described({k: v for k, v in setup.representation.items() if k not in NAMED_BY_ROWS})
-
-
-def _of_training(measured: Measured) -> list[str]:
-    """Returns what sets our trainings apart from the papers': text, vectors, settings."""
-    about = f"Text: {measured.corpus}. Held out, and so not trained on: {measured.held_out}."
-    notes = [about] if measured.trainings else []
-    notes.append(f"Word vectors: {measured.vectors}.")
-    for record in measured.trainings:
-        if record.changed:
-            changed = record.changed.items()
-            fields = ", ".join(f"{name} {ours} ({preset})" for name, (preset, ours) in changed)
-            notes.append(f"{record.training.name}, in parentheses the preset: {fields}.")
-    return notes

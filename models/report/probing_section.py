@@ -12,7 +12,6 @@ from treeviews.models.evaluation.probing_sentences import SPLITS
 from treeviews.models.evaluation.resampling import CONFIDENCE
 from treeviews.models.report.probing_table import (
     AVERAGE,
-    MAJORITY_ROW,
     PAIR_ROW,
     RANDOM_WEIGHTS,
     TRAINED,
@@ -29,13 +28,16 @@ from treeviews.models.report.score_text import (
     percent,
     with_interval,
 )
-from treeviews.models.report.sections import Cell, Row, Section, Subheading, Table
+from treeviews.models.report.sections import Cell, Row, Section, Table
 
 MIN_TEST_ITEMS = 500
 """Test items over all tasks below which the report gives no verdict."""
 SMALL_TEST = 200
 """Test sentences below which a task is marked as small."""
-MANY_SEEDS = 3
+FEW_DOCUMENTS = (
+    "The test sentences stand in too few documents to resample these, so the intervals, drawn over "
+    "sentences, are too narrow for other documents:"
+)
 
 
 def statement(table: ProbingTable, probing: Mapping[str, Any]) -> str:
@@ -102,8 +104,7 @@ def probing_section(table: ProbingTable, probing: Mapping[str, Any]) -> Section:
         "Chance is the accuracy of always answering the commonest class of the training split.",
         "Tasks absent for want of data:" if absent else "No task is absent.",
         absent,
-        Subheading("Differences on the same test sentences"),
-        "First row minus second, paired bootstrap.",
+        "Differences on the same test sentences, first row minus second, by paired bootstrap:",
         _comparison_table(table, titles),
     )
 
@@ -111,13 +112,9 @@ def probing_section(table: ProbingTable, probing: Mapping[str, Any]) -> Section:
 def _titles(probing: Mapping[str, Any]) -> dict[str, str]:
     """Returns what tables call each task."""
     return {
-        name: _called(name) + (" (small)" if _is_small(task) else "")
+        name: _called(name) + (" (small)" if task["sizes"]["test"] < SMALL_TEST else "")
         for name, task in probing["tasks"].items()
     }
-
-
-def _is_small(task: Mapping[str, Any]) -> bool:
-    return bool(task["sizes"]["test"] < SMALL_TEST)
 
 
 def _rows_table(table: ProbingTable, titles: Mapping[str, str]) -> Table:
@@ -183,19 +180,16 @@ def _comparison_table(table: ProbingTable, titles: Mapping[str, str]) -> Table:
 
 def notes_section(table: ProbingTable, probing: Mapping[str, Any]) -> Section:
     """Returns the notes, and how the tasks differ from the published ones."""
-    rows = [row for row in table.rows if row.name != MAJORITY_ROW]
-    by_task = {task: [row.results[task] for row in rows] for task in table.tasks}
-    differing = [
-        f"{_called(name)}: {task['differs']}"
-        for name, task in probing["tasks"].items()
-        if task["differs"]
-    ]
+    by_task = {task: [row.results[task] for row in table.rows] for task in table.tasks}
+    tasks = probing["tasks"].items()
+    by_sentence = [name for name, task in tasks if task["resampled_by"] == "sentence"]
+    differing = [f"{_called(name)}: {task['differs']}" for name, task in tasks if task["differs"]]
     notes = [
-        *_of_seeds(table),
+        _of_seeds(table),
         "Labels come from the automatic parses. Tree encoders read the same parses, so on tasks "
         "whose label is a property of the tree they see what sequences and bags of words must "
         "infer.",
-        *_of_tasks(probing["tasks"]),
+        *([f"{FEW_DOCUMENTS} {listed(by_sentence)}."] if by_sentence else []),
         *doubts("All rows together", by_task),
         f"Held-out sentences left out of the tasks: {by_reason(probing['excluded'])}.",
     ]
@@ -207,30 +201,14 @@ def notes_section(table: ProbingTable, probing: Mapping[str, Any]) -> Section:
     )
 
 
-def _of_seeds(table: ProbingTable) -> list[str]:
-    notes = []
+def _of_seeds(table: ProbingTable) -> str:
     if several := table.spreads.get(TRAINED):
-        notes.append(
+        return (
             f"The model was trained from {several.num_seeds} seeds; its single views and its join "
             "with the words are those of the first. The intervals cover the choice of test "
             "documents alone."
         )
-    elif table.trained is not None:
-        notes.append(
-            "One training seed was run: how far a row moves from seed to seed of training is not "
-            "measured, and the intervals cover the choice of test documents alone."
-        )
-    if table.random is not None and table.random.num_seeds < MANY_SEEDS:
-        notes.append(f"Random weights were drawn from {table.random.num_seeds} seeds only.")
-    return notes
-
-
-def _of_tasks(tasks: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    small = [name for name, task in tasks.items() if _is_small(task)]
-    by_sentence = [name for name, task in tasks.items() if task["resampled_by"] == "sentence"]
-    notes = {
-        f"Fewer than {SMALL_TEST} test sentences:": small,
-        "The test sentences stand in too few documents to resample these, so the intervals, "
-        "drawn over sentences, are too narrow for other documents:": by_sentence,
-    }
-    return [f"{note} {listed(names)}." for note, names in notes.items() if names]
+    return (
+        "One training seed was run: how far a row moves from seed to seed of training is not "
+        "measured, and the intervals cover the choice of test documents alone."
+    )

@@ -6,37 +6,25 @@ Its rows, what their seeds vary, how they compare, and which figures differ from
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from treeviews.models.config.held_out import HELD_OUT_REMEDY
 from treeviews.models.encoding.encoder_names import BAG_OF_WORDS, READY, SIF
 from treeviews.models.evaluation.averages import average_over_tasks
-from treeviews.models.evaluation.comparison import ComparisonConfig, compare
+from treeviews.models.evaluation.comparison import Comparison, ComparisonConfig, compare
 from treeviews.models.evaluation.probing_tasks import TASKS
 from treeviews.models.evaluation.resampling import CONFIDENCE, Interval, over_seeds
-from treeviews.models.evaluation.scores import Outcome
-from treeviews.models.evaluation.task_result import (
-    EncoderIdentity,
-    Setup,
-    TaskResult,
-    read_result,
-    scored,
-    scored_results,
-)
+from treeviews.models.evaluation.task_result import TaskResult, read_result, scored_results
 from treeviews.models.report.sections import Mark
 from treeviews.pipeline.base.bundled import BUNDLED_MODELS
 
 TRAINED = "trained"
 RANDOM_SEEDS = (0, 1, 2)
 PAIR_ROW = "pair"
-MAJORITY_ROW = "majority_class"
-"""The one row that is no encoder; the report makes it of the classes' counts."""
-MAJORITY = "always the commonest class of the training split"
 PROJECTED_ROW = "bag_of_words_projected"
 PAIR_AND_WORDS_ROW = "pair_and_bag_of_words"
 RANDOM_AND_WORDS_ROW = "random_and_bag_of_words"
@@ -46,7 +34,6 @@ TRAINED_SEEDS = "trained pair"
 """Likewise for the rows of all training seeds, where there are several."""
 AVERAGE = "average"
 """Stands beside the tasks for the mean over them."""
-_PLACES = ("first", "second", "third")
 
 # The rows, declared.
 
@@ -68,72 +55,54 @@ SPREADS = {TRAINED: re.compile("pair(_seed_.*)?"), RANDOM_WEIGHTS: re.compile("r
 
 
 def declare_rows(
-    views: Sequence[str],
-    random_seeds: Sequence[int] = RANDOM_SEEDS,
-    trained_seeds: Sequence[int] = (0,),
-    *,
-    embedding_width: int,
+    views: Sequence[str], seeds: Sequence[int] = (0,), *, embedding_width: int
 ) -> tuple[RowDeclaration, ...]:
     """Returns the rows that stand beside trained views, in the table's order.
 
     Args:
         views: those of the finished model, as in ("DEP", "CONST").
-        random_seeds: one row each for the same architecture with random weights.
-        trained_seeds: one row each for a pair trained with that seed; the first one's views are
-            also scored alone and joined with the words.
+        seeds: of training, one row each; the first one's views are also scored alone and joined
+            with the words.
         embedding_width: width to which the bag of words is projected; its row needs no trained
             model.
-
-    Raises:
-        ValueError: no seed of training, or one given twice.
     """
-    if not trained_seeds or any(len({*s}) < len(s) for s in (trained_seeds, random_seeds)):
-        raise ValueError(
-            f"seeds must differ and one of training be given, got trained_seeds "
-            f"{list(trained_seeds)} and random_seeds {list(random_seeds)}"
-        )
-    pair = ",".join(views)
+    pair, first = ",".join(views), f", seed {seeds[0]}" if len(seeds) > 1 else ""
     words, beside = "mean of the same word vectors", "joined with the mean of the word vectors"
-    untrained = [
-        RowDeclaration(
-            f"random_weights_{seed}", f"{pair}, random weights, seed {seed}", f"random-{seed}"
-        )
-        for seed in random_seeds
+    trained = [RowDeclaration(PAIR_ROW, f"{pair}, trained{first}", TRAINED)]
+    trained += [
+        RowDeclaration(f"{PAIR_ROW}_seed_{k}", f"{pair}, trained, seed {k}", f"{TRAINED}-{k}")
+        for k in seeds[1:]
     ]
-    joined = [(PAIR_AND_WORDS_ROW, f"{pair}, trained", TRAINED)]
-    joined += [(RANDOM_AND_WORDS_ROW, row.description, row.encoder) for row in untrained[:1]]
+    # Equal views are told apart by their place; a single view has that row already.
+    alone = [
+        RowDeclaration(
+            f"view_{place}-{view}",
+            f"{view if len({*views}) == len(views) else f'view {place} ({view})'} alone, trained",
+            TRAINED,
+            {"views": [f"{place}-{view}"]},
+        )
+        for place, view in enumerate(views if len(views) > 1 else ())
+    ]
+    untrained = [
+        RowDeclaration(f"random_weights_{k}", f"{pair}, random weights, seed {k}", f"random-{k}")
+        for k in RANDOM_SEEDS
+    ]
     projected = f"{words}, randomly projected to {embedding_width} dimensions"
     width = {"project_to_width": embedding_width}
+    joined = {PAIR_AND_WORDS_ROW: trained[0], RANDOM_AND_WORDS_ROW: untrained[0]}
     return (
-        *_trained_rows(pair, trained_seeds),
-        *_view_rows(views),
+        *trained,
+        *alone,
         *untrained,
         RowDeclaration(BAG_OF_WORDS, words, BAG_OF_WORDS),
         RowDeclaration(PROJECTED_ROW, projected, BAG_OF_WORDS, width),
         RowDeclaration(SIF, f"{words}, SIF weights", SIF),
         *(RowDeclaration(name, f"{name}, which ships", name) for name in BUNDLED_MODELS),
         *(
-            RowDeclaration(name, f"{description}, {beside}", encoder, {"join_words": True})
-            for name, description, encoder in joined
+            RowDeclaration(name, f"{row.description}, {beside}", row.encoder, {"join_words": True})
+            for name, row in joined.items()
         ),
     )
-
-
-def _trained_rows(pair: str, seeds: Sequence[int]) -> Iterator[RowDeclaration]:
-    first, *further = seeds
-    which = f", seed {first}" if further else ""
-    yield RowDeclaration(PAIR_ROW, f"{pair}, trained{which}", TRAINED)
-    for seed in further:
-        description = f"{pair}, trained, seed {seed}"
-        yield RowDeclaration(f"{PAIR_ROW}_seed_{seed}", description, f"{TRAINED}-{seed}")
-
-
-def _view_rows(views: Sequence[str]) -> Iterator[RowDeclaration]:
-    """Yields each view by itself, equal ones by their place; a single view has that row already."""
-    for place, view in enumerate(views if len(views) > 1 else ()):
-        called = view if len({*views}) == len(views) else f"{_PLACES[place]} view ({view})"
-        name = f"{place}-{view}"
-        yield RowDeclaration(f"view_{name}", f"{called} alone, trained", TRAINED, {"views": [name]})
 
 
 # The rows, scored.
@@ -155,7 +124,7 @@ class ProbingRow:
 
     @property
     def width(self) -> int:
-        """Dimensions of the embeddings; 0 for the majority class."""
+        """Dimensions of the embeddings."""
         return next(iter(self.results.values())).outcome.width
 
     def accuracy(self, task: str) -> Interval:
@@ -163,24 +132,26 @@ class ProbingRow:
         return self.results[task].scores["accuracy"]
 
 
-def read_rows(rows: Mapping[RowDeclaration, Sequence[Path]]) -> list[ProbingRow]:
+def read_rows(rows: Mapping[RowDeclaration, Sequence[Path]]) -> tuple[ProbingRow, ...]:
     """Returns the rows of result files, one a task; those of absent tasks are passed over.
 
     Raises:
         FileNotFoundError: a result is missing.
-        ValueError: no row, a row without a result, or rows that were scored on different tasks or
-            data; names the row and the remedy.
+        ValueError: nothing was scored, or rows were scored on different tasks or data; names the
+            row and the remedy.
     """
-    if not rows:
-        raise ValueError("a report needs at least one probing row")
-    read = [_read_row(row, files) for row, files in rows.items()]
-    first = {task: result.data.digest for task, result in read[0].results.items()}
-    for row in read:
-        data = {task: result.data.digest for task, result in row.results.items()}
-        if not data or data != first:
+    read = tuple(_read_row(row, files) for row, files in rows.items())
+    data = [{task: result.data.digest for task, result in row.results.items()} for row in read]
+    for row, of_row in zip(read, data, strict=True):
+        if not of_row:
             raise ValueError(
-                f"row {row.name}: no probing task was scored, or others than in {read[0].name}, or "
-                "on other sentences; evaluate all rows on the same probing data"
+                f"row {row.name}: no probing task could be scored, for want of held-out sentences; "
+                f"give more text or a higher --limit, {HELD_OUT_REMEDY}"
+            )
+        if of_row != data[0]:
+            raise ValueError(
+                f"row {row.name}: scored on other probing tasks or sentences than {read[0].name}; "
+                "evaluate all rows on the same probing data"
             )
     return read
 
@@ -193,27 +164,6 @@ def _read_row(row: RowDeclaration, files: Sequence[Path]) -> ProbingRow:
         if task.evaluation_task in results
     }
     return ProbingRow(row.name, row.description, scored_results(by_probe))
-
-
-def majority_row(row: ProbingRow, probing: Mapping[str, Any]) -> ProbingRow:
-    """Returns the row of one constant answer, on the items of another row.
-
-    Args:
-        probing: the summary of the probing data.
-    """
-    counts = {task: probing["tasks"][task]["counts"]["train"] for task in row.results}
-    results = {task: _majority(result, counts[task]) for task, result in row.results.items()}
-    return ProbingRow(MAJORITY_ROW, MAJORITY, results)
-
-
-def _majority(of: TaskResult, counts: Mapping[str, int]) -> TaskResult:
-    classes = sorted(counts)
-    commonest = classes.index(min(classes, key=lambda label: (-counts[label], label)))
-    items = of.outcome.predictions
-    answers = replace(items, predicted=np.full(len(items.gold), float(commonest)))
-    outcome = Outcome(answers, of.outcome.counts, width=0)
-    setup = Setup(EncoderIdentity("majority class", "majority-class"))
-    return scored(of.task, setup, of.data, outcome, seconds={}, resampling=of.resampling)
 
 
 # What follows from them.
@@ -278,12 +228,9 @@ class ProbingTable:
     @property
     def spreads(self) -> dict[str, SeedSpread]:
         """What the table gives over seeds, by name: random weights always, trained pairs if any."""
-        spreads = {TRAINED: self.trained, RANDOM_WEIGHTS: self.random}
-        return {
-            name: spread
-            for name, spread in spreads.items()
-            if spread is not None and (name == RANDOM_WEIGHTS or spread.num_seeds > 1)
-        }
+        several = self.trained if self.trained and self.trained.num_seeds > 1 else None
+        spreads = {TRAINED: several, RANDOM_WEIGHTS: self.random}
+        return {name: spread for name, spread in spreads.items() if spread is not None}
 
     @cached_property
     def comparisons(self) -> tuple[RowComparison, ...]:
@@ -321,8 +268,7 @@ class ProbingTable:
         together stand under their name; random weights have none.
         """
         baseline = self.of_spread(RANDOM_WEIGHTS)
-        without = {MAJORITY_ROW, *(row.name for row in baseline)}
-        sides = {row.name: [row] for row in self.rows if row.name not in without}
+        sides = {row.name: [row] for row in self.rows if row not in baseline}
         sides |= {name: self.of_spread(name) for name in self.spreads if name != RANDOM_WEIGHTS}
         return {name: _marks(rows, baseline) for name, rows in sides.items() if baseline}
 
@@ -345,11 +291,15 @@ def _over(seeds: Sequence[Interval]) -> tuple[float, float]:
     return spread.mean, spread.deviation or 0.0
 
 
+def _compared(rows: Sequence[ProbingRow], others: Sequence[ProbingRow]) -> Comparison:
+    how = ComparisonConfig(test="bootstrap", correction="holm")
+    return compare([row.results for row in rows], [row.results for row in others], how)
+
+
 def _comparison(
     first: str, second: str, rows: Sequence[ProbingRow], others: Sequence[ProbingRow]
 ) -> RowComparison:
-    how = ComparisonConfig(test="bootstrap", correction="none")
-    compared = compare([row.results for row in rows], [row.results for row in others], how)
+    compared = _compared(rows, others)
     assert compared.average is not None
     differences = (task.difference for task in compared.tasks)
     of_tasks = dict(zip(rows[0].results, differences, strict=True))
@@ -357,8 +307,7 @@ def _comparison(
 
 
 def _marks(rows: Sequence[ProbingRow], baseline: Sequence[ProbingRow]) -> dict[str, Mark]:
-    how = ComparisonConfig(test="bootstrap", correction="holm")
-    compared = compare([row.results for row in rows], [row.results for row in baseline], how)
+    compared = _compared(rows, baseline)
     marks = {
         task: _mark(row.difference, is_sure=row.corrected_p < 1 - CONFIDENCE)
         for task, row in zip(rows[0].results, compared.tasks, strict=True)

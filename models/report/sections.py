@@ -30,13 +30,6 @@ SIGNS: dict[Mark, str] = {"": "", "better": "▲", "worse": "▼"}
 
 
 @dataclass(frozen=True, slots=True)
-class Subheading:
-    """The heading of what follows within a section."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class CodeBlock:
     """Lines to copy, or to read as they are."""
 
@@ -91,9 +84,9 @@ class Drawing:
     name: str
     """Of its file, without a suffix."""
     title: str
-    description: str
     """What it shows, for those who do not see it."""
-    svg: str = ""
+    caption: str
+    svg: str
     """As matplotlib writes it, in the light colours of the style sheet."""
 
     @property
@@ -107,14 +100,6 @@ class Drawing:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
-    """Drawings that belong together."""
-
-    caption: str
-    drawings: tuple[Drawing, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Folded:
     """Parts that a page shows when they are asked for; Markdown shows them at once."""
 
@@ -122,7 +107,7 @@ class Folded:
     parts: tuple[Part, ...]
 
 
-Part = str | list[str] | dict[str, str] | Subheading | CodeBlock | Table | Figure | Folded
+Part = str | list[str] | dict[str, str] | CodeBlock | Table | Drawing | Folded
 """A string is a paragraph, a list has bullets, and a mapping names facts."""
 
 
@@ -137,12 +122,6 @@ class Section:
     def of(cls, title: str, *parts: Part | None) -> Section:
         """Returns the section; empty parts are left out."""
         return cls(title, tuple(part for part in parts if part))
-
-    @property
-    def drawings(self) -> list[Drawing]:
-        """The drawings of its figures."""
-        figures = (part for part in self.parts if isinstance(part, Figure))
-        return [drawing for figure in figures for drawing in figure.drawings]
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,8 +28,6 @@ from treeviews.models.evaluation.task_registry import (
     task_named,
     tasks_named,
 )
-from treeviews.models.report.evaluation_table import PublishedColumn
-from treeviews.models.report.score_text import SCORES_OF_ERRORS
 from treeviews.pipeline.base.bundled import PUBLISHED_FIGURES
 from treeviews.pipeline.base.mistakes import did_you_mean
 
@@ -77,11 +75,6 @@ class Column:
     def times(self) -> float:
         """What a score is multiplied with; papers give 100 times the mean squared error."""
         return 100.0 if self.score == "mse" else 1.0
-
-    @property
-    def lower_is_better(self) -> bool:
-        """Whether it is an error, or a cost."""
-        return self.score == "mse" or self.fact in {"hours", "parameters"}
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -157,8 +150,6 @@ PAPERS: Mapping[str, str] = {
     "C": "Tang & de Sa 2019",
 }
 """Letter with which sources begin -> the paper."""
-LEADING = ("source", "model", "part", "corpus", "component", "not_here")
-"""Columns that say whose figures a line has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +157,7 @@ class Published:
     """Which published figures stand beside a row of ours: those with all of these, any corpus."""
 
     model: str
+    """A preset, a variant of one, or what the paper calls a model of others."""
     part: str = ""
     """What of the model answers: ``en``, ``de``, ``ensemble``; empty where the paper has one."""
     component: str = ""
@@ -178,12 +170,10 @@ class PublishedRow:
 
     source: str
     """``B, table 3, G1``: the paper's letter, the table, the row."""
-    model: str
-    """A preset, a variant of one, or what the paper calls a model of others."""
-    part: str
+    key: Published
+    """Beside which rows of ours it stands."""
     corpus: str
     """That it was trained on; empty where the paper does not say, or it is word vectors."""
-    component: str
     not_here: str
     """Why the model cannot be had here; empty where it can."""
     figures: Mapping[str, float]
@@ -194,32 +184,25 @@ class PublishedRow:
         """The paper's letter."""
         return self.source.partition(",")[0]
 
-    @property
-    def key(self) -> Published:
-        """Beside which rows of ours it stands."""
-        return Published(self.model, self.part, self.component)
-
     def figure(self, column: Column) -> float | None:
         """Returns what the paper prints in a column, or the average of what it prints, or None."""
         printed = self.figures.get(column.name)
         return self._averaged(column.average) if printed is None and column.average else printed
 
-    def is_computed(self, column: Column) -> bool:
-        """Returns whether the figure of a column is an average that the paper does not print."""
-        return column.name not in self.figures and self.figure(column) is not None
-
     def _averaged(self, declared: AverageDeclaration) -> float | None:
         """Returns an average of the row's figures; None where one of them is not printed."""
-        papers_names = {score: name for name, score in SCORES.items()}
-        scores: dict[str, dict[str, np.ndarray]] = {}
-        for task, needed in declared.parts.items():
-            for score in needed:
-                is_main = score == main_metric(task_named(task))
-                name = task if is_main else f"{task} {papers_names.get(score, score)}"
-                if name not in self.figures:
-                    return None
-                value = self.figures[name] / (100.0 if score == "mse" else 1.0)
-                scores.setdefault(task, {})[score] = np.array([value])
+        printed = {
+            (column.task.name, column.score): np.array([value / column.times])
+            for column, value in ((column_named(name), one) for name, one in self.figures.items())
+            if column.task
+        }
+        try:
+            scores = {
+                task: {score: printed[task, score] for score in needed}
+                for task, needed in declared.parts.items()
+            }
+        except KeyError:
+            return None
         return float(average_of(declared, scores)[0])
 
     def stands_in(self, tables: Iterable[str]) -> bool:
@@ -247,9 +230,10 @@ def published_rows(folder: Path = PUBLISHED_FIGURES) -> tuple[PublishedRow, ...]
 
 
 def _published_row(line: dict[str, str]) -> PublishedRow:
-    leading = {name: line.pop(name) for name in LEADING}
+    key = Published(line.pop("model"), line.pop("part"), line.pop("component"))
+    source, corpus, not_here = (line.pop(name) for name in ("source", "corpus", "not_here"))
     figures = {column_named(name).name: float(cell) for name, cell in line.items() if cell}
-    return PublishedRow(**leading, figures=figures)
+    return PublishedRow(source, key, corpus, not_here, figures)
 
 
 def published_beside(published: Published, tables: Sequence[str] = ()) -> list[PublishedRow]:
@@ -268,40 +252,3 @@ def published_beside(published: Published, tables: Sequence[str] = ()) -> list[P
             source, figures = f"{known.source}; {row.source}", {**row.figures, **known.figures}
             by_corpus[row.corpus] = replace(known, source=source, figures=figures)
     return list(by_corpus.values())
-
-
-# Beside the scores of a run.
-
-TABLES = ("A, table 1", "A, table 2")
-"""SentEval's tasks, and the averages over them, which have more pairs."""
-BEST = ("DEP", "CONST")
-"""The pair that stands beside views which the tables do not have."""
-
-
-def published_columns(views: Sequence[str]) -> tuple[PublishedColumn, ...]:
-    """Returns A's figures of these views in whatever order, or of its best pair.
-
-    Errors are left out: A gives them in another unit.
-    """
-    models = {row.model for row in published_rows() if row.stands_in(TABLES)}
-    same = (model for model in models if sorted(model.split(",")) == sorted(views))
-    model = Published(next(same, ",".join(BEST)))
-    return tuple(_beside_scores(row) for row in published_beside(model, TABLES))
-
-
-def _beside_scores(row: PublishedRow) -> PublishedColumn:
-    figures, computed = {}, []
-    for column in columns(*dict.fromkeys((*row.figures, *(one.name for one in AVERAGES)))):
-        figure = row.figure(column)
-        if figure is None or column.fact is not None or column.score in SCORES_OF_ERRORS:
-            continue
-        figures[column.task.name if column.task else column.name, column.score] = figure
-        computed += [column.name] if row.is_computed(column) else []
-    width = row.figures.get("dimensions")
-    how = f"trained on {row.corpus}" + (f", {width:.0f} wide" if width else "")
-    means = f"; {' and '.join(computed)}: computed from its figures" if computed else ""
-    return PublishedColumn(
-        f"{row.model}, published",
-        f"{row.source} ({PAPERS['A']}), {how}; another corpus and size than here{means}",
-        figures,
-    )

@@ -11,7 +11,7 @@ import io
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,14 +19,7 @@ import numpy.typing as npt
 
 from treeviews.models.evaluation.resampling import CONFIDENCE, Interval, SeedMean, over_seeds
 from treeviews.models.report.score_text import count, number_of, percent, with_interval
-from treeviews.models.report.sections import (
-    Drawing,
-    Figure,
-    Section,
-    Subheading,
-    Table,
-    theme_colors,
-)
+from treeviews.models.report.sections import Drawing, Section, Table, theme_colors
 from treeviews.models.training.training_records import duration
 
 Summary = Mapping[str, Any]
@@ -124,7 +117,6 @@ def training_section(trainings: Sequence[Summary], metrics: Sequence[Records]) -
         _curves([f"seed {summary['seed']}" for summary in trainings], metrics),
         "Training and held-out batches may have different numbers of candidates; their losses are "
         "not to be compared with each other.",
-        Subheading("Held-out accuracy"),
         f"{meaning[0].upper()}{meaning[1:]}.",
         _accuracy_table(trainings),
     )
@@ -145,19 +137,6 @@ def _facts(summary: Summary) -> list[str]:
         "vector",
         f"loss {summary['first_loss']:.3f} at the first step, {summary['final_loss']:.3f} at the "
         "last",
-        *without_neighbour(summary),
-    ]
-
-
-def without_neighbour(summary: Summary) -> list[str]:
-    """Returns why accuracy is over fewer sentences than were measured, where it is."""
-    measured, anchors = summary["held_out_measured"], summary["held_out"]["final"]["num_anchors"]
-    if anchors >= measured:
-        return []
-    return [
-        f"Of {count(measured)} held-out sentences, {count(anchors)} have a neighbour in their "
-        f"batch to be picked or predicted, and held-out accuracy is over these; "
-        f"{count(measured - anchors)} have none"
     ]
 
 
@@ -171,49 +150,50 @@ def _accuracy_table(trainings: Sequence[Summary]) -> Table:
             name,
             f"{100 * held_out['accuracy']:.2f}",
             f"{100 * held_out['chance']:.2f}",
-            f"{chance_ratio(held_out):.1f}",
             f"{held_out['loss']:.3f}",
             count(held_out["num_anchors"]),
         ]
         for name, held_out in measured
     ]
-    header = ("encoder", "accuracy, %", "chance, %", "× chance", "loss", "anchors")
+    header = ("encoder", "accuracy, %", "chance, %", "loss", "anchors")
     return Table("Held-out sentences before and after training", header, rows)
-
-
-def chance_ratio(measured: Summary) -> float:
-    """Returns how many times chance a context accuracy is; 0 where nothing was measured."""
-    chance = float(measured["chance"])
-    return float(measured["accuracy"]) / chance if chance > 0 else 0.0
 
 
 # Curves.
 
 
-def _curves(names: Sequence[str], metrics: Sequence[Records]) -> Figure | None:
+def _curves(names: Sequence[str], metrics: Sequence[Records]) -> Drawing | None:
     """Returns the curves of loss and accuracy; None where nothing was logged."""
-    of_kind = {
-        kind: [[record for record in records if record["kind"] == kind] for records in metrics]
+    train, held_out = (
+        [[record for record in records if record["kind"] == kind] for records in metrics]
         for kind in ("train", "held_out")
-    }
-    lines = [line for kind, seeds in of_kind.items() for line in _lines(names, seeds, "loss", kind)]
-    accuracies = _lines(names, of_kind["held_out"], "accuracy", "held_out", factor=100)
-    accuracies += _chance([record for seed in of_kind["held_out"] for record in seed])
-    loss = Drawing("loss", "Loss", "Loss of training batches and held-out sentences.")
-    accuracy = Drawing("accuracy", "Held-out accuracy", "Accuracy over steps, and chance.")
-    drawings = [draw(loss, "nats", lines)] if lines else []
-    drawings += [draw(accuracy, "%", accuracies, bottom=0)] if accuracies else []
-    width = max(1, round(SMOOTHED_SHARE * len(of_kind["train"][0])))
+    )
+    loss = [*_lines(names, train, "loss", is_smooth=True), *_lines(names, held_out, "loss")]
+    accuracy = _lines(names, held_out, "accuracy", factor=100)
+    if every := [record for records in held_out for record in records]:
+        # An epoch's last batch may be short, and its chance another.
+        chance = 100 * statistics.median(float(record["chance"]) for record in every)
+        steps = [float(record["step"]) for record in every]
+        style = {"color": "c6", "label": f"chance, {chance:.2g} %", "linestyle": "dashed"}
+        accuracy.append(([min(steps), max(steps)], [chance, chance], style))
+    width = max(1, round(SMOOTHED_SHARE * len(train[0])))
     smooth = f", smoothed over {width} steps" if width > 1 else ""
     caption = (
         "Curves of every training seed; a step is one batch. Lines with marks are of held-out "
         f"sentences, thin ones of training batches{smooth}."
     )
-    return Figure(caption, tuple(drawings)) if drawings else None
+    panels = {"Loss, nats": loss, "Held-out accuracy, %": accuracy}
+    panels = {title: lines for title, lines in panels.items() if lines}
+    return Drawing("curves", " and ".join(panels), caption, draw(panels)) if panels else None
 
 
 def _lines(
-    names: Sequence[str], seeds: Sequence[Records], key: str, kind: str, *, factor: float = 1
+    names: Sequence[str],
+    seeds: Sequence[Records],
+    key: str,
+    *,
+    factor: float = 1,
+    is_smooth: bool = False,
 ) -> list[Line]:
     """Returns a curve a seed: of held-out sentences with marks, of training batches smoothed."""
     lines: list[Line] = []
@@ -223,22 +203,12 @@ def _lines(
             continue
         values = [factor * float(record[key]) for record in known]
         style = {"marker": "osD^vh"[place % 6], "markersize": 5, "linewidth": 1.8}
-        if kind == "train":
+        if is_smooth:
             values = smoothed(values, max(1, round(SMOOTHED_SHARE * len(known)))).tolist()
             style = {"linewidth": 1, "alpha": 0.75}
         style |= {"color": f"c{place % 6}", "label": name}
         lines.append(([float(record["step"]) for record in known], values, style))
     return lines
-
-
-def _chance(held_out: Records) -> list[Line]:
-    """Returns a line at the usual chance; an epoch's last batch may be short."""
-    if not held_out:
-        return []
-    chance = 100 * statistics.median(float(record["chance"]) for record in held_out)
-    steps = [float(record["step"]) for record in held_out]
-    style = {"color": "c6", "label": f"chance, {chance:.2g} %", "linestyle": "dashed"}
-    return [([min(steps), max(steps)], [chance, chance], style)]
 
 
 def smoothed(values: Sequence[float], width: int) -> npt.NDArray[np.float64]:
@@ -247,23 +217,17 @@ def smoothed(values: Sequence[float], width: int) -> npt.NDArray[np.float64]:
     return sums / np.minimum(np.arange(1, len(values) + 1), width)
 
 
-def draw(
-    empty: Drawing, unit: str, lines: Sequence[Line], *, bottom: float | None = None
-) -> Drawing:
-    """Returns a drawing with its curves, the same for the same ones.
+def draw(panels: Mapping[str, Sequence[Line]]) -> str:
+    """Returns an SVG with a panel of curves a title, one below the other.
 
-    Args:
-        empty: its name and title.
-        unit: of the values.
-        lines: what is drawn; lines of one label are named once.
-        bottom: where the upright axis begins; by default below the lowest value.
+    The same for the same curves; lines of one label are named once.
     """
     import matplotlib
-    from matplotlib.figure import Figure as Canvas
+    from matplotlib.figure import Figure
 
     colors = theme_colors()
     look: Any = {
-        "svg.fonttype": "none", "svg.hashsalt": empty.name, "font.size": 9,
+        "svg.fonttype": "none", "svg.hashsalt": "curves", "font.size": 9,
         "axes.titlesize": 10, "axes.titleweight": "bold", "axes.titlelocation": "left",
         "axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False,
         "text.color": colors["ink"], "axes.titlecolor": colors["ink"],
@@ -273,15 +237,16 @@ def draw(
         "axes.grid": True, "grid.color": colors["rule"],
     }  # fmt: skip
     with matplotlib.rc_context(look):
-        canvas = Canvas(figsize=(4.6, 3.4), layout="constrained")
-        axes = canvas.subplots()
-        for steps, values, style in lines:
-            axes.plot(steps, values, **{**style, "color": colors[style["color"]]})
-        axes.set(title=f"{empty.title}, {unit}", xlabel="step")
-        axes.set_ylim(bottom=bottom)
-        axes.locator_params(axis="x", integer=True)
-        by_label = {line.get_label(): line for line in axes.get_lines()}
-        canvas.legend(handles=list(by_label.values()), loc="outside lower left", ncols=4)
+        figure = Figure(figsize=(4.6, 3 * len(panels)), layout="constrained")
+        by_label: dict[object, Any] = {}
+        for place, (title, lines) in enumerate(panels.items(), start=1):
+            axes = figure.add_subplot(len(panels), 1, place)
+            for steps, values, style in lines:
+                axes.plot(steps, values, **{**style, "color": colors[style["color"]]})
+            axes.set(title=title, xlabel="step")
+            axes.locator_params(axis="x", integer=True)
+            by_label |= {line.get_label(): line for line in axes.get_lines()}
+        figure.legend(handles=list(by_label.values()), loc="outside lower left", ncols=4)
         svg = io.StringIO()
-        canvas.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
-    return replace(empty, svg=svg.getvalue())
+        figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
+    return svg.getvalue()

@@ -1,11 +1,10 @@
-"""The order in which a corpus is trained on, a function of seed and step alone; reading ahead."""
+"""The order in which a corpus is trained on, a function of seed and step alone; batches ahead."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -27,14 +26,9 @@ def cut(num_sentences: int, batch_size: int) -> list[tuple[int, int]]:
     Differs from cutting off full batches by having no small rest, whose few negatives make it
     easier than all other batches. A single sentence has no context, so it gives no batch.
     """
-    count = num_batches(num_sentences, batch_size)
+    count = 0 if num_sentences < 2 else -(-num_sentences // batch_size)
     edges = [num_sentences * i // count for i in range(count + 1)] if count else []
     return list(pairwise(edges))
-
-
-def num_batches(num_sentences: int, batch_size: int) -> int:
-    """Returns how many ranges `cut` gives."""
-    return 0 if num_sentences < 2 else -(-num_sentences // batch_size)
 
 
 class TrainingBatches:
@@ -42,8 +36,8 @@ class TrainingBatches:
 
     A batch is one run of successive sentences, or holds shorter runs from all over its shard.
 
-    One shard is in memory, or it and the next one. Step ``s`` can be reached without the steps
-    before it: the number of steps done is the whole data cursor.
+    One shard is in memory. Step ``s`` can be reached without the steps before it: the number of
+    steps done is the whole data cursor.
     """
 
     def __init__(
@@ -68,40 +62,28 @@ class TrainingBatches:
         self._batch_size = batch_size
         self._seed = seed
         self._run_length = run_length
-        self.steps_per_epoch = sum(num_batches(count, batch_size) for count in rows)
+        self.steps_per_epoch = sum(len(cut(count, batch_size)) for count in rows)
         """Batches of one pass over the corpus."""
 
-    def from_step(
-        self, step: int, *, epochs: int, read_ahead: bool = False
-    ) -> Generator[SentenceBlock]:
-        """Yields the batches of the steps ``step``, ``step + 1``, … up to the last epoch's end.
-
-        Args:
-            read_ahead: whether a thread reads the next shard while this one is used.
-        """
-        plan = self._plan(step, epochs)
-        shards = ((self._read(number), ranges) for number, ranges in plan)
-        with closing(make_ahead(shards, ahead=int(read_ahead))) as ready:
-            for block, batches in ready:
-                for rows in batches:
-                    yield block.slice(*rows) if isinstance(rows, tuple) else block.take(rows)
-
-    def _plan(self, step: int, epochs: int) -> Iterator[tuple[int, list[_Rows]]]:
-        """Yields each shard that is read with the rows of its batches, in order."""
+    def from_step(self, step: int, *, epochs: int) -> Generator[SentenceBlock]:
+        """Yields the batches of the steps ``step``, ``step + 1``, … up to the last epoch's end."""
         first_epoch, skipped = divmod(step, self.steps_per_epoch)
         for epoch in range(first_epoch, epochs):
-            yield from self._epoch(epoch, skipped)
+            for number, batches in self._epoch(epoch, skipped):
+                block = self._read(number)
+                for rows in batches:
+                    yield block.slice(*rows) if isinstance(rows, tuple) else block.take(rows)
             skipped = 0
 
     def _epoch(self, epoch: int, skipped: int) -> Iterator[tuple[int, list[_Rows]]]:
         random = np.random.default_rng([self._seed, epoch])
         for shard in random.permutation(len(self._rows)):
             count = self._rows[shard]
-            order: NDArray[np.int64] = random.permutation(num_batches(count, self._batch_size))
+            batches: list[_Rows] = [*cut(count, self._batch_size)]
+            order: NDArray[np.int64] = random.permutation(len(batches))
             if skipped >= len(order):
                 skipped -= len(order)
                 continue
-            batches: list[_Rows] = [*cut(count, self._batch_size)]
             if self._run_length is not None:
                 batches = [*self._of_runs(count, [self._seed, epoch, int(shard)])]
             yield int(shard), [batches[position] for position in order[skipped:]]

@@ -1,14 +1,17 @@
-"""What a training goes on from: checkpoints, whole or absent."""
+"""What a training goes on from: checkpoints, whole or absent; metrics in step, the best model."""
 
 from __future__ import annotations
 
+import json
 import logging
+import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from safetensors import SafetensorError
@@ -16,15 +19,17 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from treeviews.models.model.ranks import Ranks
+from treeviews.models.training.training_records import METRICS_FILE
 from treeviews.pipeline.base.atomic_files import TEMPORARY_SUFFIX, rename_durably, write_by_library
-from treeviews.pipeline.base.json_files import check_file, read_json, write_sealed_json
-from treeviews.pipeline.base.settings import Settings
+from treeviews.pipeline.base.json_files import check_file, read_object, write_sealed_json
 
 logger = logging.getLogger(__name__)
 
 CHECKPOINTS_FOLDER = "checkpoints"
 TENSORS_FILE = "tensors.safetensors"
 STATE_FILE = "state.json"
+KEPT = 2
+"""Checkpoints that stay."""
 _PREFIX = "step-"
 _BROKEN = "broken-"
 
@@ -48,16 +53,7 @@ class Checkpoint:
     """Whatever else the trainer keeps, as JSON."""
 
 
-class _State(Settings):
-    """What ``state.json`` says."""
-
-    called: ClassVar[str] = "entry"
-
-    step: int
-    state: Mapping[str, Any]
-
-
-def write_checkpoint(folder: Path, checkpoint: Checkpoint, *, keep: int = 2) -> Path:
+def write_checkpoint(folder: Path, checkpoint: Checkpoint, *, keep: int = KEPT) -> Path:
     """Writes a checkpoint into a folder of checkpoints and removes all but the last ``keep``.
 
     Durable on return. A step has one checkpoint: a training goes on from the last of them, so it
@@ -149,8 +145,7 @@ def last_whole_checkpoint(folder: Path, identity: str) -> Checkpoint | None:
         aside = path.with_name(_BROKEN + path.name)
         shutil.rmtree(aside, ignore_errors=True)
         path.rename(aside)
-        going_on = f"the training goes on from step {whole.step if whole else 0}"
-        logger.warning("%s; it is called %s now, and %s", why, aside.name, going_on)
+        logger.warning("%s; it is called %s now, and an earlier one is taken", why, aside.name)
     return whole
 
 
@@ -170,15 +165,14 @@ def read_checkpoint(path: Path) -> Checkpoint:
     """
     state, tensors, remedy = path / STATE_FILE, path / TENSORS_FILE, "it is not used"
     try:
-        value = read_json(state, remedy=remedy)
-        known = _State.from_json(value, state, remedy=remedy)
+        value = read_object(state, ("step", "state"), remedy=remedy)
         check_file(tensors, value, remedy)
-        return Checkpoint(known.step, load_file(tensors), dict(known.state))
+        return Checkpoint(value["step"], load_file(tensors), value["state"])
     except FileNotFoundError as error:  # safetensors says so of any file that it cannot open
         if state.is_file() and tensors.is_file():
             raise OSError(f"{path}: cannot be opened now ({error}); try again") from error
         raise BrokenCheckpointError(f"{path}: broken checkpoint ({error})") from error
-    except (SafetensorError, ValueError, KeyError, TypeError) as error:
+    except (SafetensorError, ValueError) as error:
         raise BrokenCheckpointError(f"{path}: broken checkpoint ({error})") from error
 
 
@@ -212,3 +206,101 @@ def restore(
 
 def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+
+
+_BEST = "best-"
+
+
+class TrainingFolder:
+    """Writes what a training under way leaves behind; the first rank has one, the others none."""
+
+    def __init__(
+        self,
+        out: Path,
+        *,
+        identity: str,
+        checkpoint: Checkpoint | None,
+        save_best: Callable[[Path], None],
+    ) -> None:
+        """Cuts the metrics back to the checkpoint; without one they start anew.
+
+        Args:
+            identity: digest of all that determines the result.
+            save_best: writes the present weights as a model folder.
+
+        Raises:
+            ValueError: the metrics or the best model do not fit the checkpoint.
+        """
+        self.checkpoints = out / CHECKPOINTS_FOLDER
+        self._identity = identity
+        self._save_best = save_best
+        state = {} if checkpoint is None else checkpoint.state
+        self.best: dict[str, Any] | None = state.get("best")
+        """The held-out record of the lowest loss so far."""
+        if self.best_path is not None and not self.best_path.is_dir():
+            raise ValueError(
+                f"{self.best_path}: the best model so far is gone; delete the model folder to "
+                "train anew"
+            )
+        self._best_of_kept: deque[Path | None] = deque(maxlen=KEPT)
+        self._metrics = (out / METRICS_FILE).open("ab")
+        kept_bytes = state.get("metrics_bytes", 0)
+        if self._metrics.tell() < kept_bytes:
+            raise ValueError(
+                f"{out / METRICS_FILE}: shorter than at the checkpoint; restore it or delete the "
+                "model folder"
+            )
+        self._metrics.truncate(kept_bytes)
+        self._metrics.seek(kept_bytes)
+
+    def write(self, record: Mapping[str, Any]) -> None:
+        """Appends a record to the metrics; it is readable at once by others."""
+        self._metrics.write(json.dumps(record).encode() + b"\n")
+        self._metrics.flush()
+
+    @property
+    def best_path(self) -> Path | None:
+        """The folder of the best model; None before the first."""
+        return None if self.best is None else self.checkpoints / f"{_BEST}{self.best['step']:010d}"
+
+    def offer(self, record: Mapping[str, Any]) -> bool:
+        """Keeps the present weights if their loss is the lowest so far; returns whether it is.
+
+        Args:
+            record: ``step``, ``loss`` and ``num_anchors`` of a held-out measurement, among others.
+        """
+        is_best = self.best is None or record["loss"] < self.best["loss"]
+        if not record["num_anchors"] or not is_best:
+            return False
+        self.best = dict(record)
+        assert self.best_path is not None
+        self.best_path.mkdir(parents=True, exist_ok=True)
+        self._save_best(self.best_path)
+        return True
+
+    def save(self, step: int, tensors: dict[str, Tensor], state: Mapping[str, Any]) -> None:
+        """Writes a checkpoint that fits the metrics as they stand.
+
+        The model that it knows as the best stays for as long as it does.
+        """
+        os.fsync(self._metrics.fileno())
+        own = {
+            "identity": self._identity,
+            "metrics_bytes": self._metrics.tell(),
+            "best": self.best,
+        }
+        write_checkpoint(self.checkpoints, Checkpoint(step, tensors, {**state, **own}))
+        self._best_of_kept.append(self.best_path)
+        if len(self._best_of_kept) == KEPT:
+            for model in self.checkpoints.glob(f"{_BEST}*"):
+                if model not in self._best_of_kept:
+                    shutil.rmtree(model)
+
+    @property
+    def last_checkpoint(self) -> Path | None:
+        """The last checkpoint that stands; None before the first."""
+        return next(reversed(checkpoint_folders(self.checkpoints)), None)
+
+    def close(self) -> None:
+        """Closes the metrics."""
+        self._metrics.close()

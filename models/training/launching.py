@@ -12,16 +12,13 @@ import signal
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated, ClassVar
 
 from treeviews.pipeline.base.job import end_in_words
 from treeviews.pipeline.base.job_server import THREAD_VARIABLES
 from treeviews.pipeline.base.machine import available_cores
-from treeviews.pipeline.base.settings import Count, Natural, Option, Settings, at_least
+from treeviews.pipeline.base.settings import Count, Option, Settings, at_least
 from treeviews.pipeline.base.watched import watched
-
-if TYPE_CHECKING:
-    from torch.distributed.elastic.multiprocessing.errors import ChildFailedError, ProcessFailure
 
 logger = logging.getLogger(__name__)
 
@@ -36,8 +33,6 @@ class LaunchSettings(Settings):
     processes: Annotated[Count, Option(is_significant=False)] = 1
     """Processes that train together, each on its part of every batch; on cuda each takes a device
     of its own."""
-    max_restarts: Natural = 0
-    """How often all start again from the last checkpoint when one of several is killed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +57,12 @@ def launch(module: str, arguments: Sequence[str], settings: LaunchSettings) -> N
     """Runs a module in several processes under torchrun's agent.
 
     They inherit standard output: the first rank's progress lines are the job's. All end with this
-    process. The agent restarts nothing, since it would repeat a mistake as well: a process that
-    says why it fails will say so again.
+    process. If one is killed, all start again from the last checkpoint, once. The agent restarts
+    nothing, since it would repeat a mistake as well: a process that says why it fails will say so
+    again.
 
     Raises:
-        RuntimeError: a process was killed, once more often than ``max_restarts``.
+        RuntimeError: a process was killed again.
         SystemExit: a process failed, with its own code; it has said why on standard error.
     """
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # each sets its own; torchrun warns if it is not
@@ -75,37 +71,27 @@ def launch(module: str, arguments: Sequence[str], settings: LaunchSettings) -> N
 
     how = ["--standalone", f"--nproc-per-node={settings.processes}", "--max-restarts=0"]
     how += ["--no-python", sys.executable, "-u"]
-    for restart in range(settings.max_restarts + 1):
+    for is_last in (False, True):
         try:
             torchrun.run(torchrun.parse_args([*how, *watched(module, *arguments)]))
             return
         except ChildFailedError as error:
-            killed = _killed(error)
-            if killed is None:
-                raise SystemExit(error.get_first_failure()[1].exitcode) from error
-            rank, failure = killed
-            fate = f"rank {rank} of {settings.processes} {end_in_words(failure.exitcode)}"
-            if restart == settings.max_restarts:
+            first = error.get_first_failure()
+            # Ranks that lose a killed one fail within milliseconds, so it need not be the first
+            # that the agent sees; and the agent ends the rest by SIGTERM, which then says nothing.
+            killed = [
+                f"rank {rank} of {settings.processes} {end_in_words(failure.exitcode)}"
+                for rank, failure in (first, *error.failures.items())
+                if failure.exitcode < 0
+                and (failure.exitcode != -signal.SIGTERM or failure is first[1])
+            ]
+            if not killed:
+                raise SystemExit(first[1].exitcode) from error
+            if is_last:
                 raise RuntimeError(
-                    f"{fate}; max_restarts is {restart}: run again to go on from the last "
-                    "checkpoint"
+                    f"{killed[0]}; run again to go on from the last checkpoint"
                 ) from error
-            logger.warning("%s; all start again from the last checkpoint", fate)
-
-
-def _killed(error: ChildFailedError) -> tuple[int, ProcessFailure] | None:
-    """Returns the rank that was killed and how, or None if all that failed did so by themselves.
-
-    Ranks that lose the killed one fail within milliseconds, so it need not be the first that the
-    agent sees; and the agent ends the rest by SIGTERM, which then says nothing.
-    """
-    first, failure = error.get_first_failure()
-    if failure.exitcode < 0:
-        return first, failure
-    for rank, other in error.failures.items():
-        if other.exitcode < 0 and other.exitcode != -signal.SIGTERM:
-            return rank, other
-    return None
+            logger.warning("%s; all start again from the last checkpoint", killed[0])
 
 
 def set_threads(threads: int | None, place: Place) -> None:
@@ -147,18 +133,12 @@ def device_of(device: str, place: Place) -> str:
             f"device is {device}, but PyTorch {torch.__version__} finds no CUDA device here; give "
             "cpu, or install a PyTorch for this machine's GPU"
         )
-    if place.size == 1:
+    if place.size == 1 or (index and place.local_size == 1):
         return device
-    if index:
-        if place.local_size > 1:
-            raise ValueError(
-                f"device is {device} for {place.local_size} processes; give cuda, of whose devices "
-                "each takes one"
-            )
-        return device
-    if place.local_size > torch.cuda.device_count():
+    if index or place.local_size > torch.cuda.device_count():
         raise ValueError(
-            f"processes: {place.local_size} on cuda, which has {torch.cuda.device_count()} devices "
-            "here; each process needs its own"
+            f"device is {device} for {place.local_size} processes of a machine that has "
+            f"{torch.cuda.device_count()} CUDA devices; each process needs its own: give cuda, and "
+            "no more processes than devices"
         )
     return f"cuda:{place.local_rank}"

@@ -8,7 +8,7 @@ And how often the model then answers right what its objective asks, on held-out 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 
@@ -17,7 +17,6 @@ from torch import Tensor, nn
 
 from treeviews.models.config.training_config import TrainingConfig
 from treeviews.models.corpus.parsed_corpus import ParsedCorpus
-from treeviews.models.corpus.sentence_block import SentenceBlock
 from treeviews.models.model.ranks import Ranks, reduce_joint_gradients
 from treeviews.models.model.sentence_model import SentenceModel, TrainingBatch
 from treeviews.models.training.batches import cut
@@ -25,6 +24,8 @@ from treeviews.models.words.word_embedding import WordEmbedding
 
 _FUSED_DEVICES = frozenset({"cpu", "cuda"})
 """Where PyTorch has Adam as one kernel."""
+BETAS, EPS = (0.9, 0.999), 1e-8
+"""Of the moments, and what is added to the root of the second, as in PyTorch's Adam."""
 _CLIP_EPS = 1e-6
 """As in PyTorch's clipping."""
 
@@ -77,7 +78,7 @@ class Learner:
             for group in optimiser.param_groups:
                 group["lr"] = learning_rate
             optimiser.step()
-        return {name: value.item() for name, value in self.model.constrain().items()}
+        return {name: value.item() for name, value in self.model.objective.constrain().items()}
 
     def _gradients(self) -> list[Tensor]:
         """Returns the values of all gradients, without the rows that sparse ones leave out."""
@@ -123,9 +124,6 @@ class RowAdam(torch.optim.Optimizer):
         self,
         tables: Iterable[Tensor],
         lr: float,
-        *,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
         weight_decay: float = 0.0,
     ) -> None:
         """Takes the tables.
@@ -133,19 +131,16 @@ class RowAdam(torch.optim.Optimizer):
         Args:
             tables: [V, E] each.
             lr: the learning rate.
-            betas: of the moments.
-            eps: added to the root of the second moment.
             weight_decay: L2 penalty of the rows that move.
         """
-        defaults = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay}
-        super().__init__(tables, defaults)
+        super().__init__(tables, {"lr": lr, "weight_decay": weight_decay})
 
     @torch.no_grad()
     def step(self, closure: None = None) -> None:  # type: ignore[override]
         """Moves the rows; closures are not known."""
         assert closure is None
         for group in self.param_groups:
-            first, second = group["betas"]
+            first, second = BETAS
             for table in group["params"]:
                 if table.grad is None:
                     continue
@@ -164,7 +159,7 @@ class RowAdam(torch.optim.Optimizer):
                 square.addcmul_(gradient, gradient, value=1 - second)
                 state["exp_avg"][rows] = mean
                 state["exp_avg_sq"][rows] = square
-                root = square.sqrt_().div_(math.sqrt(1 - second**step)).add_(group["eps"])
+                root = square.sqrt_().div_(math.sqrt(1 - second**step)).add_(EPS)
                 table[rows] -= mean.div_(root).mul_(group["lr"] / (1 - first**step))
 
 
@@ -219,7 +214,6 @@ def held_out_accuracy(
     model: SentenceModel,
     corpus: ParsedCorpus,
     *,
-    batch_size: int | None = None,
     max_batches: int | None = None,
     sentences_at_once: int | None = None,
 ) -> HeldOutAccuracy:
@@ -227,17 +221,21 @@ def held_out_accuracy(
 
     Args:
         corpus: opened with the part ``held_out``.
-        batch_size: successive sentences that are told apart; by default as many as in training.
         max_batches: only the first so many batches; all by default.
         sentences_at_once: most that are encoded at once; all of a batch by default.
     """
-    size = batch_size or model.config.batch_size
+    size = model.config.batch_size
+    batches = (
+        block.slice(start, stop)
+        for block in corpus.blocks()
+        for start, stop in cut(len(block), size)
+    )
     totals = torch.zeros(4, dtype=torch.float64)
     num_sentences = 0
     was_training = model.training
     model.eval()
     with torch.no_grad():
-        for block in islice(_batches(corpus, size), max_batches):
+        for block in islice(batches, max_batches):
             result = model.result_of(block, sentences_at_once)
             anchors = float(result.num_anchors)
             means = [float(result.accuracy), float(result.chance), float(result.loss), 1.0]
@@ -246,9 +244,3 @@ def held_out_accuracy(
     model.train(was_training)
     accuracy, chance, loss = (totals[:3] / totals[3].clamp(min=1)).tolist()
     return HeldOutAccuracy(accuracy, chance, loss, int(totals[3]), num_sentences)
-
-
-def _batches(corpus: ParsedCorpus, batch_size: int) -> Iterator[SentenceBlock]:
-    for block in corpus.blocks():
-        for start, stop in cut(len(block), batch_size):
-            yield block.slice(start, stop)

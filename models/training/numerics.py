@@ -30,6 +30,9 @@ _PRECISIONS: dict[GemmBackend, str] = {"default": "ieee", "onednn": "bf16"}
 MAX_ERROR = 1e-5
 """Largest error, see `product_errors`, of products that still count as float32."""
 
+PRODUCTS_WIDTH = 1024
+"""Rows and columns of the weights that are tried."""
+
 _LEVEL_ROWS = (8, 64, 512)
 """Nodes of a level; a batch of 400 sentences has levels of a few nodes up to some hundreds."""
 
@@ -44,10 +47,8 @@ def use_gemm(backend: GemmBackend) -> None:
     """Has all later products of float32 matrices on the CPU made by this backend.
 
     Raises:
-        ValueError: no such backend, or not with this PyTorch.
+        ValueError: not with this PyTorch.
     """
-    if backend not in get_args(GemmBackend):
-        raise ValueError(f"gemm must be one of {get_args(GemmBackend)}, not {backend!r}")
     available = available_backends()
     if backend not in available:
         raise ValueError(
@@ -91,21 +92,16 @@ def training_products(width: int) -> list[tuple[Tensor, Tensor]]:
     return [*up, *down, (gradients.T, states)]
 
 
-def choose_gemm(*, width: int = 1024, max_error: float = MAX_ERROR) -> GemmBackend:
+def choose_gemm() -> GemmBackend:
     """Returns the backend to use on this machine; changes nothing.
 
     The processor and the error decide, which are the same in every run. Speed measured would not
     be: where one backend is half as fast again, runs beside other work took now one, now the other.
-
-    Args:
-        width: as `training_products` has it.
-        max_error: largest error of a backend that may be chosen; see `product_errors`.
     """
-    others = [backend for backend in available_backends() if backend != "default"]
-    if mkl_is_fast() or not others:
+    if mkl_is_fast() or len(available_backends()) == 1:
         return "default"
-    errors = product_errors(training_products(width))
-    return next((backend for backend in others if errors[backend] <= max_error), "default")
+    error = product_errors(training_products(PRODUCTS_WIDTH))["onednn"]
+    return "onednn" if error <= MAX_ERROR else "default"
 
 
 def product_errors(products: Sequence[tuple[Tensor, Tensor]]) -> dict[GemmBackend, float]:
@@ -114,19 +110,19 @@ def product_errors(products: Sequence[tuple[Tensor, Tensor]]) -> dict[GemmBacken
     It is |C - AB| / |AB| in the Frobenius norm, against the product in float64; float32 rounding
     gives some 10⁻⁷, bfloat16 some 10⁻³.
     """
+
+    def error(left: Tensor, right: Tensor) -> Tensor:
+        exact = left.double() @ right.double()
+        relative: Tensor = ((left @ right).double() - exact).norm() / exact.norm()
+        return relative
+
     errors: dict[GemmBackend, float] = {}
     with preserve_gemm():
         for backend in available_backends():
             use_gemm(backend)
             # torch's max, as Python's would pass over an error that is no number.
-            errors[backend] = float(torch.stack([_error(*factors) for factors in products]).max())
+            errors[backend] = float(torch.stack([error(*factors) for factors in products]).max())
     return errors
-
-
-def _error(left: Tensor, right: Tensor) -> Tensor:
-    exact = left.double() @ right.double()
-    relative: Tensor = ((left @ right).double() - exact).norm() / exact.norm()
-    return relative
 
 
 def _switch() -> Any:
@@ -171,8 +167,13 @@ def preserve_process_state(device: torch.device) -> Iterator[None]:
     devices: list[int] = []
     if device.type == "cuda":
         devices.append(torch.cuda.current_device() if device.index is None else device.index)
-    with torch.random.fork_rng(devices=devices), preserve_gemm(), _preserve_gpu_precision():
-        yield
+    before = [(backend, name, getattr(backend, name)) for backend, name in _gpu_switches()]
+    with torch.random.fork_rng(devices=devices), preserve_gemm():
+        try:
+            yield
+        finally:
+            for backend, name, value in before:
+                setattr(backend, name, value)
 
 
 def set_gpu_precision(precision: Precision, device: torch.device) -> None:
@@ -184,16 +185,6 @@ def set_gpu_precision(precision: Precision, device: torch.device) -> None:
         wanted = precision == "tf32"
         for backend, name in _gpu_switches():
             setattr(backend, name, wanted if name == _OLD_SWITCH else "tf32" if wanted else "ieee")
-
-
-@contextmanager
-def _preserve_gpu_precision() -> Iterator[None]:
-    before = [(backend, name, getattr(backend, name)) for backend, name in _gpu_switches()]
-    try:
-        yield
-    finally:
-        for backend, name, value in before:
-            setattr(backend, name, value)
 
 
 def _gpu_switches() -> list[tuple[Any, str]]:
@@ -210,15 +201,3 @@ def gemm_for(choice: GemmChoice, device: torch.device) -> GemmBackend:
     if device.type != "cpu":
         return "default"
     return choose_gemm() if choice == "auto" else choice
-
-
-def set_gemm(choice: GemmChoice, device: torch.device) -> GemmBackend:
-    """Has float32 products on a CPU made by the chosen backend from now on; returns which.
-
-    Raises:
-        ValueError: this PyTorch cannot choose that backend.
-    """
-    backend = gemm_for(choice, device)
-    if device.type == "cpu":
-        use_gemm(backend)
-    return backend

@@ -13,17 +13,17 @@ from dataclasses import asdict
 from typing import Any
 
 import torch
+from safetensors.torch import load_file
 
 from treeviews.models.corpus.parsed_corpus import CorpusSurvey
 from treeviews.models.model.card import CARD_FILE, CardFacts, licence_of, made_with, model_card
-from treeviews.models.model.model_description import MODEL_FILE, WEIGHTS_FILE
-from treeviews.models.model.model_folder import load_weights, num_parameters, save_model
+from treeviews.models.model.model_description import MODEL_FILE, WEIGHTS_FILE, read_weights
+from treeviews.models.model.model_folder import num_parameters, save_model
 from treeviews.models.model.ranks import ALONE, Ranks
 from treeviews.models.model.sentence_model import build_model
-from treeviews.models.training.batches import TrainingBatches, num_batches
-from treeviews.models.training.checkpoints import CHECKPOINTS_FOLDER
+from treeviews.models.training.batches import TrainingBatches, cut
+from treeviews.models.training.checkpoints import CHECKPOINTS_FOLDER, TrainingFolder
 from treeviews.models.training.numerics import peak_memory_gib, preserve_process_state, versions
-from treeviews.models.training.training_folder import TrainingFolder
 from treeviews.models.training.training_job import Provenance, TrainingJob
 from treeviews.models.training.training_loop import TrainingLoop
 from treeviews.models.training.training_records import (
@@ -88,41 +88,22 @@ def train(
 
 
 def _train(
-    job: TrainingJob,
-    provenance: Provenance,
-    vectors: WordVectors,
-    report: Progress,
-    ranks: Ranks,
+    job: TrainingJob, provenance: Provenance, vectors: WordVectors, report: Progress, ranks: Ranks
 ) -> None:
-    if ranks.is_first:  # of a result that was lost; it must not mark the next one complete
-        (job.out / SUMMARY_FILE).unlink(missing_ok=True)
-    model = build_model(job.config, vectors, job.config.seed)
-    report(0.0, "counting the sentences to train on")
-    survey = _survey(job, model.vectors, ranks)
-    model.set_word_counts(survey.word_counts)
-    batches = TrainingBatches(
-        job.part("train", model.vectors).read,
-        survey.rows,
-        batch_size=job.config.batch_size,
-        seed=job.config.seed,
-        run_length=job.config.run_length,
-    )
-    held_out = job.part("held_out", model.vectors)
-    run = TrainingLoop(model, batches, held_out, job, provenance, ranks)
-    run.run(report)
-    if run.folder is not None:
-        _finish(run, run.folder, survey, job, provenance)
-
-
-def _survey(job: TrainingJob, vectors: WordVectors, ranks: Ranks) -> CorpusSurvey:
-    """Returns the count of the sentences to train on, and makes the model's folder with it.
+    """Trains and leaves the result.
 
     Raises:
-        ValueError: there are none.
+        ValueError: there are no sentences to train on.
     """
-    survey = ranks.agreed(job.part("train", vectors).survey() if ranks.is_first else None)
+    if ranks.is_first:  # of a result that was lost; it must not mark the next one complete
+        (job.out / SUMMARY_FILE).unlink(missing_ok=True)
+    config = job.config
+    model = build_model(config, vectors, config.seed)
+    report(0.0, "counting the sentences to train on")
+    corpus = job.part("train", model.vectors)
+    survey = ranks.agreed(corpus.survey() if ranks.is_first else None)
     assert survey is not None, "the first rank has made it"
-    if not any(num_batches(count, job.config.batch_size) for count in survey.rows):
+    if not any(cut(count, config.batch_size) for count in survey.rows):
         reasons = ", ".join(f"{count} {reason}" for reason, count in survey.skipped.items())
         raise ValueError(
             f"{job.corpus.sentences}: no shard has two sentences to train on (skipped: "
@@ -131,41 +112,38 @@ def _survey(job: TrainingJob, vectors: WordVectors, ranks: Ranks) -> CorpusSurve
         )
     if ranks.is_first:
         (job.out / CHECKPOINTS_FOLDER).mkdir(parents=True, exist_ok=True)
-    return survey
+    model.objective.set_word_counts(torch.from_numpy(survey.word_counts))
+    batches = TrainingBatches(
+        corpus.read,
+        survey.rows,
+        batch_size=config.batch_size,
+        seed=config.seed,
+        run_length=config.run_length,
+    )
+    held_out = job.part("held_out", model.vectors)
+    run = TrainingLoop(model, batches, held_out, job, provenance, ranks)
+    run.run(report)
+    if run.folder is not None:
+        _finish(run, run.folder, survey)
 
 
-def _finish(
-    run: TrainingLoop,
-    folder: TrainingFolder,
-    survey: CorpusSurvey,
-    job: TrainingJob,
-    provenance: Provenance,
-) -> None:
+def _finish(run: TrainingLoop, folder: TrainingFolder, survey: CorpusSurvey) -> None:
     """Leaves the weights that are kept, the best ones beside them and, last, the summary."""
-    out, best = job.out, folder.best_path
+    job, out, best = run.job, run.job.out, folder.best_path
     if best is not None:
         shutil.rmtree(out / BEST_FOLDER, ignore_errors=True)
         shutil.copytree(best, out / BEST_FOLDER)
         if job.config.keep == "best":
-            load_weights(best, run.model)
-    save_model(out, run.model, provenance.origin)
-    write_text_atomically(out / CARD_FILE, model_card(_card_facts(job, survey)))
-    summary = summary_of(run, survey, read_metrics(out / METRICS_FILE), folder.best)
-    files = [out / name for name in (WEIGHTS_FILE, MODEL_FILE, METRICS_FILE)]
-    write_sealed_json(out / SUMMARY_FILE, {"identity": provenance.identity, **summary}, files)
-
-
-def _card_facts(job: TrainingJob, survey: CorpusSurvey) -> CardFacts:
-    """Returns what the card says; nobody has said under which licence the text is."""
+            run.model.load_state_dict(read_weights(best, load_file))
+    save_model(out, run.model, run.provenance.origin)
     parts = {"word vectors": licence_of(job.vectors)}
     parts |= {f"parser of {stage}": licence_of(path) for stage, path in job.parsers.items()}
-    return CardFacts(
-        name=job.out.name,
-        config=job.config,
-        text=f"{survey.num_sentences:,} sentences of {job.corpus.sentences.parent.name}",
-        made=made_with(),
-        parts=parts,
-    )
+    text = f"{survey.num_sentences:,} sentences of {job.corpus.sentences.parent.name}"
+    facts = CardFacts(out.name, job.config, text=text, made=made_with(), parts=parts)
+    write_text_atomically(out / CARD_FILE, model_card(facts))
+    summary = summary_of(run, survey, read_metrics(out / METRICS_FILE), folder.best)
+    files = [out / name for name in (WEIGHTS_FILE, MODEL_FILE, METRICS_FILE)]
+    write_sealed_json(out / SUMMARY_FILE, {"identity": run.provenance.identity, **summary}, files)
 
 
 def summary_of(
@@ -181,7 +159,13 @@ def summary_of(
         metrics: all records, see `read_metrics`.
         best: the held-out record of the lowest loss; None without held-out sentences.
     """
-    first, last, num_sentences = _ends_of(metrics)
+    first: dict[str, Mapping[str, Any]] = {}
+    last: dict[str, Mapping[str, Any]] = {}
+    num_sentences = 0
+    for record in metrics:
+        first.setdefault(record["kind"], record)
+        last[record["kind"]] = record
+        num_sentences += record.get("sentences", 0)
     return {
         "views": list(run.config.views),
         "objective": run.config.objective,
@@ -206,17 +190,3 @@ def summary_of(
         "ranks": run.ranks.size,
         "versions": versions(),
     }
-
-
-def _ends_of(
-    metrics: Iterable[Mapping[str, Any]],
-) -> tuple[dict[str, Mapping[str, Any]], dict[str, Mapping[str, Any]], int]:
-    """Returns the first and the last record of each kind, and the sentences of all steps."""
-    first: dict[str, Mapping[str, Any]] = {}
-    last: dict[str, Mapping[str, Any]] = {}
-    num_sentences = 0
-    for record in metrics:
-        first.setdefault(record["kind"], record)
-        last[record["kind"]] = record
-        num_sentences += record.get("sentences", 0)
-    return first, last, num_sentences

@@ -9,12 +9,17 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from treeviews.models.config.training_config import TRAINING_VERSION, TrainingConfig
 from treeviews.models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Part, Selection
-from treeviews.models.model.model_description import ParserRecord, parsers_of_corpus, place_of
+from treeviews.models.model.model_description import (
+    checksum_of_weights,
+    parser_entry,
+    parsers_of_corpus,
+    place_of,
+)
 from treeviews.models.training.launching import LaunchSettings
 from treeviews.models.words.word_vectors import WordVectors
-from treeviews.pipeline.base.bundled import SHIPPED_VECTORS, shipped_parsers
+from treeviews.pipeline.base.bundled import SHIPPED_VECTORS
 from treeviews.pipeline.base.digest import digest_of
-from treeviews.pipeline.base.settings import Count, Natural, Option, Settings, at_least
+from treeviews.pipeline.base.settings import Natural, Option, Settings, at_least
 from treeviews.pipeline.shards.manifests import read_dataset_manifest
 
 GemmChoice = Literal["auto", "default", "onednn"]
@@ -46,7 +51,6 @@ class RunSettings(Settings):
     """Seconds between checkpoints: at most so much work is lost to a kill."""
     checkpoint_every_steps: Annotated[int | None, at_least(1)] = None
     """Checkpoints also at every multiple of so many steps."""
-    keep_checkpoints: Count = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +94,10 @@ class TrainingJob(Settings):
         content = {
             "training_version": TRAINING_VERSION,
             "config": self.config.to_dict(),
-            "corpus": _shards_of(needed),
+            "corpus": {
+                stage: [shard.sha256 for shard in read_dataset_manifest(folder, stage).shards]
+                for stage, folder in needed.items()
+            },
             "vectors": vectors.checksum,
         }
         origin = {
@@ -106,17 +113,13 @@ class TrainingJob(Settings):
                 "duplicates": vectors.num_duplicates,
             },
             "parsers": {
-                stage: self._parser(stage, record)
-                for stage, record in parsers_of_corpus(needed, self.parsers).items()
+                stage: parser_entry(
+                    stage, name, checksum_of_weights(checksum), self.parsers.get(stage), self.out
+                )
+                for stage, (name, checksum) in parsers_of_corpus(needed).items()
             },
         }
         return Provenance(digest_of(content), origin)
-
-    def _parser(self, stage: str, record: ParserRecord) -> dict[str, Any]:
-        named = {"name": record.name, "checksum": record.checksum, "path": None}
-        place = record.path
-        shipped = shipped_parsers(stage).values()
-        return named | (place_of(place, self.out, shipped) if place else {})
 
     def part(self, part: Part, vectors: WordVectors) -> ParsedCorpus:
         """Returns the sentences of a part.
@@ -130,11 +133,3 @@ class TrainingJob(Settings):
         """
         selection = Selection(part, self.config.hold_out, self.config.max_tokens)
         return ParsedCorpus(self.corpus, vectors, views=self.config.views, selection=selection)
-
-
-def _shards_of(folders: Mapping[str, Path]) -> dict[str, list[str]]:
-    """Returns the sha256 of each stage's shards."""
-    return {
-        stage: [shard.sha256 for shard in read_dataset_manifest(folder, stage).shards]
-        for stage, folder in folders.items()
-    }

@@ -18,18 +18,23 @@ from treeviews.models.model.model_folder import save_model
 from treeviews.models.model.ranks import Ranks
 from treeviews.models.model.sentence_model import SentenceModel, TrainingBatch
 from treeviews.models.training.batches import TrainingBatches, make_ahead
-from treeviews.models.training.checkpoints import Checkpoint, capture, open_checkpoint, restore
+from treeviews.models.training.checkpoints import (
+    Checkpoint,
+    TrainingFolder,
+    capture,
+    open_checkpoint,
+    restore,
+)
 from treeviews.models.training.learner import Learner, held_out_accuracy, learning_rate_at
 from treeviews.models.training.numerics import (
     GemmBackend,
     gemm_for,
     peak_memory_gib,
-    set_gemm,
     set_gpu_precision,
+    use_gemm,
 )
-from treeviews.models.training.training_folder import TrainingFolder
 from treeviews.models.training.training_job import Provenance, TrainingJob
-from treeviews.models.training.training_records import TimeLeft
+from treeviews.models.training.training_records import duration
 from treeviews.pipeline.base.job import Progress, Rated
 from treeviews.pipeline.parsers.devices import warn_if_emulated
 
@@ -64,7 +69,7 @@ class TrainingLoop:
         self.model = model.to(self.device)
         self.num_steps = self.config.epochs * batches.steps_per_epoch
         self.step = 0
-        self.ranks = ranks
+        self.ranks, self.job, self.provenance = ranks, job, provenance
         self._text, self._held_out, self._settings = batches, held_out, job.settings
         self._learner = Learner(self.model, ranks)
         self._seconds_before = 0.0
@@ -79,7 +84,6 @@ class TrainingLoop:
             self.folder = TrainingFolder(
                 job.out,
                 identity=provenance.identity,
-                keep_checkpoints=job.settings.keep_checkpoints,
                 checkpoint=checkpoint,
                 save_best=partial(save_model, model=self.model, origin=provenance.origin),
             )
@@ -92,7 +96,9 @@ class TrainingLoop:
         if checkpoint is not None:
             before = checkpoint.state["gemm"]
             choice = before if choice == "auto" else choice
-        backend = set_gemm(self.ranks.agreed(gemm_for(choice, self.device)), self.device)
+        backend = self.ranks.agreed(gemm_for(choice, self.device))
+        if self.device.type == "cpu":
+            use_gemm(backend)
         if before not in {None, backend} and self.folder is not None:
             # From here on the last bits are others than those of a run that was never stopped.
             change = {"gemm": backend, "gemm_before": before}
@@ -124,25 +130,32 @@ class TrainingLoop:
 
     def _run_steps(self, on_progress: Progress) -> None:
         self.model.train()
-        time_left = TimeLeft(self.step / self.num_steps)
+        share_before, started = self.step / self.num_steps, time.perf_counter()
         with closing(make_ahead(self._batches(), ahead=self._settings.prefetch)) as batches:
             while self.step < self.num_steps:
                 record = self._take_step(batches)
                 if self.folder is not None:
                     self.folder.write(record)
-                is_best = self._held_out_is_due() and self._measure_held_out()
-                if is_best or self._checkpoint_is_due():
+                ends_epoch = self.step % self._text.steps_per_epoch == 0
+                is_due = ends_epoch or self._is_multiple(self.config.held_out_every_steps)
+                is_best = is_due and self._measure_held_out()
+                age = time.perf_counter() - self._last_checkpoint
+                is_old = age >= self._settings.checkpoint_every_seconds
+                if is_best or is_old or self._is_multiple(self._settings.checkpoint_every_steps):
                     self.save_checkpoint()
                 share = self.step / self.num_steps
-                status = f"{self._status(record)}, {time_left.after(share)}"
+                pace = (time.perf_counter() - started) / (share - share_before)
+                status = (
+                    f"epoch {record['epoch'] + 1} of {self.config.epochs}, step {self.step} of "
+                    f"{self.num_steps}, loss {record['loss']:.3f}, in-batch accuracy "
+                    f"{100 * record['in_batch_accuracy']:.1f} % (chance "
+                    f"{100 * record['chance']:.1f} %), about {duration(pace * (1 - share))} left"
+                )
                 on_progress(share, Rated(status, record["sentences_per_second"] * self.ranks.size))
 
     def _batches(self) -> Generator[TrainingBatch]:
         """Yields this rank's batches from the next step on."""
-        source = self._text.from_step(
-            self.step, epochs=self.config.epochs, read_ahead=self._settings.prefetch > 0
-        )
-        with closing(source) as blocks:
+        with closing(self._text.from_step(self.step, epochs=self.config.epochs)) as blocks:
             for block in blocks:
                 yield self.model.training_batch(block, self.ranks, self._settings.sentences_at_once)
 
@@ -196,10 +209,8 @@ class TrainingLoop:
             f"({config.vector_rms}), or set gradient_clip"
         )
 
-    def _held_out_is_due(self) -> bool:
-        every = self.config.held_out_every_steps
-        ends_epoch = self.step % self._text.steps_per_epoch == 0
-        return ends_epoch or (every is not None and self.step % every == 0)
+    def _is_multiple(self, every: int | None) -> bool:
+        return every is not None and self.step % every == 0
 
     def _measure_held_out(self) -> bool:
         """Logs the held-out accuracy, keeps the model if it is the best.
@@ -230,20 +241,6 @@ class TrainingLoop:
         record = {"kind": "held_out", "step": self.step, "epoch": epoch, **asdict(measured)}
         self.folder.write(record)
         return self.folder.offer(record)
-
-    def _status(self, record: dict[str, Any]) -> str:
-        return (
-            f"epoch {record['epoch'] + 1} of {self.config.epochs}, step {self.step} of "
-            f"{self.num_steps}, loss {record['loss']:.3f}, in-batch accuracy "
-            f"{100 * record['in_batch_accuracy']:.1f} % (chance {100 * record['chance']:.1f} %)"
-        )
-
-    def _checkpoint_is_due(self) -> bool:
-        every = self._settings.checkpoint_every_steps
-        if every is not None and self.step % every == 0:
-            return True
-        age = time.perf_counter() - self._last_checkpoint
-        return age >= self._settings.checkpoint_every_seconds
 
     def save_checkpoint(self) -> None:
         """Writes a checkpoint of the steps done so far, on the first rank."""

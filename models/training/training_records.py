@@ -1,10 +1,9 @@
-"""What a training tells: its metrics, its summary, and the time left. Loads no torch."""
+"""What a training tells: its metrics, its summary, and times in words. Loads no torch."""
 
 from __future__ import annotations
 
 import json
 import logging
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -50,21 +49,6 @@ def finished_summary(out: Path, identity: str | None = None) -> dict[str, Any] |
         logger.warning("%s: %s is gone; the training is run again", out, ", ".join(lost))
         return None
     return summary
-
-
-class TimeLeft:
-    """Tells how long the rest will take at the mean speed of this run."""
-
-    def __init__(self, share_done: float) -> None:
-        """Args: share_done: of the whole, before this run."""
-        self._share_before = share_done
-        self._started = time.perf_counter()
-
-    def after(self, share_done: float) -> str:
-        """Returns the time left in words, as in ``about 3 min left``."""
-        seconds = time.perf_counter() - self._started
-        pace = seconds / max(share_done - self._share_before, 1e-12)
-        return f"about {duration(pace * (1 - share_done))} left"
 
 
 def duration(seconds: float, *, digits: int = 0) -> str:

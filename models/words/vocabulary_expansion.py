@@ -238,7 +238,14 @@ def fit_expansion(
             "vectors of more words, or more of them"
         )
     pairs = _Pairs(pretrained, own[shared], trained.table[shared])
-    held_out = _checked_held_out(len(pairs), pretrained.size, config)
+    held_out = max(1, round(len(pairs) * HELD_OUT))
+    needed = 2 if config.ridge else pretrained.size + config.intercept
+    if len(pairs) - held_out < needed:
+        raise ValueError(
+            f"{len(pairs):,} trained words have a pretrained vector, {held_out:,} of which are "
+            f"held out; a map from {pretrained.size} dimensions needs {needed:,} others: give "
+            "vectors of the same words (capitals count where the model has any), or a ridge above 0"
+        )
     on_progress(0.1, f"fitting to {len(pairs):,} shared words")
     facts = {
         "config": config.to_dict(),
@@ -256,24 +263,6 @@ def fit_expansion(
     rows = np.concatenate([mapped, rows_of_others[:num_others]])
     map_ = fit_map(pairs, config)
     return Expansion(words, trained, map_, pretrained, rows, facts)
-
-
-def _checked_held_out(num_shared: int, size: int, config: ExpansionConfig) -> int:
-    """Returns how many of the shared words are held out.
-
-    Raises:
-        ValueError: the others are too few for a map.
-    """
-    held_out = max(1, round(num_shared * HELD_OUT))
-    needed = 2 if config.ridge else size + config.intercept
-    if num_shared - held_out < needed:
-        remedy = "" if config.ridge else ", or a ridge above 0"
-        raise ValueError(
-            f"{num_shared:,} trained words have a pretrained vector, {held_out:,} of which are "
-            f"held out; a map from {size} dimensions needs {needed:,} others: give vectors of the "
-            f"same words (capitals count where the model has any){remedy}"
-        )
-    return held_out
 
 
 def _quality(

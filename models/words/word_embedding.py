@@ -28,7 +28,6 @@ def draw_vectors(num_words: int, word_size: int, init: WordInit) -> Tensor:
     if init == "xavier":
         nn.init.xavier_uniform_(vectors)
     else:
-        assert init == "uniform", init
         vectors.uniform_(-UNIFORM_BOUND, UNIFORM_BOUND)
     vectors[0] = 0
     return vectors
@@ -97,7 +96,6 @@ class WordEmbedding(nn.Module):
             weights: [V], above 0; each word's vector is multiplied by its weight.
         """
         super().__init__()
-        assert vectors.dim() == 2 and vectors.is_floating_point() and len(vectors), vectors.shape
         assert vectors.is_meta or not vectors[0].any(), "row 0 is the unknown word's, and zero"
         if trained:
             self.vectors = nn.Parameter(vectors.detach().clone())
@@ -105,9 +103,6 @@ class WordEmbedding(nn.Module):
             self.register_buffer("vectors", vectors, persistent=False)
         # Its type is the type of the result, so that module.double() does what it says.
         self.register_buffer("scale", torch.tensor(scale))
-        if weights is not None:
-            assert weights.shape == vectors.shape[:1], f"{len(vectors)} words, {weights.shape}"
-            assert weights.is_meta or bool((weights > 0).all()), "weights are above 0"
         self.register_buffer("weights", weights, persistent=False)
 
     @property

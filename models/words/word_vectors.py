@@ -9,6 +9,7 @@ words are set to 0").
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import astuple, dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -102,14 +103,6 @@ class WordVectors:
         matrix = np.concatenate([unknown, rows.astype(np.float32, copy=False)])
         arrow = words if isinstance(words, pa.Array) else strings(words)
         return cls(WordIndex(arrow), matrix, num_duplicates, _with_unknown(counts))
-
-    @classmethod
-    def of_table(cls, table: VectorTable) -> WordVectors:
-        """Returns the vectors of a folder."""
-        duplicates = table.facts.get("duplicates", 0)
-        num_duplicates = duplicates if isinstance(duplicates, int) else 0
-        counts = _with_unknown(table.counts)
-        return cls(WordIndex(table.words), table.rows, num_duplicates, counts, table)
 
     def __post_init__(self) -> None:
         assert len(self.index) + 1 == len(self.matrix), f"{len(self.index)} words and the unknown"
@@ -318,10 +311,13 @@ def load_word_vectors(path: Path, *, whole: bool = False) -> WordVectors:
         ValueError: the content is broken; the message names file and line.
     """
     if path.is_dir():
-        return WordVectors.of_table(open_folder(path, whole=whole))
-    _check_text(path)
-    with open_unpacked(path) as stream:
-        return _read_all(path, TextReader(path, stream))
+        table = open_folder(path, whole=whole)
+        duplicates = table.facts.get("duplicates", 0)
+        num_duplicates = duplicates if isinstance(duplicates, int) else 0
+        counts = _with_unknown(table.counts)
+        return WordVectors(WordIndex(table.words), table.rows, num_duplicates, counts, table)
+    with _open_text(path) as reader:
+        return _read_all(path, reader)
 
 
 def read_word_size(path: Path) -> int:
@@ -332,13 +328,13 @@ def read_word_size(path: Path) -> int:
     """
     if path.is_dir():
         return read_width(path)
-    _check_text(path)
-    with open_unpacked(path) as stream:
-        return TextReader(path, stream).width
+    with _open_text(path) as reader:
+        return reader.width
 
 
-def _check_text(path: Path) -> None:
-    """Refuses a file that is not read as it stands.
+@contextmanager
+def _open_text(path: Path) -> Iterator[TextReader]:
+    """Yields the reader of a text file.
 
     Raises:
         FileNotFoundError: nothing there.
@@ -351,6 +347,8 @@ def _check_text(path: Path) -> None:
             f"{path}: not text but {format_}'s own format: make a folder of it "
             f"(treeviews vectors import {path} --out FOLDER) and give that"
         )
+    with open_unpacked(path) as stream:
+        yield TextReader(path, stream)
 
 
 def _read_all(path: Path, reader: TextReader) -> WordVectors:

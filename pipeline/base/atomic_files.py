@@ -129,58 +129,40 @@ _thread = threading.local()
 
 
 @contextmanager
-def locked(path: Path, on_wait: Callable[[], None], *, shared: bool = False) -> Iterator[None]:
-    """Holds the lock of a file for the time of a ``with`` block; waits while another holds it.
+def locked(
+    path: Path, on_wait: Callable[[], None] | None, *, shared: bool = False
+) -> Iterator[bool]:
+    """Holds the lock of a file for the time of a ``with`` block.
 
     The operating system frees the lock of a process that ends, however it ends, once the jobs that
     it started have ended, too (`held_locks`). The file is made if it is not there and not removed:
-    another may be waiting for it. Where the file system knows no
-    locks, as some mounts of NFS, that is said and nothing is held.
+    another may be waiting for it. Where the file system knows no locks, as some mounts of NFS, that
+    is said and nothing is held.
 
     Args:
-        on_wait: called once where there is something to wait for.
+        on_wait: called once where there is something to wait for; None does not wait.
         shared: others may hold it shared at the same time.
+
+    Yields:
+        Whether it is held: False where it is not waited for.
 
     Raises:
         OSError: the file cannot be made.
     """
     kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
-    while True:
-        with _lock_file(path) as descriptor:
-            if not _take(descriptor, kind, path):
-                on_wait()
-                fcntl.flock(descriptor, kind)
-            if _is_named(descriptor, path):
-                with _noted(descriptor):
-                    yield
-                return
-
-
-@contextmanager
-def locked_if_free(path: Path) -> Iterator[bool]:
-    """Holds the lock of a file for the time of a ``with`` block, unless another holds it.
-
-    Yields:
-        Whether it is held; see `locked`.
-    """
-    while True:
-        with _lock_file(path) as descriptor:
-            if not _take(descriptor, fcntl.LOCK_EX, path):
-                yield False
-                return
-            if _is_named(descriptor, path):
-                with _noted(descriptor):
-                    yield True
-                return
-
-
-@contextmanager
-def _lock_file(path: Path) -> Iterator[int]:
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    held = _thread.__dict__.setdefault("held", set())
     try:
-        yield descriptor
+        if not (is_held := _take(descriptor, kind, path)) and on_wait is not None:
+            on_wait()
+            fcntl.flock(descriptor, kind)
+            is_held = True
+        if is_held:
+            held.add(descriptor)
+        yield is_held
     finally:
+        held.discard(descriptor)
         os.close(descriptor)
 
 
@@ -200,24 +182,6 @@ def _take(descriptor: int, kind: int, path: Path) -> bool:
             error,
         )
     return True
-
-
-def _is_named(descriptor: int, path: Path) -> bool:
-    """Returns whether a file has still this name: its folder may be gone since it was opened."""
-    with suppress(FileNotFoundError):
-        return os.path.samestat(os.fstat(descriptor), path.stat())
-    return False
-
-
-@contextmanager
-def _noted(descriptor: int) -> Iterator[None]:
-    """Has those that this process starts hold a lock, too."""
-    held = _thread.__dict__.setdefault("held", set())
-    held.add(descriptor)
-    try:
-        yield
-    finally:
-        held.discard(descriptor)
 
 
 def held_locks() -> tuple[int, ...]:

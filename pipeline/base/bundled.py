@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+from importlib.metadata import requires
 from pathlib import Path
 
 DATA = Path(__file__).resolve().parents[2] / "data"
@@ -46,27 +49,15 @@ def shown(path: Path) -> str:
     return f"data/{path.relative_to(DATA).as_posix()}"
 
 
-PACKAGES_OF_EXTRAS = {
-    "vectors": "gensim",
-    "gpu": "triton",
-    "ray": "ray",
-    "bench": "pytorch-tree-lstm scikit-learn scipy",
-    "hub": "huggingface-hub",
-    "query": "duckdb",
-    "corpora": "'datasets<5'",
-    "sentence-transformers": "'sentence-transformers<6'",
-    "mteb": "'mteb<3' 'datasets<5'",
-    "cleaning": "py3langid",
-}
-"""Extra of this package -> what pip installs in its stead; the index has no package of ours."""
-
-
 def how_to_install(extra: str) -> str:
     """Returns the words that tell how to install what an extra needs.
 
-    They hold for a wheel and for a clone: ``pip install ray`` (in a clone: …).
+    They hold for a wheel and for a clone: ``pip install ray`` (in a clone: …); the index has no
+    package of ours.
     """
+    declared = [text for text in requires("treeviews") or () if f"extra == '{extra}'" in text]
+    packages = [re.sub(r",?>=[\d.]+", "", text.partition(";")[0]) for text in declared]
     return (
-        f"pip install {PACKAGES_OF_EXTRAS[extra]} (in a clone of Treeviews: "
+        f"pip install {shlex.join(packages)} (in a clone of Treeviews: "
         f"pip install -c constraints.txt -e '.[{extra}]')"
     )

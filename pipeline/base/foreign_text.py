@@ -66,11 +66,11 @@ def escaped_markdown(text: object) -> str:
 
 
 # Servers choose some of these texts: no pattern looks at a character more than a few times.
-_AUTHORITY_LOGIN = re.compile(r"(?<=[a-z0-9+.-])://[^\s/?#]*@", re.IGNORECASE)
-# A secret with a slash in it would be taken for a path, so not by the parts of a URL alone: whoever
-# writes KEY:SEC/RET@bucket leaves a colon that no number follows, or one where no port can stand.
-_CARELESS_LOGIN = re.compile(
-    r"(?:(?<!http)(?<!https)://[^/?#:@]*:(?!\d+['\",])|://[^/?#:@]*:(?!\d+[/?#'\",])).*@",
+# A secret with a slash in it would be taken for a path: whoever writes KEY:SEC/RET@bucket leaves a
+# colon that no port follows. Of http an address may end behind its port.
+_LOGIN = re.compile(
+    r"://(?:[^\s/?#]*|(?<=http://|ttps://)[^/?#:@]*:(?!\d+[/?#'\",])\S*"
+    r"|(?<!http://|ttps://)[^/?#:@]*:(?!\d+['\",])\S*)@",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"\S+")
@@ -84,11 +84,9 @@ _PARAMETER = re.compile(r"(?:^|(?<=[?&;#\s'\"]))(?P<name>[\w.-]+)(?P<sign>=)[^&;
 _OPTION = re.compile(r"(?:^|(?<=\s))(?P<name>--[\w.-]+)(?P<sign>\s+)(?!-)\S+")
 
 
-def _hide_careless_login(word: re.Match[str]) -> str:
+def _hide_login(word: re.Match[str]) -> str:
     before, at, after = word[0].rpartition("@")
-    if "://" not in before:
-        return word[0]
-    return _CARELESS_LOGIN.sub(f"://{HIDDEN}@", before + at) + after
+    return _LOGIN.sub(f"://{HIDDEN}@", before + at) + after
 
 
 def _hide_value(found: re.Match[str]) -> str:
@@ -107,8 +105,7 @@ def without_secrets(text: object) -> str:
     Args:
         text: an address, an argument, or prose that holds some.
     """
-    found = _AUTHORITY_LOGIN.sub(f"://{HIDDEN}@", str(text))
-    found = _WORD.sub(_hide_careless_login, found)
+    found = _WORD.sub(_hide_login, str(text))
     return _OPTION.sub(_hide_value, _PARAMETER.sub(_hide_value, found))
 
 

@@ -12,7 +12,6 @@ has imported its libraries (`job_server`).
 
 from __future__ import annotations
 
-import glob
 import json
 import os
 import re
@@ -29,7 +28,7 @@ from typing import IO, Any, ClassVar, TypeVar
 
 from treeviews.pipeline.base.atomic_files import held_locks, write_json_atomically
 from treeviews.pipeline.base.foreign_text import printable, told
-from treeviews.pipeline.base.job_server import connect, request_job
+from treeviews.pipeline.base.job_server import request_job
 from treeviews.pipeline.base.machine import free_memory
 from treeviews.pipeline.base.mistakes import MISTAKE, code_of
 from treeviews.pipeline.base.settings import Settings
@@ -96,22 +95,18 @@ def run_from_command_line(
         part: which of the processes that run this job together this is, such as ``rank-1``; its
             traceback has a file of its own.
     """
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    if len(arguments) != 1:
-        print(told(f"usage: python -m MODULE JOB.json, got {arguments}"), file=sys.stderr)
-        return 2
-    path = Path(arguments[0])
-    try:
-        job = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, json.JSONDecodeError) as error:
-        print(told(f"{path}: not a job file ({error})"), file=sys.stderr)
-        return 2
-    _remove_tracebacks(path, part)
+    path = Path((sys.argv[1:] if argv is None else argv)[0])
+    job = json.loads(path.read_text(encoding="utf-8"))
+    kept = path.with_name(".".join([path.name, *filter(None, [part]), "traceback.txt"]))
+    kept.unlink(missing_ok=True)
     try:
         execute(job, print_progress)
     except Exception as error:
-        trace = _write_traceback(_traceback_path(path, part))
-        text = " ".join(f"{type(error).__name__}: {error}{trace}".splitlines())
+        where = ""
+        with suppress(OSError):  # such as a full disk, which must not hide the first error
+            kept.write_text(told(traceback.format_exc(), keep_lines=True), encoding="utf-8")
+            where = f" [traceback: {kept}]"
+        text = " ".join(f"{type(error).__name__}: {error}{where}".splitlines())
         print(told(text), file=sys.stderr)
         return code_of(error)
     return 0
@@ -127,25 +122,6 @@ def run_job_from_command_line(
     return run_from_command_line(
         lambda values, progress: execute(kind.from_dict(values), progress), part=part
     )
-
-
-def _traceback_path(job_path: Path, part: str) -> Path:
-    return job_path.with_name(".".join([job_path.name, *filter(None, [part]), "traceback.txt"]))
-
-
-def _remove_tracebacks(job_path: Path, part: str) -> None:
-    """Removes what an earlier run left; the process that is no part removes those of all."""
-    names = f"{glob.escape(job_path.name)}.{f'{part}.' if part else '*'}traceback.txt"
-    for stale in job_path.parent.glob(names):
-        stale.unlink(missing_ok=True)
-
-
-def _write_traceback(path: Path) -> str:
-    """Writes the exception in hand to a file; returns the words that say where."""
-    with suppress(OSError):  # such as a full disk, which must not hide the first error
-        path.write_text(told(traceback.format_exc(), keep_lines=True), encoding="utf-8")
-        return f" [traceback: {path}]"
-    return ""
 
 
 class JobFailedError(RuntimeError):
@@ -194,14 +170,21 @@ def run_job_process(
     job_path.parent.mkdir(parents=True, exist_ok=True)
     write_json_atomically(job_path, dict(job))
     kept: deque[str] = deque(maxlen=KEPT_ERROR_LINES)
-    with connect() as connection:
-        progress, errors = _request(connection, module, job_path, threads, locks)
-        reader = threading.Thread(target=_forward_errors, args=(errors, kept), daemon=True)
-        reader.start()
-        _connections.add(connection)
+    progress, errors = os.pipe(), os.pipe()
+    reports = os.fdopen(progress[0], encoding="utf-8", errors="replace")
+    said = os.fdopen(errors[0], encoding="utf-8", errors="replace")
+    fds = [progress[1], errors[1], *dict.fromkeys([*held_locks(), *locks])]
+    try:
+        connection = request_job(module, [str(job_path)], fds, threads)
+    finally:
+        os.close(progress[1])
+        os.close(errors[1])
+    reader = threading.Thread(target=_forward_errors, args=(said, kept), daemon=True)
+    reader.start()
+    _connections.add(connection)
+    with connection, reports:
         try:
-            with progress:
-                _follow_progress(progress, on_progress)
+            _follow_progress(reports, on_progress)
             answer = connection.makefile().readline()
         finally:
             _connections.discard(connection)
@@ -221,25 +204,6 @@ def end_jobs() -> None:
     for connection in list(_connections):
         with suppress(OSError):
             connection.shutdown(socket.SHUT_RDWR)
-
-
-def _request(
-    connection: socket.socket, module: str, job_path: Path, threads: int, locks: Sequence[int]
-) -> tuple[IO[str], IO[str]]:
-    """Asks for a job; returns its standard output and error."""
-    progress, output = os.pipe()
-    errors, standard_error = os.pipe()
-    lines = (
-        os.fdopen(progress, encoding="utf-8", errors="replace"),
-        os.fdopen(errors, encoding="utf-8", errors="replace"),
-    )
-    try:
-        fds = [output, standard_error, *dict.fromkeys([*held_locks(), *locks])]
-        request_job(connection, module, [str(job_path)], fds, threads)
-    finally:
-        os.close(output)
-        os.close(standard_error)
-    return lines
 
 
 def _failure(module: str, code: int, errors: Iterable[str]) -> JobFailedError:

@@ -23,7 +23,6 @@ import selectors
 import shutil
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import tempfile
@@ -47,8 +46,8 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"
 _OF_A_RUN = "TREEVIEWS_RUN", "TREEVIEWS_JOB"
 """How the names of variables begin that tell a run's processes of one another."""
 _MOST_FDS = 64
-_LENGTH = struct.Struct("=Q")
-"""Before a request, how many bytes it has."""
+POLL_SECONDS = 0.01
+"""Between looks at whether a job has ended."""
 _OWN_PACKAGE = "treeviews."
 """Modules in it are imported before their jobs are forked. What such a module imports only while
 its job works, it names as ``PRELOADED`` where that is to be there before, too."""
@@ -107,6 +106,7 @@ def _start(listener: socket.socket, arguments: Sequence[str]) -> subprocess.Pope
             server = subprocess.Popen(
                 [sys.executable, *watched("treeviews.pipeline.base.job_server", *arguments)],
                 stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,  # a library that is imported may print
                 env=os.environ | job_environment(threads=1),
                 pass_fds=[listener.fileno()],
                 process_group=0,  # Ctrl-C is for this process; what the server does ends with it
@@ -138,29 +138,25 @@ def socket_folder() -> str:
     return folder
 
 
-def connect() -> socket.socket:
-    """Returns a connection to the server above this process; starts one where there is none."""
+def request_job(
+    module: str, arguments: Sequence[str], fds: Sequence[int], threads: int
+) -> socket.socket:
+    """Asks the server above this process for a job: ``python -m module arguments``.
+
+    One is started where there is none.
+
+    Args:
+        fds: its standard output and error, and files that it keeps open until it ends.
+        threads: CPU threads that its numerical libraries may use.
+
+    Returns:
+        The connection: the job ends when it is closed, and its exit code comes on it.
+    """
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         connection.connect(os.environ.get(ADDRESS_VARIABLE, ""))
     except OSError:
         connection.connect(start_job_server())
-    return connection
-
-
-def request_job(
-    connection: socket.socket,
-    module: str,
-    arguments: Sequence[str],
-    fds: Sequence[int],
-    threads: int,
-) -> None:
-    """Asks for a job: ``python -m module arguments``.
-
-    Args:
-        fds: its standard output and error, and files that it keeps open until it ends.
-        threads: CPU threads that its numerical libraries may use.
-    """
     request = {
         "module": module,
         "arguments": list(arguments),
@@ -173,9 +169,9 @@ def request_job(
         "folder": os.getcwd(),  # noqa: PTH109
         "path": list(map(str, sys.path)),
     }
-    content = json.dumps(request).encode()
-    socket.send_fds(connection, [_LENGTH.pack(len(content))], list(fds))
-    connection.sendall(content)
+    socket.send_fds(connection, [b"\n"], list(fds))
+    connection.sendall(f"{json.dumps(request)}\n".encode())
+    return connection
 
 
 @dataclass
@@ -195,26 +191,17 @@ class _Server:
         self.running: dict[int, _Job] = {}
         self.selector = selectors.DefaultSelector()
         self.selector.register(listener, selectors.EVENT_READ)
-        woken, self.waker = os.pipe()
-        for end in (woken, self.waker):
-            os.set_blocking(end, False)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
-        signal.set_wakeup_fd(self.waker, warn_on_full_buffer=False)
-        self.woken = woken
-        self.selector.register(woken, selectors.EVENT_READ)
 
     def serve(self) -> None:
         """Serves until this process is ended."""
         while True:
-            for key, _ in self.selector.select():
+            for key, _ in self.selector.select(POLL_SECONDS if self.running else None):
                 if key.fileobj is self.listener:
                     connection, _ = self.listener.accept()
                     self.selector.register(connection, selectors.EVENT_READ, _Job(connection))
-                elif key.fileobj == self.woken:
-                    os.read(self.woken, 4096)
-                    self._collect()
                 else:
                     self._read(key.data)
+            self._collect()
             while self.waiting and len(self.running) < self.at_once:
                 self._start(self.waiting.popleft())
 
@@ -223,11 +210,11 @@ class _Server:
         content = b""
         fds: list[int] = []
         with suppress(ConnectionError):
-            content, fds, _, _ = socket.recv_fds(job.connection, _LENGTH.size, _MOST_FDS)
+            content, fds, _, _ = socket.recv_fds(job.connection, 1, _MOST_FDS)
         if content:
             job.fds = fds
             with suppress(ValueError, OSError), job.connection.makefile("rb") as stream:
-                job.request = json.loads(stream.read(*_LENGTH.unpack(content)))
+                job.request = json.loads(stream.readline())
         if content and job.request and len(fds) > 1:
             self.waiting.append(job)
             return
@@ -254,34 +241,22 @@ class _Server:
             job.connection.sendall(f"{code}\n".encode())
 
     def _start(self, job: _Job) -> None:
-        self._import_for(job)
+        module = job.request["module"]
+        if module.startswith(_OWN_PACKAGE) and module not in sys.modules:
+            with suppress(BaseException):  # which the job meets, too, and tells
+                for further in getattr(importlib.import_module(module), "PRELOADED", ()):
+                    importlib.import_module(further)
         server_id = os.getpid()
         try:
             job.process_id = os.fork()
         except OSError as error:  # no memory, or too many processes
-            os.write(job.fds[1], f"no process for {job.request['module']}: {error}\n".encode())
+            os.write(job.fds[1], f"no process for {module}: {error}\n".encode())
             self._answer(job, 1)
         else:
             if not job.process_id:
                 self._run(job, server_id)
             self.running[job.process_id] = job
         self._close_files(job)
-
-    def _import_for(self, job: _Job) -> None:
-        """Imports a job's module here, so that the next such job finds it; errors are the job's."""
-        module = job.request["module"]
-        if not module.startswith(_OWN_PACKAGE) or module in sys.modules:
-            return
-        own = os.dup(1), os.dup(2)
-        for number in (1, 2):
-            os.dup2(job.fds[1], number)
-        with suppress(BaseException):
-            for further in getattr(importlib.import_module(module), "PRELOADED", ()):
-                importlib.import_module(further)
-        sys.stdout.flush()
-        for number, fd in enumerate(own, start=1):
-            os.dup2(fd, number)
-            os.close(fd)
 
     @staticmethod
     def _close_files(job: _Job) -> None:
@@ -292,9 +267,7 @@ class _Server:
         """Does the job, in its process, and ends it."""
         code = 1
         try:
-            signal.set_wakeup_fd(-1)
-            for caught in (signal.SIGCHLD, signal.SIGINT):
-                signal.signal(caught, signal.SIG_DFL)
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
             end_with_parent(server_id)
             for key in list(self.selector.get_map().values()):
                 if isinstance(key.fileobj, socket.socket):

@@ -31,13 +31,22 @@ class DamagedError(ValueError):
 
 
 def read_json(path: Path, *, remedy: str) -> Any:
-    """Returns the content of a file of JSON that anybody may have written.
+    """Returns what a file of JSON says, that anybody may have written; see `unsealed`.
 
     Raises:
         FileNotFoundError: no such file.
-        ValueError: it is no JSON; see `parsed_json`.
+        ValueError: it is no JSON, nests too deeply or is not what was sealed; one sentence names
+            the file, what is wrong and the remedy.
     """
-    return parsed_json(path.read_bytes(), path, remedy=remedy)
+    try:
+        return unsealed(path.read_bytes())
+    except RecursionError:
+        reason = "JSON that nests too deeply"
+    except DamagedError as error:
+        reason = f"damaged or edited ({error})"
+    except ValueError as error:
+        reason = f"not JSON ({error})"
+    raise ValueError(f"{path}: {reason}; {remedy}")
 
 
 def read_object(path: Path, names: Iterable[str], *, remedy: str) -> dict[str, Any]:
@@ -63,34 +72,11 @@ def read_strings(path: Path, *, remedy: str) -> list[str]:
         ValueError: as `read_json`, or it holds anything else; names the first that is no string.
     """
     value = read_json(path, remedy=remedy)
-    if not isinstance(value, list):
-        raise ValueError(f"{path}: must hold a list of strings, got {shortened(value)}; {remedy}")
-    if set(map(type, value)) <= {str} and not _SURROGATE.search("".join(value)):
-        return value
-    for place, text in enumerate(value):
+    for text in value if isinstance(value, list) else [value]:
         if not isinstance(text, str) or (not text.isascii() and _SURROGATE.search(text)):
-            raise ValueError(
-                f"{path}: entry {place} (from 0) must be a string, got {shortened(text)}; {remedy}"
-            )
-    return value
-
-
-def parsed_json(content: bytes | str, source: Path | str, *, remedy: str) -> Any:
-    """Returns what a text of JSON says; where it is `sealed`, without its own sha256.
-
-    Raises:
-        ValueError: see `unsealed`, or it nests too deeply; one sentence names the source, what is
-            wrong and the remedy.
-    """
-    try:
-        return unsealed(content)
-    except RecursionError:
-        reason = "JSON that nests too deeply"
-    except DamagedError as error:
-        reason = f"damaged or edited ({error})"
-    except ValueError as error:
-        reason = f"not JSON ({error})"
-    raise ValueError(f"{source}: {reason}; {remedy}")
+            found = shortened(text)
+            raise ValueError(f"{path}: must hold a list of strings, got {found}; {remedy}")
+    return list(value)
 
 
 def _refuse_constant(name: str) -> Any:

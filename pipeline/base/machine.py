@@ -8,9 +8,7 @@ import platform
 import re
 import resource
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 _PROCESSORS = Path("/proc/cpuinfo")
 MAXRSS_BYTES = 1 if sys.platform == "darwin" else 1024
@@ -35,30 +33,16 @@ def peak_bytes() -> int:
 
 def free_memory() -> str:
     """Returns in words what memory is free, such as ``1,024 of 24,000 MiB of memory are free``."""
-    mib = _meminfo()
-    if "MemAvailable:" not in mib:
+    kib = dict(re.findall(r"^(\w+):\s+(\d+) kB$", _read(Path("/proc/meminfo")), re.M))
+    if "MemAvailable" not in kib:
         return "how much memory is free is not known"
-    free = f"{mib['MemAvailable:']:,} of {mib['MemTotal:']:,} MiB of memory are free"
-    most = _most_of_container()
-    return free if most is None else f"{free}, this container may take {most >> 20:,}"
-
-
-def _meminfo() -> dict[str, int]:
-    lines = (line.split() for line in _read(Path("/proc/meminfo")).splitlines())
-    return {line[0]: int(line[1]) // 1024 for line in lines if len(line) > 1}
-
-
-def _most_of_container() -> int | None:
-    most = _read(Path("/sys/fs/cgroup/memory.max")).strip()
-    return int(most) if most.isdecimal() else None
+    free, total = int(kib["MemAvailable"]) >> 10, int(kib["MemTotal"]) >> 10
+    return f"{free:,} of {total:,} MiB of memory are free"
 
 
 def own_memory() -> str:
-    """Returns in words what memory this process took at most, and its limit if it has one."""
-    said = f"this process took up to {peak_bytes() >> 20:,} MiB"
-    limits = (resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA))
-    least = min((limit for limit in limits if limit != resource.RLIM_INFINITY), default=None)
-    return said if least is None else f"{said} and may have {least >> 20:,}"
+    """Returns in words what memory this process took at most."""
+    return f"this process took up to {peak_bytes() >> 20:,} MiB"
 
 
 @functools.cache
@@ -71,10 +55,7 @@ def mkl_is_fast() -> bool:
     where oneDNN reached 220, on family 25, model 17 51 to 88 where oneDNN reached 85 to 101. Of
     AMD's without AVX-512, family 25, model 1 was measured: 74 to 94, where oneDNN had 58 to 84.
     """
-    try:
-        described = _PROCESSORS.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return True
+    described = _read(_PROCESSORS)
     return "AuthenticAMD" not in described or "avx512f" not in described
 
 
@@ -89,21 +70,3 @@ def _read(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except OSError:
         return ""
-
-
-def check_releases(wanted: Mapping[str, Any] | None, here: Mapping[str, Any]) -> None:
-    """Checks that this machine makes the rows that a job's digest stands for.
-
-    Raises:
-        ValueError: it does not; names what differs.
-    """
-    different = [
-        f"{name} {here.get(name)} instead of {value}"
-        for name, value in (wanted or {}).items()
-        if here.get(name) != value
-    ]
-    if different:
-        raise ValueError(
-            f"this machine has {', '.join(different)}: install the same release of treeviews and "
-            "its libraries on all machines"
-        )

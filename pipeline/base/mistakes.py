@@ -32,9 +32,6 @@ _MISTAKES = (
 
 _FULL = "no space left on the device; free some or write elsewhere"
 
-_CLOSE = 8
-"""Known names that are looked at for a misspelt one."""
-
 _REMEDIES = {
     FileNotFoundError: "; check the path",
     PermissionError: "; ask for access, or give another place",
@@ -71,19 +68,11 @@ def sentence_of(error: BaseException) -> str:
 
 
 def did_you_mean(*names: str, known: Iterable[str]) -> str:
-    """Returns ``; did you mean X?`` for names that resemble known ones, or nothing.
-
-    Names of another case resemble one another, too. Of several the one of the same letters is
-    meant.
-    """
+    """Returns ``; did you mean X?`` for names that resemble known ones, in any case, or nothing."""
     by_small = {name.lower(): name for name in known}
-    found = []
-    for name in (str(name).lower() for name in names):
-        close = get_close_matches(name, list(by_small), n=_CLOSE)
-        letters = sorted(name)
-        meant = sorted(close, key=lambda one: sorted(one) != letters)[:1]
-        found += [by_small[one] for one in meant]
-    return f"; did you mean {', '.join(dict.fromkeys(found))}?" if found else ""
+    close = [get_close_matches(str(name).lower(), list(by_small), n=1) for name in names]
+    meant = dict.fromkeys(by_small[match] for matches in close for match in matches)
+    return f"; did you mean {', '.join(meant)}?" if meant else ""
 
 
 def keep_traceback(error: BaseException) -> Path | None:

@@ -14,12 +14,13 @@ what it is for; stages and commands make their parameters and options of both.
 from __future__ import annotations
 
 import ast
-import sys
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
+from textwrap import dedent
 from types import UnionType
 from typing import Annotated, Any, ClassVar, Self, TypeVar, Union, get_args, get_origin
 
@@ -244,31 +245,18 @@ def options_of(cls: type[Settings]) -> dict[str, tuple[str, Option]]:
     }
 
 
+@cache
 def descriptions_of(cls: type[Settings]) -> dict[str, str]:
     """Returns what the lines below each field say of it, as text for a command's help."""
-    owners = cls.__mro__[cls.__mro__.index(Settings) - 1 :: -1]
-    return {
-        field: text
-        for owner in owners
-        for field, text in _descriptions_in(owner.__module__).get(owner.__name__, {}).items()
-    }
-
-
-@cache
-def _descriptions_in(module: str) -> dict[str, dict[str, str]]:
-    """Returns class -> field -> description, of a module's classes."""
-    tree = ast.parse(Path(str(sys.modules[module].__file__)).read_text(encoding="utf-8"))
-    return {
-        owner.name: {
-            ast.unparse(field.target): " ".join(str(words.value.value).split()).replace("`", "")
-            for field, words in pairwise(owner.body)
-            if isinstance(field, ast.AnnAssign)
-            and isinstance(words, ast.Expr)
-            and isinstance(words.value, ast.Constant)
-        }
-        for owner in tree.body
-        if isinstance(owner, ast.ClassDef)
-    }
+    texts: dict[str, str] = {}
+    for owner in cls.__mro__[cls.__mro__.index(Settings) - 1 :: -1]:
+        (body,) = ast.parse(dedent(inspect.getsource(owner))).body
+        for field, words in pairwise(getattr(body, "body", ())):
+            is_text = isinstance(words, ast.Expr) and isinstance(words.value, ast.Constant)
+            if isinstance(field, ast.AnnAssign) and is_text:
+                text = " ".join(ast.literal_eval(words.value).split())  # type: ignore[attr-defined]
+                texts[ast.unparse(field.target)] = text.replace("`", "")
+    return texts
 
 
 def _from_json(value: Any, annotation: Any) -> Any:

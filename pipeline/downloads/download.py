@@ -3,10 +3,8 @@
 Where no sha256 is known, ``sha256=None`` takes what comes, and the caller judges it.
 
 What has arrived waits in ``NAME.part``. It is continued by a range request that the server answers
-with the rest (206) or, if the file has changed or it knows no ranges, with the whole file (200),
-which then starts over. Only a sha256 or, within one call, a strong entity tag says that two answers
-are of the same bytes, so without either a part is not continued (RFC 9110, sections 8.8.3 and
-13.1.5).
+with the rest (206) or, if it knows no ranges, with the whole file (200), which then starts over.
+Only a sha256 says that two answers are of the same bytes, so without one a part is not continued.
 
 A login in the address, ``https://user:password@host``, is sent as basic authentication to that host
 alone.
@@ -37,7 +35,6 @@ _SHOWN_CHARACTERS = 200
 """Of what a server said, in an error."""
 _NOT_OF_ADDRESSES = re.compile(r"[^!-~]")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-_STRONG_TAG = re.compile(r'"[!-~]*"')
 _RANGE = re.compile(r"bytes (\d{1,18})-\d{1,18}/(\d{1,18})")
 _WEB_PAGE = re.compile(rb"\s*<(!doctype html|html)", re.IGNORECASE)
 _LONGEST_PAUSE_SECONDS = 60.0
@@ -149,52 +146,43 @@ def download(
     if destination.exists() and sha256 in (None, sha256_of_file(destination)):
         return destination
     destination.parent.mkdir(parents=True, exist_ok=True)
-    part = _Part(destination.with_name(f"{destination.name}.part"), sha256)
-    is_resumed = part.size > 0
-    _fetch_patiently(url, part, config or DownloadConfig(), on_progress)
-    if fault := _fault(part):
-        part.path.unlink()
+    part = destination.with_name(f"{destination.name}.part")
+    is_resumed = part.exists() and sha256 is not None
+    _fetch_patiently(url, part, sha256, config or DownloadConfig(), on_progress)
+    if fault := _fault(part, sha256):
+        part.unlink()
         if is_resumed:  # the part may have been of another file: once more
             return download(url, destination, sha256, config=config, on_progress=on_progress)
         raise ValueError(f"{told(url)}: {fault}")
-    part.path.replace(destination)
+    part.replace(destination)
     return destination
 
 
-@dataclass(slots=True)
-class _Part:
-    """What has arrived of a file."""
-
-    path: Path
-    sha256: str | None
-    """Of the whole file, where it is known."""
-    tag: str = ""
-    """The strong entity tag of what arrived in this call; empty: none."""
-
-    @property
-    def size(self) -> int:
-        """Bytes that have arrived."""
-        return self.path.stat().st_size if self.path.exists() else 0
+def _size_of(part: Path) -> int:
+    return part.stat().st_size if part.exists() else 0
 
 
-def _fault(part: _Part) -> str:
+def _fault(part: Path, sha256: str | None) -> str:
     """Returns why a whole file is not the one that was meant; empty where it is."""
-    if part.sha256 is not None and (actual := sha256_of_file(part.path)) == part.sha256:
+    if sha256 is not None and (actual := sha256_of_file(part)) == sha256:
         return ""
-    with part.path.open("rb") as stream:
-        is_web_page = _WEB_PAGE.match(stream.read(1024))
-    if is_web_page:
-        return "the server sent a web page in place of the file; open the address in a browser"
-    if part.sha256 is None:
+    with part.open("rb") as stream:
+        if _WEB_PAGE.match(stream.read(1024)):
+            return "the server sent a web page in place of the file; open the address in a browser"
+    if sha256 is None:
         return ""
     return (
-        f"sha256 is {actual}, expected {part.sha256}; the file was changed or is not the one you "
+        f"sha256 is {actual}, expected {sha256}; the file was changed or is not the one you "
         "mean: check the address, then the sha256"
     )
 
 
 def _fetch_patiently(
-    url: str, part: _Part, config: DownloadConfig, on_progress: Progress | None
+    url: str,
+    part: Path,
+    sha256: str | None,
+    config: DownloadConfig,
+    on_progress: Progress | None,
 ) -> None:
     """Completes the part, trying again while the server falters.
 
@@ -204,8 +192,10 @@ def _fetch_patiently(
     import requests
     import urllib3
 
-    failures, reached = 0, part.size
+    failures, reached = 0, _size_of(part)
     while True:
+        if sha256 is None:
+            part.unlink(missing_ok=True)  # nothing says that the server still has the same file
         try:
             return _fetch(url, part, config, on_progress)
         except (requests.RequestException, urllib3.exceptions.HTTPError, _IncompleteError) as error:
@@ -216,20 +206,21 @@ def _fetch_patiently(
                 f"{told(url)}: the server's certificate is not trusted ({reason}); check the "
                 "address and this machine's certificates and clock"
             ) from fault
-        failures = 1 if part.size > reached else failures + 1
-        reached = max(reached, part.size)
+        size = _size_of(part)
+        failures = 1 if size > reached else failures + 1
+        reached = max(reached, size)
         if failures >= config.attempts:
-            kept = f"{part.size:,} bytes are kept, so run it again later to go on"
+            kept = f"{size:,} bytes are kept, so run it again later to go on"
             anew = "run it again later; without a sha256 it then starts over"
             raise DownloadError(
                 f"{told(url)}: gave up after {failures} attempts that got no further ({reason}); "
-                f"{kept if part.sha256 else anew}"
+                f"{kept if sha256 else anew}"
             ) from fault
         pause = config.backoff_seconds * 2 ** (failures - 1)
         time.sleep(min(pause, _LONGEST_PAUSE_SECONDS))
 
 
-def _fetch(url: str, part: _Part, config: DownloadConfig, on_progress: Progress | None) -> None:
+def _fetch(url: str, part: Path, config: DownloadConfig, on_progress: Progress | None) -> None:
     """Asks once for what is missing and appends what comes.
 
     Raises:
@@ -241,43 +232,35 @@ def _fetch(url: str, part: _Part, config: DownloadConfig, on_progress: Progress 
     import requests
 
     headers = {"Accept-Encoding": "identity", "User-Agent": "treeviews"}
-    if not (part.tag or part.sha256):
-        part.path.unlink(missing_ok=True)  # nothing says that the server still has the same file
-    if part.size:
-        headers |= {"Range": f"bytes={part.size}-"} | ({"If-Range": part.tag} if part.tag else {})
+    if size := _size_of(part):
+        headers["Range"] = f"bytes={size}-"
     timeout = config.timeout_seconds
     with requests.get(url, headers=headers, stream=True, timeout=timeout) as response:
-        status = response.status_code
+        status, total = response.status_code, response.raw.length_remaining
+        # Cut before, a login in it would show.
+        reason = f"HTTP {status} {told(' '.join(str(response.reason).split()))[:_SHOWN_CHARACTERS]}"
         if status == 200:
-            part.path.unlink(missing_ok=True)
-            tag = response.headers.get("ETag", "")
-            part.tag = tag if _STRONG_TAG.fullmatch(tag) else ""
-            total = response.raw.length_remaining
-        elif status == 206 or (status == 416 and part.size):
+            part.unlink(missing_ok=True)
+        elif size and status in (206, 416):
             range_ = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
-            if range_ is None or int(range_[1]) != part.size:
-                part.path.unlink(missing_ok=True)  # the next attempt asks for the whole file
+            if range_ is None or int(range_[1]) != size:
+                part.unlink()  # the next attempt asks for the whole file
                 raise _IncompleteError("another part of the file than was asked for")
             total = int(range_[2])
-        elif status in _RETRIED_STATUS:
-            raise _IncompleteError(_status_of(response))
+        elif status in _RETRIED_STATUS or status == 206:
+            raise _IncompleteError(reason)
         else:
             remedy = _REMEDIES.get(status, "check the address in a browser")
-            raise DownloadError(f"{told(url)}: {_status_of(response)}; {remedy}")
+            raise DownloadError(f"{told(url)}: {reason}; {remedy}")
         _append(response, total, part, config.max_bytes, on_progress)
-    if total is not None and part.size != total:
-        raise _IncompleteError(f"{part.size:,} bytes of {total:,} came")
-
-
-def _status_of(response: requests.Response) -> str:
-    reason = told(" ".join(str(response.reason).split()))  # cut before, a login would show
-    return f"HTTP {response.status_code} {reason[:_SHOWN_CHARACTERS]}"
+    if total is not None and _size_of(part) != total:
+        raise _IncompleteError(f"{_size_of(part):,} bytes of {total:,} came")
 
 
 def _append(
     response: requests.Response,
     total: int | None,
-    part: _Part,
+    part: Path,
     max_bytes: int,
     on_progress: Progress | None,
 ) -> None:
@@ -291,14 +274,14 @@ def _append(
         OSError: the disk is full; names the part.
     """
     try:
-        with part.path.open("ab") as stream:
+        with part.open("ab") as stream:
             reported = stream.tell()
             # Not `iter_content`, which loses what came of a block before a silence.
             while block := response.raw.read1(_BLOCK_BYTES):
                 stream.write(block)
                 arrived = stream.tell()
                 if max(arrived, total or 0) > max_bytes:
-                    part.path.unlink()
+                    part.unlink()
                     raise ValueError(
                         f"{told(response.url)}: longer than the {max_bytes:,} bytes that are taken "
                         "at most; check the address and, where the file is so long, raise the "
@@ -312,5 +295,5 @@ def _append(
             stream.flush()
             os.fsync(stream.fileno())
     except OSError as error:  # writing, unlike opening, names no file
-        error.filename = error.filename or str(part.path)
+        error.filename = error.filename or str(part)
         raise

@@ -17,7 +17,6 @@ from treeviews.pipeline.base.digest import sha256_of_file
 from treeviews.pipeline.base.foreign_text import without_secrets
 from treeviews.pipeline.base.job import Progress
 from treeviews.pipeline.base.json_files import read_object, write_sealed_json
-from treeviews.pipeline.base.mistakes import did_you_mean
 from treeviews.pipeline.base.refusal import shortened
 from treeviews.pipeline.downloads.download import check_sha256, download
 
@@ -57,10 +56,7 @@ def vectors_named(name: str) -> PublishedVectors:
     """
     known = {vectors.name: vectors for vectors in PUBLISHED_VECTORS}
     if name not in known:
-        raise ValueError(
-            f"no word vectors named {name!r}{did_you_mean(name, known=known)}; known: "
-            f"{', '.join(known)}"
-        )
+        raise ValueError(f"no word vectors named {name!r}; known: {', '.join(known)}")
     return known[name]
 
 
@@ -134,36 +130,24 @@ def file_to_import(given: Path, work_folder: Path) -> Path:
     """
     names = [vectors.name for vectors in PUBLISHED_VECTORS]
     if not given.exists() and str(given) in names:
-        given = _folder_of_download(str(given), work_folder / DOWNLOADS_FOLDER)
+        place = work_folder / DOWNLOADS_FOLDER
+        folders = sorted(file.parent for file in place.glob(f"{given}-*/{DOWNLOAD_FILE}"))
+        if not folders:
+            raise FileNotFoundError(
+                f"{place}: {given} is not there; download it first (treeviews data download "
+                f"vectors {given}), or say in which --work-folder it is"
+            )
+        if len(folders) > 1:
+            listed = shortened([str(folder) for folder in folders])
+            raise ValueError(f"{place}: {given} was downloaded several times; give one of {listed}")
+        given = folders[0]
     if not given.exists():
         raise FileNotFoundError(
-            f"{given}: no such word vectors{did_you_mean(str(given), known=names)}; give a file, "
-            f"the folder of a download, or a name of published ones: {', '.join(names)}"
+            f"{given}: no such word vectors; give a file, the folder of a download, or a name of "
+            f"published ones: {', '.join(names)}"
         )
     if not (given / DOWNLOAD_FILE).is_file():
         return given
     remedy = f"delete {given} and download it again (treeviews data download vectors)"
     name = read_object(given / DOWNLOAD_FILE, ("name",), remedy=remedy)["name"]
-    path = given / vectors_named(str(name)).file_name
-    if not path.is_file():
-        raise FileNotFoundError(f"{path}: gone; {remedy}")
-    return path
-
-
-def _folder_of_download(name: str, place: Path) -> Path:
-    """Returns the folder of published vectors, as they were downloaded into a work folder.
-
-    Raises:
-        FileNotFoundError: they were not; says how they are.
-        ValueError: several files were downloaded.
-    """
-    folders = sorted(file.parent for file in place.glob(f"{name}-*/{DOWNLOAD_FILE}"))
-    if not folders:
-        raise FileNotFoundError(
-            f"{place}: {name} is not there; download it first (treeviews data download vectors "
-            f"{name}), or say in which --work-folder it is"
-        )
-    if len(folders) > 1:
-        listed = shortened([str(folder) for folder in folders])
-        raise ValueError(f"{place}: {name} was downloaded several times; give one of {listed}")
-    return folders[0]
+    return given / vectors_named(str(name)).file_name

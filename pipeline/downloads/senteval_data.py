@@ -15,26 +15,38 @@ is there of it, from where and why it is believed.
 from __future__ import annotations
 
 import csv
+import gzip
 import hashlib
-from collections.abc import Mapping, Sequence
+import logging
+import tarfile
+import time
+import zlib
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, Literal
 
 from treeviews.pipeline.base.atomic_files import (
+    sweep_unfinished,
+    write_bytes_atomically,
     write_json_atomically,
 )
-from treeviews.pipeline.base.digest import digest_of, remembered_sha256
+from treeviews.pipeline.base.digest import digest_of, remembered_sha256, sha256_of_file
+from treeviews.pipeline.base.foreign_text import without_secrets
+from treeviews.pipeline.base.job import Progress, in_part
 from treeviews.pipeline.base.json_files import read_object
-from treeviews.pipeline.base.mistakes import did_you_mean
 from treeviews.pipeline.base.settings import Settings
+from treeviews.pipeline.downloads.download import DownloadConfig, DownloadError, download
+
+logger = logging.getLogger(__name__)
 
 DATA_PARTS = ("downstream", "probing")
 """The folders within SentEval's ``data``."""
 MANIFEST_NAME = "manifest.json"
 MANIFEST_VERSION = 1
-EXAMINATION_VERSION = 1
-"""Raised when the same folder of a user's own would be described otherwise."""
+MAX_MEMBER_BYTES = 256 << 20
+"""Far above any file of SentEval's."""
+PATIENCE = DownloadConfig(attempts=3, max_bytes=1 << 30)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +71,6 @@ class Dataset:
     address: str
     files: tuple[DataFile, ...]
 
-    @property
-    def download_name(self) -> str:
-        """The name of the download, under which it is kept and asked for at a mirror."""
-        return self.address.rpartition("/")[2]
-
 
 def _read_declaration(path: Path) -> tuple[Dataset, ...]:
     datasets: dict[str, Dataset] = {}
@@ -87,10 +94,8 @@ def datasets_named(names: str) -> tuple[Dataset, ...]:
     """
     wanted = {name.strip().lower() for name in names.split(",") if name.strip()}
     known = [dataset.name for dataset in SENTEVAL_SETS]
-    unknown = sorted(wanted - {name.lower() for name in known} - {"all"})
-    if unknown or not wanted:
-        meant = did_you_mean(*unknown, known=known)
-        raise ValueError(f"datasets is {names!r}{meant}; give 'all' or some of {', '.join(known)}")
+    if not wanted or wanted - {"all", *map(str.lower, known)}:
+        raise ValueError(f"datasets is {names!r}; give 'all' or some of {', '.join(known)}")
     return tuple(item for item in SENTEVAL_SETS if wanted & {"all", item.name.lower()})
 
 
@@ -160,8 +165,21 @@ class DataManifest(Settings):
             folder: holds the files of those that are listed as present; one of the size and time
                 that it had before is taken to have the sha256 that is remembered of it.
         """
-        reasons = {name: self._why_absent(name, folder) for name in names}
-        return {name: reason for name, reason in reasons.items() if reason}
+        reasons: dict[str, str] = {}
+        for name in names:
+            entry = self.datasets.get(
+                name, DatasetEntry(state="absent", reason="not asked for yet")
+            )
+            changed = [
+                path
+                for path, file in entry.files.items()
+                if not (folder / path).is_file() or remembered_sha256(folder / path) != file.sha256
+            ]
+            if changed:
+                reasons[name] = f"{', '.join(changed)} removed or changed since"
+            elif entry.state == "absent":
+                reasons[name] = entry.reason
+        return reasons
 
     def tried_in_vain(self, names: Sequence[str], since: float) -> bool:
         """Returns whether all of these sets were asked for since a moment, and were absent.
@@ -172,26 +190,12 @@ class DataManifest(Settings):
         entries = [self.datasets.get(name) for name in names]
         return all(e and e.state == "absent" and e.tried_at >= since for e in entries)
 
-    def _why_absent(self, name: str, folder: Path) -> str:
-        entry = self.datasets.get(name)
-        if entry is None:
-            return "not asked for yet"
-        changed = [
-            path
-            for path, file in entry.files.items()
-            if not (folder / path).is_file() or remembered_sha256(folder / path) != file.sha256
-        ]
-        if changed:
-            return f"{', '.join(changed)} removed or changed since"
-        return entry.reason or ("" if entry.state == "present" else "absent")
-
 
 def write_manifest(folder: Path, manifest: DataManifest) -> None:
     """Writes the folder's manifest, whole or not at all."""
     folder.mkdir(parents=True, exist_ok=True)
-    write_json_atomically(
-        folder / MANIFEST_NAME, {"version": MANIFEST_VERSION, **manifest.to_dict()}
-    )
+    values = {"version": MANIFEST_VERSION, **manifest.to_dict()}
+    write_json_atomically(folder / MANIFEST_NAME, values)
 
 
 def read_manifest(folder: Path) -> DataManifest:
@@ -226,47 +230,184 @@ def check_data_folder(folder: Path) -> None:
         )
 
 
-def examine_folder(datasets: Sequence[Dataset], folder: Path) -> DataManifest:
-    """Returns what is there of these sets in a folder of the user's own, laid out as SentEval's.
+def collect_datasets(
+    datasets: Sequence[Dataset],
+    folder: Path,
+    downloads: Path,
+    *,
+    mirror: str = "",
+    accept_unverified: bool = False,
+    patience: DownloadConfig = PATIENCE,
+    on_progress: Progress = lambda fraction, status: None,
+) -> DataManifest:
+    """Downloads what is missing of these sets, and returns what is there of all so far.
 
-    Nothing is changed or copied. A set whose files are all there is present, whatever they hold:
-    it is the user's. How a file departs from SentEval's is remarked. A set that lacks files is
-    absent, and its reason names them.
+    A set whose files all stand with the sha256 of the manifest is not touched. The manifest is
+    written after each set, so that a run that ends early is gone on with. The caller sees to it
+    that no second run fills the same folders.
+
+    Args:
+        folder: becomes SentEval's ``data`` folder: ``downstream/``, ``probing/`` and the manifest.
+        downloads: keeps what was downloaded.
+        mirror: address under which every download stands by its name; empty: the declared ones.
+        accept_unverified: takes sets that nothing declared can verify, and notes their downloads'
+            sha256: later runs ask for the same bytes.
+
+    Returns:
+        The manifest. A set that could not be had is in it as absent, with the reason, and has no
+        file in the folder: what stood there, damaged or of unknown origin, is set aside.
 
     Raises:
-        ValueError: the folder holds none of `DATA_PARTS`.
+        OSError: the folder cannot be written.
+        ValueError: the folder's manifest is damaged.
     """
-    check_data_folder(folder)
-    return DataManifest(datasets={dataset.name: _examine(dataset, folder) for dataset in datasets})
+    manifest = read_manifest(folder)
+    lacking = manifest.lacking([dataset.name for dataset in datasets], folder)
+    missing = [dataset for dataset in datasets if dataset.name in lacking]
+    addresses = list(dict.fromkeys(dataset.address for dataset in missing))
+    for number, declared in enumerate(addresses):
+        started, group = time.monotonic(), [d for d in missing if d.address == declared]
+        path = downloads / declared.rpartition("/")[2]
+        address = f"{mirror.rstrip('/')}/{path.name}" if mirror else declared
+        members = {file.member for dataset in group for file in dataset.files}
+        trusted = manifest.trusted.get(path.name)
+        report = in_part(on_progress, number, len(addresses))
+        contents, fault = _fetch(address, path, members, trusted, patience, report)
+        for dataset in group:
+            files, reason = dict[str, FileEntry](), fault
+            if not fault:
+                is_trusted = accept_unverified or trusted is not None
+                files, reason = _verified(dataset, contents, path, address, is_trusted=is_trusted)
+            _place_files(dataset, folder, contents, reason)
+            if any(file.proof == "first use" for file in files.values()):
+                noted = {**manifest.trusted, path.name: sha256_of_file(path)}
+                manifest = manifest.changed(trusted=noted)
+            entry = DatasetEntry(
+                state="absent" if reason else "present",
+                reason=reason,
+                licence=dataset.licence,
+                files=files,
+                seconds=round(time.monotonic() - started, 3),
+                tried_at=time.time(),
+            )
+            manifest = manifest.changed(datasets={**manifest.datasets, dataset.name: entry})
+            write_manifest(folder, manifest)
+            started = time.monotonic()
+    return manifest
 
 
-def _examine(dataset: Dataset, folder: Path) -> DatasetEntry:
-    missing = [file.path for file in dataset.files if not (folder / file.path).is_file()]
-    if missing:
-        reason = f"{folder} lacks {', '.join(missing)}"
-        return DatasetEntry(state="absent", reason=reason, licence=dataset.licence)
-    files = {}
+def _fetch(
+    address: str,
+    path: Path,
+    members: Collection[str],
+    trusted: str | None,
+    patience: DownloadConfig,
+    report: Progress,
+) -> tuple[dict[str, bytes], str]:
+    """Returns the wanted members of a download, or why there are none.
+
+    Args:
+        trusted: the sha256 that was accepted before, if one was.
+    """
+    try:
+        download(address, path, trusted, config=patience, on_progress=report)
+        return _read_download(path, members), ""
+    except (DownloadError, ValueError) as error:
+        fault = str(error)
+        if trusted and isinstance(error, ValueError):
+            fault += (
+                f"; {path.name} was accepted with this sha256 before: to accept another, delete it "
+                f"from trusted in {MANIFEST_NAME}"
+            )
+        return {}, fault
+
+
+def _read_download(path: Path, members: Collection[str]) -> dict[str, bytes]:
+    """Returns the wanted members of a tar archive; ``""`` is all of a download that is none.
+
+    Args:
+        members: each the end of a path, from a folder's name on: ``MR/rt-polarity.pos`` finds
+            ``./data/MR/rt-polarity.pos``. One that is not there is left out.
+
+    Raises:
+        ValueError: the archive is damaged or none, or a member is too large or there twice.
+    """
+    if "" in members:
+        return {"": path.read_bytes()}
+    contents: dict[str, bytes] = {}
+    try:
+        with tarfile.open(path) as archive:
+            for info in archive:
+                wanted = next(
+                    (name for name in members if f"/{info.name}".endswith(f"/{name}")), ""
+                )
+                stream = archive.extractfile(info) if wanted else None
+                if stream is None:
+                    continue
+                if wanted in contents or info.size > MAX_MEMBER_BYTES:
+                    wrong = "there twice" if wanted in contents else "too large"
+                    raise tarfile.TarError(f"{wanted} is {wrong}")
+                contents[wanted] = stream.read()
+    except (tarfile.TarError, zlib.error, gzip.BadGzipFile, EOFError) as error:
+        path.unlink()
+        raise ValueError(f"{path.name}: not a whole archive ({error})") from error
+    return contents
+
+
+def _verified(
+    dataset: Dataset, contents: Mapping[str, bytes], path: Path, address: str, *, is_trusted: bool
+) -> tuple[dict[str, FileEntry], str]:
+    """Returns what is known of the files of a set that came, or why they are not taken.
+
+    Of a file that has not the declared number of lines, or another sha256, the download is removed,
+    so that a later run asks for it again.
+    """
+    files: dict[str, FileEntry] = {}
     for file in dataset.files:
-        content = (folder / file.path).read_bytes()
-        entry = describe_file(file, content, str(folder), otherwise="none")
-        remark = "as many lines as SentEval's, other bytes" if entry.as_senteval is False else ""
-        if file.num_lines not in (None, entry.num_lines):
-            remark = f"{entry.num_lines:,} lines, published {file.num_lines:,}"
-        files[file.path] = entry.changed(remark=remark)
-    return DatasetEntry(state="present", licence=dataset.licence, files=files)
+        if file.member not in contents:
+            return (
+                {},
+                f"{path.name}: no member named {file.member} (delete {path} to fetch it anew)",
+            )
+        content = contents[file.member]
+        sha256 = hashlib.sha256(content).hexdigest()
+        entry = FileEntry(
+            sha256=sha256,
+            num_bytes=len(content),
+            num_lines=content.count(b"\n") + (not content.endswith(b"\n") and bool(content)),
+            proof="finished" if sha256 == file.sha256 else "first use",
+            as_senteval=None if file.sha256 is None else sha256 == file.sha256,
+            source=without_secrets(address),
+        )
+        wrong = ""
+        if entry.num_lines == 0 or entry.num_lines != (file.num_lines or entry.num_lines):
+            wrong = f"{entry.num_lines:,} lines, expected {file.num_lines or 'some'}"
+        elif entry.as_senteval is False:
+            wrong = f"sha256 is {entry.sha256}, SentEval's file has {file.sha256}"
+        if wrong:
+            path.unlink(missing_ok=True)
+            return {}, f"{file.path} from {path.name}: {wrong}"
+        files[file.path] = entry
+    if not is_trusted and any(entry.proof == "first use" for entry in files.values()):
+        return {}, (
+            f"no sha256 is known to verify {path.name} ({sha256_of_file(path)}) with; pass "
+            "--accept-unverified to take it as it came"
+        )
+    return files, ""
 
 
-def describe_file(file: DataFile, content: bytes, source: str, *, otherwise: Proof) -> FileEntry:
-    """Returns what is known of a file that is here; ``otherwise`` it has this proof."""
-    sha256 = hashlib.sha256(content).hexdigest()
-    num_lines = content.count(b"\n") + (not content.endswith(b"\n") and bool(content))
-    as_senteval = None if file.sha256 is None else sha256 == file.sha256
-    proof: Proof = "finished" if as_senteval else otherwise
-    return FileEntry(
-        sha256=sha256,
-        num_bytes=len(content),
-        num_lines=num_lines,
-        proof=proof,
-        as_senteval=as_senteval,
-        source=source,
-    )
+def _place_files(
+    dataset: Dataset, folder: Path, contents: Mapping[str, bytes], reason: str
+) -> None:
+    """Writes the files of a set; of an absent one, sets aside what stands there."""
+    if reason:
+        logger.warning("%s is absent: %s", dataset.name, reason)
+    for file in dataset.files:
+        target = folder / file.path
+        if not reason:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            sweep_unfinished(target.parent)
+            write_bytes_atomically(target, contents[file.member])
+        elif target.is_file():
+            logger.warning("%s: what stood there is kept as %s.refused", target, target.name)
+            target.replace(target.with_name(f"{target.name}.refused"))

@@ -1,27 +1,35 @@
-"""Rows of several stages side by side: read shard by shard, or as one table by DuckDB's SQL."""
+"""The stages that a path stands for, and their rows side by side: read, or asked by SQL.
+
+A path is a corpus folder, a stage's folder, or one shard. Rows are read shard by shard, or all as
+one table by DuckDB.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from treeviews.pipeline.base.bundled import how_to_install
 from treeviews.pipeline.base.foreign_text import printable
-from treeviews.pipeline.base.mistakes import did_you_mean
 from treeviews.pipeline.base.refusal import Refusal
-from treeviews.pipeline.inspect.dataset import Selection, StageFolder, select, stage_in
 from treeviews.pipeline.parsing.parse_shard import row_of as columns_of
-from treeviews.pipeline.shards.manifests import shard_path
-from treeviews.pipeline.shards.schema import COLUMNS, EMBEDDING, EMBEDDINGS
-from treeviews.pipeline.shards.shards import read_shard, shard_metadata
+from treeviews.pipeline.shards.manifests import (
+    MANIFEST_NAME,
+    SHARD_GLOB,
+    read_dataset_manifest,
+    shard_numbers,
+    shard_path,
+)
+from treeviews.pipeline.shards.schema import COLUMNS, EMBEDDING, EMBEDDINGS, STAGE_KEY
+from treeviews.pipeline.shards.shards import aligned_table, check_same_rows
 from treeviews.pipeline.trees.flat_trees import ConstituencyParse, DependencyParse
-
-if TYPE_CHECKING:
-    import duckdb
 
 TABLE = "corpus"
 """What SQL calls the stages side by side."""
@@ -37,50 +45,168 @@ TREE_COLUMNS = {
 """Columns in which the trees of a stage stand, without what follows from these."""
 
 
-def check_same_rows(folders: Sequence[StageFolder], number: int) -> int:
-    """Returns the number of rows that all of these have in a shard.
+SENTENCES = "sentences"
+SHARD_MANIFEST_GLOB = "[0-9]" * 5 + ".json"
+
+
+class StageFolder(NamedTuple):
+    """The shards of one stage."""
+
+    stage: str
+    path: Path
+
+    def numbers(self) -> list[int]:
+        """Returns the numbers of the shards that are there, complete or not, in order."""
+        return shard_numbers(self.path)
+
+    def missing(self) -> list[int]:
+        """Returns the numbers of the shards that are gone though a manifest speaks of them."""
+        listed = {int(path.stem) for path in self.path.glob(SHARD_MANIFEST_GLOB)}
+        with suppress(ValueError, FileNotFoundError):  # then the shards' own manifests tell
+            listed |= {shard.number for shard in read_dataset_manifest(self.path).shards}
+        return sorted(listed.difference(self.numbers()))
+
+    def gaps(self) -> Iterator[str]:
+        """Yields what the stage lacks to be complete."""
+        if not (self.path / MANIFEST_NAME).exists():
+            yield f"no {MANIFEST_NAME}: the stage is still running or was killed"
+        for number in self.missing():
+            yield f"{shard_path(self.path, number).name} is in the manifest but missing"
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What a path stands for."""
+
+    folders: tuple[StageFolder, ...]
+    """All stages, the sentences first where they are there."""
+    shard: int | None = None
+    """The one shard that was asked for; None for all."""
+    is_one_stage: bool = False
+    """Whether a stage or a shard was asked for, rather than a corpus."""
+
+    @property
+    def sentences(self) -> StageFolder | None:
+        """The sentences that the parses are of; None where they are not beside them."""
+        return next((folder for folder in self.folders if folder.stage == SENTENCES), None)
+
+    @property
+    def parses(self) -> tuple[StageFolder, ...]:
+        """All stages but the sentences."""
+        return tuple(folder for folder in self.folders if folder.stage != SENTENCES)
+
+    @property
+    def read_together(self) -> tuple[StageFolder, ...]:
+        """The stages whose columns stand side by side where a row is asked for.
+
+        Embeddings are among them only where they alone were asked for: of one corpus there may be
+        many, and a sentence's are more numbers than all else that is known of it.
+        """
+        if self.is_one_stage:
+            return self.folders
+        return tuple(folder for folder in self.folders if folder.stage != EMBEDDINGS)
+
+    def numbers_in(self, *folders: StageFolder) -> list[int]:
+        """Returns the shards asked for that all of these stages have."""
+        shared = set.intersection(*(set(folder.numbers()) for folder in folders))
+        return [number for number in sorted(shared) if self.shard in (None, number)]
+
+    def shared_numbers(self) -> list[int]:
+        """Returns the shards asked for that every stage has: what can be read side by side.
+
+        Raises:
+            ValueError: there is none.
+        """
+        shared = self.numbers_in(*self.read_together)
+        if not shared:
+            names = ", ".join(str(folder.path) for folder in self.read_together)
+            raise ValueError(f"no shard that all of these have: {names}; `check` says what is gone")
+        return shared
+
+    def with_stages(self, names: Sequence[str]) -> Selection:
+        """Returns the stages with those folders only that are named, of each kind that is named.
+
+        Args:
+            names: of folders, or how they begin; without any all stages stay.
+
+        Raises:
+            ValueError: no folder is called so, or several begin so.
+        """
+        chosen: list[StageFolder] = []
+        for name in names:
+            is_whole = re.compile(re.escape(name) + "(-[0-9a-f]+)?").fullmatch  # with its digest
+            whole = [folder for folder in self.parses if is_whole(folder.path.name)]
+            matches = whole or [f for f in self.parses if f.path.name.startswith(name)]
+            if len(matches) != 1:
+                known = ", ".join(f.path.name for f in matches or self.parses) or "none"
+                what = "several stages begin with" if matches else "no stage is called"
+                raise ValueError(f"{what} {name!r}; there are {known}")
+            chosen += matches
+        kinds = {folder.stage for folder in chosen}
+        kept = [f for f in self.folders if f.stage not in kinds or f in chosen]
+        return replace(self, folders=tuple(kept))
+
+
+def check_one_of_each(folders: Iterable[StageFolder]) -> None:
+    """Refuses several folders of one stage where a row of each stage is asked for.
 
     Raises:
-        FileNotFoundError: a stage has no such shard.
-        ValueError: they differ; names two of them.
+        ValueError: names them and how to choose.
     """
-    rows = {
-        shard_path(f.path, number): int(shard_metadata(f.path, f.stage, number)[1].num_rows)
-        for f in folders
-    }
-    first, *others = rows
-    for path in others:
-        if rows[path] != rows[first]:
+    of_stage: dict[str, list[Path]] = {}
+    for stage, path in folders:
+        of_stage.setdefault(stage, []).append(path)
+    for stage, paths in of_stage.items():
+        if len(paths) > 1:
+            names = ", ".join(path.name for path in paths)
             raise ValueError(
-                f"{path} has {rows[path]} rows, {first} has {rows[first]}; parse this shard again"
+                f"{paths[0].parent}: several folders of {stage}: {names}; give the folder of one, "
+                f"or choose it with --stage {paths[0].name}"
             )
-    return rows[first]
 
 
-def aligned_table(
-    folders: Sequence[StageFolder], number: int, columns: Sequence[str] | None = None
-) -> pa.Table:
-    """Returns a shard's rows with the columns of these stages side by side.
+def select(path: Path) -> Selection:
+    """Returns the stages at a path.
 
     Args:
-        folders: of several of one stage the last one's columns are read.
-        number: of the shard.
-        columns: those wanted, in their order; all when omitted.
+        path: a folder that holds stages, a stage's folder, or a shard's Parquet file. With a
+            parsed stage or shard come the sentences beside it.
 
     Raises:
-        FileNotFoundError: a stage has no such shard.
-        ValueError: a shard is damaged, or the stages' shards differ in rows; names both.
+        FileNotFoundError: no such path, or no shard under it.
     """
-    of_column = {name: folder for folder in folders for name in COLUMNS[folder.stage]}
-    wanted = list(of_column) if columns is None else columns
-    needed = list(dict.fromkeys(of_column[name] for name in wanted))
-    check_same_rows(needed, number)
-    arrays: dict[str, pa.ChunkedArray] = {}
-    for folder in needed:
-        names = [name for name in wanted if of_column[name] == folder]
-        table = read_shard(folder.path, folder.stage, number, names)
-        arrays |= dict(zip(names, table.columns, strict=True))
-    return pa.table([arrays[name] for name in wanted], names=list(wanted))
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: no such file or folder")
+    is_shard = path.is_file() and path.suffix == ".parquet" and path.stem.isdigit()
+    folder = path.parent if is_shard else path
+    if stage := _stage_in(folder):
+        chosen, beside = StageFolder(stage, folder), folder.absolute().parent / SENTENCES
+        comes_along = stage != SENTENCES and beside.is_dir()
+        folders = (StageFolder(SENTENCES, beside), chosen) if comes_along else (chosen,)
+        return Selection(folders, int(path.stem) if is_shard else None, is_one_stage=True)
+    below = [each for each in sorted(path.iterdir()) if each.is_dir()] if path.is_dir() else []
+    stages = [StageFolder(stage, each) for each in below if (stage := _stage_in(each))]
+    if not stages:
+        raise FileNotFoundError(
+            f"{path}: no shards here; give a folder with sentences/ in it, a stage's folder, "
+            "or a shard such as 00000.parquet"
+        )
+    return Selection(tuple(sorted(stages, key=lambda stage: list(COLUMNS).index(stage.stage))))
+
+
+def _stage_in(folder: Path) -> str | None:
+    """Returns the stage whose files a folder holds; None for another folder.
+
+    Its name begins so, or a shard that can be read says so.
+    """
+    stage = folder.absolute().name.partition("-")[0]
+    for path in sorted(folder.glob(SHARD_GLOB)) if stage not in COLUMNS else ():
+        with suppress(pa.ArrowException, OSError):
+            stage = (pq.read_schema(path).metadata or {}).get(STAGE_KEY, b"").decode()
+            break
+    globs = (SHARD_GLOB, SHARD_MANIFEST_GLOB, MANIFEST_NAME)
+    is_stage = stage in COLUMNS and any(any(folder.glob(glob)) for glob in globs)
+    return stage if is_stage else None
 
 
 def read_rows(
@@ -89,8 +215,7 @@ def read_rows(
     """Yields a shard's rows with their places and the columns of all stages read together.
 
     Raises:
-        FileNotFoundError: a stage has no such shard.
-        ValueError: see `aligned_table`.
+        FileNotFoundError, ValueError: see `aligned_table`.
     """
     table = aligned_table(selection.read_together, number).slice(start, count)
     for begin in range(0, table.num_rows, ROWS_AT_ONCE):
@@ -144,17 +269,14 @@ def tree_fault(
     """
     columns = {name: row[name] for name in COLUMNS[stage]}
     tree = tree_of(stage, row)
-    if tree is None or None in columns.values():
-        given = [name for name, value in columns.items() if value is not None]
+    if None in columns.values():
         missing = next(name for name, value in columns.items() if value is None)
-        return (missing, f"null, but {given[0]} is not") if given else None
+        is_refused = all(value is None for value in columns.values())
+        return None if is_refused else (missing, "null, but other columns of the row are not")
     own: Any = tree.heads if isinstance(tree, DependencyParse) else tree.tags
-    words = own if tokens is None else tokens
-    expected = columns_of(tree, words)
+    expected = columns_of(tree, own if tokens is None else tokens)
     if isinstance(expected, Refusal):
-        is_short = isinstance(tree, DependencyParse) and len(tree.heads) == len(words)
-        is_short = is_short and len(tree.deprels) != len(words)
-        return "deprels" if is_short else TREE_COLUMNS[stage][0], expected.detail
+        return TREE_COLUMNS[stage][0], expected.detail
     for name, value in expected.items():
         if columns[name] != value:
             return name, f"is {columns[name]}, the binarization of the spans is {value}"
@@ -174,37 +296,24 @@ def read_tables(path: Path, columns: Sequence[str] | None = None) -> Iterator[pa
         ValueError: a column that no stage has, a damaged shard, or stages that differ in rows.
     """
     selection = select(path)
-    folders = selection.folders
-    if path.is_file() or stage_in(path) is not None:  # parses come with their sentences
+    folders = selection.folders if columns else selection.read_together
+    if selection.is_one_stage:  # without the sentences beside it
         folders = folders[-1:]
     known = list(dict.fromkeys(name for folder in folders for name in COLUMNS[folder.stage]))
-    if columns is None:
-        folders = tuple(folder for folder in folders if folder in selection.read_together)
-    for name in columns or ():
-        if name not in known:
-            meant = did_you_mean(name, known=known)
-            raise ValueError(f"{path}: no column {name!r}, only {', '.join(known)}{meant}")
-    encoders = [str(folder.path) for folder in folders if folder.stage == EMBEDDINGS]
-    if EMBEDDING in (columns or ()) and len(encoders) > 1:
-        raise ValueError(
-            f"{path}: has embeddings by several encoders, {', '.join(encoders)}; give the folder "
-            "of the ones that you mean"
-        )
-    return (aligned_table(folders, number, columns) for number in selection.numbers())
+    if unknown := [name for name in columns or () if name not in known]:
+        raise ValueError(f"{path}: no column {unknown[0]!r}, only {', '.join(known)}")
+    if EMBEDDING in (columns or ()):
+        check_one_of_each(folder for folder in folders if folder.stage == EMBEDDINGS)
+    numbers = sorted({number for folder in folders for number in folder.numbers()})
+    wanted = numbers if selection.shard is None else [selection.shard]
+    return (aligned_table(folders, number, columns) for number in wanted)
 
 
-class Answer(NamedTuple):
-    """What a query gives, read while it is asked for."""
-
-    columns: list[str]
-    rows: Iterator[tuple[Any, ...]]
-
-
-def ask(selection: Selection, sql: str) -> Answer:
-    """Returns what SQL finds in the table ``corpus``.
+def ask(selection: Selection, sql: str) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
+    """Returns the columns and rows that SQL finds in the table ``corpus``.
 
     The table has ``shard`` and ``row``, and the columns of all stages. Rows are read from the files
-    as they are: `check` compares checksums.
+    as they are, while they are asked for: `check` compares checksums.
 
     Raises:
         ModuleNotFoundError: DuckDB is not installed; says how to install it.
@@ -226,7 +335,13 @@ def ask(selection: Selection, sql: str) -> Answer:
                 f"no single query in {sql!r}; write one such as SELECT * FROM {TABLE} LIMIT 5"
             )
         result = connection.execute(sql)
-    return Answer([str(column[0]) for column in result.description], _fetched(result))
+
+    def rows() -> Iterator[tuple[Any, ...]]:
+        with _named_mistakes():
+            while some := result.fetchmany(FETCHED_AT_ONCE):
+                yield from some
+
+    return [str(column[0]) for column in result.description], rows()
 
 
 @contextmanager
@@ -243,25 +358,19 @@ def _named_mistakes() -> Iterator[None]:
         raise ValueError(" ".join(sentence.split())) from None
 
 
-def _fetched(result: duckdb.DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
-    with _named_mistakes():
-        while rows := result.fetchmany(FETCHED_AT_ONCE):
-            yield from rows
-
-
 def _view_of(selection: Selection) -> str:
     """Returns the SQL that lays the shards of all stages side by side, by the place of each row.
 
     `POSITIONAL JOIN` of files pairs their rows in order and pads what is shorter, so that shards
     must agree in rows one by one.
     """
-    selection.check_one_of_each()
-    folders = selection.read_together
-    if len(selection.folders_of(EMBEDDINGS)) == 1:
-        folders = selection.folders
+    check_one_of_each(selection.read_together)
+    embeddings = [folder for folder in selection.folders if folder.stage == EMBEDDINGS]
+    folders = selection.folders if len(embeddings) == 1 else selection.read_together
     numbers = selection.numbers_in(*folders) or selection.shared_numbers()
     for number in numbers:
-        check_same_rows(folders, number)
+        paths = [shard_path(folder.path, number) for folder in folders]
+        check_same_rows({path: int(pq.read_metadata(path).num_rows) for path in paths})
     first = folders[0].stage
     columns = ", ".join(name for folder in folders for name in COLUMNS[folder.stage])
     files = " POSITIONAL JOIN ".join(_files_of(folder, numbers) for folder in folders)

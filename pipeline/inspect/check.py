@@ -6,8 +6,6 @@ was refused, the stages against one another, and each row against what its stage
 
 from __future__ import annotations
 
-import json
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,20 +15,21 @@ import numpy as np
 import pyarrow as pa
 
 from treeviews.pipeline.base.digest import sha256_of_file
-from treeviews.pipeline.inspect.aligned_rows import ROWS_AT_ONCE, tree_fault
-from treeviews.pipeline.inspect.dataset import SENTENCES, Selection, StageFolder
-from treeviews.pipeline.parsing.parse_shard import PARSER_FAULTS
+from treeviews.pipeline.inspect.aligned_rows import (
+    ROWS_AT_ONCE,
+    SENTENCES,
+    Selection,
+    StageFolder,
+    tree_fault,
+)
 from treeviews.pipeline.shards.arrow import vectors_of
 from treeviews.pipeline.shards.manifests import (
     MANIFEST_NAME,
-    PARSED_FROM,
-    ShardManifest,
     is_parsed_from,
     manifest_beside,
     parser_problems,
     quarantine_path,
     read_dataset_manifest,
-    read_shard_manifest,
     remedy,
     shard_path,
 )
@@ -57,40 +56,22 @@ class Fault:
 def faults_of(selection: Selection) -> Iterator[Fault]:
     """Yields everything that is wrong with the stages of a selection."""
     sentences = selection.sentences
-    for folder in selection.folders if selection.shard is None else ():
-        yield from _stage_faults(folder, sentences)
     if sentences is None and not selection.is_one_stage:
         corpus = selection.folders[0].path.parent
         yield Fault(corpus, "no sentences here, which its parses are of; copy them here")
-    for number in selection.numbers():
-        for folder in selection.folders:
-            if selection.shard is not None or shard_path(folder.path, number).exists():
-                yield from _shard_faults(folder, number, sentences)
+    for folder in selection.folders:
+        if selection.shard is None:
+            yield from _stage_faults(folder, sentences)
+        for number in selection.numbers_in(folder):
+            yield from _shard_faults(folder, number, sentences)
     if sentences is not None:
         yield from _order_faults(sentences, selection.numbers_in(sentences))
 
 
 def notes_of(selection: Selection) -> Iterator[str]:
-    """Yields what is not wrong but should be known: what went unchecked, a parser's failures."""
+    """Yields what went unchecked."""
     for folder in selection.parses if selection.sentences is None else ():
         yield f"note: {folder.path}: alignment not checked: no sentences beside it"
-    for folder in selection.folders:
-        manifests = []
-        for number in selection.numbers_in(folder):
-            with suppress(ValueError):  # named as a fault already
-                manifests.append(read_shard_manifest(folder.path, number))
-        failures = parser_failures(folder, [manifest for manifest in manifests if manifest])
-        if failures:
-            yield f"note: {folder.path}: {failures}"
-
-
-def parser_failures(folder: StageFolder, manifests: Iterable[ShardManifest]) -> str:
-    """Returns how many sentences failed in the parser and where they stand, or nothing."""
-    count = sum(m.drops.get(reason, 0) for m in manifests for reason in PARSER_FAULTS)
-    if not count:
-        return ""
-    where = folder.path / "*.quarantine.jsonl"
-    return f"{count:,} rows by the parser's own fault; their details stand in {where}"
 
 
 def _stage_faults(folder: StageFolder, sentences: StageFolder | None) -> Iterator[Fault]:
@@ -110,8 +91,8 @@ def _stage_faults(folder: StageFolder, sentences: StageFolder | None) -> Iterato
             yield Fault(folder.path, f"has shards {sorted(unlisted)}, its manifest does not")
         for listed in shards:
             with suppress(ValueError):  # named where the shard is read
-                own = read_shard_manifest(folder.path, listed.number)
-                if own is not None and _origin(own) != _origin(listed):
+                own = manifest_beside(folder.path, listed.number)
+                if own is not None and own.sha256 != listed.sha256:
                     problem = f"{MANIFEST_NAME} lists another shard {listed.number} than its own"
                     yield Fault(folder.path, f"{problem} manifest describes; {again}")
         for problem in parser_problems(shards):
@@ -120,24 +101,13 @@ def _stage_faults(folder: StageFolder, sentences: StageFolder | None) -> Iterato
         expected = {*sentences.numbers(), *sentences.missing()}
         if lacking := expected - present - missing:
             yield Fault(folder.path, f"lacks shards {sorted(lacking)} of the sentences")
-        if more := (present | missing) - expected:
-            yield Fault(folder.path, f"has shards {sorted(more)}, the sentences do not")
-
-
-def _origin(shard: ShardManifest) -> tuple[object, ...]:
-    """Returns what two manifests of a shard agree in: its content, and where that comes from.
-
-    Not how long it took: the same rows may have been made twice, on two machines.
-    """
-    extra = (shard.extra.get("parser_checksum"), shard.extra.get(PARSED_FROM))
-    return shard.sha256, shard.rows, shard.drops, shard.quarantine_sha256, extra
 
 
 def _shard_faults(
     folder: StageFolder, number: int, sentences: StageFolder | None
 ) -> Iterator[Fault]:
     """Checks one shard: its manifest, its records, its sentences, its rows."""
-    path = shard_path(folder.path, number)
+    path, tokens = shard_path(folder.path, number), None
     try:
         manifest = manifest_beside(folder.path, number)
         table = read_shard(folder.path, folder.stage, number)
@@ -147,72 +117,21 @@ def _shard_faults(
     if manifest is None:
         yield Fault(path, f"has no manifest: it is not complete; {remedy(path)}")
         return
-    if table.num_rows != manifest.rows:
-        yield Fault(path, f"{table.num_rows} rows, its manifest says {manifest.rows}")
-    yield from _refusal_faults(path, manifest, table.column(0).null_count)
-    tokens = None
+    records, expected = quarantine_path(path.parent, number), manifest.quarantine_sha256
+    if expected and (not records.exists() or sha256_of_file(records) != expected):
+        yield Fault(records, f"gone, or its sha256 differs from the manifest's; {remedy(path)}")
     if sentences is not None and folder != sentences:
-        yield from _alignment_faults(path, manifest, sentences)
         with suppress(ValueError, OSError):  # named where the sentences are checked
+            source = manifest_beside(sentences.path, number)
+            if source is not None and not is_parsed_from(manifest, source):
+                problem = "was parsed from other sentences than those beside it"
+                yield Fault(path, f"{problem}; {remedy(path)}")
             tokens = read_shard(sentences.path, SENTENCES, number, ["tokens"])["tokens"]
             if len(tokens) != table.num_rows:
                 yield Fault(path, f"{table.num_rows} rows, the sentences have {len(tokens)}")
                 return
     for row, field, problem in _row_faults(folder.stage, table, tokens):
         yield Fault(path, problem, row, field)
-
-
-def _refusal_faults(path: Path, manifest: ShardManifest, nulls: int) -> Iterator[Fault]:
-    """Compares what a manifest says was refused with the rows and the records beside them."""
-    refused, is_parse = sum(manifest.drops.values()), manifest.stage != SENTENCES
-    if is_parse and nulls != refused:
-        yield Fault(path, f"{nulls} rows of nulls, its manifest says that {refused} were refused")
-    records = quarantine_path(path.parent, manifest.number)
-    if not manifest.has_quarantine:
-        if is_parse and refused:
-            problem = f"says that {manifest.drops} were refused, but keeps no record of them"
-            yield Fault(records, f"the manifest {problem}")
-        return
-    try:
-        counts = Counter(reason for _, reason, _ in read_refusals(records))
-    except (FileNotFoundError, ValueError) as error:
-        yield Fault(records, f"cannot be read ({error}); {remedy(path)}")
-        return
-    if manifest.quarantine_sha256 and sha256_of_file(records) != manifest.quarantine_sha256:
-        yield Fault(records, f"sha256 differs from its manifest's; {remedy(path)}")
-    elif counts != Counter(manifest.drops):
-        yield Fault(records, f"has records of {dict(counts)}, its manifest says {manifest.drops}")
-
-
-def read_refusals(path: Path) -> Iterator[tuple[int | None, str, str]]:
-    """Yields the row, the reason and the detail of each sentence that a shard refused.
-
-    Sentences that were refused before they had a row have None.
-
-    Raises:
-        ValueError: a line is no such record; names it.
-    """
-    with path.open(encoding="utf-8") as stream:
-        for number, line in enumerate(stream, start=1):
-            try:
-                record = json.loads(line)
-                yield record.get("row"), str(record["reason"]), str(record.get("detail", ""))
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
-                raise ValueError(f"line {number}: {type(error).__name__}: {error}") from error
-
-
-def _alignment_faults(
-    path: Path, manifest: ShardManifest, sentences: StageFolder
-) -> Iterator[Fault]:
-    """Checks that a parsed shard is of the sentences beside it."""
-    if PARSED_FROM not in manifest.extra:
-        yield Fault(path, "its manifest does not say from which sentences it was parsed")
-        return
-    with suppress(ValueError):  # named where the sentences are checked
-        source = read_shard_manifest(sentences.path, manifest.number)
-        if source is not None and not is_parsed_from(manifest, source):
-            problem = "was parsed from other sentences than those beside it"
-            yield Fault(path, f"{problem}; {remedy(path)}")
 
 
 def _row_faults(
@@ -235,34 +154,26 @@ def _row_faults(
         if tokens is not None:
             words = tokens.slice(start, ROWS_AT_ONCE).to_pylist()
         for position, (row, own) in enumerate(zip(rows.to_pylist(), words, strict=True), start):
-            if stage != SENTENCES:
-                fault = tree_fault(stage, row, own)
-            elif not row["tokens"]:
-                fault = "tokens", "no token"
+            if stage == SENTENCES:
+                is_right = row["tokens"] and all(row["tokens"])
+                fault = None if is_right else ("tokens", "no token, or an empty one")
             else:
-                empty = [number for number, token in enumerate(row["tokens"], 1) if not token]
-                fault = ("tokens", f"token {empty[0]} is empty") if empty else None
-            if fault is not None:
+                fault = tree_fault(stage, row, own)
+            if fault:
                 yield position, *fault
 
 
 def _order_faults(sentences: StageFolder, numbers: Iterable[int]) -> Iterator[Fault]:
     """Yields where a document is torn, or its indices do not rise, over shards in their order."""
-    seen: set[str] = set()
-    document, index = None, -1
+    last: dict[str, int] = {}
+    document = None
     for number in numbers:
-        path = shard_path(sentences.path, number)
-        try:
-            table = read_shard(sentences.path, SENTENCES, number, ["document_id", "sentence_index"])
-        except (ValueError, OSError):  # named where the shard is read
-            continue
-        places = (column.to_pylist() for column in table.columns)
-        for row, (name, position) in enumerate(zip(*places, strict=True)):
-            if name != document and name in seen:
-                problem = f"{name!r} goes on after another document"
-                yield Fault(path, problem, row, "document_id")
-            elif name == document and position <= index:
-                problem = f"{position} follows {index} in one document"
-                yield Fault(path, problem, row, "sentence_index")
-            seen.add(name)
-            document, index = name, position
+        path, places = shard_path(sentences.path, number), ["document_id", "sentence_index"]
+        with suppress(ValueError, OSError):  # named where the shard is read
+            columns = read_shard(sentences.path, SENTENCES, number, places).columns
+            rows = zip(*(column.to_pylist() for column in columns), strict=True)
+            for row, (name, index) in enumerate(rows):
+                if name in last and (name != document or index <= last[name]):
+                    problem = f"sentence {index} of {name!r} stands apart from, or not after, "
+                    yield Fault(path, f"{problem}its sentence {last[name]}", row, places[1])
+                document, last[name] = name, index

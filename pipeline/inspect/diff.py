@@ -8,14 +8,14 @@ tokens are punctuation.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from itertools import zip_longest
+from operator import itemgetter
 from typing import Any
 
 from treeviews.pipeline.base.foreign_text import printable
-from treeviews.pipeline.inspect.aligned_rows import read_rows, tree_of
-from treeviews.pipeline.inspect.dataset import Selection, StageFolder
+from treeviews.pipeline.inspect.aligned_rows import Selection, read_rows, tree_fault, tree_of
 from treeviews.pipeline.trees.tree_scores import AttachmentCounts, BracketCounts
 from treeviews.pipeline.trees.treebanks import TreebankSentence
 
@@ -23,134 +23,114 @@ SCORES = {
     "dependencies": ("uas", "las", "uas_no_punctuation", "las_no_punctuation"),
     "constituents": ("f1", "tag_accuracy"),
 }
-"""Stages that are compared, with what is told of each."""
+"""Stages that are compared, with the scores that are told of each."""
 
 
-@dataclass(slots=True)
-class Agreement:
-    """How far two parses agree; scores are of the sentences that have a tree in both."""
+def compare(first: Selection, second: Selection, *, most: int) -> list[dict[str, Any]]:
+    """Returns how far the parses of each kind agree that both selections have, as JSON has it.
 
-    stage: str
-    first: str
-    second: str
-    sentences: int = 0
-    compared: int = 0
-    identical: int = 0
-    scores: dict[str, float] = field(default_factory=dict)
-    """In percent."""
-    most_different: list[dict[str, Any]] = field(default_factory=list)
-    """``shard``, ``row``, ``differences`` (tokens or brackets), ``tokens``."""
+    Scores, in percent, are of the sentences that have a tree in both parses.
 
-
-def pairs_of_parses(first: Selection, second: Selection) -> list[tuple[Selection, Selection]]:
-    """Returns the stages to be compared, with their sentences, of each kind that both have.
-
-    One corpus given twice stands for the two parses of a kind that lie in it.
+    Args:
+        first: sentences and their parses; given twice, it stands for the two parses of a kind.
+        second: the same sentences with other parses.
+        most: how many of the sentences are named that differ in most tokens or brackets.
 
     Raises:
-        ValueError: they have no kind in common, are the same folder, or have no sentences.
+        ValueError: nothing of one kind to compare, several folders of a kind, no sentences, other
+            sentences, or a damaged shard or tree.
     """
-    pairs = []
+    agreements = []
     for stage in SCORES:
-        one, other = first.folders_of(stage), second.folders_of(stage)
-        if first == second and len(one) == 2:
+        one, other = ([f for f in s.folders if f.stage == stage] for s in (first, second))
+        if first == second:
             one, other = one[:1], one[1:]
-        elif first == second and len(first.parses) > 1:
+        if not one or not other:
             continue
-        if one and other:
-            pairs.append((_with_sentences(first, one), _with_sentences(second, other)))
-    if not pairs:
+        sides = []
+        for selection, folders in ((first, one), (second, other)):
+            if len(folders) > 1 or selection.sentences is None:
+                names = ", ".join(str(folder.path) for folder in folders)
+                problem = "no sentences/ beside it; put those that it is of there"
+                if len(folders) > 1:
+                    problem = f"several folders of {stage}; give two of them"
+                raise ValueError(f"{names}: {problem}")
+            stages = (selection.sentences, *folders)
+            sides.append(Selection(stages, selection.shard, is_one_stage=True))
+        agreements.append(_agreement(sides, stage, most))
+    if not agreements:
         places = f"{first.folders[-1].path}, {second.folders[-1].path}"
         raise ValueError(
             f"{places}: nothing of one kind to compare; give two folders of dependencies, two of "
             "constituents, or two corpora that have them"
         )
-    for path, second_path in ((a.folders[-1].path, b.folders[-1].path) for a, b in pairs):
-        if path.resolve() == second_path.resolve():
-            raise ValueError(f"{path}: the same folder twice; give two parses to compare")
-    return pairs
+    return agreements
 
 
-def _with_sentences(selection: Selection, folders: list[StageFolder]) -> Selection:
-    if len(folders) > 1:
-        names = ", ".join(str(folder.path) for folder in folders)
-        raise ValueError(f"several folders of {folders[0].stage}: {names}; give two of them")
-    if selection.sentences is None:
-        raise ValueError(
-            f"{folders[0].path}: no sentences/ beside it; put those that it is of there"
-        )
-    return Selection((selection.sentences, *folders), selection.shard, is_one_stage=True)
-
-
-def compare(first: Selection, second: Selection, *, most: int) -> Agreement:
-    """Returns how far two parses agree, and the sentences that differ in most.
-
-    Args:
-        first: the sentences and one parse of them.
-        second: the same with another parse.
-        most: how many of the sentences that differ most are kept.
-
-    Raises:
-        ValueError: a shard is damaged, the sentences differ, or trees have other tokens than their
-            sentence.
-    """
-    stage = first.folders[-1].stage
-    agreement = Agreement(stage, str(first.folders[-1].path), str(second.folders[-1].path))
+def _agreement(sides: Sequence[Selection], stage: str, most: int) -> dict[str, Any]:
+    first, second = sides
     counts = AttachmentCounts() if stage == "dependencies" else BracketCounts()
-    a_token = "heads" if stage == "dependencies" else "tags"
-    worst: list[tuple[int, int, dict[str, Any]]] = []
-    for one, other in _rows(first, second):
-        agreement.sentences += 1
-        gold, predicted = tree_of(stage, one), tree_of(stage, other)
-        if gold is None or predicted is None:
-            continue
-        tokens, place = one["tokens"], {name: one[name] for name in ("shard", "row")}
-        if not len(tokens) == len(one[a_token]) == len(other[a_token]):
-            raise ValueError(
-                f"shard {one['shard']}, row {one['row']}: trees of other tokens than the "
-                "sentence's; see `check`"
-            )
-        if isinstance(counts, BracketCounts):
-            wrong = counts.add(gold, predicted)
-        else:
-            wrong = counts.add(TreebankSentence("", tokens, gold.heads, gold.deprels), predicted)
-        agreement.identical += gold == predicted
-        row = {**place, "differences": wrong, "tokens": tokens}
-        heapq.heappush(worst, (wrong, -agreement.sentences, row))
-        if len(worst) > most:
-            heapq.heappop(worst)
-    agreement.compared = counts.sentences
-    scores = asdict(counts.scores())
-    agreement.scores = {name: scores[name] for name in SCORES[stage]}
-    agreement.most_different = [row for wrong, _, row in sorted(worst, reverse=True) if wrong]
-    return agreement
+    seen: Counter[str] = Counter()
+
+    def differing() -> Iterator[dict[str, Any]]:
+        for one, other in _rows(first, second):
+            seen["sentences"] += 1
+            tokens, gold, predicted = one["tokens"], tree_of(stage, one), tree_of(stage, other)
+            if gold is None or predicted is None:
+                continue
+            place = {"shard": one["shard"], "row": one["row"]}
+            for row in (one, other):
+                if fault := tree_fault(stage, row, tokens):
+                    raise ValueError(f"{place} ({stage}, {fault[0]}): {fault[1]}; see `check`")
+            if isinstance(counts, BracketCounts):
+                wrong = counts.add(gold, predicted)
+            else:
+                wrong = counts.add(
+                    TreebankSentence("", tokens, gold.heads, gold.deprels), predicted
+                )
+            seen["identical"] += gold == predicted
+            if wrong:
+                yield {**place, "differences": wrong, "tokens": tokens}
+
+    worst = heapq.nlargest(max(most, 1), differing(), key=itemgetter("differences"))[:most]
+    scores = counts.scores()
+    return {
+        "stage": stage,
+        "first": str(first.folders[-1].path),
+        "second": str(second.folders[-1].path),
+        "sentences": seen["sentences"],
+        "compared": counts.sentences,
+        "identical": seen["identical"],
+        "scores": {name: scores[name] for name in SCORES[stage]},
+        "most_different": worst,
+    }
 
 
 def _rows(first: Selection, second: Selection) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """Yields the rows of the shards that both have."""
+    paths = f"{first.folders[-1].path}, {second.folders[-1].path}"
     numbers = sorted({*first.shared_numbers()} & {*second.shared_numbers()})
     if not numbers:
-        paths = f"{first.folders[-1].path} and {second.folders[-1].path}"
-        raise ValueError(f"no shard that both {paths} have")
+        raise ValueError(f"{paths}: no shard that both have; give two parses of one text")
     for number in numbers:
         rows = read_rows(first, number), read_rows(second, number)
         for one, other in zip_longest(*rows, fillvalue=dict[str, Any]()):
             if one.get("tokens") != other.get("tokens"):
                 raise ValueError(
-                    f"{first.folders[0].path}, {second.folders[0].path}: the sentences of shard "
-                    f"{number} differ; give two parses of one text"
+                    f"{paths}: the sentences of shard {number} differ; give two parses of one text"
                 )
             yield one, other
 
 
-def agreement_lines(agreement: Agreement) -> Iterator[str]:
+def agreement_lines(agreement: dict[str, Any]) -> Iterator[str]:
     """Yields the same as lines for people."""
-    yield printable(f"{agreement.stage}  first: {agreement.first}, second: {agreement.second}")
-    yield f"  {agreement.sentences:,} sentences, {agreement.compared:,} with both trees, of which "
-    yield f"  {agreement.identical:,} are identical"
-    for name, score in agreement.scores.items():
+    stage, sentences = agreement["stage"], agreement["sentences"]
+    yield printable(f"{stage}  first: {agreement['first']}, second: {agreement['second']}")
+    yield f"  {sentences:,} sentences, {agreement['compared']:,} with both trees, of which "
+    yield f"  {agreement['identical']:,} are identical"
+    for name, score in agreement["scores"].items():
         yield f"  {name:>18}  {score:.1f} %"
-    what = "tokens" if agreement.stage == "dependencies" else "brackets"
-    for row in agreement.most_different:
+    what = "tokens" if stage == "dependencies" else "brackets"
+    for row in agreement["most_different"]:
         text = printable(" ".join(row["tokens"]))
         yield f"  {row['shard']}:{row['row']}  {row['differences']} {what}  {text}"

@@ -13,24 +13,24 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from treeviews.pipeline.base.atomic_files import write_text_atomically
 from treeviews.pipeline.base.foreign_text import printable
-from treeviews.pipeline.inspect.aligned_rows import TREE_COLUMNS, table_lines, tree_fault, tree_of
-from treeviews.pipeline.inspect.check import parser_failures
-from treeviews.pipeline.inspect.dataset import Selection
+from treeviews.pipeline.inspect.aligned_rows import (
+    TREE_COLUMNS,
+    Selection,
+    table_lines,
+    tree_fault,
+    tree_of,
+)
 from treeviews.pipeline.shards.manifests import CLEANED, ENCODER_DIGEST, manifest_beside
-from treeviews.pipeline.shards.schema import DESCRIBED, SCHEMA_VERSION
-from treeviews.pipeline.shards.shards import shard_metadata
+from treeviews.pipeline.shards.schema import DESCRIBED, EMBEDDING, EMBEDDINGS, SCHEMA_VERSION
+from treeviews.pipeline.shards.shards import read_shard
 from treeviews.pipeline.trees.flat_trees import ConstituencyParse, DependencyParse, Parse
 from treeviews.pipeline.trees.treebanks import to_brackets
 
 if TYPE_CHECKING:
     from nltk.tree import Tree
 
-Facts = dict[str, Any]
-"""What is known of a stage, as JSON has it; counts of several things are by name."""
 MAKERS = {"parser": "parser_checksum", "encoder": ENCODER_DIGEST}
 """What a shard's extra facts say of who made it: the name and what tells it from others."""
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -51,14 +51,11 @@ LINE_WIDTH = 80
 """Characters of a line of brackets."""
 
 
-def stage_facts(selection: Selection) -> Iterator[Facts]:
-    """Yields what the manifests say of every stage of a selection; no row is read."""
+def stage_facts(selection: Selection) -> Iterator[dict[str, Any]]:
+    """Yields what the manifests say of every stage of a selection, as JSON; no row is read."""
     for folder in selection.folders:
         numbers = selection.numbers_in(folder)
         manifests = [m for n in numbers if (m := manifest_beside(folder.path, n)) is not None]
-        incomplete = [*folder.gaps()]
-        if len(numbers) > len(manifests):
-            incomplete.insert(0, f"{len(numbers) - len(manifests)} shards have no manifest")
         yield {
             "stage": folder.stage,
             "path": str(folder.path),
@@ -66,26 +63,22 @@ def stage_facts(selection: Selection) -> Iterator[Facts]:
             "rows": sum(manifest.rows for manifest in manifests),
             "bytes": sum(manifest.bytes for manifest in manifests),
             "seconds": sum(manifest.seconds for manifest in manifests),
-            "incomplete": incomplete,
+            "incomplete": [*folder.gaps()],
             "refused": _total(manifest.drops for manifest in manifests),
-            "failed": parser_failures(folder, manifests),
             "cleaned": _total(manifest.extra.get(CLEANED, {}) for manifest in manifests),
             "made_by": sorted(
                 {
-                    f"{facts[name]} {facts.get(checksum, '')}"
-                    for facts in (manifest.extra for manifest in manifests)
+                    f"{manifest.extra[name]} {manifest.extra.get(checksum, '')}"
+                    for manifest in manifests
                     for name, checksum in MAKERS.items()
-                    if name in facts
+                    if name in manifest.extra
                 }
             ),
         }
 
 
 def _total(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    total: Counter[str] = Counter()
-    for some in counts:
-        total.update(some)
-    return dict(total.most_common())
+    return dict(sum(map(Counter, counts), Counter[str]()).most_common())
 
 
 def overview_lines(selection: Selection) -> Iterator[str]:
@@ -100,7 +93,6 @@ def overview_lines(selection: Selection) -> Iterator[str]:
             ("seconds", f"{seconds:,.1f} ({rate:,.0f} sentences/s a process)"),
             *(("incomplete", gap) for gap in facts["incomplete"]),
             ("refused", _counts(facts["refused"]) or "none"),
-            ("failed", facts["failed"]),
             ("cleaned", cleaned and f"paragraphs changed: {cleaned}"),
             *(("made by", maker) for maker in facts["made_by"]),
         ):
@@ -114,51 +106,30 @@ def _counts(counts: Mapping[str, int]) -> str:
 
 
 def schema_of(selection: Selection) -> Iterator[dict[str, Any]]:
-    """Yields the columns of every stage of a selection; reads the files' footers alone."""
+    """Yields the columns of every stage of a selection, as JSON; no row of trees is read."""
     for folder in selection.folders:
-        numbers = selection.numbers_in(folder)
-        shards = [shard_metadata(folder.path, folder.stage, number) for number in numbers]
-        types = {
-            column.name: _type_in_words(column.type) for schema, _ in shards for column in schema
-        }
+        stage, path = folder
+        vectors: Any = "by encoder"
+        for number in selection.numbers_in(folder)[:1] if stage == EMBEDDINGS else ():
+            vectors = read_shard(path, stage, number).field(EMBEDDING).type
         yield {
-            "stage": folder.stage,
-            "path": str(folder.path),
+            "stage": stage,
+            "path": str(path),
             "version": SCHEMA_VERSION,
-            "shards": len(numbers),
-            "rows": sum(metadata.num_rows for _, metadata in shards),
-            "row_groups": sum(metadata.num_row_groups for _, metadata in shards),
             "columns": [
-                asdict(column) | {"type": types.get(column.name, "")}
-                for column in DESCRIBED[folder.stage]
+                asdict(column) | {"type": str(column.type or vectors)}
+                for column in DESCRIBED[stage]
             ],
         }
-
-
-def _type_in_words(type_: Any) -> str:
-    """Returns an Arrow type in few words: ``list of int16``, ``text by dictionary``."""
-    if pa.types.is_fixed_size_list(type_):
-        return f"{type_.list_size} x {_type_in_words(type_.value_type)}"
-    if pa.types.is_list(type_):
-        return f"list of {_type_in_words(type_.value_type)}"
-    if pa.types.is_dictionary(type_):
-        return f"{_type_in_words(type_.value_type)} by dictionary"
-    return {"string": "text", "halffloat": "float16", "float": "float32"}.get(
-        str(type_), str(type_)
-    )
 
 
 def schema_lines(selection: Selection) -> Iterator[str]:
     """Yields the same as lines for people."""
     for facts in schema_of(selection):
-        yield f"{facts['stage']}  {printable(facts['path'])}"
-        yield (
-            f"  version {facts['version']}, {facts['rows']:,} rows in {facts['shards']:,} shards "
-            f"and {facts['row_groups']:,} row groups"
-        )
+        yield f"{facts['stage']}  {printable(facts['path'])}  version {facts['version']}"
         for column in facts["columns"]:
             nullable = ", may be null" if column["is_nullable"] else ""
-            yield f"  {column['name']}: {column['type'] or 'as the files say'}{nullable}"
+            yield f"  {column['name']}: {column['type']}{nullable}"
             yield f"    {column['meaning']}"
             yield f"    values: {column['values']}"
         yield ""

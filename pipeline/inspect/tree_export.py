@@ -16,11 +16,12 @@ any, so a sentence without heads keeps its start in a doc without heads alone.
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import accumulate, groupby, islice, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -35,35 +36,31 @@ from treeviews.pipeline.base.atomic_files import (
 from treeviews.pipeline.base.refusal import Refusal
 from treeviews.pipeline.inspect.aligned_rows import (
     TREE_COLUMNS,
-    check_same_rows,
+    Selection,
+    check_one_of_each,
     read_rows,
     tree_fault,
     tree_of,
 )
-from treeviews.pipeline.inspect.check import read_refusals
-from treeviews.pipeline.inspect.dataset import Selection
 from treeviews.pipeline.parsing.parsed_sentence import (
     InDocument,
     ParsedSentence,
     Trees,
-    doc_of,
     format_of,
     write_parses,
 )
+from treeviews.pipeline.parsing.spacy_docs import doc_of
 from treeviews.pipeline.shards.manifests import quarantine_path
-from treeviews.pipeline.text.split_corpus import SourceText
+from treeviews.pipeline.text.aligned import AlignedSentence
+from treeviews.pipeline.text.split_corpus import PLAN_NAME
+from treeviews.pipeline.text.split_parts import PartSplitter
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
 
 ExportFormat = Literal["conllu", "brackets", "json", "spacy"]
-NEEDED: dict[ExportFormat, tuple[str, ...]] = {
-    "conllu": ("dependencies",),
-    "brackets": ("constituents",),
-    "json": (),
-    "spacy": (),
-}
-"""Stages without which a format has nothing to write; others are written where they are."""
+NEEDED: dict[ExportFormat, str] = {"conllu": "dependencies", "brackets": "constituents"}
+"""Stage without which a format has nothing to write; others are written where they are."""
 _HALF = re.compile("[\\ud800-\\udfff]")
 SUFFIX = ".spacy"
 MOST_IN_ONE_FILE = 100_000
@@ -72,134 +69,105 @@ SENTENCES_A_FILE = 10_000
 """Of a folder of files."""
 SENTENCES_A_DOC = 500
 """At most. What spaCy writes once a doc takes it some milliseconds."""
-SPAN_GROUP = "constituents"
-
-
-@dataclass(slots=True)
-class Exported:
-    """What was written."""
-
-    path: str
-    format: ExportFormat
-    stages: list[str]
-    """Folders that it was written from."""
-    sentences: int = 0
-    """With trees."""
-    refused: int = 0
-    """Without the tree that the format needs, or without any."""
-    placed: int | None = None
-    """With text and offsets of the source; None where these were not asked for."""
-    tokens: int = 0
-    bytes: int = 0
-    seconds: float = 0.0
 
 
 def export_format(out: Path) -> ExportFormat:
-    """Returns the format that a file's name stands for.
-
-    Raises:
-        ValueError: it stands for none; says which ends do.
-    """
-    if out.suffix.lower() == SUFFIX:
-        return "spacy"
-    try:
-        return format_of(out)
-    except ValueError as error:
-        raise ValueError(f"{error}, {SUFFIX} (spacy); or give --format") from error
+    """Returns the format that a file's name stands for; errors as for `format_of`."""
+    return "spacy" if out.suffix.lower() == SUFFIX else format_of(out)
 
 
 def export(
     selection: Selection, out: Path, form: ExportFormat, *, from_source: bool = False
-) -> Exported:
+) -> dict[str, Any]:
     """Writes all sentences of a selection; the file appears whole or not at all.
 
-    One shard is in memory at a time; of spaCy's format one file.
+    One shard is in memory at a time; of spaCy's format one file. Returns what was written, as JSON
+    has it: ``refused`` are the sentences without the tree that the format needs, or without any,
+    ``placed`` those with text and offsets of the source.
 
     Args:
         selection: the sentences and at most one folder of each kind of parse.
         out: file; of ``spacy`` a folder of files, unless the name ends in ``.spacy``.
         form: how.
-        from_source: text and offsets are to be those of the corpus's source, which is read again.
 
     Raises:
+        FileExistsError: the file or folder is there already.
         FileNotFoundError: it is not known what the source is.
-        FileExistsError: the file is there already, or the folder and holds something.
         ValueError: a stage that the format needs is not there or there more than once, there are
             more sentences than the file can hold, or a row is no tree over its sentence. The source
             is gone, has changed, or knows no places.
     """
     started = time.monotonic()
-    if out.is_file() or (out.is_dir() and any(out.iterdir())):
+    if out.exists():
         raise FileExistsError(f"{out} is there already; delete it or choose another name")
-    chosen = _chosen(selection, form)
-    done = Exported(str(out), form, [str(folder.path) for folder in chosen.folders])
-    rows = _sentences(chosen, form)
-    if from_source:
-        done.placed, rows = 0, _in_source(rows, chosen)
-    sentences = _counted(rows, done)
-    if form != "spacy":
-        write_parses(out, sentences, form)
-    elif out.suffix.lower() != SUFFIX:
-        write_doc_bins(out, sentences)
-    else:
-        numbers = chosen.shared_numbers()
-        if sum(check_same_rows(chosen.folders, n) for n in numbers) > MOST_IN_ONE_FILE:
-            raise ValueError(
-                f"{out}: more than {MOST_IN_ONE_FILE:,} sentences, which one {SUFFIX} file cannot "
-                f"hold; leave {SUFFIX} out of the name and give --format spacy for a folder of "
-                "files, or export shard by shard"
-            )
-        write_by_library(out, lambda path: path.write_bytes(_packed(sentences)))
-    files = out.iterdir() if out.is_dir() else [out]
-    done.bytes = sum(path.stat().st_size for path in files)
-    done.seconds = round(time.monotonic() - started, 3)
-    return done
-
-
-def _chosen(selection: Selection, form: ExportFormat) -> Selection:
-    """Returns the stages to write from.
-
-    Raises:
-        ValueError: one that is needed is not there, or there are several.
-    """
-    if selection.sentences is None:
-        raise ValueError(
-            f"{selection.folders[0].path}: no sentences beside it, whose words are to be written; "
-            "give a folder that has both"
-        )
     kinds = ("constituents",) if form == "brackets" else TREE_COLUMNS
-    parses = [folder for kind in kinds if (folder := selection.folder_of(kind)) is not None]
-    lacking = set(NEEDED[form]) - {folder.stage for folder in parses}
-    if lacking or not parses:
-        what = " and no ".join(lacking or TREE_COLUMNS)
+    parses = [folder for folder in selection.parses if folder.stage in kinds]
+    check_one_of_each(parses)
+    needed = NEEDED.get(form)
+    if (
+        selection.sentences is None
+        or needed not in (None, *(f.stage for f in parses))
+        or not parses
+    ):
+        what = f"no {needed or 'trees'} with their sentences here, without which {form}"
         raise ValueError(
-            f"{selection.folders[0].path}: no {what} here, without which {form} has nothing to "
-            "write; give the folder of a parsed corpus"
+            f"{selection.folders[0].path}: {what} has nothing to write; give the folder of a "
+            "parsed corpus"
         )
-    return Selection((selection.sentences, *parses), selection.shard)
+    chosen = Selection((selection.sentences, *parses), selection.shard)
+    counts, rows = {"sentences": 0, "refused": 0, "tokens": 0}, _sentences(chosen, needed)
+    if from_source:
+        counts["placed"], rows = 0, _in_source(rows, chosen)
+    sentences = _counted(rows, counts)
+    if form == "spacy":
+        _write_docs(out, sentences)
+    else:
+        write_parses(out, sentences, form)
+    files = out.iterdir() if out.is_dir() else [out]
+    return {
+        "path": str(out),
+        "format": form,
+        "stages": [str(folder.path) for folder in chosen.folders],
+        **counts,
+        "bytes": sum(path.stat().st_size for path in files),
+        "seconds": round(time.monotonic() - started, 3),
+    }
 
 
-def _counted(sentences: Iterator[ParsedSentence], done: Exported) -> Iterator[ParsedSentence]:
+def _counted(
+    sentences: Iterator[ParsedSentence], counts: dict[str, int]
+) -> Iterator[ParsedSentence]:
     for sentence in sentences:
+        counts["refused" if sentence.refusal else "sentences"] += 1
+        counts["tokens"] += 0 if sentence.refusal else len(sentence.tokens)
         if sentence.place is not None and sentence.place.in_source:
-            done.placed = (done.placed or 0) + 1
-        if sentence.refusal is None:
-            done.sentences += 1
-            done.tokens += len(sentence.tokens)
-        else:
-            done.refused += 1
+            counts["placed"] += 1
         yield sentence
 
 
-def _sentences(selection: Selection, form: ExportFormat) -> Iterator[ParsedSentence]:
-    """Yields every row; one without the tree that is needed, or any, says why."""
-    needed = NEEDED[form]
+def _sentences(selection: Selection, needed: str | None) -> Iterator[ParsedSentence]:
+    """Yields every row; one without the tree that is needed, or any, says why.
+
+    Raises:
+        ValueError: a tree is damaged, so that other programs would read a wrong one; names shard
+            and row, the field and what is wrong with it.
+    """
     for number in selection.shared_numbers():
-        refusals = _refusals(selection, needed or tuple(TREE_COLUMNS), number)
+        refusals: dict[int, Refusal] = {}
+        for folder in selection.parses:
+            if needed in (None, folder.stage):
+                refusals = _refusals(quarantine_path(folder.path, number)) | refusals
         for row in read_rows(selection, number):
             place, tokens = f"{number}:{row['row']}", row["tokens"]
-            trees = {folder.stage: _tree(place, folder.stage, row) for folder in selection.parses}
-            is_refused = not any(trees.values()) or not all(trees[stage] for stage in needed)
+            trees: dict[str, Any] = {}
+            for stage, _ in selection.parses:
+                if fault := tree_fault(stage, row, tokens):
+                    raise ValueError(
+                        f"{place} ({stage}, {fault[0]}): {fault[1]}; `inspect check` says what is "
+                        "damaged"
+                    )
+                trees[stage] = tree_of(stage, row)
+            is_refused = not (trees[needed] if needed else any(trees.values()))
             ends = list(accumulate(tokens, lambda at, token: at + 1 + len(token), initial=-1))[1:]
             nothing = Refusal("rejected", "the shard keeps no record of why")
             yield ParsedSentence(
@@ -213,41 +181,15 @@ def _sentences(selection: Selection, form: ExportFormat) -> Iterator[ParsedSente
             )
 
 
-def _tree(place: str, stage: str, row: Mapping[str, Any]) -> Any:
-    """Returns a row's tree of a stage, None where it has none.
-
-    Raises:
-        ValueError: it is damaged, so that other programs would read a wrong tree; names shard and
-            row, the field and what is wrong with it.
-    """
-    if fault := tree_fault(stage, row, row["tokens"]):
-        field, problem = fault
-        raise ValueError(
-            f"{place} ({stage}, {field}): {problem}; `inspect check` says what is damaged"
-        )
-    return tree_of(stage, row)
-
-
-def _refusals(selection: Selection, stages: Sequence[str], number: int) -> dict[int, Refusal]:
-    """Returns why the parsers took no tree of a shard's rows, as the quarantine files say.
-
-    Raises:
-        ValueError: a line is no record of a refusal; names it.
-    """
-    refusals: dict[int, Refusal] = {}
-    for folder in selection.parses:
-        path = quarantine_path(folder.path, number)
-        if folder.stage not in stages or not path.exists():
-            continue
-        try:
-            for row, reason, detail in read_refusals(path):
-                if row is not None:
-                    refusals.setdefault(row, Refusal(reason, detail))
-        except ValueError as error:
-            raise ValueError(
-                f"{path}: cannot be read ({error}); `inspect check` says what is damaged"
-            ) from error
-    return refusals
+def _refusals(path: Path) -> dict[int, Refusal]:
+    """Returns why a parser took no tree of a shard's rows, as its quarantine file says."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    records = [json.loads(line) for line in lines]
+    return {
+        record["row"]: Refusal(record["reason"], record.get("detail", ""))
+        for record in records
+        if record.get("row") is not None
+    }
 
 
 def _in_source(rows: Iterator[ParsedSentence], selection: Selection) -> Iterator[ParsedSentence]:
@@ -259,44 +201,52 @@ def _in_source(rows: Iterator[ParsedSentence], selection: Selection) -> Iterator
     Raises:
         ValueError: a sentence of the source is not the one of its row.
     """
-    source = SourceText(selection.folders[0].path)
-    texts = (text for n in selection.shared_numbers() for text in source.sentences(n))
-    for row, text in zip_longest(rows, texts, fillvalue=""):
-        if not isinstance(row, ParsedSentence) or isinstance(text, str):
+    folder = selection.folders[0].path
+    splitter = PartSplitter(folder / PLAN_NAME, folder)
+    texts = (text for n in selection.shared_numbers() for text in splitter.read_again(n))
+    for row, text in zip_longest(rows, texts, fillvalue="the end"):
+        placed = text if isinstance(text, AlignedSentence) else None
+        if placed and _HALF.search(placed.text):
+            placed = None
+        if isinstance(row, str) or isinstance(text, str) or (placed and placed.words != row.tokens):
             raise ValueError(
-                "the source has another number of sentences now; make the corpus again, or export "
-                "without its source"
+                f"{row if isinstance(row, str) else row.sent_id}: the source has other sentences "
+                "there now than the shard; make the corpus again, or export without its source"
             )
         assert row.place is not None
-        is_placed = text is not None and not _HALF.search(text.text)
-        place = row.place._replace(in_source=is_placed)
-        if text is None or not is_placed:
-            yield replace(row, place=place)
-        elif text.words != row.tokens:
+        of_source: dict[str, Any] = {"place": row.place._replace(in_source=placed is not None)}
+        for name in ("text", "start", "tokens", "offsets") if placed else ():
+            of_source[name] = getattr(placed, name)
+        yield replace(row, **of_source)
+
+
+def _write_docs(out: Path, sentences: Iterator[ParsedSentence]) -> None:
+    """Writes one file, or a folder of files, which appears whole or not at all.
+
+    Raises:
+        ValueError: more sentences than one file can hold.
+    """
+    if out.suffix.lower() == SUFFIX:
+        of_file = list(islice(sentences, MOST_IN_ONE_FILE + 1))
+        if len(of_file) > MOST_IN_ONE_FILE:
             raise ValueError(
-                f"{row.sent_id}: the source has other words there now than the shard; make the "
-                "corpus again, or export without its source"
+                f"{out}: more than {MOST_IN_ONE_FILE:,} sentences, which one {SUFFIX} file cannot "
+                f"hold; leave {SUFFIX} out of the name and give --format spacy for a folder of "
+                "files, or export shard by shard"
             )
-        else:
-            aligned = {name: getattr(text, name) for name in ("text", "start", "tokens", "offsets")}
-            yield replace(row, place=place, **aligned)
-
-
-def write_doc_bins(folder: Path, sentences: Iterable[ParsedSentence]) -> None:
-    """Writes a folder of files, which appears whole or not at all."""
-    temporary = folder.with_name(f"{folder.name}.{writer_name()}{TEMPORARY_SUFFIX}")
+        write_by_library(out, lambda path: path.write_bytes(_packed(of_file)))
+        return
+    temporary = out.with_name(f"{out.name}.{writer_name()}{TEMPORARY_SUFFIX}")
     temporary.mkdir()
-    rest = iter(sentences)
     try:
-        files = iter(lambda: list(islice(rest, SENTENCES_A_FILE)), [])
-        for number, of_file in enumerate(files):
+        for number, some in enumerate(iter(lambda: [*islice(sentences, SENTENCES_A_FILE)], [])):
             path = temporary / f"{number:05d}{SUFFIX}"
-            path.write_bytes(_packed(of_file))
+            path.write_bytes(_packed(some))
             synchronise(path)
     except BaseException:  # an interruption, too
         shutil.rmtree(temporary, ignore_errors=True)
         raise
-    rename_durably(temporary, folder)
+    rename_durably(temporary, out)
 
 
 def _packed(sentences: Iterable[ParsedSentence]) -> bytes:
@@ -322,17 +272,14 @@ def _doc(sentences: Sequence[ParsedSentence]) -> Doc:
     doc = doc_of(sentences, None)
     places = [sentence.place for sentence in sentences if sentence.place]
     doc.user_data["treeviews"] = {
-        "document_id": places[0].document_id if places else "",
+        "document_id": places[0].document_id,
         "sent_ids": [sentence.sent_id for sentence in sentences],
         "sentence_indices": [place.sentence_index for place in places],
     }
-    if any(place.in_source is not None for place in places):
-        doc.user_data["treeviews"]["starts"] = [
-            sentence.start if sentence.place and sentence.place.in_source else None
-            for sentence in sentences
-        ]
+    if places[0].in_source is not None:
+        starts = zip((sentence.start for sentence in sentences), places, strict=True)
+        doc.user_data["treeviews"]["starts"] = [s if p.in_source else None for s, p in starts]
     if any(sentence.trees.constituents for sentence in sentences):
-        doc.spans[SPAN_GROUP] = [
-            Span(doc, start, end, label=label) for start, end, label in doc._.treeviews_constituents
-        ]
+        spans = doc._.treeviews_constituents
+        doc.spans["constituents"] = [Span(doc, start, end, label=of) for start, end, of in spans]
     return doc

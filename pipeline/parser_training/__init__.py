@@ -1,8 +1,6 @@
 """Training of parsers: annotated treebanks in, parser folders out; no part of the way to a score.
 
-One door, ``python -m treeviews.pipeline.parser_training``: ``dependency``,
-``dependency-transformer`` and ``constituency`` train a parser, ``joint-trees`` and ``guided-trees``
-make further trees to train one on (`teacher_trees`). Tasks use the same door. What a parser needs
+One door, ``python -m treeviews.pipeline.parser_training``, for tasks, too. What a parser needs
 to parse stands in ``pipeline.parsers``, which does not know this folder.
 
 The loop and what it leaves on disk are in `train_parser`, what a step changes in `training_state`;

@@ -1,9 +1,8 @@
 """Trains parsers: ``python -m treeviews.pipeline.parser_training KIND OUT …``.
 
-``dependency``, ``dependency-transformer`` and ``constituency`` train a parser into the folder OUT;
-``joint-trees`` and ``guided-trees`` write a file of further trees to train one on. The options of a
-kind are the fields of its settings, which ``KIND --help`` lists. A task gives JOB.json instead, a
-`ParserTrainingJob`, whose options are the same.
+KIND is ``dependency``, ``dependency-transformer`` or ``constituency``, OUT the parser's folder. The
+options of a kind are the fields of its settings, which ``KIND --help`` lists. A task gives JOB.json
+instead, a `ParserTrainingJob`, whose options are the same.
 """
 
 from __future__ import annotations
@@ -11,13 +10,11 @@ from __future__ import annotations
 import argparse
 import json
 import logging
-import re
 import sys
 from collections.abc import Mapping, Sequence
-from copy import copy
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NoReturn, get_origin
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_origin
 
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
@@ -29,17 +26,16 @@ from treeviews.pipeline.base.mistakes import did_you_mean
 from treeviews.pipeline.base.settings import Count, Settings
 from treeviews.pipeline.base.watched import keep_memory
 
-TrainingKind = Literal[
-    "dependency", "dependency-transformer", "constituency", "joint-trees", "guided-trees"
-]
-SETTINGS: dict[str, str] = {
-    "dependency": "dependency_training.DependencyTrainingConfig",
-    "dependency-transformer": "transformer_training.TransformerTrainingConfig",
-    "constituency": "constituency_training.ConstituencyTrainingConfig",
-    "joint-trees": "teacher_trees.JointTrees",
-    "guided-trees": "teacher_trees.GuidedTrees",
+if TYPE_CHECKING:
+    from treeviews.pipeline.parser_training.train_parser import ParserTraining
+
+TrainingKind = Literal["dependency", "dependency-transformer", "constituency"]
+TRAININGS: dict[str, str] = {
+    "dependency": "dependency_training.DependencyTraining",
+    "dependency-transformer": "transformer_training.TransformerTraining",
+    "constituency": "constituency_training.ConstituencyTraining",
 }
-"""Kind -> its settings, imported when it is asked for, which takes seconds."""
+"""Kind -> its training, imported when it is asked for, which takes seconds."""
 _OPTION_OF_FIELD = {
     "train_files": "train",
     "dev_files": "dev",
@@ -51,7 +47,7 @@ _OPTION_OF_FIELD = {
 
 
 class ParserTrainingJob(Settings):
-    """What to train or write, where to, and how."""
+    """What to train, where to, and how."""
 
     called: ClassVar[str] = "parser training job field"
 
@@ -65,38 +61,29 @@ class ParserTrainingJob(Settings):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Does as the arguments say and prints the outcome; returns 2 for a user's mistake."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    kind, rest = "".join(given[:1]), given[1:]
+    kind = "".join(given[:1])
     if kind.endswith(".json"):
 
         def run(values: Mapping[str, Any], progress: Progress) -> None:
             execute(ParserTrainingJob.from_dict(values), progress)
 
         return run_from_command_line(run, given)
-    if kind not in SETTINGS:
-        is_help = kind in {"-h", "--help"}
-        meant = did_you_mean(kind, known=SETTINGS)
-        unknown = f"error: no command {kind!r}{meant}\n" if kind and not is_help else ""
-        text = f"{unknown}{__doc__}\ncommands: {', '.join(SETTINGS)}"
-        print(text, file=None if is_help else sys.stderr)
-        return 0 if is_help else 2
+    if kind in {"-h", "--help"}:
+        print(__doc__)
+        return 0
     guard_logs()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stderr)
     try:
-        # Fields are spelt with underscores, and so may options be.
-        spelt = [re.sub("^--[^=]+", lambda name: name[0].replace("_", "-"), one) for one in rest]
-        options = vars(_argument_parser(kind).parse_args(spelt))
-        own = {name: options.pop(name) for name in ("out", "threads")}
-        job = ParserTrainingJob.from_dict({"kind": kind, "options": options, **own})
-        outcome = execute(job)
+        summary = execute(_job_of(kind, given[1:]))
     except (FileNotFoundError, FloatingPointError, ValueError) as error:
         print(f"error: {told(error, keep_lines=True)}", file=sys.stderr)
         return 2
-    print(outcome if isinstance(outcome, str) else json.dumps(outcome, indent=1))
+    print(json.dumps(summary, indent=1))
     return 0
 
 
-def execute(job: ParserTrainingJob, on_progress: Progress | None = None) -> dict[str, Any] | str:
-    """Trains a parser, resuming what the output folder holds, or writes trees; returns a summary.
+def execute(job: ParserTrainingJob, on_progress: Progress | None = None) -> dict[str, Any]:
+    """Trains a parser, resuming what the output folder holds; returns a summary.
 
     Args:
         on_progress: called after each epoch with the finished share (0 to 1) and a message.
@@ -106,9 +93,11 @@ def execute(job: ParserTrainingJob, on_progress: Progress | None = None) -> dict
     """
     import torch
 
+    from treeviews.pipeline.parser_training.train_parser import train_parser
+
     torch.set_num_threads(job.threads)
-    outcome: dict[str, Any] | str = settings_of(job.kind, job.options).run(job.out, on_progress)
-    return outcome
+    training = _training_of(job.kind)(settings_of(job.kind, job.options))
+    return train_parser(training, job.out, on_progress)
 
 
 def settings_of(kind: str, options: Mapping[str, Any]) -> Any:
@@ -121,8 +110,7 @@ def settings_of(kind: str, options: Mapping[str, Any]) -> Any:
     Raises:
         ValueError: an unknown option or a value that is not possible.
     """
-    settings: Any = _settings_class(kind)
-    known = _options_of(kind)
+    settings, known = _training_of(kind).settings, _options_of(kind)
     given = {name.replace("_", "-"): value for name, value in options.items()}
     values: dict[str, Any] = {}
     if given.get("initial"):
@@ -134,62 +122,52 @@ def settings_of(kind: str, options: Mapping[str, Any]) -> Any:
                 f"unrecognized option --{name}{did_you_mean(name, known=known)}; "
                 f"`python -m treeviews.pipeline.parser_training {kind} --help` lists the options"
             )
-        field, inner, _ = known[name]
+        field, inner, *_ = known[name]
         part = values.get(field, settings.model_fields[field].default)
         values[field] = part.changed(**{inner: value}) if inner else value
     return settings.from_dict(values)
 
 
-def _settings_class(kind: str) -> type[Settings]:
-    module, _, name = SETTINGS[kind].partition(".")
-    settings: type[Settings] = getattr(
+def _training_of(kind: str) -> type[ParserTraining[Any, Any]]:
+    if kind not in TRAININGS:
+        meant = did_you_mean(kind, known=TRAININGS)
+        raise ValueError(f"no kind of parser {kind!r}{meant}; known: {', '.join(TRAININGS)}")
+    module, _, name = TRAININGS[kind].partition(".")
+    training: type[ParserTraining[Any, Any]] = getattr(
         import_module(f"treeviews.pipeline.parser_training.{module}"), name
     )
-    return settings
+    return training
 
 
-def _options_of(kind: str) -> dict[str, tuple[str, str, FieldInfo]]:
-    """Returns option -> field of the settings, the field inside that one if any, and its facts."""
-    options: dict[str, tuple[str, str, FieldInfo]] = {}
-    for field, facts in _settings_class(kind).model_fields.items():
+def _options_of(kind: str) -> dict[str, tuple[str, str, FieldInfo, Any]]:
+    """Returns option -> field of the settings, the field inside that, if any, facts and default."""
+    options: dict[str, tuple[str, str, FieldInfo, Any]] = {}
+    for field, facts in _training_of(kind).settings.model_fields.items():
         if not isinstance(facts.default, Settings):
-            options[_OPTION_OF_FIELD.get(field, field).replace("_", "-")] = field, "", facts
+            name = _OPTION_OF_FIELD.get(field, field).replace("_", "-")
+            options[name] = field, "", facts, facts.default
             continue
         for inner, value in facts.default.values().items():
             name = f"{inner}_dropout" if field == "dropouts" else inner
             if not isinstance(value, tuple):
-                of_inner = copy(type(facts.default).model_fields[inner])
-                of_inner.default = value
-                options[name.replace("_", "-")] = field, inner, of_inner
+                of_inner = type(facts.default).model_fields[inner]
+                options[name.replace("_", "-")] = field, inner, of_inner, value
     return options
 
 
-class _ArgumentParser(argparse.ArgumentParser):
-    """Takes options that are spelt out."""
-
-    def error(self, message: str) -> NoReturn:
-        """Tells what is wrong without all that would be right.
-
-        Raises:
-            ValueError: always.
-        """
-        unknown = message.removeprefix("unrecognized arguments: ").split()
-        meant = did_you_mean(*unknown[:1], known=self._option_string_actions)
-        raise ValueError(f"{message}{meant}; `{self.prog} --help` lists the options")
-
-
-def _argument_parser(kind: str) -> argparse.ArgumentParser:
-    """Returns what reads the options of a kind; of those not given there is no value."""
-    parser = _ArgumentParser(
+def _job_of(kind: str, arguments: Sequence[str]) -> ParserTrainingJob:
+    """Returns what the command line asks for; of options not given there is no value."""
+    parser = argparse.ArgumentParser(
         prog=f"python -m treeviews.pipeline.parser_training {kind}",
-        description=_settings_class(kind).__doc__,
+        usage="%(prog)s OUT --train FILE … --dev FILE … [OPTION VALUE …]",
+        description=_training_of(kind).settings.__doc__,
         allow_abbrev=False,
         argument_default=argparse.SUPPRESS,
     )
-    parser.add_argument("out", type=Path, help="folder of the parser, or file of the trees")
+    parser.add_argument("out", help="folder of the parser")
     parser.add_argument("--threads", type=int, default=1, help="CPU threads, by default 1")
-    for name, (_, _, facts) in _options_of(kind).items():
-        default = "" if facts.default in (PydanticUndefined, None, ()) else facts.default
+    for name, (_, _, facts, value) in _options_of(kind).items():
+        default = "" if value in (PydanticUndefined, None, ()) else value
         about = " ".join((facts.description or "").split()).replace("%", "%%")
         parser.add_argument(
             f"--{name}",
@@ -198,7 +176,9 @@ def _argument_parser(kind: str) -> argparse.ArgumentParser:
             required=facts.is_required(),
             help=f"{about} default {default}" if default != "" else about,
         )
-    return parser
+    options = vars(parser.parse_args(arguments))
+    own = {name: options.pop(name) for name in ("out", "threads")}
+    return ParserTrainingJob.from_dict({"kind": kind, "options": options, **own})
 
 
 if __name__ == "__main__":

@@ -119,18 +119,12 @@ def encode_sentences(model: ChartParser, batch: ChartInput) -> tuple[Tensor, Ten
     return fenceposts, model.f_tag(states)
 
 
-def fencepost_projection(model: ChartParser, fenceposts: Tensor) -> Tensor:
-    """Returns the label scorer's first linear map of all fenceposts, ``[B, T - 1, H]``."""
-    projection: Tensor = F.linear(fenceposts, model.f_label[0].weight)
-    return projection
-
-
 def label_scores(model: ChartParser, projection: Tensor, spans: SpanIndex) -> Tensor:
     """Returns ``[S, K]``: each span's score of every label; the null label's is 0 throughout.
 
     Args:
         model: whose label scorer is used.
-        projection: from ``fencepost_projection``.
+        projection: the label scorer's first linear map of all fenceposts, ``[B, T - 1, H]``.
         spans: of the same batch.
     """
     num_posts = projection.shape[1]
@@ -177,7 +171,7 @@ def margin_loss(
         gold: the S spans of the gold trees.
         gold_labels: ``[S]`` int64, their labels' ids, at least 1.
     """
-    projection = fencepost_projection(model, fenceposts)
+    projection = F.linear(fenceposts, model.f_label[0].weight)
     with torch.no_grad():
         worst, worst_labels, differs = _worst_trees(
             model, projection.detach(), lengths, gold, gold_labels

@@ -15,7 +15,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -35,28 +35,24 @@ from treeviews.pipeline.parser_training.train_parser import (
     ParserTraining,
     ParserTrainingConfig,
     alter,
-    check_known,
-    check_sizes_given,
 )
 from treeviews.pipeline.parser_training.training_state import OptimizerConfig
 from treeviews.pipeline.parsers.chart_adapter import BeneparConstituencyParser
 from treeviews.pipeline.parsers.chart_model import (
     RESERVED_CHARACTERS,
+    ChartDescription,
     ChartModelConfig,
     ChartVocabularies,
     ConstituencyModel,
+    build_chart_parser,
     from_benepar_label,
     load_constituency_model,
-    new_constituency_model,
-    save_constituency_model,
     to_benepar_label,
 )
-from treeviews.pipeline.parsers.evaluate_parser import evaluate_constituency_parser
+from treeviews.pipeline.parsers.evaluate_parser import evaluate_constituency_parser, rounded
+from treeviews.pipeline.parsers.parser_folder import ParserModel, read_network_description
 from treeviews.pipeline.trees.flat_trees import CHAIN_MARK, TOP_LABEL, ConstituencyParse
-from treeviews.pipeline.trees.treebanks import BracketedSentence, no_sentence_in, read_bracketed
-
-if TYPE_CHECKING:
-    from benepar.parse_chart import ChartParser
+from treeviews.pipeline.trees.treebanks import BracketedSentence, read_bracketed
 
 logger = logging.getLogger(__name__)
 
@@ -77,10 +73,6 @@ class ConstituencyTrainingConfig(ParserTrainingConfig):
 
     sizes_name: ClassVar[str] = "model"
 
-    train_documents: tuple[Path, ...] = ()
-    """A CoNLL-U file for each train file, which tells its sentences' documents; or none at all."""
-    dev_documents: tuple[Path, ...] = ()
-    """The same for the dev files."""
     model: ChartModelConfig = ChartModelConfig()
     optimizer: OptimizerConfig = DEFAULT_OPTIMIZER
     min_character_count: Count = 3
@@ -92,57 +84,61 @@ class ConstituencyTrainingConfig(ParserTrainingConfig):
 
     def _check_together(self) -> None:
         super()._check_together()
-        for name in ("train", "dev"):
-            files, documents = getattr(self, f"{name}_files"), getattr(self, f"{name}_documents")
-            if documents and len(files) != len(documents):
-                raise ValueError(f"{len(documents)} {name}_documents for {len(files)} {name}_files")
+        if self.exclude_document_prefixes:
+            raise ValueError("files of trees name no documents to exclude; take their trees out")
         limit = self.model.max_length - 2
         if self.max_sentence_tokens > limit:
             raise ValueError(
                 f"max_sentence_tokens={self.max_sentence_tokens}, but the model takes {limit}"
             )
 
-    @property
-    def further_files(self) -> tuple[Path, ...]:
-        """Returns those that tell the documents."""
-        return self.train_documents + self.dev_documents
-
     @classmethod
     def sizes_of(cls, parser: Path) -> ChartModelConfig:
         """Returns the parser's sizes; dropouts as they are by default."""
-        return _with_dropouts_of(ChartModelConfig(), load_constituency_model(parser)[0].config)
-
-    def training(self) -> ConstituencyTraining:
-        """Returns the training of these settings before its first step."""
-        return ConstituencyTraining(self)
+        sizes = read_network_description(parser, ChartDescription).model
+        return _with_dropouts_of(ChartModelConfig(), sizes)
 
 
 class ConstituencyTraining(ParserTraining[ConstituencyTrainingConfig, BracketedSentence]):
     """A chart model in training."""
 
+    settings = ConstituencyTrainingConfig
+    adapter = BeneparConstituencyParser
     loss_names = ("bracket_loss", "tag_loss")
     metrics_dtype: ClassVar[DTypeLike] = np.float32
 
     def _read(self, part: str) -> list[BracketedSentence]:
         files: tuple[Path, ...] = getattr(self.config, f"{part}_files")
-        documents: tuple[Path, ...] = getattr(self.config, f"{part}_documents")
-        excluded = self.config.exclude_document_prefixes
-        sentences: list[BracketedSentence] = []
-        for file, of_file in zip(files, documents or [None] * len(files), strict=True):
-            sentences += read_bracketed(file, documents=of_file, exclude_document_prefixes=excluded)
-        if not sentences:
-            raise ValueError(no_sentence_in(files, excluded))
-        return sentences
+        return [sentence for file in files for sentence in read_bracketed(file)]
 
-    def _start(self, sentences: list[BracketedSentence]) -> ChartParser:
-        model = _start_model(self.config, sentences)
-        self._sentences, self._vocabularies = sentences, model.vocabularies
-        labels = model.vocabularies.labels[1:]
+    def _start(self, sentences: list[BracketedSentence]) -> ConstituencyModel:
+        description = self._first_description(sentences)
+        network = build_chart_parser(description)
+        if self.config.initial_parser is not None:
+            initial = load_constituency_model(self.config.initial_parser)
+            network.load_state_dict(initial.network.state_dict())
+        self._sentences, self._vocabularies = sentences, description.vocabularies
+        labels = description.vocabularies.labels[1:]
         self._without_mark = partial(
             constituents_without_final_mark, labels=set(map(from_benepar_label, labels))
         )
         logger.info("%d labels", len(labels) + 1)
-        return model.network
+        return ParserModel(network, description)
+
+    def _first_description(self, sentences: list[BracketedSentence]) -> ChartDescription:
+        config = self.config
+        if config.initial_parser is None:
+            vocabularies = build_vocabularies(
+                sentences, min_character_count=config.min_character_count
+            )
+            return ChartDescription(model=config.model, vocabularies=vocabularies)
+        initial = read_network_description(config.initial_parser, ChartDescription)
+        known = initial.vocabularies
+        labels = {to_benepar_label(label) for s in sentences for label in s.parse.labels}
+        tags = {tag for s in sentences for tag in s.parse.tags}
+        sizes = _with_dropouts_of(config.model, initial.model)
+        self._check_initial(sizes, labels=(labels, known.labels), tags=(tags, known.tags))
+        return ChartDescription(model=config.model, vocabularies=known)
 
     def _batches(self, seed: int) -> Sequence[ChartBatch]:
         config, generator = self.config, torch.Generator().manual_seed(seed)
@@ -167,43 +163,18 @@ class ConstituencyTraining(ParserTraining[ConstituencyTrainingConfig, BracketedS
         brackets, tags = chart_losses(self.state.network, batch)
         return brackets + self.config.tag_loss_scale * tags, [brackets, tags]
 
-    def _averaged_model(self) -> ConstituencyModel:
-        return ConstituencyModel(self.config.model, self._vocabularies, self.state.averaged)
-
-    def dev_scores(self) -> tuple[Mapping[str, Any], float, str]:
-        """Returns the scores, the one that chooses the epoch, and that one in words."""
-        parser = BeneparConstituencyParser(self._averaged_model(), name="dev")
-        scores = evaluate_constituency_parser(parser, self.dev)
-        return scores.as_json(), scores.evalb.f1, f"F1 {scores.evalb.f1:.2f}"
-
-    def save(self, folder: Path) -> str:
-        """Writes the averaged weights as a parser folder and returns its checksum."""
-        return save_constituency_model(folder, self._averaged_model())
+    def dev_scores(self) -> tuple[dict[str, Any], float, str]:
+        """Returns the scores, the one that chooses the epoch, and that one's name."""
+        scores = evaluate_constituency_parser(
+            self.adapter(self.averaged_model(), name="dev"), self.dev
+        )
+        return rounded(scores), scores["evalb"]["f1"], "F1"
 
     @staticmethod
     def headline(dev: Mapping[str, Any]) -> dict[str, float]:
         """Returns F1 and tag accuracy in the conventions of EVALB."""
         evalb = dev["evalb"]
         return {"bracket F1 dev": evalb["f1"], "tag accuracy dev": evalb["tag_accuracy"]}
-
-
-def _start_model(
-    config: ConstituencyTrainingConfig, sentences: list[BracketedSentence]
-) -> ConstituencyModel:
-    """Returns the model before the first step."""
-    if config.initial_parser is not None:
-        model, _ = load_constituency_model(config.initial_parser)
-        labels = (to_benepar_label(label) for s in sentences for label in s.parse.labels)
-        check_known(config.initial_parser, "labels", labels, model.vocabularies.labels)
-        tags = (tag for s in sentences for tag in s.parse.tags)
-        check_known(config.initial_parser, "tags", tags, model.vocabularies.tags)
-        own = _with_dropouts_of(config.model, model.config)
-        check_sizes_given(config.initial_parser, own, config.model)
-        fresh = new_constituency_model(config.model, model.vocabularies)
-        fresh.network.load_state_dict(model.network.state_dict())
-        return fresh
-    vocabularies = build_vocabularies(sentences, min_character_count=config.min_character_count)
-    return new_constituency_model(config.model, vocabularies)
 
 
 def _with_dropouts_of(training: ChartModelConfig, sizes: ChartModelConfig) -> ChartModelConfig:

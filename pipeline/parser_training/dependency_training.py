@@ -12,7 +12,7 @@ import logging
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,8 +24,6 @@ from torch import Tensor
 
 from treeviews.pipeline.base.settings import Count, Natural
 from treeviews.pipeline.parser_training.pretrained_words import (
-    PretrainedVectors,
-    add_pretrained_vectors,
     extended_by_vectors,
     read_pretrained_vectors,
     with_plain_embedding,
@@ -36,8 +34,6 @@ from treeviews.pipeline.parser_training.train_parser import (
     ParserTraining,
     ParserTrainingConfig,
     alter,
-    check_known,
-    check_sizes_given,
 )
 from treeviews.pipeline.parsers.dependency_adapter import SuparDependencyParser
 from treeviews.pipeline.parsers.dependency_forward import (
@@ -48,6 +44,7 @@ from treeviews.pipeline.parsers.dependency_forward import (
 )
 from treeviews.pipeline.parsers.dependency_model import (
     ROOT_WORD,
+    DependencyDescription,
     DependencyModel,
     DependencyVocabulary,
     Dropouts,
@@ -56,13 +53,11 @@ from treeviews.pipeline.parsers.dependency_model import (
     TokenBatch,
     build_network,
     load_dependency_model,
-    save_dependency_model,
     token_batch,
 )
 from treeviews.pipeline.parsers.evaluate_parser import evaluate_dependency_parser
 from treeviews.pipeline.parsers.fast_layers import shuffled_length_batches
-from treeviews.pipeline.parsers.sentence_parser import SentenceParser
-from treeviews.pipeline.trees.flat_trees import DependencyParse
+from treeviews.pipeline.parsers.parser_folder import ParserModel, read_network_description
 from treeviews.pipeline.trees.treebanks import TreebankSentence, read_treebank
 from treeviews.pipeline.vectors.vector_folder import files_of
 
@@ -144,14 +139,12 @@ class TreebankTraining(ParserTraining[ConfigT, TreebankSentence]):
         loss = loss_of_states(self.state.network, self._states(inputs), trees)
         return loss, [loss]
 
-    @abstractmethod
-    def _averaged_parser(self) -> SentenceParser[DependencyParse]:
-        """Returns a parser with the averaged weights."""
-
-    def dev_scores(self) -> tuple[Mapping[str, Any], float, str]:
-        """Returns the scores, the one that chooses the epoch, and that one in words."""
-        scores = evaluate_dependency_parser(self._averaged_parser(), self.dev)
-        return asdict(scores), scores.las, f"LAS {scores.las:.2f}"
+    def dev_scores(self) -> tuple[dict[str, Any], float, str]:
+        """Returns the scores, the one that chooses the epoch, and that one's name."""
+        scores = evaluate_dependency_parser(
+            self.adapter(self.averaged_model(), name="dev"), self.dev
+        )
+        return scores, scores["las"], "LAS"
 
     @staticmethod
     def headline(dev: Mapping[str, Any]) -> dict[str, float]:
@@ -179,7 +172,7 @@ class DependencyTrainingConfig(ParserTrainingConfig):
     """What determines a trained dependency parser; the best epoch has the best LAS."""
 
     word_vectors: Path | None = None
-    """Folder of pretrained vectors that are added to the learned ones, or none."""
+    """Folder of pretrained vectors that are added to those of an initial parser, or none."""
     num_word_vectors: Natural = 0
     """How many of them, most frequent words first; 0 for all. A parser's file holds each."""
     sizes: NetworkSizes = NetworkSizes()
@@ -192,8 +185,8 @@ class DependencyTrainingConfig(ParserTrainingConfig):
 
     def _check_together(self) -> None:
         super()._check_together()
-        if self.num_word_vectors and self.word_vectors is None:
-            raise ValueError("num_word_vectors bounds word vectors, of which none are given")
+        if self.word_vectors is not None and self.initial_parser is None:
+            raise ValueError("--vectors are added to a trained parser; give that as --initial")
 
     @property
     def further_files(self) -> tuple[Path, ...]:
@@ -204,23 +197,41 @@ class DependencyTrainingConfig(ParserTrainingConfig):
     @classmethod
     def sizes_of(cls, parser: Path) -> NetworkSizes:
         """Returns the parser's."""
-        return load_dependency_model(parser)[0].sizes
-
-    def training(self) -> DependencyTraining:
-        """Returns the training of these settings before its first step."""
-        return DependencyTraining(self)
+        return read_network_description(parser, DependencyDescription).sizes
 
 
 class DependencyTraining(TreebankTraining[DependencyTrainingConfig]):
     """A biaffine dependency model in training."""
 
-    def _start(self, sentences: list[TreebankSentence]) -> Network:
-        network, vocabulary = _start_network(self.config, sentences)
-        self._vocabulary = vocabulary
+    settings = DependencyTrainingConfig
+    adapter = SuparDependencyParser
+
+    def _start(self, sentences: list[TreebankSentence]) -> DependencyModel:
+        model = self._first_model(sentences)
+        self._vocabulary = vocabulary = model.description.vocabulary
         self._take(sentences, [len(s.tokens) for s in sentences], vocabulary.relations)
         self._hidden = hiding_probability(sentences, vocabulary, self.config.unknown_word_alpha)
         logger.info("%d words", len(vocabulary.words))
-        return network
+        return model
+
+    def _first_model(self, sentences: list[TreebankSentence]) -> DependencyModel:
+        config, dropouts = self.config, self.config.dropouts
+        if config.initial_parser is None:
+            vocabulary = DependencyVocabulary.build(
+                sentences, min_word_frequency=config.min_word_frequency
+            )
+            description = DependencyDescription(sizes=config.sizes, vocabulary=vocabulary)
+            return ParserModel(build_network(description, dropouts), description)
+        model = load_dependency_model(config.initial_parser)
+        relations = {name for sentence in sentences for name in sentence.deprels}
+        known = model.description.vocabulary.relations
+        self._check_initial(model.description.sizes, relations=(relations, known))
+        if config.word_vectors is not None:
+            words, matrix = read_pretrained_vectors(config.word_vectors, config.num_word_vectors)
+            return extended_by_vectors(model, words, matrix, dropouts)
+        network = build_network(model.description, dropouts)
+        network.load_state_dict(model.network.state_dict())
+        return replace(model, network=network)
 
     def _inputs(
         self, sentences: Sequence[Sequence[str]], random: np.random.Generator
@@ -254,16 +265,9 @@ class DependencyTraining(TreebankTraining[DependencyTrainingConfig]):
             recurrent_weight_dropout=self.config.dropouts.recurrent_weight,
         )
 
-    def _averaged_model(self) -> DependencyModel:
-        network = with_plain_embedding(self.state.averaged)
-        return DependencyModel(network, self.config.sizes, self._vocabulary)
-
-    def _averaged_parser(self) -> SuparDependencyParser:
-        return SuparDependencyParser(self._averaged_model(), name="dev")
-
-    def save(self, folder: Path) -> str:
-        """Writes the averaged weights as a parser folder and returns its checksum."""
-        return save_dependency_model(self._averaged_model(), folder)
+    def averaged_model(self) -> DependencyModel:
+        """Returns the model with the averaged weights, pretrained vectors among them."""
+        return replace(self._model, network=with_plain_embedding(self.state.averaged))
 
 
 def hiding_probability(
@@ -275,41 +279,6 @@ def hiding_probability(
     frequencies[[vocabulary.word_pad_id, vocabulary.word_id(ROOT_WORD)]] = np.inf
     probability: NDArray[np.float64] = alpha / (alpha + frequencies)
     return probability
-
-
-def _start_network(
-    config: DependencyTrainingConfig, sentences: list[TreebankSentence]
-) -> tuple[Network, DependencyVocabulary]:
-    """Returns the network before the first step, and its vocabulary."""
-    vectors = None
-    if config.word_vectors is not None:
-        vectors = read_pretrained_vectors(config.word_vectors, config.num_word_vectors)
-    if config.initial_parser is not None:
-        return _go_on_from(config.initial_parser, config, vectors, sentences)
-    learned = DependencyVocabulary.build(sentences, min_word_frequency=config.min_word_frequency)
-    if vectors is None:
-        return build_network(config.sizes, learned, config.dropouts), learned
-    vocabulary = learned.extended(vectors.words)
-    network = build_network(config.sizes, vocabulary, config.dropouts)
-    add_pretrained_vectors(network, vocabulary, vectors, num_learned=len(learned.words))
-    return network, vocabulary
-
-
-def _go_on_from(
-    folder: Path,
-    config: DependencyTrainingConfig,
-    vectors: PretrainedVectors | None,
-    sentences: list[TreebankSentence],
-) -> tuple[Network, DependencyVocabulary]:
-    model, _ = load_dependency_model(folder)
-    check_sizes_given(folder, model.sizes, config.sizes)
-    relations = (name for sentence in sentences for name in sentence.deprels)
-    check_known(folder, "relations", relations, model.vocabulary.relations)
-    if vectors is not None:
-        return extended_by_vectors(model, vectors, config.dropouts)
-    network = build_network(model.sizes, model.vocabulary, config.dropouts)
-    network.load_state_dict(model.network.state_dict())
-    return network, model.vocabulary
 
 
 def dependencies_without_final_mark(sentence: TreebankSentence) -> TreebankSentence:

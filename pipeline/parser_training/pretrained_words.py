@@ -1,16 +1,16 @@
 """A word embedding that adds frozen pretrained vectors to learned ones while a parser is trained.
 
 Dozat & Manning 2017, section 3.1, whose sum is supar's too; differs from them in that a linear map,
-learned with the rest, stands between the pretrained vectors and the sum. After training the sum is
-one table, so that the parser that is kept is built and run like any other. The vectors are the ones
-that ship with the project, or others of their format.
+fitted first and learned with the rest, stands between the pretrained vectors and the sum. After
+training the sum is one table, so that the parser that is kept is built and run like any other. The
+vectors are the ones that ship with the project, or others of their format.
 Legend: V words, L of them learned, F features of a pretrained vector, E of the embedding.
 """
 
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -20,26 +20,18 @@ from torch import Tensor, nn
 
 from treeviews.pipeline.parsers.dependency_model import (
     DependencyModel,
-    DependencyVocabulary,
     Dropouts,
     Network,
     build_network,
 )
+from treeviews.pipeline.parsers.parser_folder import ParserModel
 from treeviews.pipeline.vectors.vector_folder import open_folder
 
 
-@dataclass(frozen=True, eq=False)
-class PretrainedVectors:
-    """V words and their vectors, most frequent words first."""
+def read_pretrained_vectors(folder: Path, max_words: int = 0) -> tuple[list[str], Tensor]:
+    """Returns V lower-cased words of a `pipeline.vectors.vector_folder`, and vectors ``[V, F]``.
 
-    words: list[str]
-    """In lower case."""
-    matrix: Tensor
-    """``[V, E]`` float32."""
-
-
-def read_pretrained_vectors(folder: Path, max_words: int = 0) -> PretrainedVectors:
-    """Returns the vectors of a `pipeline.vectors.vector_folder`, one for each lower-cased word.
+    The most frequent words come first.
 
     It is the vector of the word as it is written in lower case or, where the vectors do not know
     that, of its most frequent spelling.
@@ -61,7 +53,7 @@ def read_pretrained_vectors(folder: Path, max_words: int = 0) -> PretrainedVecto
         rows.setdefault(word.lower(), row)
     rows |= {word: row for row, word in enumerate(words) if word in rows}
     matrix = torch.from_numpy(table.rows[1 : len(words) + 1].astype(np.float32))
-    return PretrainedVectors(list(rows), matrix[torch.tensor(list(rows.values()))])
+    return list(rows), matrix[torch.tensor(list(rows.values()))]
 
 
 _RIDGE = 0.05
@@ -107,63 +99,38 @@ class VectorWordEmbedding(nn.Embedding):
         return self.forward(torch.arange(len(self._pretrained))).detach()
 
 
-def add_pretrained_vectors(
-    network: Network,
-    vocabulary: DependencyVocabulary,
-    vectors: PretrainedVectors,
-    *,
-    num_learned: int,
-) -> None:
-    """Replaces a fresh network's word embedding by one with pretrained vectors, as they are.
-
-    Args:
-        network: built for all words of the vocabulary.
-        vectors: lower-cased.
-        num_learned: L; the words from there on have no learned vector of their own.
-
-    Raises:
-        ValueError: the vectors are not as wide as the network's word embedding.
-    """
-    learned = network.word_embed
-    if vectors.matrix.shape[1] != learned.embedding_dim:
-        raise ValueError(
-            f"word vectors of {vectors.matrix.shape[1]} dimensions for a word embedding of "
-            f"{learned.embedding_dim}; they must be equally wide"
-        )
-    network.word_embed = VectorWordEmbedding(
-        learned.weight[:num_learned].detach().clone(),
-        _rows_of(vocabulary, vectors),
-        torch.eye(learned.embedding_dim),
-        unknown_word_id=vocabulary.unknown_word_id,
-    )
-
-
 def extended_by_vectors(
-    model: DependencyModel, vectors: PretrainedVectors, dropouts: Dropouts
-) -> tuple[Network, DependencyVocabulary]:
-    """Returns a trained parser's network, and its vocabulary with the vectors' words added.
+    model: DependencyModel, words: Sequence[str], matrix_NF: Tensor, dropouts: Dropouts
+) -> DependencyModel:
+    """Returns a trained parser with the vectors' words in its vocabulary.
 
     The words that it knew keep their embeddings to the last bit but rounding. The others get what
     their vectors predict: the linear map is fitted to the words that both know.
 
     Args:
-        vectors: lower-cased, of any width.
+        words: N of them, lower-cased.
+        matrix_NF: their vectors, of any width.
     """
-    vocabulary = model.vocabulary.extended(vectors.words)
+    vocabulary = model.description.vocabulary.extended(words)
+    description = model.description.changed(vocabulary=vocabulary)
     unknown = vocabulary.unknown_word_id
     state = {name: tensor.detach().clone() for name, tensor in model.network.state_dict().items()}
     learned = state["word_embed.weight"]
     num_added = len(vocabulary.words) - len(learned)
     state["word_embed.weight"] = torch.cat((learned, learned[unknown].expand(num_added, -1)))
-    network = build_network(model.sizes, vocabulary, dropouts)
+    network = build_network(description, dropouts)
     network.load_state_dict(state)
-    pretrained = _rows_of(vocabulary, vectors)
+    pretrained = torch.zeros(len(vocabulary.words), matrix_NF.shape[1])
+    row_of = {word: row for row, word in enumerate(words)}
+    for word_id, word in enumerate(vocabulary.words):
+        if word in row_of:
+            pretrained[word_id] = matrix_NF[row_of[word]]
     known = pretrained[: len(learned)].any(1)
     linear = _fitted_map(pretrained[: len(learned)][known], learned[known] - learned[unknown])
     network.word_embed = VectorWordEmbedding(
         learned - pretrained[: len(learned)] @ linear, pretrained, linear, unknown_word_id=unknown
     )
-    return network, vocabulary
+    return ParserModel(network, description)
 
 
 def with_plain_embedding(network: Network) -> Network:
@@ -173,16 +140,6 @@ def with_plain_embedding(network: Network) -> Network:
         plain._modules = dict(network._modules)
         plain.word_embed = nn.Embedding.from_pretrained(network.word_embed.table())
     return plain
-
-
-def _rows_of(vocabulary: DependencyVocabulary, vectors: PretrainedVectors) -> Tensor:
-    """Returns ``[V, F]``: each word's vector, zero where it has none."""
-    rows = torch.zeros(len(vocabulary.words), vectors.matrix.shape[1])
-    row_of = {word: row for row, word in enumerate(vectors.words)}
-    for word_id, word in enumerate(vocabulary.words):
-        if word in row_of:
-            rows[word_id] = vectors.matrix[row_of[word]]
-    return rows
 
 
 def _fitted_map(vectors_NF: Tensor, wanted_NE: Tensor) -> Tensor:

@@ -24,12 +24,14 @@ from torch import Tensor, nn
 
 from treeviews.pipeline.base.atomic_files import write_text_atomically
 from treeviews.pipeline.base.digest import digest_of, sha256_of_file
+from treeviews.pipeline.base.refusal import shortened
 from treeviews.pipeline.base.settings import Count, Natural, Settings, Share
 from treeviews.pipeline.parser_training.training_state import (
     OptimizerConfig,
     ParameterGroup,
     TrainingState,
 )
+from treeviews.pipeline.parsers.batched_parser import BatchedParser
 from treeviews.pipeline.parsers.parser_files import (
     CHECKSUMS_NAME,
     DESCRIPTION_NAME,
@@ -39,14 +41,13 @@ from treeviews.pipeline.parsers.parser_files import (
     WEIGHTS_NAME,
     checksum_of_parser_folder,
 )
+from treeviews.pipeline.parsers.parser_folder import ParserModel, save_model
 from treeviews.pipeline.trees.treebanks import BracketedSentence, TreebankSentence
 
 logger = logging.getLogger(__name__)
 
 CHECKPOINT_NAME, METRICS_NAME, BEST_NAME = "checkpoint.safetensors", "metrics.jsonl", "best"
 RECORD_NAME = "training.json"
-MOST_NAMES = 5
-"""Of what a parser lacks, as messages name them."""
 FINAL_MARKS = frozenset(".!?;:")
 
 
@@ -58,8 +59,7 @@ class ParserTrainingConfig(Settings):
     sizes_name: ClassVar[str] = "sizes"
     """Of the field that has the network's sizes."""
     naming_files: ClassVar[tuple[str, ...]] = (
-        *("train_files", "dev_files", "train_documents", "dev_documents"),
-        *("word_vectors", "transformer", "initial_parser"),
+        *("train_files", "dev_files", "word_vectors", "transformer", "initial_parser"),
     )
     """Fields of either kind that say where files lie, which does not matter."""
 
@@ -86,24 +86,6 @@ class ParserTrainingConfig(Settings):
         if not self.train_files or not self.dev_files:
             raise ValueError("a training needs at least one train file and one dev file")
 
-    def training(self) -> ParserTraining[Any, Any]:
-        """Returns the training of these settings before its first step."""
-        raise NotImplementedError
-
-    def run(
-        self, out: Path, on_progress: Callable[[float, str], None] | None = None
-    ) -> dict[str, Any]:
-        """Trains a parser into a folder; see `train_parser`."""
-        return train_parser(self.training(), out, on_progress)
-
-    @classmethod
-    def sizes_of(cls, parser: Path) -> Settings:
-        """Returns what a training that goes on from this parser folder needs as its sizes.
-
-        Loads the parser.
-        """
-        raise NotImplementedError
-
     @property
     def files(self) -> tuple[Path, ...]:
         """Every file that is read."""
@@ -126,16 +108,15 @@ class ParserTrainingConfig(Settings):
 
     def as_json(self) -> dict[str, Any]:
         """Returns the configuration as JSON values, files by the end of their path only."""
-        values = self.to_dict()
-        for name in self.naming_files:
-            value = getattr(self, name, None)
+
+        def named(value: Any) -> Any:
             if isinstance(value, tuple):
-                values[name] = ["/".join(path.parts[-3:]) for path in value]
-            elif value is not None:
-                values[name] = "/".join(value.parts[-3:])
-        if self.initial_parser is not None:
-            values["initial_parser"] = self.initial_parser.name
-        return values
+                return [named(path) for path in value]
+            return value and "/".join(value.parts[-3:])
+
+        files = {n: named(v) for n, v in self.values().items() if n in self.naming_files}
+        initial = self.initial_parser and self.initial_parser.name
+        return {**self.to_dict(), **files, "initial_parser": initial}
 
 
 ConfigT = TypeVar("ConfigT", bound=ParserTrainingConfig)
@@ -149,6 +130,10 @@ class ParserTraining(ABC, Generic[ConfigT, SentenceT]):
     """Of the losses whose means stand in ``metrics.jsonl``."""
     metrics_dtype: ClassVar[DTypeLike] = np.float64
     """What these means are taken in."""
+    settings: ClassVar[Any]
+    """Its configuration's class, which also knows the sizes of a parser to go on from."""
+    adapter: ClassVar[type[BatchedParser[Any]]]
+    """What parses the development sentences with the averaged weights."""
 
     def __init__(self, config: ConfigT) -> None:
         """Reads the treebanks and builds the network before the first step.
@@ -169,7 +154,8 @@ class ParserTraining(ABC, Generic[ConfigT, SentenceT]):
             )
         self.num_sentences = len(kept)
         torch.manual_seed(config.seed)
-        network = self._start(kept)
+        self._model = self._start(kept)
+        network = self._model.network
         logger.info("%d sentences, %d too long left out", len(kept), len(train) - len(kept))
         averaged = copy.deepcopy(network).eval().requires_grad_(False)
         rate, betas = config.optimizer.learning_rate, config.optimizer.adam_betas
@@ -181,8 +167,32 @@ class ParserTraining(ABC, Generic[ConfigT, SentenceT]):
         """Returns the sentences of ``train`` or ``dev``, at least one."""
 
     @abstractmethod
-    def _start(self, sentences: list[SentenceT]) -> nn.Module:
-        """Takes the training sentences; returns the network before the first step."""
+    def _start(self, sentences: list[SentenceT]) -> ParserModel[Any]:
+        """Takes the training sentences; returns the model before the first step."""
+
+    def _check_initial(
+        self, sizes: Settings, **names: tuple[Iterable[str], Collection[str]]
+    ) -> None:
+        """Checks that a training can go on from its initial parser.
+
+        Args:
+            sizes: of the parser.
+            names: what the training set asks for, and what of it the parser knows, of whose scores
+                there are as many; by what they are, such as ``relations``.
+
+        Raises:
+            ValueError: it cannot; names the parser, what differs and the remedy.
+        """
+        parser, given = self.config.initial_parser, getattr(self.config, self.config.sizes_name)
+        if sizes != given:
+            raise ValueError(f"{parser}: has other sizes than the training; leave sizes out")
+        for kind, (needed, known) in names.items():
+            if unknown := sorted(set(needed) - set(known)):
+                raise ValueError(
+                    f"{parser}: knows {len(known)} {kind}, not these {len(unknown)} of the "
+                    f"training files: {shortened(unknown)}; rename them in the "
+                    f"files, leave their sentences out, or train from the start"
+                )
 
     def _groups(self, network: nn.Module) -> list[ParameterGroup]:
         """Returns the weights by how fast they learn."""
@@ -197,15 +207,19 @@ class ParserTraining(ABC, Generic[ConfigT, SentenceT]):
         """Returns what is to fall, and the losses of `loss_names`."""
 
     @abstractmethod
-    def dev_scores(self) -> tuple[Mapping[str, Any], float, str]:
+    def dev_scores(self) -> tuple[dict[str, Any], float, str]:
         """Returns how well the averaged weights do on the development sentences.
 
-        The scores as JSON values, the one that chooses the epoch, and that one in words.
+        The scores as JSON values, the one that chooses the epoch, and that one's name.
         """
 
-    @abstractmethod
-    def save(self, folder: Path) -> object:
-        """Writes the averaged weights as a parser folder."""
+    def averaged_model(self) -> ParserModel[Any]:
+        """Returns the model with the averaged weights, as it is kept."""
+        return replace(self._model, network=self.state.averaged)
+
+    def save(self, folder: Path) -> str:
+        """Writes the averaged weights as a parser folder and returns its checksum."""
+        return save_model(self.averaged_model(), folder)
 
     @staticmethod
     @abstractmethod
@@ -273,14 +287,19 @@ def train_parser(
         logger.info("going on after epoch %d", state.epoch)
     elif any((out_dir / name).exists() for name in (DESCRIPTION_NAME, TRANSFORMER_FOLDER)):
         raise ValueError(f"{out_dir}: holds a parser or a part of one; give another folder")
-    _warn(optimizer)
+    if optimizer.products != optimizer.precision:
+        logger.warning(
+            "matrix products are taken in %s: this processor does not take %s",
+            optimizer.products,
+            optimizer.precision,
+        )
     # An epoch whose metrics were written but not its checkpoint is trained again.
     metrics = out_dir / METRICS_NAME
     lines = metrics.read_text(encoding="utf-8").splitlines() if metrics.exists() else []
     del lines[state.epoch :]
     while state.epoch < optimizer.num_epochs:
         means = training.train_epoch()
-        dev, score, words = training.dev_scores()
+        dev, score, score_name = training.dev_scores()
         state.epoch += 1
         if score > state.best_score:
             state.best_epoch, state.best_score = state.epoch, score
@@ -289,7 +308,7 @@ def train_parser(
         write_text_atomically(metrics, "".join(f"{line}\n" for line in lines))
         state.write(checkpoint, digest)
         loss = training.loss_names[0]
-        message = f"{loss.replace('_', ' ')} {means[loss]:.3f}, dev {words}"
+        message = f"{loss.replace('_', ' ')} {means[loss]:.3f}, dev {score_name} {score:.2f}"
         logger.info("epoch %d: %s", state.epoch, message)
         if on_progress is not None:
             on_progress(state.epoch / optimizer.num_epochs, message)
@@ -305,21 +324,6 @@ def train_parser(
     return {"checksum": checksum_of_parser_folder(out_dir), **summary, "seconds": seconds}
 
 
-def _warn(config: OptimizerConfig) -> None:
-    if config.products != config.precision:
-        logger.warning(
-            "matrix products are taken in %s: this processor does not take %s",
-            config.products,
-            config.precision,
-        )
-    if config.warmup_epochs >= config.num_epochs:
-        logger.warning(
-            "the learning rate rises for all %d epochs, so little is learned; give a smaller "
-            "--warmup-epochs",
-            config.num_epochs,
-        )
-
-
 def _finish(folder: Path, records: Mapping[str, Any]) -> None:
     """Makes the best epoch's parser the folder's own and removes what only a training needs."""
     best = folder / BEST_NAME
@@ -331,46 +335,6 @@ def _finish(folder: Path, records: Mapping[str, Any]) -> None:
     if best.exists():
         best.rmdir()
     (folder / CHECKPOINT_NAME).unlink()
-
-
-def check_sizes_given(parser: Path, of_parser: Settings, of_training: Settings) -> None:
-    """Checks that a training has the sizes of the parser that it goes on from.
-
-    Args:
-        parser: its folder.
-
-    Raises:
-        ValueError: it has not; names the options that give its own.
-    """
-    given = of_training.to_dict()
-    other = {name: own for name, own in of_parser.to_dict().items() if own != given[name]}
-    if other:
-        options = " ".join(f"--{name.replace('_', '-')} {own}" for name, own in other.items())
-        raise ValueError(
-            f"{parser}: has other sizes than the training; leave sizes out, or give the training "
-            f"{options}"
-        )
-
-
-def check_known(parser: Path, kind: str, needed: Iterable[str], known: Collection[str]) -> None:
-    """Checks that a parser can give every name that the training set asks for.
-
-    Args:
-        parser: folder of the parser to go on from.
-        kind: what the names are, such as ``relations``.
-        needed: those of the training set.
-        known: those of the parser, whose scores are as many.
-
-    Raises:
-        ValueError: it cannot; names the parser, what it lacks and the remedy.
-    """
-    unknown = sorted(set(needed) - set(known))
-    if unknown:
-        names = ", ".join(unknown[:MOST_NAMES]) + (", …" if len(unknown) > MOST_NAMES else "")
-        raise ValueError(
-            f"{parser}: knows {len(known)} {kind}, not these {len(unknown)} of the training files: "
-            f"{names}; rename them in the files, leave their sentences out, or train from the start"
-        )
 
 
 def alter(

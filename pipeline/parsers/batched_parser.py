@@ -20,8 +20,9 @@ import torch
 
 from treeviews.pipeline.base.machine import free_memory, own_memory
 from treeviews.pipeline.base.refusal import Refusal
-from treeviews.pipeline.parsers.devices import dtype_for, name_of
+from treeviews.pipeline.parsers.devices import fast_dtype
 from treeviews.pipeline.parsers.fast_layers import length_batches
+from treeviews.pipeline.parsers.parser_folder import ParserModel
 from treeviews.pipeline.parsers.sentence_parser import (
     MAX_TOKENS,
     ParserFailedError,
@@ -139,12 +140,10 @@ class BatchedParser(ABC, Generic[ParseT]):
 
     def __init__(
         self,
-        model: Any,
+        model: ParserModel[Any],
         *,
         name: str,
-        checksum: str = "",
         precision: str = "exact",
-        max_tokens: int | None = None,
         batch_tokens: int = 0,
     ) -> None:
         """Takes a loaded model.
@@ -152,31 +151,20 @@ class BatchedParser(ABC, Generic[ParseT]):
         Args:
             model: put into evaluation mode; its device is where parsing happens.
             name: readable, used in paths.
-            checksum: of all that determines the answers but the arithmetic; the parser's own also
-                names that where it is not the weights'. Empty for a model that is on no disk.
-            precision: ``exact`` or ``fast``, see ``pipeline.parsers.devices``.
-            max_tokens: longer sentences are rejected as ``too_long``; by default ``MAX_TOKENS`` or
-                as many as the model takes.
+            precision: ``exact`` or ``fast``, see ``pipeline.parsers.devices``; the parser's
+                checksum is the model's, with the arithmetic where it is not that of the weights.
             batch_tokens: bound of a batch's size, see `_sizes`; a longer sentence stands alone. 0:
                 the parser's own. A setting of the machine.
-
-        Raises:
-            ValueError: the model has fewer positions than ``max_tokens`` needs, or the precision is
-                unknown.
         """
         self._batch_tokens = batch_tokens or self.default_batch_tokens
-        limit = self._position_limit(model)
-        if max_tokens is not None and limit is not None and max_tokens > limit:
-            raise ValueError(f"max_tokens={max_tokens}, but the model takes {limit}")
-        most_tokens = MAX_TOKENS if max_tokens is None else max_tokens
-        self._max_tokens = most_tokens if limit is None else min(most_tokens, limit)
+        self._max_tokens = min(MAX_TOKENS, self._position_limit(model) or MAX_TOKENS)
         weight = next(model.network.eval().parameters())
         self._device = weight.device
-        self._dtype = dtype_for(precision, weight.device, exact=weight.dtype)
-        self.precision = name_of(self._dtype)
+        self._dtype = fast_dtype(weight.device) if precision == "fast" else weight.dtype
+        self.precision = str(self._dtype).removeprefix("torch.")
         self.name = name
         is_exact = self._dtype == weight.dtype
-        self.checksum = checksum if is_exact else f"{checksum}-{self.precision}"
+        self.checksum = model.checksum if is_exact else f"{model.checksum}-{self.precision}"
         self._take(model)
 
     @torch.inference_mode()
@@ -233,8 +221,8 @@ class BatchedParser(ABC, Generic[ParseT]):
 
     @staticmethod
     @abstractmethod
-    def load_model(path: Path, /) -> tuple[Any, str]:
-        """Returns the model of a parser folder and its checksum; executes nothing from it."""
+    def load_model(path: Path, /) -> ParserModel[Any]:
+        """Returns the model of a parser folder; executes nothing from it."""
 
     @abstractmethod
     def _take(self, model: Any) -> None:

@@ -13,10 +13,9 @@ D d_model, N heads, E d_kv, A half of it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -88,11 +87,12 @@ class BeneparConstituencyParser(BatchedParser[ConstituencyParse]):
     load_model = staticmethod(partial(load_constituency_model, bare=True))
 
     def _position_limit(self, model: ConstituencyModel) -> int:
-        return model.config.max_length - _SENTENCE_MARKS
+        return model.description.model.max_length - _SENTENCE_MARKS
 
     def _take(self, model: ConstituencyModel) -> None:
-        self._labels = [from_benepar_label(label) for label in model.vocabularies.labels]
-        self._tags = model.vocabularies.tags
+        vocabularies = model.description.vocabularies
+        self._labels = [from_benepar_label(label) for label in vocabularies.labels]
+        self._tags = vocabularies.tags
         self._words = WordVectors(model.network)
         self._encoder = PackedTransformer(model.network, dtype=self._dtype)
         self._tagger = model.network.f_tag
@@ -122,19 +122,14 @@ class BeneparConstituencyParser(BatchedParser[ConstituencyParse]):
 class WordVectors:
     """Reads the words of sentences, each distinct word once, and sets the sentence marks."""
 
-    def __init__(self, module: ChartParser, *, capacity: int = CACHED_WORDS) -> None:
-        """Starts with no word.
-
-        Args:
-            module: a chart parser with a character LSTM.
-            capacity: distinct words that are kept.
-        """
+    def __init__(self, module: ChartParser) -> None:
+        """Starts with no word, and takes a chart parser with a character LSTM."""
         self._encoder: CharacterLSTM = module.char_encoder
         self._characters = module.char_vocab
-        self._device = module.device
+        self._device = self._encoder.emb.weight.device
         with torch.inference_mode():
             self._marks = self._read_with_marks([""] * words_at_once(_WIDTHS[0]), _WIDTHS[0])[:2]
-            table = torch.zeros_like(self._marks[:1]).repeat(capacity, 1)
+            table = torch.zeros_like(self._marks[:1]).repeat(CACHED_WORDS, 1)
         self._cache = WordCache(
             lambda words, width: self._read_with_marks(words, width)[2:],
             table=table,
@@ -180,30 +175,23 @@ def read_table(encoder: CharacterLSTM, table: WordTable) -> Tensor:
     return last_states(encoder.lstm, inputs_CYD, table.lengths)
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(NamedTuple):
     """Neighbouring sentences of equal length in a batch."""
 
     num_sentences: int
     num_positions: int
     """Of each sentence."""
-    first_position: int
-
-    @property
-    def positions(self) -> slice:
-        """Which of the batch's positions these are."""
-        return slice(
-            self.first_position, self.first_position + self.num_sentences * self.num_positions
-        )
+    positions: slice
+    """Which of the batch's positions these are."""
 
 
 def equal_runs(num_positions: Sequence[int]) -> Iterator[Run]:
     """Yields the runs of equal numbers, given one number for each sentence."""
-    position = 0
+    stop = 0
     for length, members in groupby(num_positions):
         count = len(list(members))
-        yield Run(count, length, position)
-        position += count * length
+        start, stop = stop, stop + count * length
+        yield Run(count, length, slice(start, stop))
 
 
 class PackedTransformer:

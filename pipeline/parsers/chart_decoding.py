@@ -26,7 +26,6 @@ label, I starts, J ends of a block of spans.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,19 +43,6 @@ _SPANS_AT_ONCE = {"cpu": 512, "cuda": 1 << 17}
 """On a CPU few enough that their activations stay in a core's cache."""
 _SMALLEST_SCALE = 1e-12
 """Stands for a γ of 0, by which nothing could be divided; too small to change a float32 score."""
-
-
-@dataclass(frozen=True, slots=True)
-class LabelChart:
-    """Each span's best label, both ``[B, n, n]`` by first and last token.
-
-    What stands below the diagonal or past a sentence's length means nothing.
-    """
-
-    scores: NDArray[np.float32]
-    """0 where no label is the best."""
-    labels: NDArray[np.int64]
-    """0 where no label is the best."""
 
 
 class SpanScorer:
@@ -79,8 +65,13 @@ class SpanScorer:
             self._bias.device.type, max(_SPANS_AT_ONCE.values())
         )
 
-    def chart(self, fenceposts_BTD: Tensor, lengths_B: Tensor) -> LabelChart:
-        """Returns the best labels of a batch's spans.
+    def chart(
+        self, fenceposts_BTD: Tensor, lengths_B: Tensor
+    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """Returns scores and ids of the spans' best labels, ``[B, n, n]`` by first and last token.
+
+        Both are 0 where no label is the best. What stands below the diagonal or past a sentence's
+        length means nothing.
 
         Args:
             fenceposts_BTD: ``[B, n + 1, D]`` float.
@@ -102,7 +93,7 @@ class SpanScorer:
             null[torch.arange(num_sentences, device=null.device), 0, lengths_B - 1] = False
         best.masked_fill_(null, 0.0)
         labels.masked_fill_(null, 0)
-        return LabelChart(best.cpu().numpy(), labels.cpu().numpy())
+        return best.cpu().numpy(), labels.cpu().numpy()
 
     def _blocks(self, num_sentences: int, n: int) -> Iterator[tuple[slice, slice]]:
         """Yields sentences and first tokens whose spans are scored at once.
@@ -157,8 +148,8 @@ def trees_of_fenceposts(
     for part in fenceposts_BTD:
         num_sentences, num_tokens = len(part), part.shape[1] - 1
         here = slice(first, first + num_sentences), slice(num_tokens), slice(num_tokens)
-        chart = scorer.chart(part, torch.tensor(lengths[here[0]], device=part.device))
-        scores[here], best_labels[here] = chart.scores, chart.labels
+        lengths_B = torch.tensor(lengths[here[0]], device=part.device)
+        scores[here], best_labels[here] = scorer.chart(part, lengths_B)
         first += num_sentences
     _check_numbers(scores, lengths)
     return labelled_trees(best_spans(scores, lengths), best_labels, tags, labels)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 import torch
@@ -17,7 +17,13 @@ from torch import Tensor, nn
 
 from treeviews.pipeline.base.settings import Count, Settings, Share
 from treeviews.pipeline.parsers.parser_files import PLAIN_CONSTITUENCY
-from treeviews.pipeline.parsers.parser_folder import read_network, write_parser_folder
+from treeviews.pipeline.parsers.parser_folder import (
+    Layers,
+    NamedParts,
+    NetworkDescription,
+    ParserModel,
+    read_model,
+)
 from treeviews.pipeline.trees.flat_trees import CHAIN_MARK
 
 if TYPE_CHECKING:
@@ -57,7 +63,7 @@ class ChartModelConfig(Settings):
     called: ClassVar[str] = "chart model setting"
 
     d_model: Count = 320
-    num_layers: Count = 4
+    num_layers: Layers = 4
     num_heads: Count = 5
     d_kv: Count = 64
     d_ff: Count = 640
@@ -88,11 +94,16 @@ class ChartVocabularies(Settings):
             raise ValueError("the characters do not begin with benepar's five reserved ones")
 
 
-class _Description(Settings):
-    called: ClassVar[str] = "parser description"
+class ChartDescription(NetworkDescription):
+    """What a parser folder says of a network."""
+
+    kind: ClassVar[str] = PLAIN_CONSTITUENCY
 
     model: ChartModelConfig
     vocabularies: ChartVocabularies
+
+
+ConstituencyModel: TypeAlias = ParserModel[ChartDescription]
 
 
 def to_benepar_label(label: str) -> str:
@@ -105,11 +116,12 @@ def from_benepar_label(label: str) -> str:
     return label.replace(BENEPAR_CHAIN_MARK, CHAIN_MARK)
 
 
-def build_chart_parser(config: ChartModelConfig, vocabularies: ChartVocabularies) -> ChartParser:
-    """Returns benepar's module with freshly drawn weights."""
+def build_chart_parser(description: ChartDescription) -> ChartParser:
+    """Returns benepar's module; its weights are drawn from torch's global generator."""
     from benepar.nkutil import HParams
     from benepar.parse_chart import ChartParser
 
+    config, vocabularies = description.model, description.vocabularies
     parts = ("attention", "relu", "residual", "morpho_emb")
     hparams: dict[str, Any] = {
         **dict.fromkeys(BENEPAR_PARTS, True),
@@ -153,125 +165,65 @@ def word_table(words: Sequence[str], char_vocab: Mapping[str, int]) -> WordTable
     return WordTable(torch.from_numpy(char_ids), torch.tensor(lengths))
 
 
-@dataclass(frozen=True, slots=True)
-class ConstituencyModel:
-    """benepar's chart model with all that is needed to build it again."""
-
-    config: ChartModelConfig
-    vocabularies: ChartVocabularies
-    network: ChartParser | BareChartNetwork
-
-
-def new_constituency_model(
-    config: ChartModelConfig, vocabularies: ChartVocabularies
-) -> ConstituencyModel:
-    """Returns a model whose weights are drawn from torch's global generator."""
-    return ConstituencyModel(config, vocabularies, build_chart_parser(config, vocabularies))
-
-
-def save_constituency_model(path: Path, model: ConstituencyModel, *, halved: bool = True) -> str:
-    """Writes a model as a parser folder and returns its checksum; see ``write_parser_folder``."""
-    description = {"model": model.config.to_dict(), "vocabularies": model.vocabularies.to_dict()}
-    return write_parser_folder(
-        path, PLAIN_CONSTITUENCY, description, model.network.state_dict(), halved=halved
-    )
-
-
-def load_constituency_model(path: Path, *, bare: bool = False) -> tuple[ConstituencyModel, str]:
-    """Returns a model from its folder, ready for prediction, and its checksum.
-
-    Leaves torch's global generator as it was.
+def load_constituency_model(path: Path, *, bare: bool = False) -> ConstituencyModel:
+    """Returns the model of a parser folder, ready for prediction; see `read_model`.
 
     Args:
         path: the folder.
-        bare: whether the network is for prediction alone, see `BareChartNetwork`.
-
-    Raises:
-        ValueError: a file is missing, damaged, or not of this kind; names the file.
+        bare: whether the network is for prediction alone, see `bare_chart_network`.
     """
-    build = BareChartNetwork if bare else build_chart_parser
-    described, network, checksum = read_network(
-        path,
-        PLAIN_CONSTITUENCY,
-        _Description,
-        lambda of: build(of.model, of.vocabularies),
-        lambda of: of.model.num_layers,
-    )
-    return ConstituencyModel(described.model, described.vocabularies, network), checksum
+    return read_model(path, ChartDescription, bare_chart_network if bare else build_chart_parser)
 
 
-class BareChartNetwork(nn.Module):
-    """The modules that the adapter reads, in evaluation mode, by benepar's names.
+def bare_chart_network(description: ChartDescription) -> nn.Module:
+    """Returns the modules that the adapter reads, by benepar's names.
 
     It predicts nothing itself. Without benepar, which imports transformers, nltk and torch-struct:
     four seconds before the first sentence. Training and conversion build benepar's own network.
     """
+    config, characters = description.model, description.vocabularies.characters
+    labels, tags = description.vocabularies.labels, description.vocabularies.tags
+    width = config.d_model
 
-    def __init__(self, config: ChartModelConfig, vocabularies: ChartVocabularies) -> None:
-        """Makes room for the weights; they are drawn as torch draws them, to be overwritten."""
-        super().__init__()
-        characters, labels = vocabularies.characters, vocabularies.labels
-        self.char_vocab = {character: i for i, character in enumerate(characters)}
-        self.char_encoder = _Spelling(len(characters), config.d_char, config.d_model // 2)
-        self.add_timing = _Positions(config.max_length, config.d_model)
-        self.encoder = nn.Module()
-        self.encoder.layers = nn.ModuleList(_Layer(config) for _ in range(config.num_layers))
-        self.f_label = _scorer(config.d_model, config.d_label_hidden, len(labels) - 1)
-        self.f_tag = _scorer(config.d_model, config.d_tag_hidden, len(vocabularies.tags))
-        self.decoder = SimpleNamespace(force_root_constituent=True)
+    def scorer(hidden: int, out: int) -> nn.Sequential:
+        first, last = nn.Linear(width, hidden), nn.Linear(hidden, out)
+        return nn.Sequential(first, nn.LayerNorm(hidden), nn.ReLU(), last)
 
-    @property
-    def device(self) -> torch.device:
-        """Where the weights lie."""
-        return self.add_timing.timing_table.device
-
-
-class _Spelling(nn.Module):
-    def __init__(self, num_characters: int, width: int, out: int) -> None:
-        super().__init__()
-        self.lstm = nn.LSTM(width, out // 2, num_layers=1, bidirectional=True)
-        self.emb = nn.Embedding(num_characters, width)
-        self.char_dropout = nn.Identity()
-
-
-class _Positions(nn.Module):
-    def __init__(self, most: int, width: int) -> None:
-        super().__init__()
-        self.timing_table = nn.Parameter(torch.empty(most, width // 2))
-        self.norm = nn.LayerNorm(width)
-
-
-class _Layer(nn.Module):
-    def __init__(self, config: ChartModelConfig) -> None:
-        super().__init__()
-        width = config.d_model
-        self.self_attn = _Attention(config)
-        self.linear1 = _TwoLinears(width, config.d_ff)
-        self.linear2 = _TwoLinears(config.d_ff, width)
-        self.norm_attn = nn.LayerNorm(width)
-        self.norm_ff = nn.LayerNorm(width)
-
-
-class _Attention(nn.Module):
-    def __init__(self, config: ChartModelConfig) -> None:
-        super().__init__()
-        heads, width, head = config.num_heads, config.d_model // 2, config.d_kv // 2
-        for half in ("c", "p"):  # content, position
-            self.register_parameter(
-                f"w_qkv_{half}", nn.Parameter(torch.empty(heads, width, 3, head))
-            )
-            self.register_parameter(f"w_o_{half}", nn.Parameter(torch.empty(heads, head, width)))
-        self.scaling_factor = 1 / config.d_kv**0.5
-
-
-class _TwoLinears(nn.Module):
-    def __init__(self, width: int, out: int) -> None:
-        super().__init__()
-        self.linear_c = nn.Linear(width // 2, out // 2)
-        self.linear_p = nn.Linear(width // 2, out // 2)
-
-
-def _scorer(width: int, hidden: int, out: int) -> nn.Sequential:
-    return nn.Sequential(
-        nn.Linear(width, hidden), nn.LayerNorm(hidden), nn.ReLU(), nn.Linear(hidden, out)
+    return NamedParts(
+        char_vocab={character: i for i, character in enumerate(characters)},
+        char_encoder=NamedParts(
+            lstm=nn.LSTM(config.d_char, width // 4, bidirectional=True),
+            emb=nn.Embedding(len(characters), config.d_char),
+            char_dropout=nn.Identity(),
+        ),
+        add_timing=NamedParts(
+            timing_table=_parameter(config.max_length, width // 2), norm=nn.LayerNorm(width)
+        ),
+        encoder=NamedParts(
+            layers=nn.ModuleList(_bare_layer(config) for _ in range(config.num_layers))
+        ),
+        f_label=scorer(config.d_label_hidden, len(labels) - 1),
+        f_tag=scorer(config.d_tag_hidden, len(tags)),
+        decoder=SimpleNamespace(force_root_constituent=True),
     )
+
+
+def _bare_layer(config: ChartModelConfig) -> nn.Module:
+    heads, half, per_head = config.num_heads, config.d_model // 2, config.d_kv // 2
+    attention, linear1, linear2 = dict[str, Any](), dict[str, Any](), dict[str, Any]()
+    for part in ("c", "p"):  # content, position
+        attention[f"w_qkv_{part}"] = _parameter(heads, half, 3, per_head)
+        attention[f"w_o_{part}"] = _parameter(heads, per_head, half)
+        linear1[f"linear_{part}"] = nn.Linear(half, config.d_ff // 2)
+        linear2[f"linear_{part}"] = nn.Linear(config.d_ff // 2, half)
+    return NamedParts(
+        self_attn=NamedParts(**attention, scaling_factor=1 / config.d_kv**0.5),
+        linear1=NamedParts(**linear1),
+        linear2=NamedParts(**linear2),
+        norm_attn=nn.LayerNorm(config.d_model),
+        norm_ff=nn.LayerNorm(config.d_model),
+    )
+
+
+def _parameter(*shape: int) -> nn.Parameter:
+    return nn.Parameter(torch.empty(shape))

@@ -25,11 +25,7 @@ from treeviews.pipeline.base.digest import sha256_of_file
 from treeviews.pipeline.base.foreign_text import told
 from treeviews.pipeline.base.refusal import shortened
 from treeviews.pipeline.downloads.download import DownloadError, download
-from treeviews.pipeline.parsers.parser_files import (
-    DESCRIPTION_NAME,
-    RELEASED_WEIGHTS,
-    STAGES,
-)
+from treeviews.pipeline.parsers.parser_files import DESCRIPTION_NAME, RELEASED_WEIGHTS, STAGES
 from treeviews.pipeline.parsers.sentence_parser import load_parser
 
 _SUPAR = "https://github.com/yzhangcs/parser/releases/download/v1.1.0"
@@ -51,7 +47,6 @@ CONVERSION_VERSION = 1
 """Raised when the same checkpoint would give another parser."""
 _ALLOWED = frozenset({"config.json", "jobs", RUN_LOCK})
 """What a task writes into a parser's folder before it converts."""
-_KIND_OF_STAGE = {"dependencies": "dependency", "constituents": "constituency"}
 
 
 class OfficialParser(NamedTuple):
@@ -94,14 +89,9 @@ def convert_checkpoint(
             folder that holds something else.
         DownloadError: a published parser is not to be had.
     """
-    official = OFFICIAL_PARSERS.get(checkpoint)
-    if official and stage and official.stage != stage:  # known before it is downloaded
-        raise ValueError(f"{checkpoint}: this parser gives {official.stage}, not {stage}")
     path = _find(checkpoint, downloads, sha256)
     trusted = path / RELEASED_WEIGHTS if path.is_dir() else path
     _check_sha256(trusted, sha256)
-    if transformer and Path(transformer).is_dir():
-        transformer = str(Path(transformer).resolve())
     _check_empty(folder)
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".converting-") as own:
@@ -134,18 +124,14 @@ def _take_over(checkpoint: Path, folder: Path, scratch: Path, stage: str, transf
     from treeviews.pipeline.parsers import checkpoint_conversion as conversion
     from treeviews.pipeline.parsers.torch_checkpoint_reader import STAGE_OF_LIBRARY, open_checkpoint
 
-    opened = open_checkpoint(checkpoint, scratch)
-    gives = STAGE_OF_LIBRARY[opened.library]
+    library, content, its_transformer = open_checkpoint(checkpoint, scratch)
+    gives = STAGE_OF_LIBRARY[library]
     if stage and stage != gives:
         raise ValueError(
-            f"a parser of {opened.library}, which gives {gives}, but one for {stage} is needed "
-            f"here; give it as the {_KIND_OF_STAGE[gives]} parser"
+            f"a parser of {library}, which gives {gives}, but one for {stage} is needed here"
         )
-    is_supar = opened.library == "supar"
-    convert = (
-        conversion.convert_supar_checkpoint if is_supar else conversion.convert_benepar_checkpoint
-    )
-    checksum = convert(opened.content, folder, transformer=transformer or opened.transformer)
+    convert = getattr(conversion, f"convert_{library}_checkpoint")
+    checksum: str = convert(content, folder, transformer=transformer or its_transformer)
     load_parser(folder, gives, expected_checksum=checksum)
     return checksum
 
@@ -162,7 +148,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--sha256", default="", help="of the checkpoint that you trust")
     parser.add_argument("--stage", default="", choices=["", *STAGES], help="what it must give")
     parser.add_argument("--transformer", default="", help="folder with configuration and tokenizer")
-    parser.add_argument("--downloads", type=Path, default=DOWNLOADS, help="keeps downloads")
     options = vars(parser.parse_args(arguments))
     try:
         checksum = convert_checkpoint(**options)
@@ -176,8 +161,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _find(checkpoint: str, downloads: Path, sha256: str) -> Path:
     path = Path(checkpoint)
     if path.exists():
-        if (path / DESCRIPTION_NAME).is_file():
-            raise ValueError(f"{path}: a parser folder already, to be used as it is")
         return path
     if checkpoint not in OFFICIAL_PARSERS:
         raise ValueError(
@@ -185,32 +168,16 @@ def _find(checkpoint: str, downloads: Path, sha256: str) -> Path:
             f"{', '.join(OFFICIAL_PARSERS)}"
         )
     url = OFFICIAL_PARSERS[checkpoint].url
-    try:
-        return download(url, downloads / Path(url).name, sha256 or None)
-    except DownloadError as error:
-        raise DownloadError(
-            f"{checkpoint}: {error}. Where there is no network, download {url} elsewhere, and give "
-            f"the file's path in place of the name"
-        ) from error
+    return download(url, downloads / Path(url).name, sha256 or None)
 
 
 def _check_sha256(file: Path, sha256: str) -> None:
-    if not file.is_file():
-        raise ValueError(
-            f"{file}: no such file; name a file that supar or benepar saved, or a folder that "
-            f"benepar released"
-        )
     actual = sha256_of_file(file)
-    if not sha256:
-        raise ValueError(
-            f"{file}: a pickle, which is read only where its sha256 is given. It is {actual}: give "
-            f"that if the file is the one you mean and trust, by comparing it with one that its "
-            f"authors or somebody you trust computed with `sha256sum`"
-        )
     if actual != sha256.lower():
         raise ValueError(
-            f"{file}: sha256 {actual} differs from the given {sha256}; not read: get the file that "
-            f"you mean again, or give this sha256 if you trust this file"
+            f"{file}: a pickle of sha256 {actual}, and not read, as {sha256 or 'no sha256'} is "
+            f"given; give this one if the file is the one that you mean and trust, by comparing it "
+            f"with one that its authors or somebody you trust computed with `sha256sum`"
         )
 
 
@@ -220,8 +187,6 @@ def _check_empty(folder: Path) -> None:
     Raises:
         ValueError: it is a file, or holds something else; names what.
     """
-    if folder.exists() and not folder.is_dir():
-        raise ValueError(f"{folder}: a file; name a folder that is empty or not there yet")
     if foreign := {path.name for path in folder.glob("*")} - _ALLOWED:
         raise ValueError(
             f"{folder}: holds {shortened(sorted(foreign))}, which a converted parser would replace "

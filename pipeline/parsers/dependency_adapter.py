@@ -24,7 +24,6 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -79,22 +78,6 @@ _LONG = 0.99
 _LEAST_DECISIONS = 100
 
 
-@dataclass(slots=True)
-class _Moves:
-    """By how much differences of scores moved."""
-
-    squares: float = 0.0
-    count: int = 0
-
-    def add(self, moves: Tensor) -> None:
-        self.squares += float(moves.square().sum())
-        self.count += moves.numel()
-
-    @property
-    def root_mean_square(self) -> float:
-        return math.sqrt(self.squares / self.count) if self.count else 0.0
-
-
 class Margin:
     """How far apart two scores must be to stand in the same order in exact arithmetic.
 
@@ -103,11 +86,11 @@ class Margin:
 
     def __init__(self) -> None:
         """Knows nothing yet: no two scores are far enough apart."""
-        self._all, self._last, self._largest = _Moves(), _Moves(), 0.0
+        self._all, self._last, self._largest = np.zeros(2), np.zeros(2), 0.0
 
     def begin_call(self) -> None:
         """Says that what is learnt from now on is of another call."""
-        self._last, self._largest = _Moves(), 0.0
+        self._last, self._largest = np.zeros(2), 0.0
 
     def learn(self, gaps: Tensor, exact_gaps: Tensor) -> None:
         """Takes note of how far differences of scores moved.
@@ -121,36 +104,33 @@ class Margin:
             self._largest = math.inf
             return
         near = moves[gaps < NEAR]
-        self._all.add(near)
-        self._last.add(near)
+        squares_and_count = np.array([float(near.square().sum()), near.numel()])
+        self._all += squares_and_count
+        self._last += squares_and_count
         self._largest = max([self._largest, *near.tolist()])
 
     @property
     def width(self) -> float:
         """The least gap that is safe; infinite while too few decisions were seen."""
-        if self._all.count < _LEAST_DECISIONS:
+        if self._all[1] < _LEAST_DECISIONS:
             return math.inf
-        return MULTIPLE * max(self._all.root_mean_square, self._last.root_mean_square)
+        pairs = (self._all, self._last)
+        return MULTIPLE * max(math.sqrt(squares / max(count, 1)) for squares, count in pairs)
 
-    @property
-    def holds(self) -> bool:
-        """Whether it is known, and no difference of the last call's sample moved further."""
-        return self._largest <= self.width < math.inf
+    def holds(self, parser: str) -> bool:
+        """Whether it is known, and no difference of the last call's sample moved further.
 
-    def warn_unless_it_holds(self, parser: str) -> None:
-        """Warns where a difference moved further, so that the call is exact throughout."""
-        slower = "so these sentences are all parsed in float32, which takes longer"
-        if math.isinf(self._largest):
-            logger.warning("%s: in a sample, scores in bfloat16 are no numbers; %s", parser, slower)
-        elif self._largest > self.width:
+        Where one did, which a warning names, the call is exact throughout.
+        """
+        if self._largest > self.width or math.isinf(self._largest):
             logger.warning(
-                "%s: in a sample, bfloat16 moved the difference of two scores by %.3g, more than "
-                "the %.3g thought safe; %s",
+                "%s: in a sample, bfloat16 moved the difference of two scores by %.3g, and %.3g is "
+                "thought safe; so these sentences are all parsed in float32, which takes longer",
                 parser,
                 self._largest,
                 self.width,
-                slower,
             )
+        return self._largest <= self.width < math.inf
 
 
 def sample_of(sentences: Sequence[Sentence]) -> list[list[Sentence]]:
@@ -234,7 +214,8 @@ class CheckedPass:
                 self._reduced, states_BTD[certain], heads_BT, batch.token_mask[certain]
             )
             trees = labelled_trees(heads_BT, lengths_B, relations, self._vocabulary.relations)
-            leads = _leads(relations).split((lengths_B - 1).tolist())
+            first, second = relations.topk(2, -1).values.unbind(-1)
+            leads = (first - second).split((lengths_B - 1).tolist())
             for place, tree, lead in zip(certain.tolist(), trees, leads, strict=True):
                 if bool((lead > self.margin.width).all()):
                     answers[place] = tree
@@ -276,11 +257,6 @@ def _gaps(scores: Tensor, exact_scores: Tensor) -> tuple[Tensor, Tensor]:
     return best.values[:, 0] - best.values[:, 1], exact[:, 0] - exact[:, 1]
 
 
-def _leads(scores_MR: Tensor) -> Tensor:
-    best = scores_MR.topk(2, -1).values
-    return best[:, 0] - best[:, 1]
-
-
 _CACHED_WORDS = 100_000
 """Distinct words whose spelling features are kept; 40 MB at the bundled parser's 100 features."""
 
@@ -298,16 +274,16 @@ class SuparDependencyParser(BatchedParser[DependencyParse]):
     """Answers what reduced precision is certain of; None: all is computed in one arithmetic."""
 
     def _take(self, model: DependencyModel) -> None:
-        for name, limit in (("max_tokens", self._max_tokens), ("batch_tokens", self._batch_tokens)):
-            if not 1 <= limit < _CACHED_WORDS:
-                raise ValueError(f"{name} must lie in [1, {_CACHED_WORDS}), got {limit}")
+        if not 1 <= self._batch_tokens < _CACHED_WORDS:
+            raise ValueError(f"batch_tokens must be below {_CACHED_WORDS}")
         self.network = for_prediction(model.network, self._dtype)
-        self._vocabulary, self.relations = model.vocabulary, model.vocabulary.relations
+        self._vocabulary = model.description.vocabulary
+        self.relations = self._vocabulary.relations
         self._spellings = spelling_cache(self.network, self._vocabulary, capacity=_CACHED_WORDS)
         reduced = fast_dtype(self._device)
         may_gain = self._device.type == "cpu" and reduced != self._dtype == torch.float32
         self.checked = None
-        if may_gain and len(self._vocabulary.relations) > 1:
+        if may_gain and len(self.relations) > 1:
             network = with_encoder_in(self.network, reduced)
             self.checked = CheckedPass(self.network, network, self._vocabulary, self._spellings)
 
@@ -343,8 +319,7 @@ class SuparDependencyParser(BatchedParser[DependencyParse]):
             longest = self.checked.learn(
                 [sentences[position] for position in sizes], batch_tokens=self._batch_tokens
             )
-            self.checked.margin.warn_unless_it_holds(self.name)
-            if not self.checked.margin.holds:
+            if not self.checked.margin.holds(self.name):
                 return certain
             known = {position: size for position, size in sizes.items() if size <= longest}
             for members in self._batches(known, max_tokens=self._batch_tokens):

@@ -19,14 +19,20 @@ from torch import Tensor, nn
 
 from treeviews.pipeline.base.settings import Count, Settings, ShareBelow1
 from treeviews.pipeline.parsers.parser_files import PLAIN_DEPENDENCY
-from treeviews.pipeline.parsers.parser_folder import read_network, write_parser_folder
+from treeviews.pipeline.parsers.parser_folder import (
+    Layers,
+    NamedParts,
+    NetworkDescription,
+    ParserModel,
+    read_model,
+)
 from treeviews.pipeline.trees.treebanks import TreebankSentence
 
 if TYPE_CHECKING:
     from supar.models.dep import BiaffineDependencyModel as BiaffineNetwork
 
 Network: TypeAlias = Any
-"""supar's ``BiaffineDependencyModel``, or `BareDependencyNetwork` for prediction alone."""
+"""supar's ``BiaffineDependencyModel``, or a `bare_network` for prediction alone."""
 
 PAD, UNKNOWN, ROOT = "<pad>", "<unk>", "<bos>"
 """supar's special entries; ``ROOT`` stands at position 0 of every sentence."""
@@ -51,7 +57,7 @@ class NetworkSizes(Settings):
     character_features: Count = 100
     lstm_hidden: Count = 192
     """One direction."""
-    lstm_layers: Count = 3
+    lstm_layers: Layers = 3
     arc_mlp: Count = 192
     relation_mlp: Count = 64
 
@@ -173,63 +179,36 @@ def _by_frequency(
     return sorted(kept, key=lambda entry: (-counts[entry], entry))
 
 
-class _Description(Settings):
-    called: ClassVar[str] = "parser description"
+class DependencyDescription(NetworkDescription):
+    """What a parser folder says of a network, whose embeddings the vocabulary indexes."""
+
+    kind: ClassVar[str] = PLAIN_DEPENDENCY
 
     sizes: NetworkSizes
     vocabulary: DependencyVocabulary
 
 
-@dataclass(frozen=True)
-class DependencyModel:
-    """A network with the vocabularies that its embeddings are indexed by."""
-
-    network: Network
-    sizes: NetworkSizes
-    vocabulary: DependencyVocabulary
+DependencyModel: TypeAlias = ParserModel[DependencyDescription]
 
 
-def save_dependency_model(model: DependencyModel, folder: Path, *, halved: bool = True) -> str:
-    """Writes a parser folder and returns its checksum.
+def load_dependency_model(folder: Path, *, bare: bool = False) -> DependencyModel:
+    """Returns the model of a parser folder, its weights as float32; see `read_model`.
 
     Args:
-        halved: whether the weights are rounded to float16.
+        folder: the parser's.
+        bare: whether the network is for prediction alone, see `bare_network`.
     """
-    config = {"sizes": model.sizes.to_dict(), "vocabulary": model.vocabulary.to_dict()}
-    return write_parser_folder(
-        folder, PLAIN_DEPENDENCY, config, model.network.state_dict(), halved=halved
-    )
-
-
-def load_dependency_model(folder: Path, *, bare: bool = False) -> tuple[DependencyModel, str]:
-    """Returns the model of a parser folder, its weights as float32, and its checksum.
-
-    Args:
-        folder: one that ``save_dependency_model`` wrote.
-        bare: whether the network is for prediction alone, see `BareDependencyNetwork`.
-
-    Raises:
-        ValueError: a file is missing or damaged, holds another kind of parser, or weights and
-            description do not fit together; names the file and the remedy.
-    """
-    build = BareDependencyNetwork if bare else build_network
-    described, network, checksum = read_network(
-        folder,
-        PLAIN_DEPENDENCY,
-        _Description,
-        lambda of: build(of.sizes, of.vocabulary),
-        lambda of: of.sizes.lstm_layers,
-    )
-    return DependencyModel(network, described.sizes, described.vocabulary), checksum
+    return read_model(folder, DependencyDescription, bare_network if bare else build_network)
 
 
 def build_network(
-    sizes: NetworkSizes, vocabulary: DependencyVocabulary, dropouts: Dropouts | None = None
+    description: DependencyDescription, dropouts: Dropouts | None = None
 ) -> BiaffineNetwork:
     """Returns supar's model with fresh random weights and the given sizes."""
     from supar.models.dep import BiaffineDependencyModel
 
-    dropouts = dropouts or Dropouts()
+    dropouts, sizes = dropouts or Dropouts(), description.sizes
+    vocabulary = description.vocabulary
     return BiaffineDependencyModel(
         n_words=len(vocabulary.words),
         n_rels=len(vocabulary.relations),
@@ -247,70 +226,51 @@ def build_network(
     )
 
 
-class BareDependencyNetwork(nn.Module):
-    """The modules that `for_prediction` reads, in evaluation mode, by supar's names.
+def bare_network(description: DependencyDescription) -> Network:
+    """Returns the modules that `for_prediction` reads, by supar's names.
 
     It predicts nothing itself. Without supar, which imports nltk and scipy's statistics: three
     seconds before the first sentence. Training and conversion build supar's own network.
     """
+    sizes, vocabulary = description.sizes, description.vocabulary
+    states, hidden, features = (
+        2 * sizes.lstm_hidden,
+        sizes.character_hidden,
+        sizes.character_features,
+    )
+    first = sizes.word_embedding + features
 
-    def __init__(self, sizes: NetworkSizes, vocabulary: DependencyVocabulary) -> None:
-        """Makes room for the weights; they are drawn as torch draws them, to be overwritten."""
-        super().__init__()
-        states = 2 * sizes.lstm_hidden
-        self.word_embed = nn.Embedding(len(vocabulary.words), sizes.word_embedding)
-        self.char_embed = _Spelling(sizes, len(vocabulary.characters))
-        self.embed_dropout = _Passed()
-        self.encoder = _Encoder(sizes)
-        self.encoder_dropout = nn.Identity()
-        self.arc_mlp_d = _Projection(states, sizes.arc_mlp)
-        self.arc_mlp_h = _Projection(states, sizes.arc_mlp)
-        self.rel_mlp_d = _Projection(states, sizes.relation_mlp)
-        self.rel_mlp_h = _Projection(states, sizes.relation_mlp)
-        self.arc_attn = _BilinearForms(1, sizes.arc_mlp + 1, sizes.arc_mlp)
-        width = sizes.relation_mlp + 1
-        self.rel_attn = _BilinearForms(len(vocabulary.relations), width, width)
+    def cells() -> nn.ModuleList:
+        widths = [first, *[states] * (sizes.lstm_layers - 1)]
+        return nn.ModuleList(nn.LSTMCell(width, sizes.lstm_hidden) for width in widths)
 
+    def projection(out: int) -> NamedParts:
+        return NamedParts(linear=nn.Linear(states, out), activation=nn.LeakyReLU(LEAK))
 
-class _Passed(nn.Module):
-    def forward(self, *items: Tensor) -> tuple[Tensor, ...]:
-        return items
+    def bilinear_forms(*shape: int) -> NamedParts:
+        return NamedParts(weight=nn.Parameter(torch.empty(shape)))
 
-
-class _Spelling(nn.Module):
-    def __init__(self, sizes: NetworkSizes, num_characters: int) -> None:
-        super().__init__()
-        hidden, self.n_out = sizes.character_hidden, sizes.character_features
-        self.embed = nn.Embedding(num_characters, sizes.character_embedding)
-        self.lstm = nn.LSTM(
-            sizes.character_embedding, hidden // 2, batch_first=True, bidirectional=True
-        )
-        self.dropout = nn.Identity()
-        self.projection = nn.Identity() if hidden == self.n_out else nn.Linear(hidden, self.n_out)
-
-
-class _Encoder(nn.Module):
-    dropout = 0.0
-
-    def __init__(self, sizes: NetworkSizes) -> None:
-        super().__init__()
-        first = sizes.word_embedding + sizes.character_features
-        widths = [first, *[2 * sizes.lstm_hidden] * (sizes.lstm_layers - 1)]
-        self.f_cells = nn.ModuleList(nn.LSTMCell(width, sizes.lstm_hidden) for width in widths)
-        self.b_cells = nn.ModuleList(nn.LSTMCell(width, sizes.lstm_hidden) for width in widths)
-
-
-class _Projection(nn.Module):
-    def __init__(self, width: int, out: int) -> None:
-        super().__init__()
-        self.linear = nn.Linear(width, out)
-        self.activation = nn.LeakyReLU(negative_slope=LEAK)
-
-
-class _BilinearForms(nn.Module):
-    def __init__(self, *shape: int) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.empty(shape))
+    width = sizes.character_embedding
+    relation_width = sizes.relation_mlp + 1
+    return NamedParts(
+        word_embed=nn.Embedding(len(vocabulary.words), sizes.word_embedding),
+        char_embed=NamedParts(
+            embed=nn.Embedding(len(vocabulary.characters), width),
+            lstm=nn.LSTM(width, hidden // 2, batch_first=True, bidirectional=True),
+            dropout=nn.Identity(),
+            projection=nn.Identity() if hidden == features else nn.Linear(hidden, features),
+            n_out=features,
+        ),
+        embed_dropout=lambda *items: items,
+        encoder=NamedParts(f_cells=cells(), b_cells=cells(), dropout=0.0),
+        encoder_dropout=nn.Identity(),
+        arc_mlp_d=projection(sizes.arc_mlp),
+        arc_mlp_h=projection(sizes.arc_mlp),
+        rel_mlp_d=projection(sizes.relation_mlp),
+        rel_mlp_h=projection(sizes.relation_mlp),
+        arc_attn=bilinear_forms(1, sizes.arc_mlp + 1, sizes.arc_mlp),
+        rel_attn=bilinear_forms(len(vocabulary.relations), relation_width, relation_width),
+    )
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,6 @@ from typing import Any
 
 import torch
 
-from treeviews.pipeline.parsers.sentence_parser import PRECISIONS
-
 logger = logging.getLogger(__name__)
 
 KNOWN = "auto, cpu, cuda or cuda:NUMBER"
@@ -70,21 +68,6 @@ def automatic_batch_tokens(device: str) -> int:
     return max(MIN_BATCH_TOKENS, min(MAX_BATCH_TOKENS, free_bytes // _BYTES_PER_TOKEN))
 
 
-def dtype_for(precision: str, device: torch.device, *, exact: torch.dtype) -> torch.dtype:
-    """Returns the type that an encoder's matrix products are taken in.
-
-    Args:
-        precision: ``exact`` or ``fast``.
-        exact: the type of the weights.
-
-    Raises:
-        ValueError: another precision.
-    """
-    if precision not in PRECISIONS:
-        raise ValueError(f"unknown precision {precision!r}; known: {', '.join(PRECISIONS)}")
-    return exact if precision == "exact" else fast_dtype(device)
-
-
 def fast_dtype(device: torch.device) -> torch.dtype:
     """Returns the type that a device multiplies fastest; always the same on one machine."""
     if device.type == "cuda":
@@ -121,11 +104,6 @@ def takes_bfloat16() -> bool:
     """
     supports = getattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", lambda: False)
     return bool(torch.backends.mkldnn.is_available() and supports())
-
-
-def name_of(dtype: torch.dtype) -> str:
-    """Returns ``float32``, ``bfloat16`` or ``float16``."""
-    return str(dtype).removeprefix("torch.")
 
 
 def products_in(dtype: torch.dtype, device: torch.device) -> AbstractContextManager[Any]:

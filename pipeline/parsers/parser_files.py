@@ -10,9 +10,8 @@ from typing import Any, ClassVar, Literal, get_args
 from treeviews.pipeline.base.bundled import BUNDLED_PARSERS, shipped_parsers
 from treeviews.pipeline.base.digest import sha256_of_file
 from treeviews.pipeline.base.inside import inside
-from treeviews.pipeline.base.json_files import check_file, read_json, read_object
+from treeviews.pipeline.base.json_files import check_file, read_object
 from treeviews.pipeline.base.mistakes import did_you_mean
-from treeviews.pipeline.base.refusal import shortened
 from treeviews.pipeline.base.settings import Settings
 
 WEIGHTS_NAME = "weights.safetensors"
@@ -23,8 +22,7 @@ CHECKSUMS_NAME = "checksums.json"
 """The sha256 of the description, written last; it tells damage, not another parser."""
 SCORES_NAME = "scores.json"
 """What was measured of a parser, beside its files; may be missing."""
-FORMAT_VERSION = 1
-_MALFORMED = "write it by training a parser or by converting one, or get the folder anew"
+FORMAT_VERSION: Literal[1] = 1
 TRANSFORMER_FOLDER = "transformer"
 """Where the transformer inside a parser stands in its folder, if there is one."""
 
@@ -61,7 +59,7 @@ class ParserDescription(Settings):
 
     called: ClassVar[str] = "description field"
 
-    format_version: int
+    format_version: Literal[1]
     kind: str
     """What can read the folder, see `STAGE_OF_KIND`."""
     weights_sha256: str
@@ -71,14 +69,6 @@ class ParserDescription(Settings):
     """sha256 of each further file, by its name relative to the folder."""
 
 
-class ParserScores(Settings):
-    """What ``scores.json`` says: what was measured of the parser, by its name, in percent."""
-
-    called: ClassVar[str] = "entry"
-
-    scores: Mapping[str, float]
-
-
 def parser_file_names(path: Path) -> list[str]:
     """Returns what belongs to a parser, relative to its folder; not what lies beside it.
 
@@ -86,9 +76,8 @@ def parser_file_names(path: Path) -> list[str]:
         ValueError: a file is missing, stands outside the folder, or the description is malformed.
     """
     names = [*PARSER_FILES, *read_description(path).files]
-    for name in names:
-        if not inside(path, name).is_file():
-            raise ValueError(missing_parser_file(path / name))
+    if missing := [name for name in names if not inside(path, name).is_file()]:
+        raise ValueError(missing_parser_file(path / missing[0]))
     return names
 
 
@@ -104,14 +93,7 @@ def read_description(path: Path) -> ParserDescription:
         raise ValueError(missing_parser_file(file))
     if (checksums := path / CHECKSUMS_NAME).is_file():
         check_file(file, read_object(checksums, (), remedy=_DAMAGED), _DAMAGED)
-    value = read_json(file, remedy=_MALFORMED)
-    version = value.get("format_version") if isinstance(value, dict) else FORMAT_VERSION
-    if version != FORMAT_VERSION:
-        raise ValueError(
-            f"{file}: format version {shortened(version)}, this version reads {FORMAT_VERSION}; "
-            f"train the parser again"
-        )
-    return ParserDescription.from_json(value, file, remedy=_MALFORMED)
+    return ParserDescription.read(file, remedy=_DAMAGED)
 
 
 def read_scores(path: Path) -> dict[str, float]:
@@ -124,8 +106,10 @@ def read_scores(path: Path) -> dict[str, float]:
     if not file.is_file():
         return {}
     remedy = 'write an object of numbers by name, such as {"LAS": 86.3}, or remove the file'
-    value = {"scores": read_json(file, remedy=remedy)}
-    return dict(ParserScores.from_json(value, file, remedy=remedy).scores)
+    scores = read_object(file, (), remedy=remedy)
+    if not all(type(score) in (int, float) for score in scores.values()):
+        raise ValueError(f"{file}: holds what is no number; {remedy}")
+    return scores
 
 
 def checksum_of_parser_folder(path: Path) -> str:

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
 import torch
 from safetensors import SafetensorError
@@ -25,7 +26,7 @@ from treeviews.pipeline.base.digest import sha256_of_file
 from treeviews.pipeline.base.inside import inside
 from treeviews.pipeline.base.json_files import write_sealed_json
 from treeviews.pipeline.base.refusal import shortened
-from treeviews.pipeline.base.settings import Settings
+from treeviews.pipeline.base.settings import Range, Settings
 from treeviews.pipeline.parsers.parser_files import (
     CHECKSUMS_NAME,
     DESCRIPTION_NAME,
@@ -36,14 +37,52 @@ from treeviews.pipeline.parsers.parser_files import (
     read_description,
 )
 
+Layers = Annotated[int, Range("lie in [1, 1000]", lambda value: 1 <= value <= 1000)]
+"""How many a network stacks: bounded, for a network of any size is built before it is refused."""
+
+
+class NetworkDescription(Settings):
+    """Everything of a parser but its weights: sizes, vocabularies, rules."""
+
+    called: ClassVar[str] = "parser description"
+    kind: ClassVar[str]
+    """What can read the folder, such as ``benepar-chart``."""
+
+
 ModuleT = TypeVar("ModuleT", bound=nn.Module)
-DescriptionT = TypeVar("DescriptionT", bound=Settings)
+DescriptionT = TypeVar("DescriptionT", bound=NetworkDescription)
+
+
+@dataclass(frozen=True)
+class ParserModel(Generic[DescriptionT]):
+    """A network with all that is needed to use it and to build it again."""
+
+    network: Any
+    description: DescriptionT
+    checksum: str = ""
+    """Of its folder; empty for a model that is on no disk."""
+    tokenizer: Any = None
+    """Of the transformer inside, if there is one."""
+
+
+class NamedParts(nn.Module):
+    """Modules, parameters and plain values by name, in evaluation mode; it computes nothing."""
+
+    def __init__(self, **parts: Any) -> None:
+        """Takes the parts as its attributes."""
+        super().__init__()
+        for name, part in parts.items():
+            setattr(self, name, part)
+
+
+def save_model(model: ParserModel[Any], path: Path, *, halved: bool = True) -> str:
+    """Writes a parser folder and returns its checksum; see `write_parser_folder`."""
+    return write_parser_folder(path, model.description, model.network.state_dict(), halved=halved)
 
 
 def write_parser_folder(
     path: Path,
-    kind: str,
-    config: Mapping[str, Any],
+    description: NetworkDescription,
     tensors: Mapping[str, Tensor],
     *,
     halved: bool = True,
@@ -56,8 +95,7 @@ def write_parser_folder(
 
     Args:
         path: the folder, made where missing; its parser, if any, is replaced.
-        kind: what can read it, such as ``benepar-chart``.
-        config: JSON-serialisable; everything but the weights (sizes, vocabularies).
+        description: of the parser.
         tensors: the state dictionary.
         halved: whether floating tensors are rounded to float16.
         subfolder: of ``path``, filled already; its files belong to the parser.
@@ -66,103 +104,98 @@ def write_parser_folder(
         ValueError: a weight is not finite in half precision.
     """
     weights = save({name: _stored(name, tensor, halved) for name, tensor in tensors.items()})
-    description: dict[str, Any] = {
+    content: dict[str, Any] = {
         "format_version": FORMAT_VERSION,
-        "kind": kind,
+        "kind": description.kind,
         "weights_sha256": hashlib.sha256(weights).hexdigest(),
-        "config": dict(config),
+        "config": description.to_dict(),
     }
     if subfolder:
         files = sorted(file for file in (path / subfolder).rglob("*") if file.is_file())
-        description["files"] = {
+        content["files"] = {
             file.relative_to(path).as_posix(): sha256_of_file(file) for file in files
         }
     path.mkdir(parents=True, exist_ok=True)
     (path / CHECKSUMS_NAME).unlink(missing_ok=True)
     write_bytes_atomically(path / WEIGHTS_NAME, weights)
-    text = json.dumps(description, ensure_ascii=True, indent=1) + "\n"
+    text = json.dumps(content, ensure_ascii=True, indent=1) + "\n"
     write_text_atomically(path / DESCRIPTION_NAME, text)
     write_sealed_json(path / CHECKSUMS_NAME, {}, [path / DESCRIPTION_NAME])
     return checksum_of_parser_folder(path)
 
 
-def read_parser_folder(path: Path, kind: str) -> tuple[dict[str, Any], dict[str, Tensor], str]:
-    """Returns a parser's config, its weights as float32 and its checksum.
+def read_parser_folder(
+    path: Path, described: type[DescriptionT]
+) -> tuple[DescriptionT, dict[str, Tensor], str]:
+    """Returns a parser's description, its weights as float32 and its checksum.
 
     Args:
         path: a folder that ``write_parser_folder`` wrote.
-        kind: the kind the caller can use.
+        described: the kind that the caller can use.
 
     Raises:
         ValueError: a file is missing or damaged, or holds another kind or format; the message
             names the file and the remedy.
     """
-    description = read_description(path)
-    if description.kind != kind:
-        raise ValueError(
-            f"{path / DESCRIPTION_NAME}: a parser of kind {shortened(description.kind)}, but "
-            f"{kind!r} is needed here; give one of that kind"
-        )
-    weights_path = path / WEIGHTS_NAME
-    if not weights_path.is_file():
-        raise ValueError(missing_parser_file(weights_path))
-    _check_file(weights_path, description.weights_sha256)
-    for name, sha256 in description.files.items():
+    content, description = read_description(path), read_network_description(path, described)
+    _check_file(path / WEIGHTS_NAME, content.weights_sha256)
+    for name, sha256 in content.files.items():
         _check_file(inside(path, name), sha256)
-    checksum = checksum_of_parser_folder(path)
     try:
-        stored = load_file(weights_path)
+        stored = load_file(path / WEIGHTS_NAME)
     except SafetensorError as error:
-        raise ValueError(
-            f"{weights_path}: not a safetensors file ({error}); restore the parser's files together"
-        ) from error
+        raise _unfit(path, error) from error
     tensors = {k: v.float() if v.is_floating_point() else v for k, v in stored.items()}
     if broken := [name for name, tensor in tensors.items() if not bool(tensor.isfinite().all())]:
+        raise _unfit(path, ValueError(f"weight {shortened(broken[0])} is not finite"))
+    return description, tensors, checksum_of_parser_folder(path)
+
+
+def read_network_description(path: Path, described: type[DescriptionT]) -> DescriptionT:
+    """Returns what a parser's folder says of its network; see `read_parser_folder`."""
+    content = read_description(path)
+    if content.kind != described.kind:
         raise ValueError(
-            f"{weights_path}: weight {shortened(broken[0])} is not finite; restore the parser's "
-            f"files together or train the parser again"
+            f"{path / DESCRIPTION_NAME}: a parser of kind {shortened(content.kind)}, but "
+            f"{described.kind!r} is needed here; give one of that kind"
         )
-    return dict(description.config), tensors, checksum
+    try:
+        return described.from_dict(content.config)
+    except ValueError as error:
+        raise _unfit(path, error) from error
 
 
-def read_network(
-    path: Path,
-    kind: str,
-    described: type[DescriptionT],
-    build: Callable[[DescriptionT], ModuleT],
-    num_layers: Callable[[DescriptionT], int],
-) -> tuple[DescriptionT, ModuleT, str]:
-    """Returns a parser's description, its network ready for prediction, and its checksum.
+def read_model(
+    path: Path, described: type[DescriptionT], build: Callable[[DescriptionT], nn.Module]
+) -> ParserModel[DescriptionT]:
+    """Returns the model of a parser folder, its network ready for prediction.
 
     Args:
         path: the folder.
-        kind: the kind the caller can use.
-        described: what the description is.
-        build: makes a network of it, see `built_to_fit`.
-        num_layers: how many it stacks.
+        described: the kind that the caller can use.
+        build: makes a network of a description, see `built_to_fit`.
 
     Raises:
         ValueError: see `read_parser_folder`, or weights and description do not fit together.
     """
-    config, tensors, checksum = read_parser_folder(path, kind)
+    description, tensors, checksum = read_parser_folder(path, described)
     try:
-        description = described.from_dict(config)
-        layers = num_layers(description)
-        network = built_to_fit(lambda: build(description), tensors, num_layers=layers)
+        network = built_to_fit(lambda: build(description), tensors)
     except ValueError as error:
-        raise ValueError(
-            f"{path / DESCRIPTION_NAME}: does not describe the weights beside it ({error}); "
-            f"restore both files together or train the parser again"
-        ) from error
-    return description, network.eval(), checksum
+        raise _unfit(path, error) from error
+    return ParserModel(network.eval(), description, checksum)
+
+
+def _unfit(path: Path, error: Exception) -> ValueError:
+    return ValueError(
+        f"{path}: its files do not fit together ({error}); restore them together, or train the "
+        f"parser or convert its checkpoint again"
+    )
 
 
 def _check_file(file: Path, sha256: str) -> None:
     if not file.is_file():
-        raise ValueError(
-            f"{file}: no such file, but {DESCRIPTION_NAME} names it; restore the parser's files "
-            f"together or convert its checkpoint again"
-        )
+        raise ValueError(missing_parser_file(file))
     if sha256_of_file(file) != sha256:
         raise ValueError(
             f"{file}: sha256 differs from the one in {DESCRIPTION_NAME}; the file is damaged or "
@@ -180,9 +213,7 @@ def _stored(name: str, tensor: Tensor, halved: bool) -> Tensor:
     return half
 
 
-def built_to_fit(
-    build: Callable[[], ModuleT], tensors: Mapping[str, Tensor], *, num_layers: int = 0
-) -> ModuleT:
+def built_to_fit(build: Callable[[], ModuleT], tensors: Mapping[str, Tensor]) -> ModuleT:
     """Returns a network with these weights, each of them and no other.
 
     A description may ask for any size. A network on torch's device ``meta`` has shapes and no
@@ -191,12 +222,10 @@ def built_to_fit(
 
     Args:
         build: makes the network with any weights, on torch's default device.
-        num_layers: as many as it is asked to stack; each has a tensor of its own at least.
 
     Raises:
         ValueError: weights are missing, too many, or of other shapes; names some.
     """
-    check_layers(num_layers, tensors)
     with torch.random.fork_rng(devices=[]), _NoInitialValues():
         try:
             with torch.device("meta"):
@@ -215,28 +244,6 @@ def built_to_fit(
 
 def _shapes(tensors: Mapping[str, Tensor]) -> dict[str, tuple[int, ...]]:
     return {name: tuple(tensor.shape) for name, tensor in tensors.items()}
-
-
-def check_layers(num_layers: int, tensors: Collection[str]) -> None:
-    """Refuses more layers than there are tensors.
-
-    Raises:
-        ValueError: names both numbers.
-    """
-    if num_layers > len(tensors):
-        raise ValueError(f"{num_layers:,} layers, and there are {len(tensors)} weights")
-
-
-def check_sizes(sizes: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
-    """Refuses sizes that no weight has, of networks that cannot be built without memory.
-
-    Raises:
-        ValueError: a size is larger than the weights in all dimensions; names it.
-    """
-    largest = max((size for tensor in tensors.values() for size in tensor.shape), default=0)
-    for name, value in sizes.items():
-        if isinstance(value, int) and value > largest:
-            raise ValueError(f"{name} is {value:,}, and no weight is larger than {largest:,}")
 
 
 class _NoInitialValues(TorchFunctionMode):

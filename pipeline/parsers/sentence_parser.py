@@ -10,8 +10,9 @@ import os
 import time
 from collections.abc import Sequence
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, get_args
+from typing import Literal, Protocol, TypeVar
 
 from treeviews.pipeline.base.bundled import parser_folder
 from treeviews.pipeline.base.refusal import Refusal, shortened
@@ -20,14 +21,12 @@ from treeviews.pipeline.parsers.parser_files import (
     PLAIN_CONSTITUENCY,
     PLAIN_DEPENDENCY,
     STAGE_OF_KIND,
+    TRANSFORMER_CONSTITUENCY,
     TRANSFORMER_DEPENDENCY,
     checksum_of_parser_folder,
     read_description,
 )
 from treeviews.pipeline.trees.flat_trees import Parse
-
-if TYPE_CHECKING:
-    from treeviews.pipeline.parsers.batched_parser import BatchedParser
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +38,6 @@ both parses must be of the same sentences."""
 
 ParserPrecision = Literal["exact", "fast"]
 """``exact`` is the arithmetic of the weights; ``fast`` whatever the device multiplies faster."""
-PRECISIONS: tuple[ParserPrecision, ...] = get_args(ParserPrecision)
 
 
 def reject_input(sentence: Sentence | None, max_tokens: int) -> Refusal | None:
@@ -65,6 +63,14 @@ class ParserFailedError(RuntimeError):
         self.sentence = sentence
         """The one it was at: the very object that it was given."""
 
+
+_ADAPTERS = {
+    PLAIN_DEPENDENCY: "dependency_adapter.SuparDependencyParser",
+    TRANSFORMER_DEPENDENCY: "transformer_dependency.TransformerDependencyParser",
+    PLAIN_CONSTITUENCY: "chart_adapter.BeneparConstituencyParser",
+    TRANSFORMER_CONSTITUENCY: "transformer_chart.TransformerConstituencyParser",
+}
+"""Kind of parser -> its adapter, imported when one is loaded."""
 
 ParseT_co = TypeVar("ParseT_co", covariant=True)
 
@@ -116,10 +122,9 @@ def load_parser(
     actual = STAGE_OF_KIND.get(kind)
     if actual != stage:
         gives = f"which gives {actual}" if actual else "which this version does not know"
-        kinds = ", ".join(repr(name) for name, of_kind in STAGE_OF_KIND.items() if of_kind == stage)
         raise ValueError(
             f"{path / DESCRIPTION_NAME}: a parser of kind {shortened(kind)}, {gives}, but one for "
-            f"{stage} is needed here; give one of {kinds}"
+            f"{stage} is needed here"
         )
     checksum = checksum_of_parser_folder(path)
     if expected_checksum not in {None, checksum}:
@@ -127,34 +132,14 @@ def load_parser(
             f"{path}: checksum {checksum} differs from the expected {expected_checksum}; restore "
             f"the parser's files or correct the expected checksum"
         )
-    adapter = _adapter_of(kind)
-    model, checksum = adapter.load_model(path)
+    module, _, name = _ADAPTERS[kind].partition(".")
+    adapter = getattr(import_module(f"treeviews.pipeline.parsers.{module}"), name)
+    model = adapter.load_model(path)
     model.network.to(device)
-    return adapter(
-        model,
-        name=path.resolve().name,
-        checksum=checksum,
-        precision=precision,
-        batch_tokens=batch_tokens,
+    parser: SentenceParser[Parse] = adapter(
+        model, name=path.resolve().name, precision=precision, batch_tokens=batch_tokens
     )
-
-
-def _adapter_of(kind: str) -> type[BatchedParser[Any]]:
-    if kind == PLAIN_DEPENDENCY:
-        from treeviews.pipeline.parsers.dependency_adapter import SuparDependencyParser
-
-        return SuparDependencyParser
-    if kind == TRANSFORMER_DEPENDENCY:
-        from treeviews.pipeline.parsers.transformer_dependency import TransformerDependencyParser
-
-        return TransformerDependencyParser
-    if kind == PLAIN_CONSTITUENCY:
-        from treeviews.pipeline.parsers.chart_adapter import BeneparConstituencyParser
-
-        return BeneparConstituencyParser
-    from treeviews.pipeline.parsers.transformer_chart import TransformerConstituencyParser
-
-    return TransformerConstituencyParser
+    return parser
 
 
 class LazyParser:
@@ -199,10 +184,10 @@ class LazyParser:
 
     @cached_property
     def _parser(self) -> SentenceParser[Parse]:
-        from treeviews.pipeline.parsers.devices import automatic_batch_tokens, automatic_device
+        from treeviews.pipeline.parsers.devices import automatic_batch_tokens, resolve_device
 
         started = time.perf_counter()
-        device = automatic_device(self._device)
+        device = resolve_device(self._device)
         parser = load_parser(
             self.path,
             self._stage,

@@ -20,8 +20,7 @@ import pickle
 import shutil
 import zipfile
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -33,12 +32,7 @@ from treeviews.pipeline.base.json_files import read_json
 from treeviews.pipeline.base.refusal import shortened
 from treeviews.pipeline.parsers.parser_files import RELEASED_WEIGHTS
 
-_ZIP_SIGNATURE = b"PK\x03\x04"
-_REMEDY = (
-    "name a checkpoint that supar or benepar saved, and fetch it again if it was cut short; one "
-    "that a torch older than 1.6 saved is to be loaded and saved again by a later one, by somebody "
-    "who trusts it"
-)
+_REMEDY = "name a checkpoint that supar or benepar saved, or fetch it again if it was cut short"
 _DTYPES = {
     "Half": torch.float16,
     "BFloat16": torch.bfloat16,
@@ -134,13 +128,6 @@ def read_torch_file(path: Path) -> Any:
         ValueError: the file is not in torch's zip format, is cut short, is a program of
             TorchScript, or is of a shape that nothing inert can fill.
     """
-    with path.open("rb") as stream:
-        signature = stream.read(len(_ZIP_SIGNATURE))
-    if signature != _ZIP_SIGNATURE:
-        raise ValueError(
-            f"{path.name}: not a whole file of torch.save in its zip format, the one that is read; "
-            f"{_REMEDY}"
-        )
     try:
         with zipfile.ZipFile(path) as archive:
             return _InertUnpickler(archive, path.stat().st_size).load()
@@ -237,20 +224,11 @@ class _InertUnpickler(pickle.Unpickler):
         return type("Inert", (Inert,), {})
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedCheckpoint:
-    """A checkpoint in memory."""
-
-    library: str
-    """``supar`` or ``benepar``."""
-    content: Mapping[str, Any]
-    """supar's state; of benepar ``config`` and ``state_dict``."""
-    transformer: str
-    """Folder with the configuration and tokenizer of the transformer inside, if it came along."""
-
-
-def open_checkpoint(path: Path, scratch: Path) -> OpenedCheckpoint:
+def open_checkpoint(path: Path, scratch: Path) -> tuple[str, dict[str, Any], str]:
     """Returns what a checkpoint holds, of which nothing was run.
+
+    ``supar`` or ``benepar``; supar's state, or of benepar ``config`` and ``state_dict``; and the
+    folder with the configuration and tokenizer of the transformer inside, if it came along.
 
     Args:
         path: a file or folder.
@@ -263,10 +241,11 @@ def open_checkpoint(path: Path, scratch: Path) -> OpenedCheckpoint:
     if file.is_dir():
         return _read_released(file)
     content = read_torch_file(file)
-    if _has(content, {"name": str, "args": Inert, "state_dict": dict, "transform": Inert}):
-        return OpenedCheckpoint("supar", {"pretrained": None, **content}, "")
-    if _has(content, {"config": dict, "state_dict": dict}) and "hparams" in content["config"]:
-        return OpenedCheckpoint("benepar", content, "")
+    names = set(content) if isinstance(content, dict) else set()
+    if {"name", "args", "state_dict", "transform"} <= names:
+        return "supar", {"pretrained": None, **content}, ""
+    if {"config", "state_dict"} <= names and "hparams" in content["config"]:
+        return "benepar", content, ""
     holds = shortened(list(content)) if isinstance(content, dict) else type(content).__name__
     raise ValueError(
         f"{path.name}: neither a parser of supar nor one of benepar, but {holds}; name a file that "
@@ -274,7 +253,7 @@ def open_checkpoint(path: Path, scratch: Path) -> OpenedCheckpoint:
     )
 
 
-def _read_released(folder: Path) -> OpenedCheckpoint:
+def _read_released(folder: Path) -> tuple[str, dict[str, Any], str]:
     weights = folder / RELEASED_WEIGHTS
     what = (
         f"name a folder that benepar released, which holds {RELEASED_WEIGHTS} and a "
@@ -287,13 +266,7 @@ def _read_released(folder: Path) -> OpenedCheckpoint:
     if not isinstance(described, dict) or not isinstance(described.get("benepar"), dict):
         raise ValueError(f"{folder.name}: {_RELEASED_CONFIG} has no entry 'benepar'; {what}")
     content = {"config": described["benepar"], "state_dict": read_torch_file(weights)}
-    return OpenedCheckpoint("benepar", content, str(folder))
-
-
-def _has(content: Any, types: Mapping[str, type]) -> bool:
-    return isinstance(content, dict) and all(
-        isinstance(content.get(name), expected) for name, expected in types.items()
-    )
+    return "benepar", content, str(folder)
 
 
 def _is_archive(path: Path) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -21,27 +20,26 @@ from benepar.ptb_unescape import guess_space_after
 from torch import Tensor
 
 from treeviews.pipeline.base.refusal import Refusal
-from treeviews.pipeline.base.settings import Settings
 from treeviews.pipeline.parsers.batched_parser import BatchedParser
 from treeviews.pipeline.parsers.chart_decoding import SpanScorer, trees_of_fenceposts
-from treeviews.pipeline.parsers.chart_model import BENEPAR_SIZES, from_benepar_label
+from treeviews.pipeline.parsers.chart_model import from_benepar_label
 from treeviews.pipeline.parsers.devices import products_in
 from treeviews.pipeline.parsers.parser_files import TRANSFORMER_CONSTITUENCY
-from treeviews.pipeline.parsers.parser_folder import check_layers, check_sizes
+from treeviews.pipeline.parsers.parser_folder import NetworkDescription, ParserModel
 from treeviews.pipeline.parsers.sentence_parser import Sentence
 from treeviews.pipeline.parsers.transformer_folder import read_transformer_parser, subword_limit
 from treeviews.pipeline.trees.flat_trees import ConstituencyParse
 
 UNTAGGED = "UNK"
 """benepar's tag of every token where a parser gives none."""
-_NEVER_SPACED = frozenset({"zh"})
-_ALWAYS_SPACED = frozenset({"ar", "he"})
+_ARE_SPACED = {"zh": False, "ar": True, "he": True}
+"""Languages in which a space follows no word, or each."""
 
 
-class TransformerChartDescription(Settings):
+class TransformerChartDescription(NetworkDescription):
     """What a parser folder says of a model; an entry's place is its id."""
 
-    called: ClassVar[str] = "parser description"
+    kind: ClassVar[str] = TRANSFORMER_CONSTITUENCY
 
     hparams: Mapping[str, Any]
     """benepar's own; ``pretrained_model`` is replaced by the folder's transformer."""
@@ -52,36 +50,13 @@ class TransformerChartDescription(Settings):
     """As benepar guesses it from the labels; empty if it cannot. Decides where spaces stand."""
 
 
-@dataclass(frozen=True, slots=True)
-class TransformerChartModel:
-    """benepar's chart model with all that is needed to use it."""
-
-    description: TransformerChartDescription
-    network: ChartParser
-
-
-def load_transformer_chart_model(folder: Path) -> tuple[TransformerChartModel, str]:
-    """Returns the model of a parser folder and its checksum; see `read_transformer_parser`."""
-    return read_transformer_parser(folder, TRANSFORMER_CONSTITUENCY, _build)
-
-
-def _build(
-    config: dict[str, Any], tensors: Mapping[str, Tensor], transformer: Path
-) -> TransformerChartModel:
-    """Returns benepar's module: the transformer's weights are read, the others are random."""
-    description = TransformerChartDescription.from_dict(config)
-    names = set(BENEPAR_SIZES.values()) - {"d_char_emb"}
-    sizes = {name: description.hparams.get(name) for name in names}
-    if description.hparams.get("use_encoder"):
-        check_layers(sizes["num_layers"] or 0, tensors)
-        check_sizes(sizes, tensors)
-    network = ChartParser(
+def _build(description: TransformerChartDescription, transformer: Path) -> ChartParser:
+    return ChartParser(
         tag_vocab={tag: i for i, tag in enumerate(description.tags)},
         label_vocab={label: i for i, label in enumerate(description.labels)},
         char_vocab=None,
         hparams=HParams(**{**description.hparams, "pretrained_model": str(transformer)}),
     )
-    return TransformerChartModel(description, network)
 
 
 class TransformerConstituencyParser(BatchedParser[ConstituencyParse]):
@@ -96,14 +71,17 @@ class TransformerConstituencyParser(BatchedParser[ConstituencyParse]):
     default_batch_tokens = 4000
     """Padded size in subwords."""
 
-    load_model = staticmethod(load_transformer_chart_model)
+    @staticmethod
+    def load_model(path: Path, /) -> ParserModel[TransformerChartDescription]:
+        """Returns the model of a parser folder; see `read_transformer_parser`."""
+        return read_transformer_parser(path, TransformerChartDescription, _build)
 
-    def _position_limit(self, model: TransformerChartModel) -> int | None:
+    def _position_limit(self, model: ParserModel[TransformerChartDescription]) -> int | None:
         if model.network.encoder is None:
             return None
         return int(model.network.add_timing.timing_table.shape[0]) - 2
 
-    def _take(self, model: TransformerChartModel) -> None:
+    def _take(self, model: ParserModel[TransformerChartDescription]) -> None:
         self._network, description = model.network, model.description
         self._labels = [from_benepar_label(label) for label in description.labels]
         self._scorer = SpanScorer(self._network)
@@ -133,10 +111,8 @@ class TransformerConstituencyParser(BatchedParser[ConstituencyParse]):
 
     def _encode(self, sentence: Sentence) -> Any:
         words = list(sentence)
-        if self._language in _NEVER_SPACED or self._language in _ALWAYS_SPACED:
-            space_after = [self._language in _ALWAYS_SPACED] * len(words)
-        else:
-            space_after = guess_space_after(words)
+        fixed = _ARE_SPACED.get(self._language)
+        space_after = guess_space_after(words) if fixed is None else [fixed] * len(words)
         return self._network.retokenizer(words, space_after)
 
     def _parse_batch(self, sentences: Sequence[Sentence]) -> list[ConstituencyParse]:

@@ -5,66 +5,49 @@ dependency parser. A folder holds what supar's checkpoint leaves to a hub. Token
 subwords that the transformer reads as in supar; a sentence longer than the transformer's positions
 is read in overlapping windows, as supar does.
 
-Legend: B sentences, T positions (the artificial root + tokens), D features, F subwords of a token,
-C characters.
+Legend: B sentences, T positions (the artificial root + tokens), D features, F subwords of a token.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import torch
 from supar.models.dep import BiaffineDependencyModel as BiaffineNetwork
 from torch import Tensor
-from transformers import AutoTokenizer, PreTrainedTokenizerBase
+from transformers import PreTrainedTokenizerBase
 
 from treeviews.pipeline.base.refusal import Refusal, shortened
 from treeviews.pipeline.base.settings import Settings
 from treeviews.pipeline.parsers.batched_parser import BatchedParser
 from treeviews.pipeline.parsers.dependency_decoding import trees_of_states
-from treeviews.pipeline.parsers.dependency_model import ROOT_WORD, DependencyVocabulary
 from treeviews.pipeline.parsers.devices import products_in
 from treeviews.pipeline.parsers.parser_files import TRANSFORMER_DEPENDENCY
-from treeviews.pipeline.parsers.parser_folder import check_sizes
+from treeviews.pipeline.parsers.parser_folder import NetworkDescription, ParserModel
 from treeviews.pipeline.parsers.sentence_parser import Sentence
 from treeviews.pipeline.parsers.transformer_folder import (
-    check_transformer,
+    read_transformer,
     read_transformer_parser,
-    reason_of,
     write_transformer_parser,
 )
 from treeviews.pipeline.trees.flat_trees import DependencyParse
 
 TRANSFORMER_ENCODER = "bert"
 """supar's name of any transformer that is the whole encoder."""
-_OWN_SIZES = ("n_rels", "n_arc_mlp", "n_rel_mlp")
-_SIZES = {
-    "lstm": ("n_words", "n_embed", "n_feat_embed", "n_lstm_hidden", "n_lstm_layers"),
-    "char": ("n_chars", "n_char_embed", "n_char_hidden"),
-    "bert": ("n_bert_layers",),
-}
-"""Encoder or feature of supar's network -> its arguments that weights have in their shapes."""
-
 NETWORK_ARGUMENTS = {
     name: parameter.default
     for name, parameter in inspect.signature(BiaffineNetwork.__init__).parameters.items()
     if name not in {"self", "kwargs"}
 }
 """Of supar's network, with their defaults."""
-_HOW_TO_SAVE = (
-    "save the model and its tokenizer into it by transformers' save_pretrained, which writes "
-    "safetensors"
-)
 _NOT_DESCRIBED = ("bert", "elmo", "elmo_bos_eos", "n_tags")
 
 _CACHED_WORDS = 100_000
 _MAX_PER_TOKEN = 20
 """What supar reads of a token by default."""
-_SOME_WORD = "the"
 
 
 class SubwordRules(Settings):
@@ -82,47 +65,31 @@ class SubwordRules(Settings):
     """Whether a token is read with a space before it, as GPT-2's and RoBERTa's are."""
 
 
-class TransformerDependencyDescription(Settings):
+class TransformerDependencyDescription(NetworkDescription):
     """What a parser folder says of a model."""
 
-    called: ClassVar[str] = "parser description"
+    kind: ClassVar[str] = TRANSFORMER_DEPENDENCY
 
     network: Mapping[str, Any]
     """Arguments of supar's model but for the transformer."""
     subwords: SubwordRules
     relations: tuple[str, ...]
-    vocabulary: DependencyVocabulary | None
-    """Of the words and characters beside the subwords; None if there are none."""
+    vocabulary: None = None
+    """Of words beside the subwords, which earlier versions could have."""
 
 
-@dataclass(frozen=True)
-class TransformerDependencyModel:
-    """A network with all that its input is made with."""
-
-    network: BiaffineNetwork
-    tokenizer: PreTrainedTokenizerBase
-    description: TransformerDependencyDescription
+TransformerDependencyModel: TypeAlias = ParserModel[TransformerDependencyDescription]
 
 
-def load_transformer_dependency_model(folder: Path) -> tuple[TransformerDependencyModel, str]:
-    """Returns the model of a parser folder and its checksum; see `read_transformer_parser`."""
-    return read_transformer_parser(folder, TRANSFORMER_DEPENDENCY, _build)
+def load_transformer_dependency_model(folder: Path) -> TransformerDependencyModel:
+    """Returns the model of a parser folder; see `read_transformer_parser`."""
+    return read_transformer_parser(folder, TransformerDependencyDescription, _build)
 
 
-def _build(
-    config: dict[str, Any], tensors: Mapping[str, Tensor], transformer: Path
-) -> TransformerDependencyModel:
-    """Returns supar's model: the transformer's weights are read, the others are random."""
-    description = TransformerDependencyDescription.from_dict(config)
-    arguments = description.network
-    parts = {arguments["encoder"], *arguments["feat"]}
-    if not parts <= _SIZES.keys():
-        raise ValueError(f"encoder and feat name {shortened(sorted(map(str, parts)))}")
-    names = [*_OWN_SIZES, *(name for part in parts for name in _SIZES[part])]
-    check_sizes({name: arguments.get(name) for name in names}, tensors)
-    network = BiaffineNetwork(**arguments, bert=str(transformer))
-    tokenizer = AutoTokenizer.from_pretrained(transformer, trust_remote_code=False)
-    return TransformerDependencyModel(network, tokenizer, description)
+def _build(description: TransformerDependencyDescription, transformer: Path) -> BiaffineNetwork:
+    if description.network["encoder"] != TRANSFORMER_ENCODER:
+        raise ValueError(f"its encoder is {shortened(description.network['encoder'])}")
+    return BiaffineNetwork(**description.network, bert=str(transformer))
 
 
 def new_transformer_dependency_model(
@@ -139,7 +106,11 @@ def new_transformer_dependency_model(
         ValueError: the folder holds no encoder that can be read, or no tokenizer with the subwords
             that are needed, names code of its own, or has fewer layers than are to be mixed.
     """
-    config = check_transformer(transformer, remedy=_HOW_TO_SAVE)
+    config, tokenizer = read_transformer(
+        transformer,
+        remedy="save the model and its tokenizer into it by transformers' save_pretrained, which "
+        "writes safetensors",
+    )
     if config.is_encoder_decoder or not hasattr(config, "max_position_embeddings"):
         raise ValueError(f"{transformer}: a {config.model_type}; give an encoder such as a BERT")
     most, mixed = config.num_hidden_layers + 1, arguments.get("n_bert_layers", 0)
@@ -148,7 +119,6 @@ def new_transformer_dependency_model(
             f"{transformer}: of its {most - 1} layers and embeddings {mixed} cannot be mixed; give "
             f"--mixed-layers {most} or fewer"
         )
-    tokenizer = _tokenizer_of(transformer)
     subwords = rules_of(tokenizer)
     network = BiaffineNetwork(
         n_words=len(tokenizer),
@@ -163,21 +133,9 @@ def new_transformer_dependency_model(
         **arguments,
     )
     description = TransformerDependencyDescription(
-        network=_described(network), subwords=subwords, relations=tuple(relations), vocabulary=None
+        network=_described(network), subwords=subwords, relations=tuple(relations)
     )
-    return TransformerDependencyModel(network, tokenizer, description)
-
-
-def _tokenizer_of(folder: Path) -> PreTrainedTokenizerBase:
-    try:
-        tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
-            folder, trust_remote_code=False
-        )
-    except Exception as error:  # of transformers, for whatever its files may say
-        raise ValueError(
-            f"{folder}: no tokenizer that can be read ({reason_of(error)}); {_HOW_TO_SAVE}"
-        ) from error
-    return tokenizer
+    return ParserModel(network, description, tokenizer=tokenizer)
 
 
 def with_dropouts(
@@ -193,7 +151,7 @@ def with_dropouts(
     network = BiaffineNetwork(**arguments, bert=str(transformer))
     network.load_state_dict(model.network.state_dict())
     description = model.description.changed(network=_described(network))
-    return TransformerDependencyModel(network, model.tokenizer, description)
+    return ParserModel(network, description, tokenizer=model.tokenizer)
 
 
 def _described(network: BiaffineNetwork) -> dict[str, Any]:
@@ -204,10 +162,9 @@ def save_transformer_dependency_model(model: TransformerDependencyModel, folder:
     """Writes a parser folder and returns its checksum."""
     return write_transformer_parser(
         folder,
-        TRANSFORMER_DEPENDENCY,
-        model.description.to_dict(),
+        model.description,
         model.network.state_dict(),
-        transformer=transformer_inside(model.network).config,
+        transformer=model.network.encoder.bert.config,
         tokenizer=model.tokenizer,
     )
 
@@ -215,12 +172,6 @@ def save_transformer_dependency_model(model: TransformerDependencyModel, folder:
 def described(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Returns those of supar's arguments that a parser folder names."""
     return {name: value for name, value in arguments.items() if name not in _NOT_DESCRIBED}
-
-
-def transformer_inside(network: BiaffineNetwork) -> Any:
-    """Returns the transformer of a network, a module of transformers."""
-    holds_it = network.args.encoder == TRANSFORMER_ENCODER
-    return (network.encoder if holds_it else network.bert_embed).bert
 
 
 def rules_of(tokenizer: PreTrainedTokenizerBase) -> SubwordRules:
@@ -236,7 +187,7 @@ def rules_of(tokenizer: PreTrainedTokenizerBase) -> SubwordRules:
             f"{tokenizer.name_or_path}: its tokenizer has no subword for {' and '.join(missing)}; "
             f"give a transformer whose tokenizer has one, such as a BERT"
         )
-    spaced = tokenizer.tokenize(f" {_SOME_WORD}") != tokenizer.tokenize(_SOME_WORD)
+    spaced = tokenizer.tokenize(" the") != tokenizer.tokenize("the")
     return SubwordRules(**ids, max_per_token=_MAX_PER_TOKEN, space_before=spaced)
 
 
@@ -256,7 +207,12 @@ class SubwordReader:
     def batch(self, sentences: Sequence[Sequence[str]]) -> Tensor:
         """Returns the subwords of some sentences, int64 ``[B, T, F]``, each after its root."""
         rows = [[[self._rules.root_id], *map(self.ids, tokens)] for tokens in sentences]
-        return padded(rows, self._rules.pad_id)
+        width = max(len(ids) for row in rows for ids in row)
+        filled = torch.full((len(rows), max(map(len, rows)), width), self._rules.pad_id)
+        for b, row in enumerate(rows):
+            for t, ids in enumerate(row):
+                filled[b, t, : len(ids)] = torch.tensor(ids)
+        return filled
 
     def ids(self, token: str) -> list[int]:
         """Returns at least one id, and at most as many as supar reads of a token."""
@@ -273,24 +229,12 @@ class SubwordReader:
         return ids
 
 
-def padded(rows: Sequence[Sequence[Sequence[int]]], pad_id: int) -> Tensor:
-    """Returns ids of each sentence's tokens as int64 ``[B, T, F]``, filled up with padding."""
-    num_positions = max(len(row) for row in rows)
-    width = max(len(ids) for row in rows for ids in row)
-    filled = torch.full((len(rows), num_positions, width), pad_id)
-    for b, row in enumerate(rows):
-        for t, ids in enumerate(row):
-            filled[b, t, : len(ids)] = torch.tensor(ids)
-    return filled
-
-
 class TransformerDependencyParser(BatchedParser[DependencyParse]):
     """A ``SentenceParser[DependencyParse]`` over a biaffine dependency model with a transformer.
 
-    Differs from supar in that the name of the padding, where it is a token, counts as unknown, that
-    unknown words are not added to the vocabulary, and that a sentence stands in a batch with those
-    of like length, so an answer may depend on its batch by rounding alone. No sentence has too many
-    subwords.
+    Differs from supar in that the name of the padding, where it is a token, counts as unknown, and
+    that a sentence stands in a batch with those of like length, so an answer may depend on its
+    batch by rounding alone. No sentence has too many subwords.
     """
 
     default_batch_tokens = 4000
@@ -299,7 +243,7 @@ class TransformerDependencyParser(BatchedParser[DependencyParse]):
     load_model = staticmethod(load_transformer_dependency_model)
 
     def _take(self, model: TransformerDependencyModel) -> None:
-        self._vocabulary, self.network = model.description.vocabulary, model.network
+        self.network = model.network
         self.relations = list(model.description.relations)
         self._reader = SubwordReader(model.tokenizer, model.description.subwords)
 
@@ -310,22 +254,8 @@ class TransformerDependencyParser(BatchedParser[DependencyParse]):
         """Returns contextual states, float32 ``[B, T, D]``, and the sentences' lengths ``[B]``."""
         lengths = torch.tensor([len(tokens) + 1 for tokens in sentences], device=self._device)
         with products_in(self._dtype, self._device):
-            return self.network.encode(*self._input(sentences)).float(), lengths
+            subwords_BTF = self._reader.batch(sentences).to(self._device)
+            return self.network.encode(subwords_BTF).float(), lengths
 
     def _parse_batch(self, sentences: Sequence[Sentence]) -> list[DependencyParse]:
         return trees_of_states(self.network, *self.states(sentences), self.relations)
-
-    def _input(self, sentences: Sequence[Sentence]) -> tuple[Tensor, list[Tensor]]:
-        """Returns supar's two arguments: what it calls the words, and further features."""
-        vocabulary = self._vocabulary
-        subwords_BTF = self._reader.batch(sentences).to(self._device)
-        if vocabulary is None:
-            return subwords_BTF, []
-        rooted = [[ROOT_WORD, *tokens] for tokens in sentences]
-        words = [[[vocabulary.word_id(token)] for token in tokens] for tokens in rooted]
-        words_BT = padded(words, vocabulary.word_pad_id).squeeze(-1).to(self._device)
-        if "char" not in self.network.args.feat:
-            return words_BT, [subwords_BTF]
-        spelled = [[vocabulary.character_ids(token) for token in tokens] for tokens in rooted]
-        characters_BTC = padded(spelled, vocabulary.character_pad_id).to(self._device)
-        return words_BT, [characters_BTC, subwords_BTF]

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import safe_open
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedTokenizerBase
 
@@ -22,7 +21,9 @@ from treeviews.pipeline.base.json_files import read_object
 from treeviews.pipeline.base.refusal import shortened
 from treeviews.pipeline.parsers.parser_files import TRANSFORMER_FOLDER
 from treeviews.pipeline.parsers.parser_folder import (
-    check_layers,
+    DescriptionT,
+    NetworkDescription,
+    ParserModel,
     read_parser_folder,
     write_parser_folder,
 )
@@ -34,8 +35,8 @@ _CONFIG, _TOKENIZER_CONFIG = "config.json", "tokenizer_config.json"
 _WEIGHTS, _INDEX = "model.safetensors", "model.safetensors.index.json"
 _PICKLES = frozenset({".bin", ".pt", ".pth", ".ckpt", ".pkl", ".h5", ".msgpack"})
 
-_OF_TRANSFORMER = re.compile(r"(encoder\.bert|bert_embed\.bert|pretrained_model)\.")
-"""How the names of a transformer's weights begin in supar's two networks and in benepar's."""
+_OF_TRANSFORMER = re.compile(r"(encoder\.bert|pretrained_model)\.")
+"""How the names of a transformer's weights begin in supar's network and in benepar's."""
 _FORMER_BUFFERS = re.compile(
     r"(position_ids|attn\.(masked_)?bias|EncDecAttention\.relative_attention_bias\.weight)$"
 )
@@ -69,8 +70,7 @@ def find_transformer(given: str, named: str) -> tuple[Any, PreTrainedTokenizerBa
 
 def write_transformer_parser(
     folder: Path,
-    kind: str,
-    description: Mapping[str, Any],
+    description: NetworkDescription,
     tensors: Mapping[str, Tensor],
     *,
     transformer: Any,
@@ -79,8 +79,6 @@ def write_transformer_parser(
     """Writes the folder of a parser with a transformer inside and returns its checksum.
 
     Args:
-        kind: what can read it.
-        description: JSON-serialisable; everything but weights and transformer.
         tensors: of the whole parser, by the library's names.
         transformer: its configuration.
 
@@ -95,37 +93,36 @@ def write_transformer_parser(
     outside = {n: t for n, t in tensors.items() if not _OF_TRANSFORMER.match(n)}
     save_transformer(folder / TRANSFORMER_FOLDER, transformer, tokenizer, its_own)
     return write_parser_folder(
-        folder, kind, description, outside, halved=False, subfolder=TRANSFORMER_FOLDER
+        folder, description, outside, halved=False, subfolder=TRANSFORMER_FOLDER
     )
 
 
 def read_transformer_parser(
     folder: Path,
-    kind: str,
-    build: Callable[[dict[str, Any], Mapping[str, Tensor], Path], Any],
-) -> tuple[Any, str]:
-    """Returns the model of a parser with a transformer inside, and its checksum.
+    described: type[DescriptionT],
+    build: Callable[[DescriptionT, Path], nn.Module],
+) -> ParserModel[DescriptionT]:
+    """Returns the model of a parser with a transformer inside.
 
     Asks no hub, and leaves torch's global generator as it was.
 
     Args:
-        kind: of parser that is wanted.
-        build: gives, of a description, the weights that are to be given to it and the
-            transformer's folder, a model whose transformer has its weights; the others may be
-            random. No size of the description may be larger than those weights.
+        described: the kind of parser that is wanted.
+        build: gives, of a description and the transformer's folder, a network whose transformer has
+            its weights, while the others may be random.
 
     Raises:
         ValueError: a file is missing or damaged, holds another kind of parser, or weights and
             description do not fit together; names the file and the remedy.
     """
-    config, tensors, checksum = read_parser_folder(folder, kind)
-    check_transformer(folder / TRANSFORMER_FOLDER)
+    description, tensors, checksum = read_parser_folder(folder, described)
+    _, tokenizer = read_transformer(folder / TRANSFORMER_FOLDER)
     try:
         with torch.random.fork_rng(devices=[]):
-            model = build(config, tensors, folder / TRANSFORMER_FOLDER)
-        state = model.network.state_dict()
+            network = build(description, folder / TRANSFORMER_FOLDER)
+        state = network.state_dict()
         own = {name: tensor for name, tensor in state.items() if _OF_TRANSFORMER.match(name)}
-        load_strictly(model.network, {**own, **tensors}, what="the model of parser.json")
+        load_strictly(network, {**own, **tensors}, what="the model of parser.json")
     except MemoryError:
         raise
     except Exception as error:  # of supar, benepar and transformers, for whatever the files say
@@ -133,8 +130,7 @@ def read_transformer_parser(
             f"{folder}: its files do not fit together ({reason_of(error)}); restore them together "
             f"or convert the checkpoint again"
         ) from error
-    model.network.eval()
-    return model, checksum
+    return ParserModel(network.eval(), description, checksum, tokenizer)
 
 
 def reason_of(error: Exception) -> str:
@@ -142,12 +138,12 @@ def reason_of(error: Exception) -> str:
     return f"{type(error).__name__}: {str(error).partition(chr(10))[0][:200]}"
 
 
-def check_transformer(
+def read_transformer(
     folder: Path,
     *,
     remedy: str = "restore the parser's files together or convert the checkpoint again",
-) -> Any:
-    """Checks what a transformer's folder says, before any library reads it; its configuration.
+) -> tuple[Any, PreTrainedTokenizerBase]:
+    """Returns the configuration and the tokenizer of a transformer's folder; checks it before.
 
     ``from_pretrained`` takes files from wherever their names lead, and libraries call it without
     saying that no code of the folder is to be run.
@@ -156,8 +152,8 @@ def check_transformer(
         remedy: what a user does about a folder that is refused.
 
     Raises:
-        ValueError: it names code of its own, a file outside, or more layers than it has weights;
-            has its weights in a pickle, or none. Names the file and the remedy.
+        ValueError: it names code of its own or a file outside, or has its weights in a pickle, or
+            none. Names the file and the remedy.
     """
     for file in sorted(folder.rglob("*")):
         if file.suffix in _PICKLES:
@@ -174,21 +170,14 @@ def check_transformer(
             if name is not None:
                 inside(folder, name)
     try:
-        config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
-        check_layers(int(getattr(config, "num_hidden_layers", 0)), _weights_of(folder))
-        return config
+        return (
+            AutoConfig.from_pretrained(folder, trust_remote_code=False),
+            AutoTokenizer.from_pretrained(folder, trust_remote_code=False),
+        )
     except Exception as error:  # of transformers, for whatever its files may say
         raise ValueError(
             f"{folder}: no transformer that can be read ({reason_of(error)}); {remedy}"
         ) from error
-
-
-def _weights_of(folder: Path) -> list[str]:
-    """Returns the names of a transformer's weights."""
-    if (folder / _INDEX).is_file():
-        return list(read_object(folder / _INDEX, ("weight_map",), remedy="")["weight_map"])
-    with safe_open(folder / _WEIGHTS, "pt") as stored:
-        return list(stored.keys())
 
 
 def save_transformer(

@@ -30,7 +30,7 @@ from treeviews.pipeline.base.job import Progress, Rated, in_part, run_job_from_c
 from treeviews.pipeline.base.job_server import THREAD_VARIABLES
 from treeviews.pipeline.base.refusal import Refusal, excerpt_of
 from treeviews.pipeline.base.settings import Count, Natural, Option, Settings
-from treeviews.pipeline.parsers.parser_files import STAGES, TRANSFORMER_KINDS, ParsedStage
+from treeviews.pipeline.parsers.parser_files import TRANSFORMER_KINDS, ParsedStage
 from treeviews.pipeline.parsers.sentence_parser import (
     MAX_TOKENS,
     ParserFailedError,
@@ -65,10 +65,6 @@ POOL_ROWS = 5_000
 POOL_TOKENS = 100_000
 """Sentences given to the parser at once, of which it makes batches of like length: as many as have
 these rows and tokens at most. The second bounds what is held of a pool of very long ones."""
-
-MEMORY_BOUND_MIB = 512
-"""What a job takes on a CPU, above the loaded parser, whatever the number of rows and even if all
-of them have as many tokens as a parser takes; measured with the bundled parsers."""
 
 PARSING_VERSION = 1
 """Raised whenever this release makes other rows of the same sentences and parser."""
@@ -105,12 +101,7 @@ def describe_parsing(stage: str, *, kind: str = "") -> dict[str, Any]:
 
     Args:
         kind: of the parser; empty where that is not known before it is converted.
-
-    Raises:
-        ValueError: not a stage that parses.
     """
-    if stage not in STAGES:
-        raise ValueError(f"unknown stage {stage!r}; known: {', '.join(STAGES)}")
     described: dict[str, Any] = {"parsing_version": PARSING_VERSION, "max_tokens": MAX_TOKENS}
     if stage == "constituents":
         described["binarization_version"] = BINARIZATION_VERSION

@@ -5,10 +5,10 @@ The parsers are those of the shard job, and what one of them refuses is refused 
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
+from itertools import chain
 from pathlib import Path
 from threading import Lock
 from typing import IO, TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, get_args, overload
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from treeviews.pipeline.text.aligned import AlignedSentence
     from treeviews.pipeline.text.tokenization import EnglishTokenizer
 
-logger = logging.getLogger(__name__)
-
 ItemT = TypeVar("ItemT")
 OnRefusal = Literal["error", "skip"]
 """A sentence that cannot be parsed ends it all, or stands in its place without trees."""
@@ -43,10 +41,6 @@ TOKENS_AT_ONCE = 100_000
 _TOKENS = "; Parser.parse_tokens takes tokens"
 MOST_LOADED = 4
 """Parsers that `parse` keeps loaded; the first ones take tens of megabytes."""
-
-_REMEDY = "mend or remove it, or give --on-refusal skip, which goes on without its trees"
-
-_HINT = "; --split finds the sentences where a line is a text"
 
 
 class _Asked(TypedDict, total=False):
@@ -96,30 +90,21 @@ class Parser:
 
         Raises:
             FileNotFoundError: no such parser; names those that ship.
-            ValueError: nothing is wanted, a parser is given for what is not, a folder lacks a file,
-                or this machine has no such device.
+            ValueError: nothing is wanted.
         """
-        folders = _folders(dependencies, constituents, dependency_parser, constituency_parser)
-        if device != "cpu":  # torch need not be asked
-            from treeviews.pipeline.parsers.devices import resolve_device
-
-            device = resolve_device(device)
-        self.device = device
+        wanted = {}
+        if dependencies:
+            wanted["dependencies"] = dependency_parser
+        if constituents:
+            wanted["constituents"] = constituency_parser
+        if not wanted:
+            raise ValueError("nothing to parse: ask for dependencies, for constituents or for both")
         self._turn = Lock()
-        self._failed: set[str] = set()
         self.parsers: dict[str, LazyParser] = {
-            stage: LazyParser(stage, folder, device=self.device)
-            for stage, folder in folders.items()
+            stage: LazyParser(stage, _folder_of(stage, parser), device=device)
+            for stage, parser in wanted.items()
         }
         """Stage (``dependencies``, ``constituents``) -> its parser."""
-        made_of = [(stage, one.path, one.checksum) for stage, one in self.parsers.items()]
-        self._made_of = device, *made_of
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Parser) and self._made_of == other._made_of
-
-    def __hash__(self) -> int:
-        return hash(self._made_of)
 
     # A string is a sequence of strings, too; type checkers take the first that fits.
     @overload
@@ -165,8 +150,8 @@ class Parser:
             unparsed = ((one, reject_input(one.words, MAX_TOKENS)) for one in cut)
             _fail_if_any([_sentence(one, why, split=split) for one, why in unparsed if why])
         parsed: list[ParsedSentence] = []
-        for pool in _pools(cut):
-            parsed += self._parsed(pool, on_refusal, split=split)
+        for part in self._parsed(cut, on_refusal, split=split):
+            parsed += part
             if on_progress is not None:
                 on_progress(len(parsed) / len(cut))
         return parsed[0] if isinstance(texts, str) and not split else parsed
@@ -190,14 +175,12 @@ class Parser:
         checked = (checked_string(text, index, _TOKENS) for index, text in enumerate(given))
         first = 0
         for piece in _runs(checked, len, CHARACTERS_AT_ONCE):
-            for pool in _pools(_cut(piece, split=split, first=first)):
-                yield from self._parsed(pool, on_refusal, split=split)
+            cut = _cut(piece, split=split, first=first)
+            yield from chain.from_iterable(self._parsed(cut, on_refusal, split=split))
             first += len(piece)
 
     def parse_tokens(self, sentences: Sequence[Sequence[str]]) -> list[Trees | Refusal]:
         """Returns the trees of sentences that are cut into tokens already, or why there are none.
-
-        Warns once of a parser that failed on all that it could be given.
 
         Args:
             sentences: any string but an empty one is a token.
@@ -205,7 +188,7 @@ class Parser:
         Raises:
             RuntimeError: memory, the device or a parser failed.
         """
-        from treeviews.pipeline.parsing.parse_shard import PARSER_FAULTS, row_of
+        from treeviews.pipeline.parsing.parse_shard import row_of
 
         trees: list[Any] = [Trees()] * len(sentences)
         for stage, parser in self.parsers.items():
@@ -216,28 +199,17 @@ class Parser:
                 row = row_of(answer, sentences[i])
                 is_refused = isinstance(row, Refusal)
                 trees[i] = row if is_refused else replace(trees[i], **{stage: answer})
-            refused = [trees[i] for i in taken if isinstance(trees[i], Refusal)]
-            faults = [refusal for refusal in refused if refusal.reason in PARSER_FAULTS]
-            if faults and len(refused) == len(taken) and stage not in self._failed:
-                self._failed.add(stage)
-                logger.warning(
-                    "the parser %s failed on all of %d sentences, first by %s (%s): check it, its "
-                    "libraries and the device",
-                    parser.name,
-                    len(faults),
-                    faults[0].reason,
-                    faults[0].detail,
-                )
         return trees
 
     def _parsed(
-        self, pool: Sequence[AlignedSentence], on_refusal: OnRefusal, *, split: bool
-    ) -> list[ParsedSentence]:
-        trees = self.parse_tokens([sentence.words for sentence in pool])
-        parsed = [_sentence(*pair, split=split) for pair in zip(pool, trees, strict=True)]
-        if on_refusal == "error":
-            _fail_if_any(parsed)
-        return parsed
+        self, cut: Sequence[AlignedSentence], on_refusal: OnRefusal, *, split: bool
+    ) -> Iterator[list[ParsedSentence]]:
+        for pool in _runs(cut, lambda sentence: len(sentence.words), TOKENS_AT_ONCE):
+            trees = self.parse_tokens([sentence.words for sentence in pool])
+            parsed = [_sentence(*pair, split=split) for pair in zip(pool, trees, strict=True)]
+            if on_refusal == "error":
+                _fail_if_any(parsed)
+            yield parsed
 
 
 @overload
@@ -283,14 +255,25 @@ def parse(
         RuntimeError: memory, the device or a parser failed.
     """
     texts = texts if isinstance(texts, str) else listed_strings(texts, _TOKENS)
-    parser = _loaded(Parser(**parsers))
-    return parser.parse(texts, split=split, on_refusal=on_refusal, on_progress=on_progress)
+    return _loaded(**parsers).parse(
+        texts, split=split, on_refusal=on_refusal, on_progress=on_progress
+    )
 
 
 @lru_cache(maxsize=MOST_LOADED)
-def _loaded(parser: Parser) -> Parser:
-    """Returns an earlier parser that is equal to this one, so may be loaded, or this one."""
-    return parser
+def _loaded(**settings: Unpack[ParserSettings]) -> Parser:
+    return Parser(**settings)
+
+
+def _folder_of(stage: str, given: str | Path | None) -> Path:
+    folder = BUNDLED_PARSERS[stage] if given is None else parser_folder(given)
+    if not folder.is_dir():
+        names = shipped_parsers(stage)
+        raise FileNotFoundError(
+            f"{shortened(str(given))}: no parser folder and no parser that ships "
+            f"({', '.join(names)}){did_you_mean(str(given), known=names)}"
+        )
+    return folder
 
 
 def _check_on_refusal(value: str) -> None:
@@ -310,11 +293,6 @@ def _runs(items: Iterable[ItemT], size: Callable[[ItemT], int], most: int) -> It
             run, total = [], 0
     if run:
         yield run
-
-
-def _pools(sentences: Sequence[AlignedSentence]) -> Iterator[list[AlignedSentence]]:
-    """Yields sentences in pools that are parsed together."""
-    return _runs(sentences, lambda sentence: len(sentence.words), TOKENS_AT_ONCE)
 
 
 @cache
@@ -344,12 +322,12 @@ def _sentence(cut: AlignedSentence, found: Trees | Refusal, *, split: bool) -> P
 
 
 def _fail_if_any(refused: Sequence[ParsedSentence]) -> None:
-    reasons = []
-    for sentence in refused:
-        if sentence.refusal is not None:
-            reason, detail = sentence.refusal.reason, sentence.refusal.detail
-            place = f", at character {sentence.start}" if sentence.start else ""
-            reasons.append(f"{RefusedSentence(sentence.source, reason, detail)}{place}")
+    reasons = [
+        f"{RefusedSentence(s.source, s.refusal.reason, s.refusal.detail)}"
+        + (f", at character {s.start}" if s.start else "")
+        for s in refused
+        if s.refusal is not None
+    ]
     if reasons:
         raise ValueError(
             f"{named(reasons)}; leave out what cannot be parsed, or have it skipped "
@@ -396,8 +374,11 @@ def parse_lines(
             if on_refusal == "error" and (refusal := sentence.refusal) is not None:
                 place = f"{'sentence' if split else 'line'} {sentence.sent_id.rpartition('-')[2]}"
                 detail = f" ({told(refusal.detail)})" if refusal.detail else ""
-                hint = "" if split or refusal.reason != "too_long" else _HINT
-                raise ValueError(f"{name}, {place}: {refusal.reason}{detail}; {_REMEDY}{hint}")
+                raise ValueError(
+                    f"{name}, {place}: {refusal.reason}{detail}; mend or remove it, or give "
+                    f"--on-refusal skip, which goes on without its trees"
+                    + ("" if split else "; --split finds the sentences where a line is a text")
+                )
             if on_sentence is not None:
                 on_sentence(sentence)
             yield sentence
@@ -405,32 +386,3 @@ def parse_lines(
             raise ValueError(f"{name}: no sentences; give {'a text' if split else 'one a line'}")
 
     return format_sentences(sentences(), form)
-
-
-def _folders(
-    dependencies: bool,
-    constituents: bool,
-    dependency_parser: str | Path | None,
-    constituency_parser: str | Path | None,
-) -> dict[str, Path]:
-    """Returns stage -> folder of the parser, for what is wanted; see `Parser`."""
-    if not (dependencies or constituents):
-        raise ValueError("nothing to parse: ask for dependencies, for constituents or for both")
-    folders: dict[str, Path] = {}
-    for stage, is_wanted, parser, option in (
-        ("dependencies", dependencies, dependency_parser, "dependency_parser"),
-        ("constituents", constituents, constituency_parser, "constituency_parser"),
-    ):
-        if not is_wanted and parser is not None:
-            raise ValueError(
-                f"{option} is given, but no {stage} are asked for; leave it out or ask for them"
-            )
-        if is_wanted:
-            folders[stage] = BUNDLED_PARSERS[stage] if parser is None else parser_folder(parser)
-            if not folders[stage].is_dir():
-                names = shipped_parsers(stage)
-                raise FileNotFoundError(
-                    f"{shortened(str(parser))}: no parser folder and no parser that ships "
-                    f"({', '.join(names)}){did_you_mean(str(parser), known=names)}"
-                )
-    return folders

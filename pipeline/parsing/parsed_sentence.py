@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
@@ -135,42 +135,13 @@ class ParsedSentence:
         """Length n; part-of-speech tag of each token; None without constituents."""
         return self.trees.constituents.tags if self.trees.constituents else None
 
-    def binarized(self, *, order: int = 0) -> BinaryTree:
+    def binarized(self) -> BinaryTree:
         """Returns the constituents as a binary tree over the tokens, left-branching.
-
-        Args:
-            order: how many labels of siblings the label of a new node names.
 
         Raises:
             ValueError: the sentence has no constituents.
         """
-        return binarize(self.constituents("be binarized"), order=order)
-
-    def constituents(self, purpose: str) -> ConstituencyParse:
-        """Returns the constituency tree.
-
-        Args:
-            purpose: what the sentence cannot do without it, for the message.
-
-        Raises:
-            ValueError: it has none.
-        """
-        if self.trees.constituents is None:
-            raise ValueError(self._lacks("constituents", purpose))
-        return self.trees.constituents
-
-    def dependencies(self, purpose: str) -> DependencyParse:
-        """Returns the dependency tree.
-
-        Args:
-            purpose: what the sentence cannot do without it, for the message.
-
-        Raises:
-            ValueError: it has none.
-        """
-        if self.trees.dependencies is None:
-            raise ValueError(self._lacks("dependencies", purpose))
-        return self.trees.dependencies
+        return binarize(self._tree("constituents"))
 
     def to_conllu(self) -> str:
         """Returns the dependency tree in CoNLL-U, an empty line at its end.
@@ -183,7 +154,7 @@ class ParsedSentence:
         """
         from treeviews.pipeline.text.tokenization import separates
 
-        tree = self.dependencies("be written in CoNLL-U")
+        tree = self._tree("dependencies")
         tags = self.tags or ["_"] * len(self.tokens)
         gaps = self.gaps
         text, rows = "", []
@@ -217,7 +188,7 @@ class ParsedSentence:
         Raises:
             ValueError: the sentence has no constituents.
         """
-        return to_brackets(self.tokens, self.constituents("be written in brackets"))
+        return to_brackets(self.tokens, self._tree("constituents"))
 
     def to_dict(self) -> dict[str, Any]:
         """Returns all that is known of the sentence in JSON's types; null what there is not.
@@ -257,56 +228,19 @@ class ParsedSentence:
 
         Args:
             vocab: of the pipeline that goes on with it; by default one of English.
-
-        Raises:
-            ValueError: the text holds half a character, which spaCy cannot take.
         """
+        from treeviews.pipeline.parsing.spacy_docs import doc_of  # imports numpy
+
         return doc_of([self], vocab)
 
-    def _lacks(self, what: str, purpose: str) -> str:
-        place = f"sentence {self.sent_id}"
-        if self.refusal is not None:
-            return f"{place} was refused ({self.refusal.reason}), so it cannot {purpose}"
-        return f"{place} has no {what}, so it cannot {purpose}; parse with {what}=True"
-
-
-def doc_of(sentences: Sequence[ParsedSentence], vocab: Vocab | None = None) -> Doc:
-    """Returns sentences as one doc, a space between two; see `ParsedSentence.to_doc`."""
-    from treeviews.pipeline.parsing.spacy_docs import DocSentence, new_doc  # imports numpy
-
-    words: list[str] = []
-    spaces: list[bool] = []
-    parts: list[DocSentence] = []
-    for sentence in sentences:
-        start, places = len(words), list[int]()
-        if words:
-            spaces[-1] = True
-        for number, gap in enumerate(sentence.gaps):
-            if number:
-                places.append(len(words))
-                words.append(sentence.tokens[number - 1])
-                spaces.append(gap.startswith(" "))
-            if rest := gap.removeprefix(" ") if number else gap:  # is a word of the doc, too
-                words.append(rest)
-                spaces.append(False)
-        trees = sentence.trees
-        parts.append(
-            DocSentence(
-                start, len(words), places, trees.dependencies, trees.constituents, sentence.refusal
-            )
-        )
-    try:
-        return new_doc(words, spaces, parts, vocab)
-    except UnicodeEncodeError as error:
-        halves = (s.sent_id for s in sentences if _has_half(s.text + "".join(s.tokens)))
-        raise ValueError(
-            f"sentence {next(halves, '?')} holds half a character (a lone surrogate), which spaCy "
-            "cannot take; clean the text first"
-        ) from error
-
-
-def _has_half(text: str) -> bool:
-    return any("\ud800" <= character <= "\udfff" for character in text)
+    def _tree(self, stage: str) -> Any:
+        tree = getattr(self.trees, stage)
+        if tree is None:
+            why = f"parse with {stage}=True"
+            if self.refusal is not None:
+                why = f"it was refused ({self.refusal.reason})"
+            raise ValueError(f"sentence {self.sent_id} has no {stage}: {why}")
+        return tree
 
 
 def format_of(path: Path) -> Format:

@@ -1,4 +1,6 @@
-"""Trees in spaCy's ``Doc``: heads, labels, sentence starts, tags, and constituents.
+"""Trees in spaCy: a ``Doc`` with heads, labels, sentence starts, tags, and constituents.
+
+The parsers are a component of a pipeline, ``nlp.add_pipe("treeviews_parser")``.
 
 ``doc._.treeviews_constituents`` is a list ``[[start, end, label], …]`` over the doc's tokens, in
 preorder, and ``doc._.treeviews_refusals`` a list ``[[start, end, reason, detail], …]`` of sentences
@@ -12,21 +14,30 @@ tokens, which hang from the word before them, and the first constituent of a sen
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, lru_cache
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from treeviews.pipeline.base.refusal import Refusal
+from treeviews.pipeline.base.refusal import Refusal, RefusedSentence
+from treeviews.pipeline.parsing.parse_text import OnRefusal, Parser, ParserSettings
+from treeviews.pipeline.parsing.parsed_sentence import ParsedSentence, Trees
+from treeviews.pipeline.text.boundaries import sentence_ranges
+from treeviews.pipeline.text.tokenization import clean_text
 from treeviews.pipeline.trees.flat_trees import CHAIN_MARK, ConstituencyParse, DependencyParse
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span
     from spacy.vocab import Vocab
 
+logger = logging.getLogger(__name__)
+
+BATCH_SIZE = 256
+"""Docs parsed together, unless the pipeline says another number."""
 _SPACE_LABEL, _SPACE_TAG = "dep", "_SP"
 """What spaCy's own parsers give white space."""
 
@@ -46,21 +57,33 @@ class DocSentence:
     """Why it has no tree."""
 
 
-def new_doc(
-    words: Sequence[str],
-    spaces: Sequence[bool],
-    sentences: Sequence[DocSentence],
-    vocab: Vocab | None,
-) -> Doc:
-    """Returns a doc of these words, a space after some, with the trees of its sentences.
-
-    Raises:
-        UnicodeEncodeError: a word holds half a character.
-    """
+def doc_of(sentences: Sequence[ParsedSentence], vocab: Vocab | None = None) -> Doc:
+    """Returns sentences as one doc, a space between two; see `ParsedSentence.to_doc`."""
     from spacy.tokens import Doc
 
+    words: list[str] = []
+    spaces: list[bool] = []
+    parts: list[DocSentence] = []
+    for sentence in sentences:
+        start, places = len(words), list[int]()
+        if words:
+            spaces[-1] = True
+        for number, gap in enumerate(sentence.gaps):
+            if number:
+                places.append(len(words))
+                words.append(sentence.tokens[number - 1])
+                spaces.append(gap.startswith(" "))
+            if rest := gap.removeprefix(" ") if number else gap:  # is a word of the doc, too
+                words.append(rest)
+                spaces.append(False)
+        trees = sentence.trees
+        parts.append(
+            DocSentence(
+                start, len(words), places, trees.dependencies, trees.constituents, sentence.refusal
+            )
+        )
     doc = Doc(vocab or _english_vocab(), words=words, spaces=spaces)
-    annotate(doc, sentences)
+    annotate(doc, parts)
     return doc
 
 
@@ -84,7 +107,7 @@ def annotate(doc: Doc, sentences: Sequence[DocSentence]) -> None:
         if not doc.has_annotation("TAG"):
             _write_tags(doc, sentences)
         doc._.treeviews_constituents = [span for s in sentences for span in _constituents(s)]
-        _LENT.pop(doc, None)
+        _lent.cache_clear()
     doc._.treeviews_refusals = [
         [s.start, s.end, s.refusal.reason, s.refusal.detail] for s in sentences if s.refusal
     ]
@@ -170,10 +193,6 @@ def register_extensions(*, constituents: bool = True) -> None:
         _lend_to_benepar()
 
 
-_LENT: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
-"""Doc -> its constituents as benepar's extensions read them."""
-
-
 @cache
 def _lend_to_benepar() -> None:
     """Lets benepar's extensions, which it registers as it is imported, read our constituents."""
@@ -185,9 +204,7 @@ def _lend_to_benepar() -> None:
     def get(doc: Doc) -> Any:
         if doc._.treeviews_constituents is None:
             return doc.user_data.get(key, theirs.NOT_PARSED_SENTINEL)
-        if doc not in _LENT:
-            _LENT[doc] = _as_benepar_has_it(doc, doc._.treeviews_constituents)
-        return _LENT[doc]
+        return _lent(doc)
 
     def put(doc: Doc, value: Any) -> None:
         doc.user_data[key] = value
@@ -207,11 +224,15 @@ def _lend_to_benepar() -> None:
     Span.set_extension("children", getter=children, force=True)
 
 
-def _as_benepar_has_it(doc: Doc, constituents: Sequence[tuple[int, int, str]]) -> Any:
+@lru_cache(maxsize=1)
+def _lent(doc: Doc) -> Any:
     """Returns benepar's record: the same spans, and one of each word that has none of its own."""
     from benepar.integrations.spacy_extensions import ConstituentData
 
-    spans = [(start, end, tuple(label.split(CHAIN_MARK))) for start, end, label in constituents]
+    spans = [
+        (start, end, tuple(label.split(CHAIN_MARK)))
+        for start, end, label in doc._.treeviews_constituents
+    ]
     alone = {start for start, end, _ in spans if end == start + 1}
     inside = {token for start, end, _ in spans for token in range(start, end)} if spans else set()
     spans += [(i, i + 1, ()) for i in inside - alone if not doc[i].is_space]
@@ -226,3 +247,135 @@ def _as_benepar_has_it(doc: Doc, constituents: Sequence[tuple[int, int, str]]) -
         np.searchsorted(starts, np.arange(len(doc))),
         vocabulary,
     )
+
+
+class SpacyParser:
+    """Gives docs trees: heads, relations, sentence starts, tags where there are none, constituents.
+
+    The tokens are the doc's. So are the sentences, if a component before it has set them; else
+    they are those of `pipeline.text.boundaries`. White space is not parsed.
+    """
+
+    def __init__(
+        self, *, on_refusal: OnRefusal = "skip", **parsers: Unpack[ParserSettings]
+    ) -> None:
+        """Takes settings; the parsers are looked for when the first doc comes.
+
+        Args:
+            on_refusal: ``skip`` leaves a sentence that cannot be parsed (more than 510 tokens, or
+                refused by a parser) without trees, logs it and lists it in
+                ``doc._.treeviews_refusals``; ``error`` ends the doc.
+            parsers: see `pipeline.parsing.parse_text.Parser`.
+        """
+        self._settings: dict[str, Any] = dict(parsers)
+        self._on_refusal = on_refusal
+        register_extensions(constituents=parsers.get("constituents", True))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Returns what another process needs, which loads the parsers by itself."""
+        return {name: value for name, value in self.__dict__.items() if name != "_parser"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        register_extensions(constituents=self._settings.get("constituents", True))
+
+    @cached_property
+    def _parser(self) -> Parser:
+        return Parser(**self._settings)
+
+    def __call__(self, doc: Doc) -> Doc:
+        """Returns the doc with its trees.
+
+        Raises:
+            FileNotFoundError: no such parser.
+            ValueError: a sentence is refused and ``on_refusal`` is ``error``.
+            RuntimeError: memory, the device or a parser failed.
+        """
+        self._parse([doc])
+        return doc
+
+    def pipe(self, stream: Iterable[Doc], *, batch_size: int = BATCH_SIZE) -> Iterator[Doc]:
+        """Yields the docs with their trees, parsed in batches; raises as a call does."""
+        docs = iter(stream)
+        while batch := list(islice(docs, batch_size)):
+            self._parse(batch)
+            yield from batch
+
+    def _parse(self, docs: list[Doc]) -> None:
+        # As parsers read them: nothing of white space and of what is not for print.
+        words = [[clean_text(token.text)[0] for token in doc] for doc in docs]
+        sentences = [list(_sentences(*pair)) for pair in zip(docs, words, strict=True)]
+        tokens = [
+            [of_doc[place] for place in sentence.places]
+            for of_doc, own in zip(words, sentences, strict=True)
+            for sentence in own
+            if sentence.places
+        ]
+        found = iter(self._parser.parse_tokens(tokens))
+        for doc, own in zip(docs, sentences, strict=True):
+            parsed = [_with_trees(part, next(found)) if part.places else part for part in own]
+            self._report(parsed)
+            annotate(doc, parsed)
+
+    def _report(self, sentences: list[DocSentence]) -> None:
+        refused = [
+            RefusedSentence(number, sentence.refusal.reason, sentence.refusal.detail)
+            for number, sentence in enumerate(sentences)
+            if sentence.refusal is not None
+        ]
+        if not refused:
+            return
+        told = f"of a doc of {len(sentences)} sentences: {'; '.join(map(str, refused))}"
+        if self._on_refusal == "error":
+            raise ValueError(f"{told}; give on_refusal='skip' to leave them without trees")
+        logger.warning("left without trees, %s", told)
+
+
+def _with_trees(sentence: DocSentence, trees: Trees | Refusal) -> DocSentence:
+    if isinstance(trees, Refusal):
+        return replace(sentence, refusal=trees)
+    return replace(sentence, dependencies=trees.dependencies, constituents=trees.constituents)
+
+
+def _sentences(doc: Doc, words: Sequence[str]) -> Iterator[DocSentence]:
+    """Yields the sentences of a doc, those that are set or else ours.
+
+    Args:
+        words: of each token what a parser reads of it, if anything.
+    """
+    if not len(doc):
+        return
+    if doc.has_annotation("SENT_START"):
+        ranges = [(sentence.start, sentence.end) for sentence in doc.sents]
+    else:
+        ranges = _split(doc, words)
+    for start, end in ranges:
+        yield DocSentence(start, end, [i for i in range(start, end) if words[i]])
+
+
+def _split(doc: Doc, words: Sequence[str]) -> list[tuple[int, int]]:
+    """Returns our sentences as ranges that cover the doc: white space goes with what it follows."""
+    starts: list[int] = []
+    for places in _paragraphs(doc, words):
+        own = [words[place] for place in places]
+        ends = [*places[1:], len(doc)]
+        spaces = [
+            bool(doc[place].whitespace_) or end > place + 1
+            for place, end in zip(places, ends, strict=True)
+        ]
+        starts += [places[start] for start, _ in sentence_ranges(own, spaces)]
+    starts[:1] = [0]
+    return list(zip(starts, [*starts[1:], len(doc)], strict=True))
+
+
+def _paragraphs(doc: Doc, words: Sequence[str]) -> Iterator[list[int]]:
+    """Yields the places of the words of each paragraph, which a blank line ends."""
+    places: list[int] = []
+    for place, word in enumerate(words):
+        if word:
+            places.append(place)
+        elif doc[place].text.count("\n") > 1 and places:
+            yield places
+            places = []
+    if places:
+        yield places

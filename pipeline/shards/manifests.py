@@ -376,22 +376,19 @@ def parser_problems(shards: Iterable[ShardManifest]) -> Iterator[str]:
     Shards of embeddings have an encoder in the place of the parser, and are of one width and type.
     """
     known = list(shards)
-    for key, what, remedy in (
-        ("parser_checksum", "by several parsers", "parse all of them with one"),
-        (ENCODER_DIGEST, "by several encoders", "embed all of them with one"),
-        (WIDTH, "of several widths", "embed all of them with one encoder"),
-        (DTYPE, "of several types", "embed all of them with one --dtype"),
+    for key, what in (
+        ("parser_checksum", "by several parsers"),
+        (ENCODER_DIGEST, "by several encoders"),
+        (WIDTH, "of several widths"),
+        (DTYPE, "of several types"),
     ):
         numbers: dict[str, list[int]] = {}
         for shard in known:
             if key in shard.extra:
-                numbers.setdefault(str(shard.extra[key]), []).append(shard.number)
+                # The beginning of a maker's checksum, with the arithmetic that it may end in.
+                digest, mark, arithmetic = str(shard.extra[key]).partition("-")
+                maker = f"{digest[:12]}{mark}{arithmetic}"
+                numbers.setdefault(maker, []).append(shard.number)
         if len(numbers) > 1:
-            by_maker = "; ".join(f"{_short(checksum)}: {of}" for checksum, of in numbers.items())
-            yield f"has shards {what} ({by_maker}); {remedy}"
-
-
-def _short(checksum: str) -> str:
-    """Returns the beginning of a maker's checksum, with the arithmetic that it may end in."""
-    digest, mark, arithmetic = checksum.partition("-")
-    return f"{digest[:12]}{mark}{arithmetic}"
+            by_maker = "; ".join(f"{maker}: {of}" for maker, of in numbers.items())
+            yield f"has shards {what} ({by_maker}); make all of them with one and the same"

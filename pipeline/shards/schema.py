@@ -6,7 +6,7 @@ joins. Legend: n = number of tokens of the sentence, k = number of constituents.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import pyarrow as pa
@@ -36,126 +36,109 @@ class Column:
     """How many there are in a row, which values they take, and their unit."""
     is_nullable: bool = False
 
-    def field(self) -> pa.Field:
-        """Returns the column as Arrow has it."""
-        return pa.field(self.name, self.type, nullable=self.is_nullable)
-
-
-SENTENCE_COLUMNS = (
-    Column(
-        "document_id",
-        _WORD,
-        "name of the document in its source; all rows of a document are contiguous",
-        "one text",
-    ),
-    Column(
-        "sentence_index",
-        pa.int32(),
-        "position in the document, quarantined sentences counted; two rows are neighbours in the "
-        "text only if they share document_id and their indices differ by one",
-        "one number, 0, 1, … in sentences",
-    ),
-    Column(
-        "tokens",
-        _list(pa.string()),
-        "surface words; the white space between them is not kept",
-        "n texts, n >= 1, none empty",
-    ),
-)
-
-DEPENDENCY_COLUMNS = (
-    Column(
-        "heads",
-        _list(pa.int16()),
-        "position of each token's head; null where the parser could not take the sentence",
-        "n numbers, 0 to n: 1-based in tokens, 0 for the root, of which there is exactly one",
-        is_nullable=True,
-    ),
-    Column(
-        "deprels",
-        _list(_WORD),
-        "Universal Dependencies relation of each token to its head; null with heads",
-        "n texts, subtypes as in nsubj:pass",
-        is_nullable=True,
-    ),
-)
-
-CONSTITUENT_COLUMNS = (
-    Column(
-        "span_starts",
-        _list(pa.int16()),
-        "first token of each constituent, in preorder (parent first, then children left to "
-        "right); the first one is the whole sentence; a unary chain is one entry; all columns are "
-        "null where the parser could not take the sentence",
-        "k numbers, 0 to n - 1, in tokens",
-        is_nullable=True,
-    ),
-    Column(
-        "span_ends",
-        _list(pa.int16()),
-        "one past the last token of each constituent: [start, end) is half-open",
-        "k numbers, 1 to n, in tokens",
-        is_nullable=True,
-    ),
-    Column(
-        "span_labels",
-        _list(_WORD),
-        "label of each constituent; those of a collapsed unary chain are joined by +, outermost "
-        "first",
-        "k texts, Penn Treebank set, such as NP or S+VP",
-        is_nullable=True,
-    ),
-    Column(
-        "tags",
-        _list(_WORD),
-        "part-of-speech tag of each token",
-        "n texts, Penn Treebank set",
-        is_nullable=True,
-    ),
-    Column(
-        "binary_left",
-        _list(pa.int16()),
-        "left child of each inner node of the binarized tree, in preorder (node 0 is the root)",
-        "n - 1 numbers: v >= 0 is inner node v, v < 0 is token -1 - v from 0",
-        is_nullable=True,
-    ),
-    Column(
-        "binary_right",
-        _list(pa.int16()),
-        "right child of each inner node of the binarized tree",
-        "n - 1 numbers, as in binary_left",
-        is_nullable=True,
-    ),
-)
 
 EMBEDDINGS = "embeddings"
 """The stage of an encoder's vectors, whose type depends on the encoder."""
 EMBEDDING = "embedding"
 """Its one column."""
-EMBEDDING_COLUMN = Column(
-    EMBEDDING,
-    None,
-    "the sentence's vector; null where the encoder could not take the sentence, such as one "
-    "without the parse that it reads",
-    "as many numbers as the encoder is wide, without unit",
-    is_nullable=True,
-)
 
 DESCRIBED: dict[str, tuple[Column, ...]] = {
-    "sentences": SENTENCE_COLUMNS,
-    "dependencies": DEPENDENCY_COLUMNS,
-    "constituents": CONSTITUENT_COLUMNS,
-    EMBEDDINGS: (EMBEDDING_COLUMN,),
+    "sentences": (
+        Column(
+            "document_id",
+            _WORD,
+            "name of the document in its source; all rows of a document are contiguous",
+            "one text",
+        ),
+        Column(
+            "sentence_index",
+            pa.int32(),
+            "position in the document, quarantined sentences counted; two rows are neighbours in "
+            "the text only if they share document_id and their indices differ by one",
+            "one number, 0, 1, … in sentences",
+        ),
+        Column(
+            "tokens",
+            _list(pa.string()),
+            "surface words; the white space between them is not kept",
+            "n texts, n >= 1, none empty",
+        ),
+    ),
+    "dependencies": (
+        Column(
+            "heads",
+            _list(pa.int16()),
+            "position of each token's head; null where the parser could not take the sentence",
+            "n numbers, 0 to n: 1-based in tokens, 0 for the root, of which there is exactly one",
+            is_nullable=True,
+        ),
+        Column(
+            "deprels",
+            _list(_WORD),
+            "Universal Dependencies relation of each token to its head; null with heads",
+            "n texts, subtypes as in nsubj:pass",
+            is_nullable=True,
+        ),
+    ),
+    "constituents": (
+        Column(
+            "span_starts",
+            _list(pa.int16()),
+            "first token of each constituent, in preorder (parent first, then children left to "
+            "right); the first one is the whole sentence; a unary chain is one entry; all columns "
+            "are null where the parser could not take the sentence",
+            "k numbers, 0 to n - 1, in tokens",
+            is_nullable=True,
+        ),
+        Column(
+            "span_ends",
+            _list(pa.int16()),
+            "one past the last token of each constituent: [start, end) is half-open",
+            "k numbers, 1 to n, in tokens",
+            is_nullable=True,
+        ),
+        Column(
+            "span_labels",
+            _list(_WORD),
+            "label of each constituent; those of a collapsed unary chain are joined by +, "
+            "outermost first",
+            "k texts, Penn Treebank set, such as NP or S+VP",
+            is_nullable=True,
+        ),
+        Column(
+            "tags",
+            _list(_WORD),
+            "part-of-speech tag of each token",
+            "n texts, Penn Treebank set",
+            is_nullable=True,
+        ),
+        Column(
+            "binary_left",
+            _list(pa.int16()),
+            "left child of each inner node of the binarized tree, in preorder (node 0 is the root)",
+            "n - 1 numbers: v >= 0 is inner node v, v < 0 is token -1 - v from 0",
+            is_nullable=True,
+        ),
+        Column(
+            "binary_right",
+            _list(pa.int16()),
+            "right child of each inner node of the binarized tree",
+            "n - 1 numbers, as in binary_left",
+            is_nullable=True,
+        ),
+    ),
+    EMBEDDINGS: (
+        Column(
+            EMBEDDING,
+            None,
+            "the sentence's vector; null where the encoder could not take the sentence, such as "
+            "one without the parse that it reads",
+            "as many numbers as the encoder is wide, without unit",
+            is_nullable=True,
+        ),
+    ),
 }
 """Stage -> its columns, of all stages."""
-
-STAGES: dict[str, pa.Schema] = {
-    stage: pa.schema([column.field() for column in columns])
-    for stage, columns in DESCRIBED.items()
-    if stage != EMBEDDINGS
-}
-"""Stages of which every corpus has the same columns of the same types."""
-SENTENCES = STAGES["sentences"]
 
 COLUMNS: dict[str, tuple[str, ...]] = {
     stage: tuple(column.name for column in columns) for stage, columns in DESCRIBED.items()
@@ -173,12 +156,11 @@ class Vectors:
     """Numbers of each."""
     dtype: VectorType = "float32"
 
-    def schema(self) -> pa.Schema:
-        """Returns the columns."""
+    @property
+    def type(self) -> pa.DataType:
+        """Of a vector, as Arrow has it."""
         number = {"float32": pa.float32(), "float16": pa.float16()}[self.dtype]
-        item = pa.field("item", number, nullable=False)
-        vector = pa.list_(item, self.width)
-        return pa.schema([replace(EMBEDDING_COLUMN, type=vector).field()])
+        return pa.list_(pa.field("item", number, nullable=False), self.width)
 
 
 def schema_for(stage: str, vectors: Vectors | None = None) -> pa.Schema:
@@ -186,13 +168,11 @@ def schema_for(stage: str, vectors: Vectors | None = None) -> pa.Schema:
 
     Args:
         vectors: what the rows of embeddings are; of that stage alone.
-
-    Raises:
-        ValueError: no such stage.
     """
-    if stage not in COLUMNS:
-        raise ValueError(f"unknown stage {stage!r}; known: {', '.join(COLUMNS)}")
     assert (stage == EMBEDDINGS) == (vectors is not None)
-    columns = STAGES[stage] if vectors is None else vectors.schema()
+    fields = [
+        pa.field(column.name, vectors.type if vectors else column.type, nullable=column.is_nullable)
+        for column in DESCRIBED[stage]
+    ]
     metadata = {VERSION_KEY: str(SCHEMA_VERSION).encode(), STAGE_KEY: stage.encode()}
-    return columns.with_metadata(metadata)
+    return pa.schema(fields, metadata)

@@ -178,16 +178,8 @@ class ShardWriter:
 
         Args:
             table: rows castable to the stage's schema.
-
-        Raises:
-            ValueError: the table does not fit the stage's schema.
         """
-        try:
-            rows = table.select(self._schema.names).cast(self._schema)
-        except (pa.ArrowInvalid, KeyError) as error:
-            raise ValueError(
-                f"shard {self._number} of {self._stage} does not fit its schema: {error}"
-            ) from error
+        rows = table.select(self._schema.names).cast(self._schema)
         self._opened().write_table(rows, row_group_size=ROW_GROUP_ROWS)
         self._num_rows += rows.num_rows
 
@@ -262,9 +254,6 @@ def write_shard(
         quarantine: one JSON-serialisable record with its ``reason`` per refused sentence; omitted
             where a stage only selects rows, and keeps no account of the others.
         extra: further facts for the manifest, such as a parser's checksum.
-
-    Raises:
-        ValueError: the table does not fit the stage's schema.
     """
     with ShardWriter(folder, stage, number) as writer:
         writer.write(table)
@@ -297,24 +286,23 @@ def _open_shard(path: Path, stage: str) -> pq.ParquetFile:
     with _naming_damage(path):
         file = pq.ParquetFile(path, page_checksum_verification=True)
         metadata = file.schema_arrow.metadata or {}
-    found_stage = metadata.get(STAGE_KEY, b"").decode(errors="replace")
-    found_version = metadata.get(VERSION_KEY, b"?").decode(errors="replace")
-    if not found_stage:
+    written = metadata.get(STAGE_KEY, b"").decode(errors="replace")
+    version = metadata.get(VERSION_KEY, b"?").decode(errors="replace")
+    if written != stage:
         raise ValueError(
-            f"{path}: a Parquet file of another program, not a shard of {stage}; move it out of "
-            "the folder and run the stage again"
+            f"{path}: holds {written or 'rows of another program'}, expected {stage!r}; "
+            f"{remedy(path)}"
         )
-    if found_stage != stage:
-        raise ValueError(f"{path}: holds {found_stage!r}, expected {stage!r}; {remedy(path)}")
-    if found_version != str(SCHEMA_VERSION):
+    if version != str(SCHEMA_VERSION):
         raise ValueError(
-            f"{path}: schema version {found_version}, this release reads {SCHEMA_VERSION}; delete "
+            f"{path}: schema version {version}, this release reads {SCHEMA_VERSION}; delete "
             "the stage's folder and run the stage again, or install the release that wrote it"
         )
+    types = dict(zip(file.schema_arrow.names, file.schema_arrow.types, strict=True))
     for column in DESCRIBED[stage]:  # others do no harm
-        if column.name not in file.schema_arrow.names:
+        if column.name not in types:
             raise ValueError(f"{path}: has no column {column.name!r}; {remedy(path)}")
-        type_ = file.schema_arrow.field(column.name).type
+        type_ = types[column.name]
         if column.type is not None and _plain(type_) != _plain(column.type):
             raise ValueError(
                 f"{path}: its column {column.name!r} is {type_}, not {column.type}; {remedy(path)}"
@@ -325,17 +313,6 @@ def _open_shard(path: Path, stage: str) -> pq.ParquetFile:
 def _plain(type_: pa.DataType) -> pa.DataType:
     """Returns a type without what a list says of its items but their type."""
     return pa.list_(_plain(type_.value_type)) if pa.types.is_list(type_) else type_
-
-
-def shard_metadata(folder: Path, stage: str, number: int) -> tuple[pa.Schema, pq.FileMetaData]:
-    """Returns the columns of a shard, and what its file's footer says of them; reads no row.
-
-    Raises:
-        FileNotFoundError: no such shard.
-        ValueError: see `read_row_groups`; but the bytes are held against no sha256.
-    """
-    with _open_shard(shard_path(folder, number), stage) as file:
-        return file.schema_arrow, file.metadata
 
 
 def read_shard(
@@ -388,3 +365,45 @@ def read_row_groups(
             with _naming_damage(path):
                 table = file.read_row_group(group, columns=columns and list(columns))
             yield table
+
+
+def aligned_table(
+    folders: Sequence[tuple[str, Path]], number: int, columns: Sequence[str] | None = None
+) -> pa.Table:
+    """Returns a shard's rows with the columns of these stages side by side.
+
+    Args:
+        folders: stages and where they are; of several of one stage the last one's columns are read.
+        number: of the shard.
+        columns: those wanted, in their order; all when omitted.
+
+    Raises:
+        FileNotFoundError: a stage has no such shard.
+        ValueError: a shard is damaged, or the stages' shards differ in rows; names both.
+    """
+    of_column = {name: folder for folder in folders for name in COLUMNS[folder[0]]}
+    wanted = list(of_column) if columns is None else columns
+    arrays: dict[str, pa.ChunkedArray] = {}
+    rows: dict[Path, int] = {}
+    for folder in dict.fromkeys(of_column[name] for name in wanted):
+        stage, path = folder
+        names = [name for name in wanted if of_column[name] == folder]
+        table = read_shard(path, stage, number, names)
+        rows[shard_path(path, number)] = table.num_rows
+        arrays |= dict(zip(names, table.columns, strict=True))
+    check_same_rows(rows)
+    return pa.table([arrays[name] for name in wanted], names=list(wanted))
+
+
+def check_same_rows(rows: Mapping[Path, int]) -> None:
+    """Refuses shards that are to be read side by side and differ in rows.
+
+    Raises:
+        ValueError: names two of them.
+    """
+    first, *others = rows
+    for path in others:
+        if rows[path] != rows[first]:
+            raise ValueError(
+                f"{path} has {rows[path]} rows, {first} has {rows[first]}; parse this shard again"
+            )

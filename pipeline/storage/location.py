@@ -6,13 +6,11 @@ both. Files are read and written as bytes in memory: a shard has some ten megaby
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
 from pathlib import Path
-from urllib.parse import urlencode, urlsplit
 
 import pyarrow as pa
 from pyarrow import fs
@@ -25,28 +23,15 @@ from treeviews.pipeline.base.atomic_files import (
 )
 from treeviews.pipeline.base.foreign_text import HIDDEN, without_secrets
 
-ENDPOINT_VARIABLE = "AWS_ENDPOINT_URL"
 S3_REMEDY = (
     "check the bucket, the credentials (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a role) "
-    f"and, for a store other than Amazon's, {ENDPOINT_VARIABLE}"
+    "and, for a store other than Amazon's, AWS_ENDPOINT_URL, on all machines"
 )
 
 
 def portable_address(address: str) -> str:
-    """Returns an address that means the same in other folders and environments.
-
-    A relative path becomes absolute; a bucket of S3 takes along the endpoint that this process's
-    environment names, since the machines that do the work have environments of their own.
-    """
-    if "://" not in address:
-        return str(Path(address).absolute())
-    parts = urlsplit(address)
-    endpoint = os.environ.get(ENDPOINT_VARIABLE, "")
-    if parts.scheme != "s3" or not endpoint or "endpoint_override" in parts.query:
-        return address
-    scheme, _, host = endpoint.rpartition("://")
-    query = urlencode({"endpoint_override": host.rstrip("/"), "scheme": scheme or "https"})
-    return parts._replace(query=f"{parts.query}&{query}" if parts.query else query).geturl()
+    """Returns an address that means the same in other folders: a relative path becomes absolute."""
+    return address if "://" in address else str(Path(address).absolute())
 
 
 def named_address(address: str) -> str:
@@ -105,11 +90,10 @@ class Storage:
         files = {info.base_name for info in found if info.is_file}
         return {name for name in files if not name.endswith(TEMPORARY_SUFFIX)}
 
-    def has(self, *names: str) -> bool:
-        """Returns whether all of these files are there."""
-        with self._naming_errors(names[0]):
-            found = self._files.get_file_info([f"{self._root}/{name}" for name in names])
-        return all(info.is_file for info in found)
+    def has(self, name: str) -> bool:
+        """Returns whether a file is there."""
+        with self._naming_errors(name):
+            return bool(self._files.get_file_info(f"{self._root}/{name}").is_file)
 
     def read(self, name: str) -> bytes:
         """Returns a file's bytes.

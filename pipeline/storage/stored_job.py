@@ -6,20 +6,20 @@ this process is killed, that one ends with it, and the storage has each shard wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from treeviews.pipeline.base.inside import inside
 from treeviews.pipeline.base.job import JobFailedError, run_job_process
 from treeviews.pipeline.base.job_server import start_job_server
-from treeviews.pipeline.base.machine import check_releases
 from treeviews.pipeline.shards.manifests import ShardRange, read_shard_manifest
 from treeviews.pipeline.storage.location import Storage
-from treeviews.pipeline.storage.scratch import scratch_folder
-from treeviews.pipeline.storage.stage import ShardOrigin, StoredStage
+from treeviews.pipeline.storage.shared_shards import StoredStage
 
+SCRATCH_PREFIX = "treeviews-scratch-"
 SentFiles = Mapping[str, bytes]
 """Files that a machine need not have: relative path -> content."""
 
@@ -75,42 +75,34 @@ def make_stored_shards(job: StoredJob, files: SentFiles) -> int:
         JobKilledError: a signal ended the job's process.
         JobFailedError: it failed otherwise; of what the user can mend, JobMistakeError.
     """
-    check_releases(job.described, job.describe())
+    here = job.describe()
+    for name, value in job.described.items():
+        if here.get(name) != value:
+            raise ValueError(
+                f"this machine has {name} {here.get(name)} instead of {value}: install the same "
+                "release of treeviews and its libraries on all machines"
+            )
     stored = StoredStage(Storage(job.storage).inside(job.output))
-    missing = [number for number in job.numbers if not stored.has(number)]
+    there = stored.numbers()
+    missing = [number for number in job.numbers if number not in there]
     if not missing:
         return job.number
     start_job_server(at_once=1)  # this process does one job at a time, beside others of the machine
-    with scratch_folder() as scratch:
-        names = files.keys() if job.files is None else files.keys() & job.files
-        sent = {name: files[name] for name in names}
-        _write_files(inside(scratch, job.files_folder), sent)
-        for run in _runs(missing):
-            _borrow_inputs(job, scratch, run)
+    is_whole = len(missing) == job.count  # else a kill cost a part of the range
+    runs = [ShardRange(job.number, job.count)] if is_whole else [ShardRange(n, 1) for n in missing]
+    with TemporaryDirectory(prefix=SCRATCH_PREFIX) as folder:
+        scratch = Path(folder)
+        for name in files.keys() if job.files is None else files.keys() & job.files:
+            path = inside(inside(scratch, job.files_folder), name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(files[name])
+        for run in runs:
+            for name, place in job.inputs.items():
+                source = StoredStage(Storage(job.storage).inside(place))
+                for number in range(run.number, run.number + run.num_shards):
+                    source.fetch(scratch / name, number, Path(name).name)
             _make(job, scratch, run, stored)
     return job.number
-
-
-def _write_files(folder: Path, files: SentFiles) -> None:
-    for path, content in {inside(folder, name): one for name, one in files.items()}.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-
-
-def _runs(numbers: Sequence[int]) -> Iterator[ShardRange]:
-    """Yields the ranges without gaps that numbers in order make."""
-    first = 0
-    for place, number in enumerate(numbers, start=1):
-        if place == len(numbers) or numbers[place] != number + 1:
-            yield ShardRange(numbers[first], place - first)
-            first = place
-
-
-def _borrow_inputs(job: StoredJob, scratch: Path, run: ShardRange) -> None:
-    for name, place in job.inputs.items():
-        stored = StoredStage(Storage(job.storage).inside(place))
-        for number in range(run.number, run.number + run.num_shards):
-            stored.lend(scratch / name, ShardOrigin(stage=Path(name).name, number=number))
 
 
 def _make(job: StoredJob, scratch: Path, run: ShardRange, stored: StoredStage) -> None:
@@ -122,7 +114,7 @@ def _make(job: StoredJob, scratch: Path, run: ShardRange, stored: StoredStage) -
     def publish(*_: object) -> None:
         for number in list(left):
             if read_shard_manifest(output, number) is not None:
-                if not stored.has(number):  # one taken for dead may have got there first
+                if number not in stored.numbers():  # one taken for dead may have been first
                     stored.publish(output, number)
                 left.remove(number)
 

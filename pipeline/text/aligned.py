@@ -32,7 +32,7 @@ class AlignedSentence:
     source: int
     """Which of the texts it is of, from 0."""
     number: int
-    """Which of the text's sentences it is, from 0; of a corpus, which row of its shard."""
+    """Which of the text's sentences it is, from 0."""
     start: int
     """Where ``text`` begins in the given text."""
     text: str
@@ -95,7 +95,7 @@ def split_texts(
 
 
 def aligned_sentence(
-    text: str, words: list[str], offsets: Offsets, *, base: int, number: int, source: int = 0
+    text: str, words: list[str], offsets: Offsets, *, base: int, number: int = 0, source: int = 0
 ) -> AlignedSentence:
     """Returns a sentence of a paragraph with where it stands in the text that the paragraph is of.
 

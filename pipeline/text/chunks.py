@@ -22,10 +22,11 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, chain, count
+from itertools import accumulate, chain
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -37,8 +38,8 @@ from treeviews.pipeline.shards.arrow import gather_ranges, strings, values_of
 MAX_CHARACTERS = 1 << 20
 """Of all forms that are remembered: those of `MAX_KNOWN` ordinary ones, or of fewer long ones."""
 MAX_KNOWN = 1 << 17
-"""Forms that are learnt and remembered from call to call; of more, all are forgotten at the next
-call but those that were known from the start."""
+"""Forms that are remembered from call to call; of more, all are forgotten at the next call but
+those that were known from the start."""
 
 Cut = Callable[[Sequence[str]], Sequence[Sequence[str]]]
 """Chunks -> the tokens of each."""
@@ -114,29 +115,17 @@ class CutChunks:
     """[C]; whether they are the same in every text; else only spaCy knows them in a longer one."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Cuts:
-    """Where forms are cut, one after another."""
+class _FormCut(NamedTuple):
+    """Where a form is cut."""
 
-    ends: Places
-    """Tokens of form f end at its bytes ``ends[offsets[f]:offsets[f + 1]]``."""
-    offsets: Places
-    stands: Mask
-
-    def and_those(self, ends: Sequence[Sequence[int]], stands: Sequence[bool]) -> _Cuts:
-        """Returns these and those of further forms."""
-        lengths = np.cumsum([len(of_form) for of_form in ends], dtype=np.int64)
-        return _Cuts(
-            np.concatenate([self.ends, np.fromiter(chain(*ends), np.int64)]),
-            np.concatenate([self.offsets, self.offsets[-1] + lengths]),
-            np.concatenate([self.stands, np.array(stands, dtype=np.bool_)]),
-        )
+    ends: Sequence[int]
+    """Its tokens end at these bytes."""
+    stands: bool
+    """Whether it is cut there in every text."""
 
 
-_NO_CHUNK = _Cuts(
-    np.zeros(0, dtype=np.int64), np.zeros(2, dtype=np.int64), np.zeros(1, dtype=np.bool_)
-)
-"""The only form that is known from the start, that of nothing: two spaces are no single one."""
+_NO_CHUNK = _FormCut((), stands=False)
+"""Of nothing: two spaces are no single one."""
 
 
 class ChunkCutter:
@@ -150,22 +139,12 @@ class ChunkCutter:
             known: what they make of some forms; None: nothing is known.
         """
         self._rules = rules
-        self._known = known
         named = rules().named() if known is None else known.named
         assert not any(re.fullmatch("[qQ]+|77+", run) for run in named), "a stand-in has a meaning"
         self._named = strings(sorted(named))
-        self._forget()
-
-    def _forget(self) -> None:
-        """Starts with the known forms alone."""
-        self._forms = {"": 0}
-        self._cuts = _NO_CHUNK
+        self._known = {form.replace(" ", ""): form for form in known.forms} if known else {}
+        self._cuts = {"": _NO_CHUNK}
         self._characters = 0
-        if self._known is not None:
-            self._cuts = _cuts_of(self._known.forms)
-            forms = (form.replace(" ", "") for form in self._known.forms)
-            self._forms.update(zip(forms, count(1), strict=False))
-        self._num_known = len(self._forms)
 
     @cached_property
     def _tell_tales(self) -> frozenset[str]:
@@ -181,12 +160,16 @@ class ChunkCutter:
         """
         text, offsets = _flat(chunks)
         form, left, form_offsets = self._form(text, offsets)
-        numbers = self._find(_strings(form, form_offsets))
-        positions, token_offsets = gather_ranges(self._cuts.offsets, numbers)
+        forms = _strings(form, form_offsets).dictionary_encode()
+        cuts = self._find(forms.dictionary.to_pylist())
+        numbers, ends = values_of(forms.indices), [cut.ends for cut in cuts]
+        firsts = np.fromiter(accumulate(map(len, ends), initial=0), np.int64, len(ends) + 1)
+        positions, token_offsets = gather_ranges(firsts, numbers)
         starts = np.repeat(form_offsets[:-1], np.diff(token_offsets))
-        last_bytes = left[starts + self._cuts.ends[positions] - 1]
+        last_bytes = left[starts + np.fromiter(chain(*ends), np.int64, firsts[-1])[positions] - 1]
         words = _strings(text, np.concatenate([[0], last_bytes + 1]))
-        return CutChunks(words, token_offsets, self._cuts.stands[numbers])
+        stands = np.array([cut.stands for cut in cuts], dtype=np.bool_)
+        return CutChunks(words, token_offsets, stands[numbers])
 
     def _form(self, text: Bytes, offsets: Places) -> tuple[Bytes, Places, Places]:
         """Returns the forms of chunks.
@@ -228,18 +211,18 @@ class ChunkCutter:
         changes[ends[chosen]] -= 1
         return np.cumsum(changes[:-1], dtype=np.int8) > 0
 
-    def _find(self, forms: pa.Array) -> Places:
-        """Returns the number of each form; new ones are given one."""
-        num_learned = len(self._forms) - self._num_known
-        if num_learned >= MAX_KNOWN or self._characters > MAX_CHARACTERS:
-            self._forget()
-        encoded = forms.dictionary_encode()
-        distinct = encoded.dictionary.to_pylist()
-        if new := [form for form in distinct if form not in self._forms]:
-            self._learn(new)
-        numbers = np.array([self._forms[form] for form in distinct], dtype=np.int64)
-        places: Places = values_of(encoded.indices)
-        return numbers[places]
+    def _find(self, forms: Sequence[str]) -> list[_FormCut]:
+        """Returns where each of these forms is cut."""
+        if len(self._cuts) >= MAX_KNOWN or self._characters > MAX_CHARACTERS:
+            self._cuts, self._characters = {"": _NO_CHUNK}, 0
+        new = [form for form in forms if form not in self._cuts]
+        self._characters += sum(map(len, new))
+        for form in new:
+            if form in self._known:
+                self._cuts[form] = _FormCut(_ends_of(self._known[form].split(" ")), stands=True)
+        if unknown := [form for form in new if form not in self._known]:
+            self._learn(unknown)
+        return [self._cuts[form] for form in forms]
 
     def _learn(self, forms: Sequence[str]) -> None:
         rules = self._rules()
@@ -251,27 +234,14 @@ class ChunkCutter:
             if not self._tell_tales.isdisjoint(words)
         ]
         in_parts = dict(zip(suspects, rules.cut_in_parts(suspects), strict=True))
-        stands = [
-            words == in_parts.get(form, words)
-            and form.split() == [form]  # other white space may join that beside it
-            for form, words in zip(forms, cut, strict=True)
-        ]
-        ends = [list(accumulate(len(word.encode()) for word in words)) for words in cut]
-        self._characters += sum(map(len, forms))
-        first = len(self._cuts.stands)
-        # Cuts before the forms that name them: whoever is interrupted between has no wrong ones.
-        self._cuts = self._cuts.and_those(ends, stands)
-        self._forms.update(zip(forms, count(first), strict=False))
+        for form, words in zip(forms, cut, strict=True):
+            # Other white space may join what is beside it.
+            stands = words == in_parts.get(form, words) and form.split() == [form]
+            self._cuts[form] = _FormCut(_ends_of(words), stands)
 
 
-def _cuts_of(forms: Sequence[str]) -> _Cuts:
-    """Returns the cuts of nothing, and those of forms that have a space between their tokens."""
-    tokens = pc.split_pattern(strings(forms), " ")
-    starts, ends = values_of(tokens.offsets), np.cumsum(values_of(pc.binary_length(tokens.values)))
-    before = np.concatenate([[0], ends])[starts]
-    offsets = np.concatenate([[0], starts]).astype(np.int64)
-    stands = np.arange(len(offsets) - 1) > 0
-    return _Cuts(ends - np.repeat(before[:-1], np.diff(starts)), offsets, stands)
+def _ends_of(words: Iterable[str]) -> list[int]:
+    return list(accumulate(len(word.encode()) for word in words))
 
 
 def _places_of_others(text: Bytes) -> Places:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from treeviews.pipeline.base.refusal import Refusal
 
@@ -30,10 +30,7 @@ class Paragraph:
     position: str
     """Where it begins, as ``file:line``."""
     start: int | None = None
-    """Characters of the document before it, where each line end is one, as Python's ``open`` reads
-    it; None where that is not known. In a row's field a line end is as many as it has there."""
-    given: str | None = None
-    """As it stands in the document from ``start`` on, with line ends; None where ``text`` is it."""
+    """Characters of the document before it, where each line end is one; None where not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +68,6 @@ class Stream(ABC):
     """Whether its text is one document, which is cut only where it is long."""
     is_sought: bool = False
     """Whether reading from a place on takes no time for what is before it."""
-    is_read_whole: bool = False
-    """Whether a piece is read from the stream's beginning on, so that all places are known."""
 
     @abstractmethod
     def survey(self) -> Iterator[Place]:
@@ -101,9 +96,6 @@ class Stream(ABC):
 
 class Source(ABC):
     """Where text comes from."""
-
-    has_places: ClassVar[bool] = False
-    """Whether its paragraphs say where in their documents they start."""
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:

@@ -23,8 +23,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from treeviews.pipeline.base.atomic_files import write_bytes_atomically, write_json_atomically
-from treeviews.pipeline.base.digest import digest_of
+from treeviews.pipeline.base.atomic_files import write_bytes_atomically
 from treeviews.pipeline.base.job import Progress, run_job_from_command_line
 from treeviews.pipeline.base.json_files import check_file, read_object, write_sealed_json
 from treeviews.pipeline.base.refusal import Refusal
@@ -38,7 +37,7 @@ from treeviews.pipeline.text.cleaning_steps import (
 from treeviews.pipeline.text.documents import Document, Paragraph
 from treeviews.pipeline.text.plan import Plan
 
-ORIGIN_NAME, MANIFEST_NAME = "signed.json", "manifest.json"
+MANIFEST_NAME = "manifest.json"
 REMEDY = "delete the folder of duplicates and run the stage again"
 COMPARED, LINE = 1, 2
 """Kinds of paragraphs, bits of a byte: long enough to be a duplicate; without an end mark."""
@@ -81,41 +80,15 @@ def execute(job: DuplicatesJob, on_progress: Progress) -> None:
     Raises:
         ChangedTextError: the text is not the one of the plan.
         FileNotFoundError: a part is not signed, and it is to be decided; names it.
-        ValueError: the folder holds signatures of something else, or damaged ones.
-    """
-    if job.number is not None:
-        _sign(job, range(job.number, job.number + job.count), on_progress)
-    elif not (job.output / MANIFEST_NAME).exists():
-        _decide(job)
-        on_progress(1.0, "found the paragraphs with the same words")
-
-
-def _claim(job: DuplicatesJob) -> tuple[Plan, dict[str, Any]]:
-    """Makes a folder one of a plan's duplicates; returns the plan and what determines the content.
-
-    Raises:
-        ValueError: it is of another plan, other settings or other releases.
+        ValueError: a file of signatures is damaged.
     """
     plan = Plan.from_dict(read_object(job.plan, ("plan",), remedy=REMEDY)["plan"])
-    parts = {"source": plan.source.describe(), "parts": plan.to_dict()["parts"]}
-    described = {"plan": digest_of(parts), "cleaning": describe_cleaning(job.config)}
-    origin = {"fingerprint": digest_of(described), "parts": len(plan.parts)}
-    path = job.output / ORIGIN_NAME
-    if path.exists() and read_object(path, tuple(origin), remedy=REMEDY) != origin:
-        raise ValueError(
-            f"{job.output}: holds the signatures of another text or of other cleaning; delete it "
-            "or choose another one"
-        )
-    if not path.exists():
-        job.output.mkdir(parents=True, exist_ok=True)
-        write_json_atomically(path, origin)
-    return plan, described | origin
-
-
-def _sign(job: DuplicatesJob, numbers: range, on_progress: Progress) -> None:
-    """Writes the signatures of parts."""
-    plan, _ = _claim(job)
-    for done, number in enumerate(numbers, start=1):
+    job.output.mkdir(parents=True, exist_ok=True)
+    if job.number is None:
+        _decide(plan, job)
+        on_progress(1.0, "found the paragraphs with the same words")
+        return
+    for done, number in enumerate(range(job.number, job.number + job.count), start=1):
         path = signature_path(job.output, number)
         if not path.exists():
             rows = np.fromiter(_signatures(plan.documents(number), job.config), SIGNATURE)
@@ -164,12 +137,11 @@ def _hashed(text: str, num_bytes: int) -> int:
     return int.from_bytes(digest, "little")
 
 
-def _decide(job: DuplicatesJob) -> None:
+def _decide(plan: Plan, job: DuplicatesJob) -> None:
     """Writes which paragraphs go, a file a part, and last the manifest.
 
     Begun anew after a kill, as it takes less time than signing.
     """
-    plan, described = _claim(job)
     num_parts = len(plan.parts)
     drops = _find_drops(job.output, num_parts, job.config)
     ends = np.searchsorted(drops["where"], [np.uint64(n << ITEM_BITS) for n in range(1, num_parts)])
@@ -177,8 +149,13 @@ def _decide(job: DuplicatesJob) -> None:
     for path, rows in zip(files, np.split(drops, ends), strict=True):
         _write_array(path, rows)
     numbers = np.bincount(drops["reason"], minlength=len(REASONS)).tolist()
-    counts = {reason: n for reason, n in zip(REASONS, numbers, strict=True) if n}
-    write_sealed_json(job.output / MANIFEST_NAME, described | {"drops": counts}, files)
+    described = {
+        "corpus": plan.source.describe(),
+        "cleaning": describe_cleaning(job.config),
+        "parts": num_parts,
+        "drops": {reason: n for reason, n in zip(REASONS, numbers, strict=True) if n},
+    }
+    write_sealed_json(job.output / MANIFEST_NAME, described, files)
 
 
 def _find_drops(folder: Path, num_parts: int, config: CleaningConfig) -> Array:
@@ -274,7 +251,7 @@ class Duplicates:
 
     @cached_property
     def _manifest(self) -> dict[str, Any]:
-        return read_object(self._folder / MANIFEST_NAME, ("fingerprint",), remedy=REMEDY)
+        return read_object(self._folder / MANIFEST_NAME, ("parts",), remedy=REMEDY)
 
     def of(self, number: int) -> dict[int, Refusal]:
         """Returns what goes of a part, as `cleaning_steps.clean_documents` takes it.

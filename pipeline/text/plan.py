@@ -1,4 +1,4 @@
-"""How a source is read side by side: its pieces, put together to parts of like size.
+"""How a source is read side by side: its parts of like size.
 
 The parts depend on the text alone, so they are the same for any number of processes. A part holds
 the text of one shard of sentences: little at first, so that a small corpus gives every core some.
@@ -26,23 +26,15 @@ _UNCUT = 2
 """A document of at most so many parts' text is not cut."""
 
 
-class Piece(NamedTuple):
-    """What of one stream belongs to a part."""
+class Part(NamedTuple):
+    """What one shard of sentences is made from, which begins where the part before it ends."""
 
-    stream: int
-    """Its number among the source's streams."""
-    begin: Place = START
-    end: Place | None = None
-    """Where the next piece begins; None where this one reaches the stream's end."""
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """What one shard of sentences is made from."""
-
-    pieces: tuple[Piece, ...]
     num_bytes: int
     """Of text."""
+    stream: int
+    """Number of the stream in which it ends."""
+    end: Place
+    """Where the next part begins in that stream, of which it has nothing where that is `START`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,20 +62,22 @@ class Plan:
         Raises:
             ChangedTextError: the text is not the one that the plan was made for.
         """
-        for piece in self.parts[number].pieces:
-            stream = self.streams[piece.stream]
+        _, first, begin = self.parts[number - 1] if number else Part(0, 0, START)
+        _, last, end = self.parts[number]
+        for place in range(first, last + (end != START)):
+            stream = self.streams[place]
             stream.check_unchanged()
-            yield from stream.documents(piece.begin, piece.end)
+            from_here = begin if place == first else START
+            yield from stream.documents(from_here, end if place == last else None)
             stream.check_unchanged()
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the plan as JSON-serialisable values."""
         return {
-            "version": PLAN_VERSION,
             "source": self.source.to_dict(),
             "is_whole": self.is_whole,
             "left_out": dict(self.left_out),
-            "parts": [[part.num_bytes, *map(_values_of, part.pieces)] for part in self.parts],
+            "ends": self.parts,
         }
 
     @classmethod
@@ -92,19 +86,9 @@ class Plan:
 
         Args:
             source: the plan's, where it is open.
-
-        Raises:
-            ValueError: it is of another release.
         """
-        if values.get("version") != PLAN_VERSION:
-            raise ValueError(
-                f"a plan of version {values.get('version')}, this release has {PLAN_VERSION}; "
-                "delete the folder of the sentences and run the stage again"
-            )
         source = source or reopen(values["source"])
-        parts = tuple(
-            Part(tuple(map(_piece_of, pieces)), num_bytes) for num_bytes, *pieces in values["parts"]
-        )
+        parts = tuple(Part(size, stream, Place(*end)) for size, stream, end in values["ends"])
         return cls(source, source.streams(), parts, values["is_whole"], values["left_out"])
 
 
@@ -117,32 +101,29 @@ def plan_of(source: Source, num_bytes: float = math.inf) -> Plan:
     source.describe()  # before it is read, so that a change is noticed
     streams = source.streams()
     parts: list[Part] = []
-    found = 0
+    missing = num_bytes
     for part in _parts_of(streams):
         parts.append(part)
-        found += part.num_bytes
-        if found >= num_bytes:
+        missing -= part.num_bytes
+        if missing <= 0:
             break
-    is_whole = found < num_bytes
-    return Plan(source, streams, tuple(parts), is_whole, source.left_out())
+    return Plan(source, streams, tuple(parts), missing > 0, source.left_out())
 
 
 def _parts_of(streams: Sequence[Stream]) -> Iterator[Part]:
     """Yields the parts; none is found, and no stream opened, before it is asked for."""
-    pieces: list[Piece] = []
     done = num_bytes = 0
+    is_begun = False
     for number, stream in enumerate(streams):
-        for piece, size in _pieces_of(number, stream, _target(done)):
-            if pieces and pieces[-1].stream == number:
-                pieces[-1] = pieces[-1]._replace(end=piece.end)
-            else:
-                pieces.append(piece)
-            num_bytes += size
+        begin = START
+        for place, is_end in _places_of(stream, _target(done)):
+            num_bytes += place.offset - begin.offset
+            begin, is_begun = place, True
             if num_bytes >= _target(done):
-                yield Part(tuple(pieces), num_bytes)
-                pieces, num_bytes, done = [], 0, done + 1
-    if pieces:
-        yield Part(tuple(pieces), num_bytes)
+                yield Part(num_bytes, number + is_end, START if is_end else place)
+                num_bytes, done, is_begun = 0, done + 1, False
+    if is_begun:
+        yield Part(num_bytes, len(streams), START)
 
 
 def _target(number: int) -> int:
@@ -150,16 +131,16 @@ def _target(number: int) -> int:
     return rows_in_shard(number) * BYTES_PER_ROW
 
 
-def _pieces_of(number: int, stream: Stream, target: int) -> Iterator[tuple[Piece, int]]:
-    """Yields the smallest pieces of a stream, each with its bytes of text."""
+def _places_of(stream: Stream, target: int) -> Iterator[tuple[Place, bool]]:
+    """Yields where a stream is cut, and last, which is true of no other place, its end."""
     places = stream.survey()
     if stream.is_one_document:
         places = _of_long_document(places, _UNCUT * target)
-    begin, place = START, next(places)
+    place = next(places)
     for following in places:
-        yield Piece(number, begin, place), place.offset - begin.offset
-        begin, place = place, following
-    yield Piece(number, begin), place.offset - begin.offset
+        yield place, False
+        place = following
+    yield place, True
 
 
 def _of_long_document(places: Iterator[Place], most: int) -> Iterator[Place]:
@@ -171,12 +152,3 @@ def _of_long_document(places: Iterator[Place], most: int) -> Iterator[Place]:
             yield from chain(held, places)
             return
     yield held[-1]
-
-
-def _values_of(piece: Piece) -> list[Any]:
-    return [piece.stream, *piece.begin, *(piece.end or ())]
-
-
-def _piece_of(values: Sequence[Any]) -> Piece:
-    stream, offset, number, *end = values
-    return Piece(stream, Place(offset, number), Place(*end) if end else None)

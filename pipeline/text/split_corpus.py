@@ -6,9 +6,6 @@ Many jobs of `pipeline.text.split_parts` may work on one folder. What parts ther
 Of a corpus with a limit the plan has the first parts alone. It goes further when all of them are
 split and hold too few sentences: how far follows from the text, so it is the same plan in the end
 whatever was killed in between.
-
-Shards keep tokens, neither white space nor places: a source that is still there has both.
-`SourceText` cuts its text once more, by the same rules.
 """
 
 from __future__ import annotations
@@ -16,7 +13,6 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 from treeviews.pipeline.base.atomic_files import sweep_unfinished
@@ -32,35 +28,24 @@ from treeviews.pipeline.shards.manifests import (
     complete_shards,
     manifest_path,
     quarantine_path,
-    read_dataset_manifest,
     read_shard_manifest,
     shard_numbers,
     shard_path,
     write_dataset_manifest,
 )
-from treeviews.pipeline.text.aligned import AlignedSentence
 from treeviews.pipeline.text.cleaning_steps import CleaningConfig, check_language, describe_cleaning
-from treeviews.pipeline.text.documents import ChangedTextError, Source
+from treeviews.pipeline.text.documents import START, Source
 from treeviews.pipeline.text.plan import BYTES_PER_ROW, Plan, plan_of
-from treeviews.pipeline.text.split_parts import (
-    ALL,
-    REMEDY,
-    PartSplitter,
-    describe_splitter,
-)
+from treeviews.pipeline.text.split_parts import REMEDY, PartSplitter, describe_splitter
 from treeviews.pipeline.text.tokenization import SentenceConfig
 
 PLAN_NAME = "plan.json"
 JOB_BYTES = 16_000_000
 """Of text in a run of parts that one job splits: some seconds of work."""
-SPARE_TEXT = 1.5
+SPARE_TEXT = 1.1
 """A plan has so many times the text that by all that is known holds the wanted sentences."""
-_GROWTH = 2
-"""Of a plan's text when it goes further."""
 UNSOUGHT_RUNS = 8
 """Runs that a stream is split in at most which each of them reads from the beginning."""
-_RUNS_PER_READER = 4
-"""Of all that are asked for, to each run in a stream that all read from the beginning."""
 
 
 class CorpusSplit:
@@ -145,7 +130,9 @@ class CorpusSplit:
             rows = sum(shard.rows for shard in made)
             if rows >= self._config.limit or len(made) < len(self.plan.parts):
                 return
-            self._make_plan(_GROWTH * self.plan.num_bytes)
+            num_bytes = self.plan.num_bytes
+            missing = SPARE_TEXT * (self._config.limit - rows) * num_bytes / max(rows, 1)
+            self._make_plan(num_bytes + min(missing, num_bytes))
 
     def _written_plan(self) -> Plan | None:
         """Returns the plan that an earlier run wrote, if it is of the same files."""
@@ -154,55 +141,39 @@ class CorpusSplit:
         except (FileNotFoundError, ValueError):
             return None
         source = json.loads(json.dumps(self._source.to_dict()))
-        if (values["fingerprint"], values["plan"]["source"]) != (self._fingerprint, source):
+        plan = values["plan"]  # one of an earlier release has other keys
+        if (values["fingerprint"], plan["source"]) != (self._fingerprint, source):
             return None
-        return Plan.from_dict(values["plan"], self._source)
+        return Plan.from_dict(plan, self._source) if "ends" in plan else None
 
-    def runs(self, most: int | None = None) -> list[ShardRange]:
+    def runs(self) -> list[ShardRange]:
         """Returns the runs of parts to be split next; none when all shards are there.
 
-        Where the number of sentences has a limit, these are as many parts as will have them by
-        all that is known, so `runs` is asked again when they are done. The plan goes further where
-        its parts did not have them: a job is to read it after `runs` named its parts.
-
-        Args:
-            most: runs that the whole corpus has at most; by default as many as Luigi bears.
+        Where the number of sentences has a limit, the plan goes further where its parts did not
+        have them, so `runs` is asked again when they are done: a job is to read the plan after
+        `runs` named its parts.
         """
         self._plan_further()
-        parts = self.plan.parts
         made = self._shards_made()
-        first, end = len(made), len(parts)
-        if limit := self._config.limit:
-            rows = sum(shard.rows for shard in made)
-            if rows >= limit:
-                return []
-            num_bytes = sum(part.num_bytes for part in parts[:first])
-            each = num_bytes / rows if rows else float(BYTES_PER_ROW)
-            wanted = (limit - rows) * each
-            end = first
-            while end < len(parts) and wanted > 0:
-                wanted -= parts[end].num_bytes
-                end += 1
-        return list(self._runs_between(first, end, most))
+        if 0 < self._config.limit <= sum(shard.rows for shard in made):
+            return []
+        return [run for run in self.all_runs() if run.number + run.num_shards > len(made)]
 
-    def _runs_between(self, first: int, end: int, most: int | None = None) -> Iterator[ShardRange]:
-        """Yields runs of the parts between two; their bounds are the same whatever is done."""
-        parts, start, num_bytes = self.plan.parts, 0, 0
-        sizes: Counter[int] = Counter()
+    def all_runs(self) -> list[ShardRange]:
+        """Returns runs of all parts of the plan; their bounds are the same whatever is done."""
+        parts, streams = self.plan.parts, self.plan.streams
+        sizes = Counter[int]()
         for part in parts:
-            sizes[part.pieces[-1].stream] += part.num_bytes
-        # Where a cluster asks for more runs than usual, it has the cores for that.
-        readers = max(UNSOUGHT_RUNS, (most or 0) // _RUNS_PER_READER)
-        usual = least = max(JOB_BYTES, sizes.total() // (most or MOST_RANGES))
-        for number, part in enumerate(parts[:end]):
+            sizes[part.stream - (part.end == START)] += part.num_bytes
+        unsought = max((n for i, n in sizes.items() if not streams[i].is_sought), default=0)
+        least = max(JOB_BYTES, sizes.total() // MOST_RANGES, unsought // UNSOUGHT_RUNS)
+        runs, start, num_bytes = [], 0, 0
+        for number, part in enumerate(parts, start=1):
             num_bytes += part.num_bytes
-            stream = part.pieces[-1].stream
-            if not self.plan.streams[stream].is_sought:
-                least = max(least, sizes[stream] // readers)
-            if num_bytes >= least or number + 1 == end:
-                if number >= first:
-                    yield ShardRange(start, number + 1 - start)
-                start, num_bytes, least = number + 1, 0, usual
+            if num_bytes >= least or number == len(parts):
+                runs.append(ShardRange(start, number - start))
+                start, num_bytes = number, 0
+        return runs
 
     def _shards_made(self) -> list[ShardManifest]:
         """Returns the manifests of the plan's shards from the first on, up to a missing one."""
@@ -217,12 +188,12 @@ class CorpusSplit:
         """
         self._plan_further()  # a plan that was lost is found anew from its beginning
         num_shards = self._cut_at_limit() if self._config.limit else len(self.plan.parts)
-        found = [read_shard_manifest(self._folder, number) for number in range(num_shards)]
-        if all(found) and sum(shard.rows for shard in found if shard) == 0:
+        made = self._shards_made()[:num_shards]
+        if len(made) == num_shards and not any(shard.rows for shard in made):
             raise ValueError(self._nothing_found())
         _remove_shards(self._folder, num_shards)
-        cleaned: Counter[str] = Counter()
-        for shard in filter(None, found):
+        cleaned = Counter[str]()
+        for shard in made:
             cleaned.update(shard.extra.get(CLEANED, {}))
         counts = {"left_out": self.plan.left_out, CLEANED: dict(sorted(cleaned.items()))}
         met = {name: dict(count) for name, count in counts.items() if count}
@@ -255,86 +226,18 @@ class CorpusSplit:
     def _splitter(self) -> PartSplitter:
         return PartSplitter(self.plan_path, self._folder, self._source)
 
-    def all_runs(self) -> list[ShardRange]:
-        """Returns runs of all parts, whatever is done and wanted."""
-        return list(self._runs_between(0, len(self.plan.parts)))
-
     def _nothing_found(self) -> str:
-        shards = complete_shards(self._folder)
-        reasons = Counter(reason for shard in shards for reason in Counter(shard.drops).elements())
-        if not reasons:
+        refused = [shard for shard in complete_shards(self._folder) if shard.drops]
+        if not refused:
             return "the source holds no text; check its path and format"
-        number = next(shard.number for shard in shards if shard.drops)
-        with quarantine_path(self._folder, number).open(encoding="utf-8") as lines:
-            first = json.loads(next(lines))
+        reasons = sum((Counter(shard.drops) for shard in refused), Counter[str]())
         counts = ", ".join(f"{reason} {count:,}" for reason, count in reasons.items())
+        with quarantine_path(self._folder, refused[0].number).open(encoding="utf-8") as lines:
+            first = json.loads(next(lines))
         return (
             f"no sentence could be taken from the source; refused: {counts}; first, at "
             f"{first['position']}: {first['reason']} ({first['detail']})"
         )
-
-
-class SourceText:
-    """The text that a folder of sentences was made from.
-
-    Shards are read fastest in order. One in the middle of a long document costs reading what is
-    before it in its file.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        """Opens the source; none of its text is read yet.
-
-        Args:
-            folder: of the sentences, with the plan by which they were split.
-
-        Raises:
-            FileNotFoundError: the folder has no plan.
-            ValueError: the sentences were cut by other rules than those of this release.
-        """
-        self._folder = folder
-        plan = folder / PLAN_NAME
-        if not plan.is_file():
-            raise FileNotFoundError(
-                f"{plan}: not there, so it is not known which text these sentences are of; give "
-                "the folder of a corpus that a run has split"
-            )
-        self._splitter = PartSplitter(plan, folder)
-        if not self._splitter.plan.source.has_places:
-            raise ValueError(
-                f"{folder}: its text is taken out of other text, in which sentences have no "
-                "place; a corpus of --source files has places"
-            )
-        for stream in self._splitter.plan.streams:
-            stream.is_read_whole = True
-        made_by = read_dataset_manifest(folder, "sentences").config.get("splitter")
-        if made_by != describe_splitter(self._splitter.config):
-            raise ValueError(
-                f"{folder}: these sentences were cut by the rules of another release, which would "
-                "cut the text elsewhere now; make the corpus again"
-            )
-
-    def sentences(self, number: int) -> Iterator[AlignedSentence | None]:
-        """Yields the sentences of a shard, row by row, with where they stand in their documents.
-
-        None stands for a sentence whose paragraph cleaning changed: its place is not known.
-
-        Raises:
-            ValueError: the source is gone, is another text than then, or knows no places.
-        """
-        shard = read_shard_manifest(self._folder, number)
-        if shard is None or shard.extra.get("fingerprint") != self._splitter.fingerprint:
-            raise ValueError(
-                f"{self._folder}: shard {number} is gone, or not of the text that {PLAN_NAME} "
-                "names; make the corpus again"
-            )
-        try:
-            yield from self._splitter.read_again(number, shard.extra.get("limit", ALL))
-        except ChangedTextError as error:
-            what, _, _ = str(error).partition(": ")
-            raise ValueError(
-                f"{what}: gone, or no longer the text that {self._folder} was made from, so places "
-                "in it are not known; put it back, or export without it"
-            ) from error
 
 
 def _remove_shards(folder: Path, first: int) -> None:

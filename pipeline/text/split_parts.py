@@ -12,11 +12,11 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
@@ -30,7 +30,7 @@ from treeviews.pipeline.shards.manifests import (
     manifest_path,
     read_shard_manifest,
 )
-from treeviews.pipeline.shards.schema import SENTENCES
+from treeviews.pipeline.shards.schema import schema_for
 from treeviews.pipeline.shards.shards import FIRST_ROWS, MAX_ROWS, write_shard
 from treeviews.pipeline.text.aligned import AlignedSentence, aligned_sentence, word_offsets
 from treeviews.pipeline.text.boundaries import BOUNDARY_VERSION, sentence_ranges
@@ -87,9 +87,8 @@ def execute(job: SplitJob, on_progress: Progress) -> None:
 
 @dataclass(slots=True)
 class SentenceShard:
-    """The rows, refusals and repairs of one shard in the making."""
+    """The rows and refusals of one shard in the making, and how far its document is cut."""
 
-    number: int
     limit: int = ALL
     """Of kept sentences; what follows them is not taken."""
     rows: list[tuple[str, int, list[str]]] = field(default_factory=list)
@@ -98,62 +97,17 @@ class SentenceShard:
     repaired_characters: int = 0
     cleaned: Counter[str] = field(default_factory=Counter)
     """Paragraphs that were changed, by what was done."""
-    started: float = field(default_factory=time.monotonic)
     document: Document | None = None
     """In hand."""
     next_index: int = 0
     """Of the sentence that comes next in the document."""
+    places: list[AlignedSentence | None] | None = None
+    """Where the rows stand in their documents, None where that is not known; if it is asked for."""
 
     @property
     def is_full(self) -> bool:
         """Whether no more sentences are taken."""
         return 0 < self.limit <= len(self.rows)
-
-    def to_table(self) -> pa.Table:
-        """Returns the rows, in the schema of the stage ``sentences``."""
-        names, indices, tokens = zip(*self.rows, strict=True) if self.rows else ((), (), ())
-        columns = [
-            pa.array(names, pa.string()).dictionary_encode(),
-            pa.array(indices, pa.int32()),
-            pa.array(tokens, SENTENCES.field("tokens").type),
-        ]
-        return pa.Table.from_arrays(columns, schema=SENTENCES)
-
-    def write(self, folder: Path, origin: Mapping[str, Any]) -> ShardManifest:
-        """Writes the shard and its manifest.
-
-        Args:
-            origin: what it was made from, to be checked when a run is resumed.
-        """
-        drops = Counter(record["reason"] for record in self.quarantine)
-        return write_shard(
-            folder,
-            "sentences",
-            self.number,
-            self.to_table(),
-            drops=drops,
-            quarantine=self.quarantine,
-            extra={
-                **origin,
-                **({CLEANED: dict(self.cleaned)} if self.cleaned else {}),
-                "num_tokens": sum(len(tokens) for _, _, tokens in self.rows),
-                "repaired_characters": self.repaired_characters,
-            },
-            seconds=time.monotonic() - self.started,
-        )
-
-
-class _Item(NamedTuple):
-    """One paragraph or refusal of a part, and its tokens; of a refusal none."""
-
-    document: Document
-    content: Paragraph | Refusal
-    changes: tuple[str, ...]
-    """What cleaning has done to the paragraph."""
-    text: str
-    """That was cut, on one line with single spaces."""
-    repaired_characters: int
-    tokens: TokenizedText
 
 
 def describe_splitter(config: SentenceConfig) -> dict[str, Any]:
@@ -181,7 +135,7 @@ class PartSplitter:
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it is damaged, or of another release.
+        ValueError: it is damaged.
     """
 
     def __init__(self, plan: Path, output: Path, source: Source | None = None) -> None:
@@ -211,28 +165,49 @@ class PartSplitter:
         if standing is not None and limit in (ALL, standing.extra.get("limit", ALL)):
             return standing
         manifest_path(self._folder, number).unlink(missing_ok=True)
-        shard = SentenceShard(number, limit)
-        for item in self._tokenized(shard):
-            self._take(shard, item)
-        origin = {"fingerprint": self.fingerprint} | ({"limit": limit} if limit else {})
-        return shard.write(self._folder, origin)
+        started, shard = time.monotonic(), SentenceShard(limit)
+        self._fill(shard, number)
+        names, indices, tokens = zip(*shard.rows, strict=True) if shard.rows else ((), (), ())
+        schema = schema_for("sentences")
+        columns = [
+            pa.array(names, pa.string()).dictionary_encode(),
+            pa.array(indices, pa.int32()),
+            pa.array(tokens, schema.field("tokens").type),
+        ]
+        return write_shard(
+            self._folder,
+            "sentences",
+            number,
+            pa.Table.from_arrays(columns, schema=schema),
+            drops=Counter(record["reason"] for record in shard.quarantine),
+            quarantine=shard.quarantine,
+            extra={
+                "fingerprint": self.fingerprint,
+                **({"limit": limit} if limit else {}),
+                **({CLEANED: dict(shard.cleaned)} if shard.cleaned else {}),
+                "num_tokens": sum(map(len, tokens)),
+                "repaired_characters": shard.repaired_characters,
+            },
+            seconds=time.monotonic() - started,
+        )
 
-    def read_again(self, number: int, limit: int = ALL) -> Iterator[AlignedSentence | None]:
-        """Yields the sentences of a shard, row by row, with where they stand in their documents.
+    def read_again(self, number: int) -> list[AlignedSentence | None]:
+        """Returns the sentences of a shard, row by row, with where they stand in their documents.
 
-        None stands for one of which that is not known: cleaning changed its paragraph. Nothing is
-        written.
-
-        Args:
-            limit: as of `split`.
+        None stands for one of which that is not known: cleaning changed its paragraph, or its line
+        stands behind one that is too long. Nothing is written.
 
         Raises:
             ChangedTextError: the text is not the one of the plan.
         """
-        shard = SentenceShard(number, limit)
-        for item in self._tokenized(shard):
-            if kept := self._take(shard, item):
-                yield from _aligned(item, kept, first_row=len(shard.rows) - len(kept))
+        for stream in self.plan.streams:
+            stream.is_sought = False  # places are counted from the beginning
+        manifest = read_shard_manifest(self._folder, number)
+        limit = manifest.extra.get("limit", ALL) if manifest else ALL
+        places: list[AlignedSentence | None] = []
+        shard = SentenceShard(limit, places=places)
+        self._fill(shard, number)
+        return places
 
     def _contents(
         self, number: int
@@ -246,43 +221,53 @@ class PartSplitter:
                 yield document, content, tuple(changed)
                 changed.clear()  # it is read one by one, so these were this one's
 
-    def _tokenized(self, shard: SentenceShard) -> Iterator[_Item]:
-        """Yields the items of a shard's part until it is full.
+    def _fill(self, shard: SentenceShard, number: int) -> None:
+        """Takes the sentences and refusals of a part until its shard is full.
 
         What follows is read, too, so that a change of the text is noticed.
         """
-        contents = self._contents(shard.number)
+        contents = self._contents(number)
         while batch := list(islice(contents, ITEMS_AT_ONCE)):
             if shard.is_full:
                 continue
             texts = (item.text if isinstance(item, Paragraph) else "" for _, item, _ in batch)
             cleaned = [clean_text(text) for text in texts]
             tokenized = self._tokenizer.tokenize([text for text, _ in cleaned])
-            for content, clean, tokens in zip(batch, cleaned, tokenized, strict=True):
-                if not shard.is_full:
-                    yield _Item(*content, *clean, tokens)
+            for (document, content, changes), (clean, repaired), tokens in zip(
+                batch, cleaned, tokenized, strict=True
+            ):
+                if shard.is_full:
+                    break
+                shard.cleaned.update(changes)
+                shard.repaired_characters += repaired
+                kept = self._take(shard, document, content, tokens)
+                if shard.places is not None:
+                    shard.places += _placed(content, clean, tokens, kept)
 
-    def _take(self, shard: SentenceShard, item: _Item) -> list[tuple[int, int]]:
-        """Adds one item's sentences and refusals; returns the token ranges of those taken."""
-        words, content, document_id = item.tokens.words, item.content, item.document.document_id
-        shard.cleaned.update(item.changes)
-        shard.repaired_characters += item.repaired_characters
-        if shard.document is not item.document:
-            shard.document, shard.next_index = item.document, item.document.first_index
-        place = {"document_id": document_id, "position": content.position}
-        if isinstance(content, Refusal) or not words:
+    def _take(
+        self,
+        shard: SentenceShard,
+        document: Document,
+        content: Paragraph | Refusal,
+        of_text: TokenizedText,
+    ) -> list[tuple[int, int]]:
+        """Adds the sentences of a paragraph, and refusals; returns the sentences' token ranges."""
+        if shard.document is not document:
+            shard.document, shard.next_index = document, document.first_index
+        place = {"document_id": document.document_id, "position": content.position}
+        if isinstance(content, Refusal) or not of_text.words:
             nothing = Refusal("empty", "a paragraph without a printable character")
             why = content if isinstance(content, Refusal) else nothing
             shard.quarantine.append(why.record(sentence_index=shard.next_index, **place))
             shard.next_index += 1  # a gap, so that no context reaches across what is missing
         kept = []
-        for start, end in sentence_ranges(words, item.tokens.spaces):
+        for start, end in sentence_ranges(of_text.words, of_text.spaces):
             if shard.is_full:
                 break
-            tokens, index = words[start:end], shard.next_index
+            tokens, index = of_text.words[start:end], shard.next_index
             refusal = refuse_sentence(tokens, self.config)
             if refusal is None:
-                shard.rows.append((document_id, index, tokens))
+                shard.rows.append((document.document_id, index, tokens))
                 kept.append((start, end))
             else:
                 refusal = replace(refusal, excerpt=excerpt_of(tokens))
@@ -291,20 +276,17 @@ class PartSplitter:
         return kept
 
 
-def _aligned(
-    item: _Item, kept: Sequence[tuple[int, int]], *, first_row: int
-) -> Iterator[AlignedSentence | None]:
-    """Yields sentences of a paragraph with where they stand in its document, as far as known."""
-    paragraph = item.content
-    assert isinstance(paragraph, Paragraph)
-    if paragraph.start is None:
-        yield from [None] * len(kept)
-        return
-    given = paragraph.given or paragraph.text
-    words, offsets = item.tokens.words, word_offsets(given, item.text, item.tokens)
-    for row, (start, end) in enumerate(kept, first_row):
-        own, places = words[start:end], offsets[start:end]
-        yield aligned_sentence(given, own, places, base=paragraph.start, number=row)
+def _placed(
+    content: Paragraph | Refusal, clean: str, tokens: TokenizedText, kept: list[tuple[int, int]]
+) -> list[AlignedSentence | None]:
+    """Returns sentences of a paragraph, given their token ranges, with their places."""
+    if isinstance(content, Refusal) or content.start is None:
+        return [None] * len(kept)
+    offsets = word_offsets(content.text, clean, tokens)
+    return [
+        aligned_sentence(content.text, tokens.words[a:b], offsets[a:b], base=content.start)
+        for a, b in kept
+    ]
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import codecs
 import csv
 import io
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 
 from treeviews.pipeline.base.refusal import Refusal, excerpt_of
 from treeviews.pipeline.text import documents
-from treeviews.pipeline.text.documents import START, Document, Place, places_apart
+from treeviews.pipeline.text.documents import START, Place
 from treeviews.pipeline.text.text_files import is_compressed, recoded
 from treeviews.pipeline.text.text_lines import (
     READ_ERRORS,
@@ -33,9 +33,8 @@ from treeviews.pipeline.text.text_lines import (
     binary,
     checked_text,
     damaged,
-    giant,
+    empty,
     is_binary,
-    row_document,
     undecodable,
 )
 from treeviews.pipeline.text.text_streams import ROW_FACTOR, FileStream
@@ -53,21 +52,16 @@ _TEXT_TYPES = pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.
 class RowStream(FileStream):
     """A file whose rows are documents; a place's number is that of the rows before it."""
 
+    holds_rows = True
     _order = attrgetter("number")
-
-    def documents_in(self, lines: Iterable[Line]) -> Iterator[Document]:
-        """Yields the rows' documents."""
-        config, most = self.config, self.config.max_paragraph_characters
-        for line in lines:
-            yield row_document(line.text, line.of.name, config.paragraphs, most)
 
     def row(self, before: int, text: str | Refusal) -> Line:
         """Returns a row behind so many."""
-        return Line(TextName(self.position(before + 1)), Place(0, before), text)
+        return Line(TextName(self.position(before)), Place(0, before), text)
 
-    def position(self, row: int) -> str:
-        """Returns where a row is, in refusals and the names of documents."""
-        return f"{self.name}:{row}"
+    def position(self, before: int) -> str:
+        """Returns where the row behind so many is, in refusals and the names of documents."""
+        return f"{self.name}:{before + 1}"
 
     def no_column(self, columns: list[str]) -> Line:
         """Returns what stands for the rows of a file that has no column of text."""
@@ -83,89 +77,77 @@ class CsvStream(RowStream):
     """A file of comma- or tab-separated rows under a header.
 
     Between commas, a quoted field may hold line ends. Between tabs a quote is a character like any
-    other, and a line is a row.
+    other, and a line is a row. A line longer than a document may be is read as several.
     """
 
-    def survey(self) -> Iterator[Place]:
-        """Yields where rows begin, far enough apart."""
-        return places_apart(self._places())
-
-    def _places(self) -> Iterator[Place]:
+    def places(self) -> Iterator[Place]:
+        """Yields where rows begin."""
         offset = 0
         for line in self.lines(START):
             offset += 0 if isinstance(line.text, Refusal) else len(line.text.encode())
             yield Place(offset, line.before.number + 1)
 
     def lines_in(self, stream: io.BufferedReader, begin: Place) -> Iterator[Line]:
-        """Yields all rows; what is no row of the header's columns is refused as ``bad_row``."""
-        records, column = self._records(stream), self.config.text_field
-        header = next(records, None)
-        if isinstance(header, Refusal):
-            yield self.refused(replace(header, position=self.name))
-        elif header is not None and column not in header:
-            yield self.no_column(header)
-        elif header is not None:
-            place = header.index(column)
-            for before, record in enumerate(records):
-                yield self.row(before, self._text(record, before + 1, place, len(header)))
-
-    def _records(self, stream: io.BufferedReader) -> Iterator[list[str] | Refusal]:
-        """Yields the fields of each record, header first; in the place of damaged lines, why.
+        """Yields all rows; what is no row of the header's columns is refused as ``bad_row``.
 
         A quote that is not closed takes further lines to its record, and all of them are refused.
         """
+        header: list[str] | None = None
+        before = 0
+        try:
+            if is_binary(stream, self.config):
+                yield self.refused(binary(self.name))
+                return
+            for record in self._records(stream):
+                if header is not None:
+                    yield self.row(before, self._text(record, header, self.position(before)))
+                    before += 1
+                elif isinstance(record, Refusal):
+                    yield self.refused(record)
+                    return
+                elif self.config.text_field not in record:
+                    yield self.no_column(record)
+                    return
+                else:
+                    header = record
+        except READ_ERRORS as error:
+            position = self.position(before) if header else self.name
+            yield self.row(before, damaged(position, error))
+
+    def _records(self, stream: io.BufferedReader) -> Iterator[list[str] | Refusal]:
+        """Yields the fields of each record, header first; in the place of damaged lines, why."""
         limit = self.config.max_paragraph_characters * ROW_FACTOR
         csv.field_size_limit(max(csv.field_size_limit(), limit))
         has_tabs, codec = self.format == "tsv", self.config.codec
         codec = "utf-8-sig" if codecs.lookup(codec).name == "utf-8" else codec
-        record: list[str] | None = []
-        refused: list[Refusal] = []  # of the record's lines
-        try:
-            if is_binary(stream, self.config):
-                yield binary(self.name)
+        text = io.TextIOWrapper(recoded(stream, self.config), codec, "surrogateescape")
+        records = csv.reader(
+            iter(partial(text.readline, limit), ""),
+            delimiter="\t" if has_tabs else ",",
+            quoting=csv.QUOTE_NONE if has_tabs else csv.QUOTE_MINIMAL,
+            strict=True,
+        )
+        while True:
+            first = records.line_num + 1
+            try:
+                if record := next(records):
+                    yield record
+            except csv.Error as error:
+                lines = f"lines {first:,} to {records.line_num:,}"
+                yield Refusal("bad_row", f"{lines}: {error}; mend the quotes", self.name)
+            except StopIteration:
                 return
-            text = io.TextIOWrapper(recoded(stream, self.config), codec, "surrogateescape")
-            records = csv.reader(
-                self._lines(text, limit, refused),
-                delimiter="\t" if has_tabs else ",",
-                quoting=csv.QUOTE_NONE if has_tabs else csv.QUOTE_MINIMAL,
-                strict=True,
-            )
-            while record is not None:
-                first = records.line_num + 1
-                refused.clear()
-                try:
-                    record = next(records, None)
-                except csv.Error as error:
-                    lines = f"lines {first:,} to {records.line_num:,}"
-                    refused.append(Refusal("bad_row", f"{lines}: {error}; mend the quotes"))
-                if item := refused[0] if refused else record:
-                    yield item
-        except READ_ERRORS as error:
-            yield damaged("", error)
 
-    @staticmethod
-    def _lines(text: io.TextIOWrapper, most: int, refused: list[Refusal]) -> Iterator[str]:
-        """Yields the lines; an empty one for one of more characters, whose refusal it appends."""
-        while line := text.readline(most + 1):
-            if refusal := giant(line.removesuffix("\n"), "", most):
-                refused.append(refusal)
-                while line and not line.endswith("\n"):
-                    line = text.readline(most)
-            yield "" if refusal else line
-
-    def _text(
-        self, record: list[str] | Refusal, number: int, place: int, num_columns: int
-    ) -> str | Refusal:
-        position = self.position(number)
+    def _text(self, record: list[str] | Refusal, header: list[str], position: str) -> str | Refusal:
         if isinstance(record, Refusal):
             return replace(record, position=position)
-        excerpt = excerpt_of(",".join(record[:num_columns]))
-        if len(record) == num_columns:
-            text = checked_text(record[place], position, self.config.text_field, excerpt)
-            return undecodable(record[place], position) or text
+        excerpt = excerpt_of(",".join(record[: len(header)]))
+        if len(record) == len(header):
+            field = self.config.text_field
+            value = record[header.index(field)]
+            return undecodable(value, position) or checked_text(value, position, field, excerpt)
         remedy = "take tabs and line ends out of" if self.format == "tsv" else "quote"
-        detail = f"{len(record)} fields under a header of {num_columns}; {remedy} the text"
+        detail = f"{len(record)} fields under a header of {len(header)}; {remedy} the text"
         return Refusal("bad_row", detail, position, excerpt)
 
 
@@ -184,11 +166,7 @@ class TableStream(RowStream):
 
     is_sought = True
 
-    def survey(self) -> Iterator[Place]:
-        """Yields where rows begin, far enough apart, by what the file says of its groups."""
-        return places_apart(self._places())
-
-    def _places(self) -> Iterator[Place]:
+    def places(self) -> Iterator[Place]:
         """Yields where rows begin, as if all of a group were of one length.
 
         Where it cannot be read on, that is its end.
@@ -197,9 +175,7 @@ class TableStream(RowStream):
         with suppress(*_ERRORS):
             groups = self._groups()
             for rows, size, _ in () if isinstance(groups, Line) else groups:
-                step = max(1, rows)
-                if size > documents.STEP_BYTES:
-                    step = math.ceil(rows * documents.STEP_BYTES / size) or 1
+                step = math.ceil(rows * documents.STEP_BYTES / max(size, documents.STEP_BYTES)) or 1
                 for row in (*range(step, rows, step), rows):
                     yield Place(num_bytes + size * row // max(rows, 1), num_rows + row)
                 num_rows, num_bytes = num_rows + rows, num_bytes + size
@@ -220,17 +196,17 @@ class TableStream(RowStream):
                     yield from self._rows_in(group, row)
                 row += group.num_rows
         except _ERRORS as error:
-            yield self.row(row, damaged(self.position(row + 1) if row else self.name, error))
+            yield self.row(row, damaged(self.position(row) if row else self.name, error))
 
     def _rows_in(self, group: _Group, row: int) -> Iterator[Line]:
         share = math.ceil(group.num_rows * _BATCH_BYTES / max(group.num_bytes, 1))
         try:
             for array in group.arrays(min(share, _BATCH_ROWS)):
                 for value in _values(array):
-                    yield self.row(row, self._text(value, self.position(row + 1)))
+                    yield self.row(row, self._text(value, self.position(row)))
                     row += 1
         except _ERRORS as error:
-            yield self.row(row, damaged(self.position(row + 1), error))
+            yield self.row(row, damaged(self.position(row), error))
 
     def _text(self, value: bytes | None, position: str) -> str | Refusal:
         try:
@@ -246,7 +222,7 @@ class TableStream(RowStream):
         with path.open("rb") as stream:
             start = stream.read(len(_ARROW_FILE))
         if not start:
-            return self.refused(self.empty(self.name))
+            return self.refused(empty(self.name))
         if is_compressed(path):
             detail = "a Parquet or Arrow file that was compressed again; unpack it"
             return self.refused(Refusal("damaged_file", detail, self.name))

@@ -45,7 +45,7 @@ UNREADABLE = "unreadable"
 """Stands for the sha256 of what cannot be read."""
 _STATEFUL = re.compile(r"utf[-_]?7|iso[-_]?2022|hz", re.IGNORECASE)
 _SUFFIX_CHARACTERS = 20
-_MOST_REASONS = 30
+_IRREGULAR = "no regular file"
 
 _READERS: dict[str, Callable[[BinaryIO], Any]] = {
     ".gz": lambda stream: gzip.GzipFile(fileobj=stream),
@@ -75,17 +75,10 @@ def without_compression_suffix(path: P) -> P:
     return path.with_suffix("") if is_compressed(path) else path
 
 
-def unlike_text(path: PurePath, left_out: Counter[str]) -> str:
+def unlike_text(path: PurePath) -> str:
     """Returns the reason why a file is left out whose name does not say that it is text."""
-    suffix = printable(path.suffix.lower())[:_SUFFIX_CHARACTERS] or "no suffix"
-    reason = f"not named like text ({suffix})"
-    is_known = reason in left_out or len(left_out) < _MOST_REASONS
-    return reason if is_known else "not named like text (other suffixes)"
-
-
-def _in_words(left_out: Counter[str]) -> str:
-    counts = (f"{reason}: {count}" for reason, count in sorted(left_out.items()))
-    return f"left out: {', '.join(counts)}"
+    suffix = printable(path.suffix.lower())[:_SUFFIX_CHARACTERS]
+    return f"not named like text ({suffix or 'no suffix'})"
 
 
 class TextFile(NamedTuple):
@@ -120,14 +113,15 @@ class TextFile(NamedTuple):
         """
         if self.sha256 and (now := self.as_it_is().sha256) != self.sha256:
             raise ChangedTextError(
-                f"{told(self.path)}: changed since the run began (sha256 {self.sha256[:12]} then, "
-                f"{now[:12]} now); wait until nobody writes to it and start the run again"
+                f"{told(self.path)}: gone, or changed since it was described (sha256 "
+                f"{self.sha256[:12]} then, {now[:12]} now); put it back, or start a run anew when "
+                "nobody writes to it"
             )
 
 
 def list_files(
-    paths: Sequence[str | Path], declared: Format | None = None
-) -> tuple[tuple[TextFile, ...], Counter[str]]:
+    paths: Sequence[str | Path], declared: Literal["by-suffix"] | Format = "by-suffix"
+) -> tuple[list[TextFile], Counter[str]]:
     """Returns the files of all paths, and how many others were met, by reason.
 
     They stand in the paths' order, a folder's and a glob's files sorted. A file that is named
@@ -141,88 +135,73 @@ def list_files(
     Raises:
         FileNotFoundError: a path or pattern that matches nothing.
         PermissionError: a folder cannot be searched.
-        ValueError: no path at all, one without text files, or one that is no regular file.
+        ValueError: no path at all, or one without text files.
     """
     if not paths:
         raise ValueError("source 'files' needs paths: files, folders or globs of your text")
-    formats = [declared] if declared else list(SUFFIXES)
+    formats = list(SUFFIXES) if declared == "by-suffix" else [declared]
     suffixes = [suffix for kind in formats for suffix in SUFFIXES[kind]]
-    suffixes += _FURTHER_SUFFIXES.get(declared or "", ())
-    chosen: dict[Path, str] = {}
+    suffixes += _FURTHER_SUFFIXES.get(declared, ())
+    chosen: dict[Path, Path] = {}
     left_out = Counter[str]()
     for entry in paths:
         files = list(_files_of(str(entry), suffixes, left_out))
         if not files:
             raise ValueError(
                 f"{told(entry)}: no text in this folder; looked for {', '.join(suffixes)}, each "
-                "also compressed (.gz, .bz2, .xz, .zst)"
-                f"{f'; {_in_words(left_out)}' if left_out else ''}"
+                f"also compressed (.gz, .bz2, .xz, .zst); left out: {dict(left_out)}"
             )
         for file in files:
-            chosen.setdefault(file.resolve(), os.path.abspath(file))  # noqa: PTH100 - keeps links
+            chosen.setdefault(file.resolve(), Path(os.path.abspath(file)))  # noqa: PTH100 - keeps links
     if left_out:
-        logger.warning("%s; name a file outright to read it", _in_words(left_out))
-    common = os.path.commonpath([str(Path(path).parent) for path in chosen.values()])
-    return tuple(
-        TextFile(Path(path), os.fsencode(name).decode("utf-8", "backslashreplace"))
-        for path in chosen.values()
-        for name in [Path(path).relative_to(common).as_posix()]
-    ), left_out
+        counts = ", ".join(f"{reason}: {count}" for reason, count in sorted(left_out.items()))
+        logger.warning("left out: %s; name a file outright to read it", counts)
+    common = os.path.commonpath([path.parent for path in chosen.values()])
+    names = [path.relative_to(common).as_posix() for path in chosen.values()]
+    escaped = [os.fsencode(name).decode("utf-8", "backslashreplace") for name in names]
+    return list(map(TextFile, chosen.values(), escaped)), left_out
 
 
 def _files_of(entry: str, suffixes: Container[str], left_out: Counter[str]) -> Iterator[Path]:
     """Yields the files of one path or glob."""
     path = Path(entry).expanduser()
-    if os.path.exists(path):  # noqa: PTH110 - of what can be no path it says so, too
-        if not (path.is_dir() or path.is_file()):
-            raise ValueError(
-                f"{told(entry)}: a pipe, socket or device, and no regular file; copy its text "
-                "to one"
-            )
-        matches = [path]
-    else:
+    matches = [path]
+    if not os.path.exists(path):  # noqa: PTH110 - of what can be no path it says so, too
         matches = [Path(match) for match in sorted(glob.glob(str(path), recursive=True))]  # noqa: PTH207 - may be absolute
     if not matches:
         raise FileNotFoundError(f"{told(entry)}: no such file, folder or match; check the path")
     for match in matches:
         if match.is_dir():
-            yield from _files_in(match, suffixes, left_out)
-        elif _is_regular(match, left_out):
+            found = _files_in(match, suffixes, left_out)
+            yield from sorted(found, key=lambda file: file.relative_to(match).as_posix())
+        elif match.is_file():
             yield match
+        else:
+            left_out[_IRREGULAR] += 1
 
 
-def _files_in(folder: Path, suffixes: Container[str], left_out: Counter[str]) -> list[Path]:
-    """Returns the text files of a folder.
+def _files_in(folder: Path, suffixes: Container[str], left_out: Counter[str]) -> Iterator[Path]:
+    """Yields the text files of a folder.
 
     Raises:
         OSError: a folder in it cannot be searched.
     """
-    files: list[Path] = []
     for place, folders, names in os.walk(folder, onerror=_refuse):
-        for name in list(folders):
-            path = Path(place, name)
-            if name.startswith(".") or path.is_symlink():
-                folders.remove(name)
-                left_out["hidden" if name.startswith(".") else "link to a folder"] += 1
-        for name in names:
-            path = Path(place, name)
-            if name.startswith("."):
-                left_out["hidden"] += 1
-            elif _is_regular(path, left_out):
-                if without_compression_suffix(path).suffix.lower() in suffixes:
-                    files.append(path)
-                else:
-                    left_out[unlike_text(path, left_out)] += 1
-    return sorted(files, key=lambda path: path.relative_to(folder).as_posix())
-
-
-def _is_regular(path: Path, left_out: Counter[str]) -> bool:
-    """Returns whether a path is a regular file, and counts it if it is not."""
-    if path.is_file():
-        return True
-    is_dangling = path.is_symlink() and not path.exists()
-    left_out["link to nothing" if is_dangling else "no regular file"] += 1
-    return False
+        for path in [Path(place, name) for name in (*folders, *names)]:
+            reason = ""
+            if path.name.startswith("."):
+                reason = "hidden"
+            elif path.is_dir():
+                reason = "link to a folder" if path.is_symlink() else ""
+            elif not path.is_file():
+                reason = _IRREGULAR if path.exists() else "link to nothing"
+            elif without_compression_suffix(path).suffix.lower() in suffixes:
+                yield path
+            else:
+                reason = unlike_text(path)
+            if reason:
+                left_out[reason] += 1
+                folders[:] = [name for name in folders if name != path.name]
 
 
 def _refuse(error: OSError) -> None:

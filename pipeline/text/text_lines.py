@@ -45,14 +45,7 @@ class Line(NamedTuple):
     """Bytes of the stream's text before it, and lines of the text, or rows of the table."""
     text: str | Refusal
     start: int | None = None
-    """Characters of the text before it, as `Paragraph.start` counts them; None where not known."""
-    end: str = "\n"
-    """What ended it, of the characters that count."""
-
-    @property
-    def is_damage(self) -> bool:
-        """Whether nothing behind it can be read."""
-        return isinstance(self.text, Refusal) and self.text.reason == "damaged_file"
+    """Characters of the text before it, where each line end is one; None where not known."""
 
 
 def read_lines(
@@ -73,7 +66,7 @@ def read_lines(
         max_characters: of a line; a longer one is never held.
         before: where the stream begins, by default at the text's beginning.
     """
-    characters = None if before else 0  # of the text up to here
+    start = None if before else 0
     offset, number = before or (of.start, 0)
     limit, encoding = 4 * max_characters + 2, config.codec
     is_utf8 = codecs.lookup(encoding).name == "utf-8"
@@ -87,13 +80,15 @@ def read_lines(
             if is_utf8 and not number:
                 line = line.removeprefix("\ufeff")
             content = line.removesuffix("\n").removesuffix("\r")
-            size, length = len(raw), len(content) + 1
-            if len(content) > max_characters:
-                size, length = _size_of_line(raw, lines, encoding)
-            place, start = Place(offset, number), characters
-            offset, number = offset + size, number + 1
-            characters = None if characters is None else characters + length
-            yield Line(of, place, _refused(content, f"{of.name}:{number}", max_characters), start)
+            place, number = Place(offset, number), number + 1
+            offset += len(raw)
+            refused = _refused(content, f"{of.name}:{number}", max_characters)
+            yield Line(of, place, refused, start)
+            start = None if start is None else start + len(content) + 1
+            if len(content) > max_characters:  # the rest of the line is passed over
+                start = None
+                while not raw.endswith((b"\n", b"\r")) and (raw := next(lines, b"")):
+                    offset += len(raw)
     except READ_ERRORS as error:
         refusal = damaged(f"{of.name}:{number + 1}", error)
         yield Line(of, Place(offset, number), refusal)
@@ -136,21 +131,15 @@ def _ended_lines(stream: io.BufferedReader, limit: int) -> Iterator[bytes]:
         yield held
 
 
-def _size_of_line(begun: bytes, following: Iterator[bytes], encoding: str) -> tuple[int, int]:
-    """Returns the bytes and characters of a line, of which the rest is passed over."""
-    decoder = codecs.getincrementaldecoder(encoding)("surrogateescape")
-    size = length = 0
-    while begun:
-        size += len(begun)
-        length += len(decoder.decode(begun)) - begun.endswith(b"\r\n")
-        begun = b"" if begun.endswith((b"\n", b"\r")) else next(following, b"")
-    return size, length
-
-
 def binary(name: str) -> Refusal:
     """Returns what stands for a file that is no text."""
     detail = "holds zero bytes, so it is no text; unpack it or set its encoding (utf-16?)"
     return Refusal("binary_file", detail, name)
+
+
+def empty(name: str) -> Refusal:
+    """Returns what stands for the paragraphs of a text that has none."""
+    return Refusal("empty_file", "holds no text; remove it from the paths", name)
 
 
 def is_binary(stream: io.BufferedReader, config: FilesConfig) -> bool:
@@ -233,18 +222,15 @@ def paragraphs_of(
 
 def _joined(lines: Sequence[Line], name: str, characters: int, most: int) -> Paragraph | Refusal:
     """Returns lines as one paragraph, or why they are none."""
-    first, text = lines[0], " ".join(str(line.text) for line in lines)
-    position = f"{name}:{first.before.number + 1}"
+    text = " ".join(str(line.text) for line in lines)
+    position = f"{name}:{lines[0].before.number + 1}"
     if characters > most:
         detail = (
             f"{characters:,} characters without a blank line, at most {most:,}; separate "
             "paragraphs by blank lines, or set paragraphs=line if every line is one"
         )
         return Refusal("giant_paragraph", detail, position, excerpt_of(text))
-    if len(lines) == 1:
-        return Paragraph(text, position, first.start)
-    given = "".join(f"{line.text}{line.end}" for line in lines)
-    return Paragraph(text, position, first.start, given.removesuffix(lines[-1].end))
+    return Paragraph(text, position, lines[0].start)
 
 
 def row_document(text: str | Refusal, position: str, mode: ParagraphMode, most: int) -> Document:
@@ -263,9 +249,8 @@ def row_document(text: str | Refusal, position: str, mode: ParagraphMode, most: 
 
 def _lines_of(text: str) -> Iterator[Line]:
     start = 0
-    for number, line in enumerate(io.StringIO(text, newline="")):
-        content = line.rstrip("\r\n")
-        yield Line(TextName(""), Place(start, number), content, start, line[len(content) :])
+    for number, line in enumerate(io.StringIO(text, newline=None)):
+        yield Line(TextName(""), Place(0, number), line.removesuffix("\n"), start)
         start += len(line)
 
 

@@ -112,15 +112,9 @@ class TextFiles(Source):
         ValueError: no path, a folder without text, or what is no regular file.
     """
 
-    has_places = True
-
     def __init__(self, paths: Sequence[str | Path], config: FilesConfig | None = None) -> None:
         self._config = config or FilesConfig()
-        declared = self._config.format
-        self._left_out: Mapping[str, int]
-        self._files, self._left_out = list_files(
-            paths, None if declared == "by-suffix" else declared
-        )
+        self._files, self._left_out = list_files(paths, self._config.format)
         self._streams: list[FileStream] = []
 
     @property
@@ -135,7 +129,7 @@ class TextFiles(Source):
         tells of the contents that the first one found.
         """
         if not self._files[0].sha256:
-            self._files = tuple(file.as_it_is() for file in self._files)
+            self._files = [file.as_it_is() for file in self._files]
         digest = hashlib.sha256()
         for file in self._files:
             digest.update(f"{file.name}\0{file.sha256}\0".encode())
@@ -158,10 +152,8 @@ class TextFiles(Source):
 
     def streams(self) -> Sequence[Stream]:
         """Returns the files."""
-        kinds = [_STREAMS[self._config.format_of(file.path)] for file in self._files]
-        self._streams = [
-            kind(file, self._config) for kind, file in zip(kinds, self._files, strict=True)
-        ]
+        config = self._config
+        self._streams = [_STREAMS[config.format_of(f.path)](f, config) for f in self._files]
         return self._streams
 
     def to_dict(self) -> dict[str, Any]:
@@ -179,10 +171,8 @@ class TextFiles(Source):
         """Returns the source that was made to this dictionary; no file is looked at."""
         source = cls.__new__(cls)
         source._config = FilesConfig.from_dict(values["config"])
-        source._left_out = values["left_out"]
-        files = (file | {"path": Path(file["path"])} for file in values["files"])
-        source._files = tuple(TextFile(**file) for file in files)
-        source._streams = []
+        source._files = [TextFile(**f | {"path": Path(f["path"])}) for f in values["files"]]
+        source._left_out, source._streams = Counter(values["left_out"]), []
         return source
 
 
@@ -239,33 +229,25 @@ def check_parameters(name: str, given: Mapping[str, Any]) -> None:
     """
     needed = SOURCES[name].located_by
     located = [parameter for parameter in LOCATIONS if parameter in given]
-    wrong = next((parameter for parameter in located if parameter not in needed), "")
-    if not wrong and len(needed) == 1 and not located:
-        sha256 = " and --sha256" if needed == ("url",) else ""
-        raise ValueError(f"source is {name!r}: give --{needed[0]}{sha256}")
-    if wrong:
-        only = next(n for n, source in SOURCES.items() if source.located_by == (wrong,))
-        raise ValueError(
-            f"source is {name!r} and {wrong} is {told(given[wrong])!r}: give "
-            f"--source {only} together with --{wrong}"
-            f"{' and --sha256' if wrong == 'url' else ''}, or leave --{wrong} out"
-        )
-    if needed and len(located) != 1:
-        raise ValueError(
-            f"source is {name!r}: give either --paths of your copy, or --url and --sha256 of a "
-            "download"
-        )
+    for parameter in located:
+        if parameter not in needed:
+            only = next(n for n, source in SOURCES.items() if source.located_by == (parameter,))
+            raise ValueError(
+                f"source is {name!r} and {parameter} is {told(given[parameter])!r}: give --source "
+                f"{only} together with --{parameter}, or leave --{parameter} out"
+            )
+    if len(located) != bool(needed):
+        places = {"url": "--url and --sha256 of a download", "paths": "--paths of your copy"}
+        either = "either " if len(needed) > 1 else ""
+        wanted = ", or ".join(places.get(parameter, f"--{parameter}") for parameter in needed)
+        raise ValueError(f"source is {name!r}: give {either}{wanted}")
     for parameter in (p for p in PARAMETERS if p in given):
-        reads = parameter in SOURCES[name].reads
-        if reads and (parameter != "sha256" or "url" in given):
-            continue
-        others = [n for n, source in SOURCES.items() if parameter in source.reads]
-        raise ValueError(
-            f"{parameter} is {told(given[parameter])!r}, and source is {name!r}"
-            f"{' with --paths' if 'paths' in given else ''}: leave "
-            f"--{parameter.replace('_', '-')} out, or give --source {' or '.join(others)}"
-            f"{' with --url' if parameter == 'sha256' else ''}"
-        )
+        if parameter not in SOURCES[name].reads or (parameter == "sha256" and "url" not in given):
+            others = [n for n, source in SOURCES.items() if parameter in source.reads]
+            raise ValueError(
+                f"{parameter} is {told(given[parameter])!r}, and source is {name!r}: leave "
+                f"--{parameter.replace('_', '-')} out, or give --source {' or '.join(others)}"
+            )
 
 
 def config_of(name: str, given: Mapping[str, str | None]) -> FilesConfig:

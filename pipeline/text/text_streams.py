@@ -47,6 +47,7 @@ from treeviews.pipeline.text.text_lines import (
     TextName,
     checked_text,
     damaged,
+    empty,
     is_binary,
     paragraphs_of,
     places_in,
@@ -74,6 +75,8 @@ class FileStream(Stream):
         config: how it is read.
     """
 
+    holds_rows = False
+    """Whether each line is a document of its own."""
     _order: ClassVar = attrgetter("offset")
     """What of two places says which is before the other."""
 
@@ -89,21 +92,48 @@ class FileStream(Stream):
         """The text of which a part follows."""
 
     @abstractmethod
+    def places(self) -> Iterator[Place]:
+        """Yields where the file may be cut, however close together, and its end."""
+
+    @abstractmethod
     def lines_in(self, stream: io.BufferedReader, begin: Place) -> Iterator[Line]:
         """Yields the lines or rows of the open file, from a place or an earlier one on."""
 
-    @abstractmethod
-    def documents_in(self, lines: Iterable[Line]) -> Iterator[Document]:
-        """Yields the documents that lines make."""
+    def survey(self) -> Iterator[Place]:
+        """Yields where it can be cut, far enough apart, and its end."""
+        return places_apart(self.places())
 
     def documents(self, begin: Place = START, end: Place | None = None) -> Iterator[Document]:
-        """Yields the documents; what cannot be read gives a refusal, and so does an empty file."""
-        is_empty = True
-        for document in self.documents_in(self._between(begin, end)):
+        """Yields the documents; what cannot be read gives a refusal, and so does an empty file.
+
+        Of a long document that is read in pieces, the indices of sentences have a gap between two.
+        """
+        mode, most = self.config.paragraphs, self.config.max_paragraph_characters
+        is_empty = begin == START and end is None
+        for of, lines in groupby(self._between(begin, end), attrgetter("of")):
             is_empty = False
-            yield document
-        if is_empty and begin == START and end is None:
-            yield Document(self.name, [self.empty(self.name)])
+            if self.holds_rows:
+                yield from (row_document(line.text, of.name, mode, most) for line in lines)
+                continue
+            first = next(lines)
+            number, first_index = divmod(first.before.offset - of.start, LONGEST_PIECES)
+            items = paragraphs_of(chain([first], lines), of.name, mode, most)  # noqa: B031 - the only reader
+            if not first.before.number:
+                items = self._or_empty(items, of)
+            yield Document(f"{of.name}#{number}" if number else of.name, items, first_index)
+        if is_empty:
+            yield Document(self.name, [empty(self.name)])
+
+    def _or_empty(
+        self, items: Iterable[Paragraph | Refusal], of: TextName
+    ) -> Iterator[Paragraph | Refusal]:
+        """Yields items, or, where the whole text has none, what stands for nothing."""
+        is_empty = True
+        for item in items:
+            is_empty = False
+            yield item
+        if is_empty and self._cut != of:
+            yield empty(of.name)
 
     def lines(self, begin: Place) -> Iterator[Line]:
         """Yields all lines or rows in order, from the one at a place or an earlier one on."""
@@ -127,11 +157,6 @@ class FileStream(Stream):
             if order(line.before) >= order(begin):
                 yield line
 
-    @staticmethod
-    def empty(name: str) -> Refusal:
-        """Returns what stands for the paragraphs of a text that has none."""
-        return Refusal("empty_file", "holds no text; remove it from the paths", name)
-
     def check_unchanged(self) -> None:
         """Refuses the file if it is not what was described; names it."""
         self.file.check_unchanged()
@@ -147,14 +172,12 @@ class FileStream(Stream):
 
 
 class TextStream(FileStream):
-    """The text of one file, as one document or several.
-
-    Of a long document that is read in pieces, the indices of sentences have a gap between two.
-    """
+    """The text of one file, as one document, a document a line of JSON, or a tar archive's."""
 
     def __init__(self, file: TextFile, config: FilesConfig) -> None:
         super().__init__(file, config)
         self.is_one_document = self.format == "text"
+        self.holds_rows = self.format == "json-lines"
         # Whether its bytes are its text.
         is_text = not (is_compressed(file.path) or config.is_recoded)
         self.is_sought = is_text and self.format != "tar"
@@ -169,11 +192,11 @@ class TextStream(FileStream):
             if self.is_sought and size <= documents.STEP_BYTES:
                 return iter([Place(size, 0)])
         self.left_out.clear()
-        return places_apart(self._places())
+        return super().survey()
 
-    def _places(self) -> Iterator[Place]:
+    def places(self) -> Iterator[Place]:
         """Yields where texts may be cut, and their ends."""
-        is_line = self.config.paragraphs == "line" or self.format == "json-lines"
+        is_line = self.config.paragraphs == "line" or self.holds_rows
         with ExitStack() as opened, suppress(*_TAR_ERRORS):
             if self.format != "tar":
                 text = self.open(opened)
@@ -189,68 +212,46 @@ class TextStream(FileStream):
                 yield Place(of.start + size, 0)
 
     def lines_in(self, stream: io.BufferedReader, begin: Place) -> Iterator[Line]:
-        """Yields the lines of all texts; an empty member of an archive has an empty one."""
+        """Yields the lines of all texts; an empty member of an archive has an empty one.
+
+        A line that is no JSON object is refused (``bad_json``), and so is one that has no text in
+        its field (``missing_text``, ``empty_text``).
+        """
         if self.format == "tar":
             return self._lines_of_members(stream)
-        is_sought = begin != START and self.is_sought and not self.is_read_whole
+        is_sought = begin != START and self.is_sought
         if is_sought:
             stream.seek(begin.offset)
-        return self._read(stream, TextName(self.name), begin if is_sought else None)
+        most = self.config.max_paragraph_characters * (ROW_FACTOR if self.holds_rows else 1)
+        of, before = TextName(self.name), begin if is_sought else None
+        lines = read_lines(stream, of, self.config, max_characters=most, before=before)
+        return self._rows(lines) if self.holds_rows else lines
 
-    def _read(
-        self, stream: io.BufferedReader, of: TextName, before: Place | None = None
-    ) -> Iterator[Line]:
-        config = self.config
-        most = config.max_paragraph_characters * (ROW_FACTOR if self.format == "json-lines" else 1)
-        return read_lines(stream, of, config, max_characters=most, before=before)
+    def _rows(self, lines: Iterator[Line]) -> Iterator[Line]:
+        """Yields the texts in lines of JSON, blank ones left out."""
+        for line in lines:
+            position = f"{self.name}:{line.before.number + 1}"
+            text = line.text
+            if isinstance(text, str):
+                if not text.strip():
+                    continue
+                text = _json_text(text, position, self.config.text_field)
+            yield Line(TextName(position), line.before, text)
 
     def _lines_of_members(self, stream: io.BufferedReader) -> Iterator[Line]:
-        place = START
+        most, place = self.config.max_paragraph_characters, START
         try:
             for of, text, size in self._members(stream, Counter()):
                 place = Place(of.start, 0)
-                line = Line(of, place, "")
-                for line in chain([] if size else [line], self._read(text, of)):  # noqa: B020
+                if not size:
+                    yield Line(of, place, "")
+                for line in read_lines(text, of, self.config, max_characters=most):
                     yield line
-                if line.is_damage:
-                    return
+                    if isinstance(line.text, Refusal) and line.text.reason == "damaged_file":
+                        return
                 place = Place(of.start + size, 0)
         except _TAR_ERRORS as error:
             yield self.refused(damaged(self.name, error), place)
-
-    def documents_in(self, lines: Iterable[Line]) -> Iterator[Document]:
-        """Yields the documents: one a text, or one a line of JSON, where that is no blank one.
-
-        A line that is no JSON object (``bad_json``), or has no text in its field
-        (``missing_text``, ``empty_text``), gives a document of one refusal.
-        """
-        config, most = self.config, self.config.max_paragraph_characters
-        for of, of_text in groupby(lines, attrgetter("of")):
-            if self.format == "json-lines":
-                for line in of_text:
-                    position = f"{of.name}:{line.before.number + 1}"
-                    if isinstance(line.text, Refusal) or line.text.strip():
-                        text = _json_text(line.text, position, config.text_field)
-                        yield row_document(text, position, config.paragraphs, most)
-                continue
-            first = next(of_text)
-            number, first_index = divmod(first.before.offset - of.start, LONGEST_PIECES)
-            further = chain([first], of_text)  # noqa: B031 - of which no other is read
-            items = paragraphs_of(further, of.name, config.paragraphs, most)
-            if not first.before.number:
-                items = self._or_empty(items, of)
-            yield Document(f"{of.name}#{number}" if number else of.name, items, first_index)
-
-    def _or_empty(
-        self, items: Iterable[Paragraph | Refusal], of: TextName
-    ) -> Iterator[Paragraph | Refusal]:
-        """Yields items, or, where the whole text has none, what stands for nothing."""
-        is_empty = True
-        for item in items:
-            is_empty = False
-            yield item
-        if is_empty and self._cut != of:
-            yield self.empty(of.name)
 
     def _members(
         self, stream: io.BufferedReader, left_out: Counter[str]
@@ -294,7 +295,7 @@ def _is_text(
     elif any(part.startswith(".") for part in path.parts):
         reason = "hidden"
     elif path.suffix.lower() not in SUFFIXES["text"]:
-        reason = unlike_text(path, left_out)
+        reason = unlike_text(path)
     elif str(path) in names:
         reason = "second of its name in an archive"
     if reason:
@@ -322,9 +323,7 @@ class _Header(tarfile.TarInfo):
             raise tarfile.ReadError(f"no end of the archive, but {error}") from error
 
 
-def _json_text(line: str | Refusal, position: str, text_field: str) -> str | Refusal:
-    if isinstance(line, Refusal):
-        return line
+def _json_text(line: str, position: str, text_field: str) -> str | Refusal:
     try:
         value: Any = json.loads(line)
     except (ValueError, RecursionError) as error:  # ValueError: also a number of 5,000 digits

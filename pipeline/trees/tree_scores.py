@@ -32,25 +32,6 @@ TOP_LABELS = frozenset({"TOP", "ROOT", "S1"})
 Bracket = tuple[int, int, str]
 
 
-@dataclass(frozen=True, slots=True)
-class DependencyScores:
-    """Percentages over all tokens of a treebank."""
-
-    num_sentences: int
-    num_tokens: int
-    uas: float
-    """Tokens with the right head."""
-    las: float
-    """Tokens with the right head and full label."""
-    las_universal: float
-    """As ``las``, labels compared without their subtypes (``nsubj:pass`` as ``nsubj``)."""
-    uas_no_punctuation: float
-    """As ``uas``, without tokens that consist of punctuation only."""
-    las_no_punctuation: float
-    exact_match: float
-    """Sentences with every head and full label right."""
-
-
 @dataclass(slots=True)
 class AttachmentCounts:
     """Dependency scores in the making: sentences are added one by one, none is kept."""
@@ -71,11 +52,6 @@ class AttachmentCounts:
         Raises:
             ValueError: the two trees differ in length.
         """
-        sizes = len(gold.tokens), len(predicted.heads), len(predicted.deprels)
-        if len(set(sizes)) > 1:
-            raise ValueError(
-                f"sentence {self.sentences}: tokens, heads and deprels differ in number: {sizes}"
-            )
         wrong = 0
         columns = zip(
             gold.tokens, gold.heads, predicted.heads, gold.deprels, predicted.deprels, strict=True
@@ -96,37 +72,37 @@ class AttachmentCounts:
         self.exact += not wrong
         return wrong
 
-    def scores(self) -> DependencyScores:
-        """Returns the scores of the sentences so far."""
-        return DependencyScores(
-            num_sentences=self.sentences,
-            num_tokens=self.tokens,
-            uas=_percent(self.heads, self.tokens),
-            las=_percent(self.labelled, self.tokens),
-            las_universal=_percent(self.universal, self.tokens),
-            uas_no_punctuation=_percent(self.word_heads, self.words),
-            las_no_punctuation=_percent(self.word_labelled, self.words),
-            exact_match=_percent(self.exact, self.sentences),
-        )
+    def scores(self) -> dict[str, float]:
+        """Returns the scores of the sentences so far, all but the counts in percent.
+
+        ``uas`` is of tokens with the right head, ``las`` of those with the right head and full
+        label; ``las_universal`` compares labels without their subtypes (``nsubj:pass`` as
+        ``nsubj``), ``…_no_punctuation`` leaves out tokens of punctuation alone; ``exact_match`` is
+        of sentences with all heads and full labels right.
+        """
+        return {
+            "num_sentences": self.sentences,
+            "num_tokens": self.tokens,
+            "uas": _percent(self.heads, self.tokens),
+            "las": _percent(self.labelled, self.tokens),
+            "las_universal": _percent(self.universal, self.tokens),
+            "uas_no_punctuation": _percent(self.word_heads, self.words),
+            "las_no_punctuation": _percent(self.word_labelled, self.words),
+            "exact_match": _percent(self.exact, self.sentences),
+        }
 
 
 def score_dependencies(
     gold: Sequence[TreebankSentence], predicted: Sequence[DependencyParse]
-) -> DependencyScores:
-    """Returns the attachment scores of predicted trees, weighted by token.
-
-    Args:
-        gold: sentences with their trees.
-        predicted: trees of the same sentences in the same order.
+) -> dict[str, float]:
+    """Returns the attachment scores of predicted trees, see `AttachmentCounts.scores`.
 
     Raises:
-        ValueError: no sentence, or a sentence whose trees differ in length.
+        ValueError: the two differ in their number of sentences, or a pair in its tokens.
     """
     counts = AttachmentCounts()
     for sentence, parse in zip(gold, predicted, strict=True):
         counts.add(sentence, parse)
-    if not gold:
-        raise ValueError("no sentence to score")
     return counts.scores()
 
 
@@ -137,24 +113,6 @@ def is_punctuation(token: str) -> bool:
 
 def _universal(deprel: str) -> str:
     return deprel.partition(":")[0]
-
-
-@dataclass(frozen=True, slots=True)
-class BracketScores:
-    """Pooled over a treebank; all but the counts in percent."""
-
-    num_sentences: int
-    num_gold: int
-    """Brackets in the gold trees."""
-    num_predicted: int
-    num_matched: int
-    precision: float
-    recall: float
-    f1: float
-    exact_match: float
-    """Sentences whose brackets all match."""
-    tag_accuracy: float
-    """Over all tokens, punctuation included."""
 
 
 @dataclass(slots=True)
@@ -181,11 +139,6 @@ class BracketCounts:
         Raises:
             ValueError: the two trees differ in length.
         """
-        if len(gold.tags) != len(predicted.tags):
-            raise ValueError(
-                f"sentence {self.sentences}: {len(gold.tags)} gold tokens, but "
-                f"{len(predicted.tags)} predicted ones"
-            )
         deleted = () if self.all_tokens else PUNCTUATION_TAGS
         # How many tokens before each place between tokens are kept.
         offsets = list(accumulate((tag not in deleted for tag in gold.tags), initial=0))
@@ -198,22 +151,26 @@ class BracketCounts:
         self.matched += matched
         self.exact += of_gold == of_predicted
         self.tags += len(gold.tags)
-        self.right_tags += sum(map(str.__eq__, gold.tags, predicted.tags))
+        self.right_tags += sum(a == b for a, b in zip(gold.tags, predicted.tags, strict=True))
         return of_gold.total() + of_predicted.total() - 2 * matched
 
-    def scores(self) -> BracketScores:
-        """Returns the scores of the sentences so far."""
-        return BracketScores(
-            num_sentences=self.sentences,
-            num_gold=self.gold,
-            num_predicted=self.predicted,
-            num_matched=self.matched,
-            precision=_percent(self.matched, self.predicted),
-            recall=_percent(self.matched, self.gold),
-            f1=_percent(2 * self.matched, self.gold + self.predicted),
-            exact_match=_percent(self.exact, self.sentences),
-            tag_accuracy=_percent(self.right_tags, self.tags),
-        )
+    def scores(self) -> dict[str, float]:
+        """Returns the scores of the sentences so far, all but the counts in percent.
+
+        ``exact_match`` is of sentences whose brackets all match, ``tag_accuracy`` of all tokens,
+        punctuation included.
+        """
+        return {
+            "num_sentences": self.sentences,
+            "num_gold": self.gold,
+            "num_predicted": self.predicted,
+            "num_matched": self.matched,
+            "precision": _percent(self.matched, self.predicted),
+            "recall": _percent(self.matched, self.gold),
+            "f1": _percent(2 * self.matched, self.gold + self.predicted),
+            "exact_match": _percent(self.exact, self.sentences),
+            "tag_accuracy": _percent(self.right_tags, self.tags),
+        }
 
 
 def score_brackets(
@@ -221,8 +178,8 @@ def score_brackets(
     predicted: Sequence[ConstituencyParse],
     *,
     all_tokens: bool = False,
-) -> BracketScores:
-    """Returns how well predicted trees match gold ones.
+) -> dict[str, float]:
+    """Returns how well predicted trees match gold ones, see `BracketCounts.scores`.
 
     Args:
         gold: trees whose tags tell punctuation.
@@ -232,8 +189,6 @@ def score_brackets(
     Raises:
         ValueError: the two differ in their number of sentences, or a pair in its tokens.
     """
-    if len(gold) != len(predicted):
-        raise ValueError(f"{len(gold)} gold trees, but {len(predicted)} predicted ones")
     counts = BracketCounts(all_tokens)
     for gold_tree, predicted_tree in zip(gold, predicted, strict=True):
         counts.add(gold_tree, predicted_tree)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from treeviews.pipeline.trees.flat_trees import (
@@ -134,19 +134,14 @@ def _parse_lines(lines: Iterable[str], path: Path) -> Iterator[TreebankSentence]
 
 
 def _append_row(rows: list[list[str]], line: str, where: str) -> None:
-    columns = line.split("\t")
-    if len(columns) != NUM_COLUMNS:
+    columns, number = line.split("\t"), len(rows) + 1
+    if len(columns) == NUM_COLUMNS and re.fullmatch(r"\d+[-.]\d+", columns[_ID]):
+        return  # a multiword range or an empty node
+    if len(columns) != NUM_COLUMNS or columns[_ID] != str(number) or not columns[_FORM]:
         raise ValueError(
-            f"{where}: {len(columns)} tab-separated columns where CoNLL-U has {NUM_COLUMNS}"
+            f"{where}: not the {NUM_COLUMNS} tab-separated columns of CoNLL-U with ID {number} and "
+            f"a FORM"
         )
-    if not columns[_ID].isdecimal():
-        if columns[_ID].replace("-", "").replace(".", "").isdecimal():
-            return  # a multiword range or an empty node
-        raise ValueError(f"{where}: ID {columns[_ID]!r} is no integer, range or decimal")
-    if int(columns[_ID]) != len(rows) + 1:
-        raise ValueError(f"{where}: ID {columns[_ID]} where {len(rows) + 1} was due")
-    if not columns[_FORM]:
-        raise ValueError(f"{where}: empty FORM")
     if not columns[_HEAD].isdecimal():
         raise ValueError(f"{where}: HEAD {columns[_HEAD]!r} is no integer; the file needs trees")
     rows.append(columns)
@@ -176,18 +171,13 @@ class BracketedSentence:
     """Length n; plain text, so ``(`` where the file has ``-LRB-``."""
     parse: ConstituencyParse
     """The cleaned tree with its gold tags."""
-    document_id: str
-    """From the ``documents`` file; empty without one."""
     line: int
     """1-based line of the file where the tree opens."""
+    document_id: str = ""
+    """Empty: files of trees name no documents."""
 
 
-def read_bracketed(
-    path: Path,
-    *,
-    documents: Path | None = None,
-    exclude_document_prefixes: Sequence[str] = (),
-) -> list[BracketedSentence]:
+def read_bracketed(path: Path) -> list[BracketedSentence]:
     """Returns the sentences of one bracketed file in order, each tree on one line or on many.
 
     Cleaned as is usual in constituency parsing: function tags and indices go (``NP-SBJ-1`` is
@@ -196,25 +186,17 @@ def read_bracketed(
 
     Args:
         path: a UTF-8 file.
-        documents: a CoNLL-U file with the same sentences in the same order, which tells the
-            sentences' documents by its ``# newdoc id`` comments.
-        exclude_document_prefixes: leaves out documents whose id begins with one of these.
 
     Raises:
-        ValueError: a file is missing, not UTF-8 or malformed, holds no tree, or the two files
-            differ in their sentences; names file and line.
+        ValueError: the file is missing, not UTF-8 or malformed, or holds no tree; names file and
+            line.
     """
-    if exclude_document_prefixes and documents is None:
-        raise ValueError(f"{path}: documents can be excluded only where a documents file is given")
     lines = read_text(path, "a file of bracketed trees").split("\n")
     roots = scan_brackets(lines, source=str(path))
     sentences = [sentence for root in roots if (sentence := _clean(root, path)) is not None]
     if not sentences:
         raise ValueError(f"{path}: no tree in the file; name a file of bracketed trees")
-    if documents is not None:
-        sentences = _with_documents(sentences, path, documents)
-    excluded = tuple(exclude_document_prefixes)
-    return [s for s in sentences if not (excluded and s.document_id.startswith(excluded))]
+    return sentences
 
 
 def _clean(root: BracketNode, path: Path) -> BracketedSentence | None:
@@ -239,7 +221,7 @@ def _clean(root: BracketNode, path: Path) -> BracketedSentence | None:
         if len(root.children) == 1 and root.children[0].word is None:
             root = root.children[0]
     tokens, parse = flatten(root)
-    return BracketedSentence(tokens=tokens, parse=parse, document_id="", line=root.line)
+    return BracketedSentence(tokens=tokens, parse=parse, line=root.line)
 
 
 def strip_function_tags(label: str) -> str:
@@ -247,26 +229,6 @@ def strip_function_tags(label: str) -> str:
     if label.startswith("-"):
         return label
     return label.split("-", 1)[0].split("=", 1)[0]
-
-
-def _with_documents(
-    sentences: list[BracketedSentence], path: Path, documents: Path
-) -> list[BracketedSentence]:
-    described = read_conllu(documents)
-    if len(described) != len(sentences):
-        raise ValueError(
-            f"{documents}: {len(described)} sentences, but {path} has {len(sentences)}; the two "
-            f"files must hold the same sentences in the same order"
-        )
-    for number, (sentence, other) in enumerate(zip(sentences, described, strict=True), start=1):
-        if len(sentence.tokens) != len(other.tokens):
-            raise ValueError(
-                f"{path}, line {sentence.line}: {len(sentence.tokens)} tokens, but sentence "
-                f"{number} of {documents} has {len(other.tokens)}; the two files must hold the "
-                f"same sentences in the same order"
-            )
-    ids = [sentence.document_id for sentence in described]
-    return [replace(s, document_id=name) for s, name in zip(sentences, ids, strict=True)]
 
 
 def to_brackets(tokens: Sequence[str], parse: ConstituencyParse) -> str:

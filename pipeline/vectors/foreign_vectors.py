@@ -1,8 +1,8 @@
 """Files of word vectors that others wrote, in blocks of rows: text and word2vec's binary format.
 
 Text is GloVe's, and word2vec's and fastText's, which have a header: a word and its numbers a line.
-Blocks of lines are parsed by Arrow's reader of CSV, several at a time; a block in which anything is
-unusual is read again line by line. Both ways give the numbers that Python's ``float`` gives,
+Blocks of lines are parsed by Arrow's reader of CSV; a block in which anything is unusual is read
+again line by line. Both ways give the numbers that Python's ``float`` gives,
 rounded to float32. Binary is a header of two counts, then each word, a space and its float32.
 Legend: E numbers a word.
 """
@@ -11,12 +11,10 @@ from __future__ import annotations
 
 import errno
 import io
-import os
 import re
 import zipfile
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,6 +44,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _CSV_BLOCK_BYTES = 1 << 20
 _BINARY_BLOCK_BYTES = 32 << 20
 _MAX_WORD_BYTES = 1 << 16
+_NOT_UTF8 = "not_utf8", "the word is no UTF-8 text"
 _FOREIGN = {
     (793_712_314).to_bytes(4, "little"): "fastText's .bin, which is not read; give the .vec that "
     "lies beside it, or convert it by gensim: load_facebook_vectors(PATH)",
@@ -82,8 +81,7 @@ def open_unpacked(path: Path, member: str = "") -> Iterator[io.BufferedReader]:
     """
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such word vectors; give a folder or a file")
-    suffix = path.suffix.lower()
-    if suffix not in {".gz", ".bz2", ".xz", ".zst", ".zip"}:
+    if (suffix := path.suffix.lower()) not in {".gz", ".bz2", ".xz", ".zst", ".zip"}:
         with path.open("rb") as stream:
             yield stream
         return
@@ -111,14 +109,12 @@ def open_unpacked(path: Path, member: str = "") -> Iterator[io.BufferedReader]:
 
 def _member(path: Path, archive: zipfile.ZipFile, member: str) -> str:
     names = [info.filename for info in archive.infolist() if not info.is_dir()]
-    if member in names:
-        return member
-    if member or len(names) != 1:
-        wrong = f"has no member {member!r}" if member else "has not one file in it"
-        raise ValueError(
-            f"{path}: {wrong}; name one of {shortened(names)} (--member on a command line)"
-        )
-    return names[0]
+    if member in names or (len(names) == 1 and not member):
+        return member or names[0]
+    wrong = f"has no member {member!r}" if member else "has not one file in it"
+    raise ValueError(
+        f"{path}: {wrong}; name one of {shortened(names)} (--member on a command line)"
+    )
 
 
 def format_of(path: Path, member: str = "") -> Format:
@@ -171,7 +167,7 @@ class TextReader:
         first, _, rest = head.partition(b"\n")
         header = _HEADER.fullmatch(first)
         self._promised = int(header[1]) if header else None
-        self._head, self._num_header_lines = (rest, 1) if header else (head, 0)
+        self._head = rest if header else head
         lines = filter(bytes.strip, head.split(b"\n", _LINES_LOOKED_AT)[:_LINES_LOOKED_AT])
         widths = Counter(len(line.rstrip().split(b" ")) - 1 for line in lines)
         width = int(header[2]) if header else max(widths, key=widths.__getitem__, default=0)
@@ -181,6 +177,7 @@ class TextReader:
                 f"{REMEDY}"
             )
         self.width = _checked_width(path, width)
+        self._line += header is not None
 
     def blocks(self) -> Iterator[Block]:
         """Yields the rows of all lines, once.
@@ -188,29 +185,18 @@ class TextReader:
         Raises:
             ValueError: the file is broken; names it and where.
         """
-        num_read = 0
-        for block in self._parsed_blocks():
+        content, num_read = self._head, 0
+        while content:
+            block = self._parse(content, self._line)
             num_read += block.num_read
             yield block
+            self._line += content.count(b"\n")
+            content = self._read_block()
         if self._promised not in (None, num_read) or self._promised == 0:
             raise ValueError(
                 f"{self._path}:1: the header promises {self._promised} words, the file holds "
                 f"{num_read}; it was cut short: fetch it again, or give another"
             )
-
-    def _parsed_blocks(self) -> Iterator[Block]:
-        """Yields the rows of all lines, of which each core parses some."""
-        self._line, waiting = self._num_header_lines + 1, deque[Future[Block]]()
-        threads = len(os.sched_getaffinity(0))
-        with ThreadPoolExecutor(threads) as pool:
-            content = self._head
-            while content:
-                waiting.append(pool.submit(self._parse, content, self._line))
-                self._line += content.count(b"\n")
-                if len(waiting) > threads:
-                    yield waiting.popleft().result()
-                content = self._read_block()
-            yield from (future.result() for future in waiting)
 
     def _read_block(self) -> bytes:
         """Returns some whole lines; b"" at the end.
@@ -221,8 +207,7 @@ class TextReader:
         content = self._stream.read(BLOCK_BYTES)
         if content and not content.endswith(b"\n"):
             content += self._stream.readline(MAX_LINE_BYTES)
-        cut = len(content) - 1 - content.rfind(b"\n")
-        if cut > MAX_LINE_BYTES or (cut and len(content) > BLOCK_BYTES + MAX_LINE_BYTES - 1):
+        if len(content) - 1 - content.rfind(b"\n") >= MAX_LINE_BYTES:
             line = self._line + content.count(b"\n")
             raise ValueError(
                 f"{self._path}:{line}: a line of more than "
@@ -249,9 +234,7 @@ class TextReader:
         try:
             table = csv.read_csv(
                 pa.BufferReader(content),
-                csv.ReadOptions(
-                    use_threads=False, block_size=_CSV_BLOCK_BYTES, column_names=["word", *names]
-                ),
+                csv.ReadOptions(block_size=_CSV_BLOCK_BYTES, column_names=["word", *names]),
                 csv.ParseOptions(
                     delimiter=" ", quote_char=False, escape_char=False, ignore_empty_lines=False
                 ),
@@ -297,22 +280,17 @@ class TextReader:
                 f"expected a word and {self.width} numbers, found {len(line.split())} fields; the "
                 "row is ragged, or the file cut short or no word vectors"
             )
-            return _refused(number, "ragged", detail)
+            return Refusal("ragged", detail, str(number))
         try:
             word = fields[0].decode()
         except UnicodeDecodeError:
-            return _refused(number, "not_utf8", "the word is no UTF-8 text")
+            return Refusal(*_NOT_UTF8, str(number))
         row = np.array([_number(text) for text in fields[1:]], dtype=np.float32)
         if not np.isfinite(row).all():
             place = int(np.argmin(np.isfinite(row))) + 1
             detail = f"number {place} of {self.width} is not a finite number"
-            return _refused(number, "no_number", detail)
+            return Refusal("no_number", detail, str(number))
         return word, row
-
-
-def _refused(number: int, reason: str, detail: str) -> Refusal:
-    """Returns why a line or row is not taken, without what stands there: it may be no vectors."""
-    return Refusal(reason, detail, str(number))
 
 
 def _is_finite(rows: NDArray[np.float32]) -> bool:
@@ -363,7 +341,7 @@ class BinaryReader:
     def _block(self, numbers: range) -> Block:
         words: list[str] = []
         refused: list[Refusal] = []
-        rows = np.empty((len(numbers), self.width), dtype="<f4")
+        rows = np.empty((len(numbers), self.width), dtype=np.float32)
         for number in numbers:
             word, content = self._read_word(), self._stream.read(4 * self.width)
             if len(content) < 4 * self.width:
@@ -376,16 +354,15 @@ class BinaryReader:
             try:
                 text = word.decode()
             except UnicodeDecodeError:
-                refused.append(_refused(number, "not_utf8", "the word is no UTF-8 text"))
+                refused.append(Refusal(*_NOT_UTF8, str(number)))
                 continue
             if not text:
-                refused.append(_refused(number, "no_word", "the word is empty"))
+                refused.append(Refusal("no_word", "the word is empty", str(number)))
             elif not np.isfinite(row).all():
-                refused.append(_refused(number, "no_number", "a number is not finite"))
+                refused.append(Refusal("no_number", "a number is not finite", str(number)))
             else:
                 words.append(text)
-        kept = rows[: len(words)].astype(np.float32, copy=False)
-        return Block(strings(words), kept, len(numbers), tuple(refused))
+        return Block(strings(words), rows[: len(words)], len(numbers), tuple(refused))
 
     def _read_word(self) -> bytes:
         """Returns the bytes before the next space, without the line end of the row before."""

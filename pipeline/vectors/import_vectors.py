@@ -10,6 +10,7 @@ import json
 import shutil
 import time
 from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, ClassVar
 
@@ -34,12 +35,7 @@ from treeviews.pipeline.vectors.foreign_vectors import (
     format_of,
     open_unpacked,
 )
-from treeviews.pipeline.vectors.vector_folder import (
-    TableKept,
-    is_vector_folder,
-    kept_rows,
-    write_vector_blocks,
-)
+from treeviews.pipeline.vectors.vector_folder import TableKept, kept_rows, write_vector_blocks
 from treeviews.pipeline.vectors.word_lists import NOWHERE, WordIndex, WordList, read_word_list
 
 QUARANTINE_FILE = "quarantine.jsonl"
@@ -97,13 +93,11 @@ def import_vectors(
             word vectors already.
     """
     config = config or ImportConfig()
-    if is_vector_folder(path):
-        raise ValueError(
-            f"{path}: a folder of word vectors, which needs no import: give it as it is, such as "
-            "to --vectors"
-        )
     if path.is_dir():
-        raise ValueError(f"{path}: a folder; give the file of word vectors that is in it")
+        raise ValueError(
+            f"{path}: a folder; give the file of word vectors that is in it, or, where it is one "
+            "of word vectors already, give it to --vectors as it is"
+        )
     if out.exists() and any(out.iterdir()):
         raise ValueError(f"{out}: holds files already; remove them, or give another folder")
     unfinished = out.with_name(f"{out.name}.{writer_name()}{TEMPORARY_SUFFIX}")
@@ -122,24 +116,33 @@ def _import_into(
 ) -> dict[str, Any]:
     started = time.perf_counter()
     wanted = None if vocabulary is None else _read_wanted(vocabulary, lower_case=config.lower_case)
-    taken = _Taken(path, config, wanted)
+    read = _Read()
     kind = TextReader if format_of(path, config.member) == "text" else BinaryReader
     with open_unpacked(path, config.member) as source, (folder / _ROWS_FILE).open("wb") as stream:
         reader = kind(path, source)
-        taken.take_all(reader, stream)
-    index = WordIndex(pa.chunked_array(taken.words, pa.large_string()))
+        for block in reader.blocks():
+            read.num_lines += block.num_read
+            read.refused += block.refused
+            if len(read.refused) > config.max_malformed:
+                raise ValueError(f"{path}:{read.malformed(config.max_malformed)}")
+            read.words.append(_take(block, read, config, wanted, stream))
+            if 0 < config.max_words <= read.num_words:
+                break
+    if not any(map(len, read.words)):
+        raise ValueError(f"{path}: none of its {read.num_lines:,} words is taken; check the file")
+    index = WordIndex(pa.chunked_array(read.words, pa.large_string()))
     kept = index.distinct_places()
     lines = [
         json.dumps({"line": int(row.position), "reason": row.reason, "detail": told(row.detail)})
-        for row in taken.refused
+        for row in read.refused
     ]
     write_text_atomically(folder / QUARANTINE_FILE, "".join(f"{line}\n" for line in lines))
     facts = {
         "size": reader.width,
-        "lines": taken.num_read,
-        "malformed": taken.num_by_reason(),
+        "lines": read.num_lines,
+        "malformed": read.num_by_reason(),
         "duplicates": len(index) - len(kept),
-        "not_in_vocabulary": taken.num_seen - len(index),
+        "not_in_vocabulary": read.num_words - len(index),
         "words": len(kept),
         "from": {"name": path.name, "sha256": sha256_of_file(path), "bytes": path.stat().st_size},
         "config": config.to_dict(),
@@ -164,62 +167,45 @@ def _read_wanted(vocabulary: Path, *, lower_case: bool) -> WordIndex:
     return WordIndex(lowered if lower_case else pa.chunked_array([words, lowered]))
 
 
-class _Taken:
-    """What is taken of a file."""
+@dataclass(slots=True)
+class _Read:
+    """What was read of a file."""
 
-    def __init__(self, path: Path, config: ImportConfig, wanted: WordIndex | None) -> None:
-        self._path, self._config, self._wanted = path, config, wanted
-        self.words: list[pa.Array] = []
-        self.refused: list[Refusal] = []
-        self.num_read = 0
-        """Lines or rows."""
-        self.num_seen = 0
-        """Words of these, wanted or not."""
-
-    def take_all(self, reader: TextReader | BinaryReader, stream: IO[bytes]) -> None:
-        """Writes the rows that are wanted; keeps their words and what else was met."""
-        for block in reader.blocks():
-            self.num_read += block.num_read
-            self._refuse(block)
-            self.words.append(self._write(block, stream))
-            if 0 < self._config.max_words <= self.num_seen:
-                break
-        if not any(map(len, self.words)):
-            raise ValueError(
-                f"{self._path}: none of its {self.num_read:,} words is taken; check the file"
-            )
-
-    def _refuse(self, block: Block) -> None:
-        """Notes the malformed lines of a block.
-
-        Raises:
-            ValueError: they are too many.
-        """
-        self.refused += block.refused
-        if len(self.refused) > self._config.max_malformed:
-            reasons = ", ".join(f"{num} {name}" for name, num in self.num_by_reason().items())
-            first = self.refused[0]
-            raise ValueError(
-                f"{self._path}:{first.position}: {first.detail}; {len(self.refused)} of the first "
-                f"{self.num_read:,} lines are malformed ({reasons}) and "
-                f"{self._config.max_malformed} may be: check that it is a file of word vectors, or "
-                "let more be (--max-malformed)"
-            )
+    words: list[pa.Array] = field(default_factory=list)
+    """Those that are taken."""
+    refused: list[Refusal] = field(default_factory=list)
+    num_lines: int = 0
+    num_words: int = 0
+    """Of these, wanted or not."""
 
     def num_by_reason(self) -> dict[str, int]:
+        """Returns how many lines were refused, by reason."""
         return dict(sorted(Counter(row.reason for row in self.refused).items()))
 
-    def _write(self, block: Block, stream: IO[bytes]) -> pa.Array:
-        """Writes the rows of a block that are wanted; returns their words."""
-        left = len(block.rows)
-        if self._config.max_words:
-            left = min(left, self._config.max_words - self.num_seen)
-        self.num_seen += left
-        words, rows = block.words.slice(0, left), block.rows[:left]
-        if self._config.lower_case:
-            words = pc.utf8_lower(words)
-        if self._wanted is not None:
-            kept = np.flatnonzero(self._wanted.places(words) != NOWHERE)
-            words, rows = words.take(numbers(kept)), rows[kept]
-        stream.write(kept_rows(rows, self._config.kept_as).data)
-        return words.cast(pa.large_string())
+    def malformed(self, most: int) -> str:
+        """Returns what is wrong with a file of which more lines than these are refused."""
+        reasons = ", ".join(f"{num} {name}" for name, num in self.num_by_reason().items())
+        first = self.refused[0]
+        return (
+            f"{first.position}: {first.detail}; {len(self.refused)} of the first "
+            f"{self.num_lines:,} lines are malformed ({reasons}) and {most} may be: check that it "
+            "is a file of word vectors, or let more be (--max-malformed)"
+        )
+
+
+def _take(
+    block: Block, read: _Read, config: ImportConfig, wanted: WordIndex | None, stream: IO[bytes]
+) -> pa.Array:
+    """Writes the rows of a block that are wanted; returns their words."""
+    left = len(block.rows)
+    if config.max_words:
+        left = min(left, config.max_words - read.num_words)
+    read.num_words += left
+    words, rows = block.words.slice(0, left), block.rows[:left]
+    if config.lower_case:
+        words = pc.utf8_lower(words)
+    if wanted is not None:
+        kept = np.flatnonzero(wanted.places(words) != NOWHERE)
+        words, rows = words.take(numbers(kept)), rows[kept]
+    stream.write(kept_rows(rows, config.kept_as).data)
+    return words.cast(pa.large_string())

@@ -75,12 +75,8 @@ class Mapped:
     shape: tuple[int, int]
     """[1 + V, E]."""
     dtype: str
-    """Empty where the rows are not in one piece behind a zero row."""
-
-    @property
-    def can_be_mapped(self) -> bool:
-        """Whether the table is one piece of the file; else it is read into memory."""
-        return bool(self.dtype)
+    """Empty where the rows are not in one piece behind a zero row, so that they are read into
+    memory."""
 
     def array(self) -> Rows:
         """Returns the rows as they are in the file, which is read where somebody looks."""
@@ -102,11 +98,6 @@ class Mapped:
                 num = min(_ROWS_AT_ONCE, self.shape[0] - start) if start else 1
                 flat = np.fromfile(stream, self.dtype, num * self.shape[1])
                 yield flat.reshape(num, self.shape[1])
-
-
-def is_vector_folder(folder: Path) -> bool:
-    """Returns whether word vectors lie in a folder."""
-    return (folder / VECTORS_FILE).exists()
 
 
 def files_of(folder: Path) -> tuple[str, str]:
@@ -141,7 +132,7 @@ def open_folder(folder: Path, *, whole: bool = False) -> VectorTable:
     facts = _checked_facts(folder, (path, words_path), whole=whole)
     listed = read_word_list(words_path, remedy=REMEDY)
     table, counts = _read_header(path), listed.counts
-    mapped = table if table.can_be_mapped else None
+    mapped = table if table.dtype else None
     if mapped is not None:
         rows = mapped.array()
     else:
@@ -153,15 +144,11 @@ def open_folder(folder: Path, *, whole: bool = False) -> VectorTable:
         raise ValueError(
             f"{folder}: {len(listed.words)} words but vectors of shape {shape}; {REMEDY}"
         )
-    if counts is not None and (counts.shape != (num_words,) or counts.min(initial=0) < 0):
-        raise ValueError(f"{path}: counts must be {num_words} numbers from 0 on; {REMEDY}")
     if whole or rows.nbytes <= READ_AT_ONCE_BYTES:
         for block in [rows] if mapped is None else mapped.blocks():
             # A sum is quickly had, and where it is too large, each number is looked at.
             if not (np.isfinite(block.sum(axis=0)).all() or np.isfinite(block).all()):
                 raise ValueError(f"{path}: holds numbers that are not finite; {REMEDY}")
-    if rows[0].any():
-        raise ValueError(f"{path}: the unknown word's row is not zero; {REMEDY}")
     return VectorTable(listed.words, rows, counts, facts, mapped)
 
 
@@ -206,8 +193,7 @@ def _read_header(path: Path) -> Mapped:
     if unknown is None or vectors["dtype"] not in _LITTLE_ENDIAN:
         return Mapped(path, 0, shape, "")
     begin, end = unknown["data_offsets"]
-    is_same = (unknown["dtype"], unknown["shape"]) == (vectors["dtype"], [1, width])
-    if not is_same or end != vectors["data_offsets"][0]:
+    if (unknown["dtype"], end) != (vectors["dtype"], vectors["data_offsets"][0]):
         raise ValueError(f"{path}: broken word vectors (rows lie apart); {REMEDY}")
     return Mapped(path, 8 + length + begin, shape, _LITTLE_ENDIAN[vectors["dtype"]])
 
@@ -373,7 +359,7 @@ def _seal_folder(folder: Path, listed: WordList, facts: Mapping[str, Any]) -> No
     table = _read_header(files[0])
     num_words, num_rows = len(listed.words), table.shape[0] - 1
     assert num_words == num_rows, f"{num_rows} vectors of {num_words} words"
-    if table.can_be_mapped:
+    if table.dtype:
         checksum = checksum_of(listed.words, table.shape, table.blocks(), listed.counts)
         noted |= {"vectors_checksum": checksum, "vectors_rms": rms_of(table.blocks())}
     write_sealed_json(folder / FACTS_FILE, {**facts, **noted}, files)

@@ -174,24 +174,19 @@ def merge_counts(
     for first in range(0, num_shards, _FILES_AT_ONCE):
         some = paths[first : first + _FILES_AT_ONCE]
         counted = summed([counted, *(read_word_list(path, remedy=REMEDY) for path in some)])
-    words = _most_frequent(counted, config)
-    if not len(words.words):
+    assert counted.counts is not None
+    often = np.flatnonzero(counted.counts >= config.min_count)
+    order = often[np.argsort(-counted.counts[often], kind="stable")][: config.max_words or None]
+    if not len(order):
         raise ValueError(
             f"{counts}: no word stands {config.min_count} times among {len(counted.words):,} "
             "distinct ones; give more text, or lower min_count"
         )
+    words = WordList(counted.words.take(numbers(order)), counted.counts[order])
     write_word_list(out / VOCABULARY_FILE, words)
     report = _report(counted, words, config)
     write_sealed_json(out / REPORT_FILE, report, [out / VOCABULARY_FILE])
     return report
-
-
-def _most_frequent(counted: WordList, config: VocabularyConfig) -> WordList:
-    """Returns the words that are kept, most frequent first; of equal counts in byte order."""
-    assert counted.counts is not None
-    often = np.flatnonzero(counted.counts >= config.min_count)
-    order = often[np.argsort(-counted.counts[often], kind="stable")][: config.max_words or None]
-    return WordList(counted.words.take(numbers(order)), counted.counts[order])
 
 
 def _report(counted: WordList, words: WordList, config: VocabularyConfig) -> dict[str, Any]:
@@ -260,13 +255,10 @@ def coverage_by(known: pa.Array, vocabulary: WordList) -> CoverageByWords:
     lowered = (index.places(pc.utf8_lower(words)) != NOWHERE) & ~exact
     unknown = ~(exact | lowered)
     first = words.take(numbers(np.flatnonzero(unknown)[:MOST_NAMED])).to_pylist()
+    ways = {"exact": exact, "lower_cased": lowered, "unknown": unknown}
     return CoverageByWords(
-        exact_types=int(exact.sum()),
-        lower_cased_types=int(lowered.sum()),
-        unknown_types=int(unknown.sum()),
-        exact_tokens=int(counts[exact].sum()),
-        lower_cased_tokens=int(counts[lowered].sum()),
-        unknown_tokens=int(counts[unknown].sum()),
+        **{f"{name}_types": int(mask.sum()) for name, mask in ways.items()},
+        **{f"{name}_tokens": int(counts[mask].sum()) for name, mask in ways.items()},
         share_of_types=1 - int(unknown.sum()) / max(len(words), 1),
         share_of_tokens=1 - int(counts[unknown].sum()) / max(int(counts.sum()), 1),
         most_frequent_unknown=tuple(first),

@@ -89,11 +89,6 @@ def _read_parquet(path: Path, remedy: str) -> WordList:
             names = file.schema_arrow.names
             if "word" not in names:
                 raise ValueError(f"{path}: has no column 'word' but {names[:5]}; {remedy}")
-            version = (file.schema_arrow.metadata or {}).get(_VERSION_KEY.encode())
-            if version not in (None, str(LIST_VERSION).encode()):
-                raise ValueError(
-                    f"{path}: version {version!r} of word lists, this release reads {LIST_VERSION}"
-                )
             table = file.read([name for name in ("word", "count") if name in names])
         words = table["word"].cast(pa.large_string()).combine_chunks()
         counts = table["count"].cast(pa.int64()).combine_chunks() if "count" in names else None

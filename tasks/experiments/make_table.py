@@ -2,40 +2,36 @@
 
 from __future__ import annotations
 
-import filecmp
 import re
-import shutil
-from collections.abc import Collection, Iterator
-from dataclasses import asdict, replace
+from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import luigi
+
 from treeviews.models.config.training_presets import preset
 from treeviews.models.evaluation.task_result import read_results
-from treeviews.models.report.experiment import Row, Scale, Training
-from treeviews.models.report.measured_table import (
-    Measured,
-    ScoredRow,
-    Summary,
-    TrainingRecord,
-    assembled,
-    num_words,
-)
-from treeviews.models.report.result_table import headline, read_table, table_files, write_table
+from treeviews.models.report.experiment import Experiment, Row, Training, paper_tables
+from treeviews.models.report.measured_table import ScoredRow, Summary, assemble_table, num_words
+from treeviews.models.report.result_table import headline, read_table, table_files, tables_files
+from treeviews.models.report.score_text import number_of
+from treeviews.models.report.sweep import DEFAULT_TASKS, RESERVED, grid_trainings, sweep
 from treeviews.models.report.table_columns import published_beside
-from treeviews.pipeline.base.atomic_files import write_bytes_atomically
+from treeviews.pipeline.base.atomic_files import write_bytes_atomically, write_json_atomically
 from treeviews.pipeline.base.digest import digest_of
-from treeviews.pipeline.base.json_files import read_json
+from treeviews.pipeline.base.json_files import read_json, write_sealed_json
 from treeviews.tasks.artefact import Artefact
-from treeviews.tasks.experiments.table_stages import TableStages
-from treeviews.tasks.senteval import EvaluateEncoder
+from treeviews.tasks.experiments.table_stages import ExperimentParameters, TableStages
+from treeviews.tasks.parameters import SentEvalParameters, TrainingParameters
+from treeviews.tasks.senteval import EvaluateEncoder, digest_of_results
 from treeviews.tasks.training import TrainEncoders
 from treeviews.tasks.words import OF_THE_CORPUS
 
-TABLE_VERSION = 5
+TABLE_VERSION = 6
 """Raised when the same results would give another table."""
-NOT_OF_THE_PRESET = ("seed", "held_out_fraction", "held_out_seed", "held_out_unit")
-"""Fields of a training that have parameters of their own and that no paper gives."""
+MADE_FROM = "made-from.json"
+"""Digest of the results that the table was made from."""
 LONGEST_NAME = 100
 """Characters of a row's title in the name of its folder."""
 
@@ -56,54 +52,30 @@ class MakeTable(TableStages):
 
         Those of joined models and of data that are not there yet are named in `run`.
         """
-        trainings = {
-            task.digest: task
-            for row in self.here()
-            for seed in self.trained_by(row)
-            for task in seed
-        }
-        data = self.data()
         return [
-            *trainings.values(),
-            *([] if data is None else [data]),
-            *self._present_evaluations(self.here(joined=False)),
+            *self._trainings().values(),
+            *self.data(),
+            *self.evaluations(joined=False, tasks=self.present()),
         ]
 
-    def _evaluations(
-        self, rows: list[Row], tasks: Collection[str] | None = None
-    ) -> list[EvaluateEncoder]:
-        found = (
-            stage
-            for row in rows
-            for stage in (*self.stages(row, tasks=tasks), *self.stages(row, derived=True))
-        )
-        return list(dict.fromkeys(found))
-
-    def _present_evaluations(self, rows: list[Row]) -> list[EvaluateEncoder]:
-        """Returns the evaluations of rows on the tasks whose data are there."""
-        return self._evaluations(rows, self._present())
-
-    def _present(self) -> set[str]:
-        return {*self.task_names()} - {*self.absent()}
+    def _trainings(self) -> dict[str, TrainEncoders]:
+        rows = (self.trained_by(row) for row in self.here())
+        return {task.digest: task for seeds in rows for seed in seeds for task in seed}
 
     def content(self) -> dict[str, Any]:
         """Returns the declaration, published figures, and digests of trainings and evaluations."""
         beside = [
-            asdict(one)
+            asdict(published)
             for row in self.experiment.rows
             if row.published is not None
-            for one in published_beside(row.published, self.experiment.tables)
-        ]
-        trainings = [
-            task.digest for row in self.here() for seed in self.trained_by(row) for task in seed
+            for published in published_beside(row.published, self.experiment.tables)
         ]
         return {
             "table_version": TABLE_VERSION,
             "declaration": digest_of(asdict(self.experiment)),
             "published": digest_of({"rows": beside}),
-            "trainings": list(dict.fromkeys(trainings)),
-            "missing": sorted(self.missing),  # the reasons hold paths of this machine
-            "rows": [stage.digest for stage in self._evaluations(self.here(joined=False))],
+            "trainings": list(self._trainings()),
+            "rows": [stage.digest for stage in self.evaluations(joined=False)],
         }
 
     def place(self) -> Path:
@@ -119,110 +91,87 @@ class MakeTable(TableStages):
         """
         if not super().complete():
             return False
-        data = self.data()
-        rows = self.here(joined=False)
+        stages = self.evaluations(joined=False, tasks=self.present())
         return (
-            (data is None or data.complete())
-            and all(stage.complete() for stage in self._present_evaluations(rows))
-            and self._is_current(rows)
-        )
-
-    def _is_current(self, rows: list[Row]) -> bool:
-        """Returns whether the copied results are those that stand."""
-        return all(
-            (self.folder / folder / result.name).is_file()
-            and filecmp.cmp(result, self.folder / folder / result.name)
-            for number, row in enumerate(self.here())
-            if row in rows
-            for folder, stage in self._result_folders(number, row)
-            for result in (Path(one.output().path) for one in stage.evaluations)
+            all(task.complete() for task in (*self.data(), *stages))
+            and (self.folder / MADE_FROM).is_file()
+            and read_json(self.folder / MADE_FROM, remedy="delete it")
+            == {"results": digest_of_results(stages)}
         )
 
     def run(self) -> Iterator[list[EvaluateEncoder]]:
         """Scores what could not be named before the models and the data were there; see `fill`."""
-        yield self._present_evaluations(self.here())
+        yield self.evaluations(tasks=self.present())
         super().run()
 
     def fill(self) -> None:
-        """Gathers the results and writes the table in its formats."""
+        """Gathers the results, one folder a row and seed, and writes the table in its formats."""
         self.write_config()
-        table = assembled(self.measured())
-        for ending, text in table_files(table).items():
-            write_bytes_atomically(self.folder / f"table.{ending}", text.encode())
-        write_table(self.folder / self.marker, table)
-
-    def measured(self) -> Measured:
-        """Returns all that the table is assembled from; copies the results into its folder."""
-        rows = tuple(self._scored(number, row) for number, row in enumerate(self.here()))
-        units = "documents" if self.held_out_unit == "document" else "blocks of sentences"
-        return Measured(
+        seeds = self.all_seeds
+        trainings = {
+            training.name: (training, [self.training(training, seed) for seed in seeds])
+            for training in self.experiment.trainings
+        }
+        # One whose words were expanded is no longer the row's.
+        complete = {k: v for k, v in trainings.items() if all(task.complete() for task in v[1])}
+        table = assemble_table(
             self.experiment,
-            rows,
-            self._records(),
-            corpus=self.corpus_in_words(),
-            held_out=f"{100 * self.held_out_fraction:g} % of the {units}",
-            vectors=self._vectors(),
-            missing=self.missing,
+            [self._scored(number, row) for number, row in enumerate(self.here())],
+            {name: list(map(summary_of, tasks)) for name, (_, tasks) in complete.items()},
+            about=[*self._about(), *(_changed(t, tasks[0]) for t, tasks in complete.values())],
             absent=self.absent(),
         )
+        for ending, text in table_files(table).items():
+            write_bytes_atomically(self.folder / f"table.{ending}", text.encode())
+        stages = self.evaluations(joined=False, tasks=self.present())
+        write_json_atomically(self.folder / MADE_FROM, {"results": digest_of_results(stages)})
+        write_sealed_json(self.folder / self.marker, asdict(table))
 
-    def _vectors(self) -> str:
-        """Returns the run's word vectors, in words."""
-        return _given_vectors(self.clone(TrainEncoders, **self.own(None)))
+    def _about(self) -> list[str]:
+        """Returns on what our trainings were made."""
+        units = "documents" if self.held_out_unit == "document" else "blocks of sentences"
+        held_out = f"{100 * self.held_out_fraction:g} % of the {units}"
+        task = self.clone(TrainEncoders, **self.own(None))
+        used, is_own = task.word_vectors, task.vectors == OF_THE_CORPUS
+        vectors = "of the corpus" if is_own else used.path.name
+        return [
+            f"Text: {self.corpus_in_words()}. Held out, and so not trained on: {held_out}.",
+            f"Word vectors: {vectors}, {used.size} wide.",
+        ]
 
     def _scored(self, number: int, row: Row) -> ScoredRow:
         """Returns a row with its results, which are copied into folders of its own, one a seed."""
-        gathered = self._result_folders(number, row)
-        for folder, stage in gathered:
-            (self.folder / folder).mkdir(parents=True, exist_ok=True)
-            for evaluation in stage.evaluations:
-                shutil.copy2(evaluation.output().path, self.folder / folder)
-        results = [
-            (stage.derived, read_results(self.folder / folder)) for folder, stage in gathered
-        ]
-        trained = self.trained_by(row)
-        summaries = tuple(tuple(map(summary_of, seed)) for seed in trained)
-        return ScoredRow(
-            row,
-            tuple(found for is_derived, found in results if not is_derived),
-            tuple(found for is_derived, found in results if is_derived),
-            scale=self._scale(row, trained, summaries),
-            summaries=summaries,
-            folders=tuple(str(folder) for folder, _ in gathered),
-        )
-
-    def _result_folders(self, number: int, row: Row) -> list[tuple[Path, EvaluateEncoder]]:
-        """Returns the folder of each seed's results, within the table's, and who makes them."""
         words = re.sub(r"[^A-Za-z0-9]+", "-", row.full_title).strip("-")
         place = Path("results") / f"{number:02d}-{words[:LONGEST_NAME]}"
-        published, derived = self.stages(row, tasks=self._present()), self.stages(row, derived=True)
-        return [
-            *((place / str(seed), stage) for seed, stage in enumerate(published)),
-            *((place / f"{seed}-derived", stage) for seed, stage in enumerate(derived)),
-        ]
+        published, derived = self.stages(row, tasks=self.present()), self.stages(row, derived=True)
+        folders = [place / str(seed) for seed in range(len(published))]
+        folders += [place / f"{seed}-derived" for seed in range(len(derived))]
+        for folder, stage in zip(folders, (*published, *derived), strict=True):
+            stage.copy_results(self.folder / folder)
+        results = [read_results(self.folder / folder) for folder in folders]
+        summaries = tuple(tuple(map(summary_of, seed)) for seed in self.trained_by(row))
+        return ScoredRow(
+            row,
+            tuple(results[: len(published)]),
+            tuple(results[len(published) :]),
+            scale=self._scale(row, summaries),
+            summaries=summaries,
+            folders=tuple(map(str, folders)),
+        )
 
-    def _scale(
-        self,
-        row: Row,
-        trained: list[list[TrainEncoders]],
-        summaries: tuple[tuple[Summary, ...], ...],
-    ) -> Scale:
-        if trained:
-            scales = [_scale_of(*pair) for pair in zip(trained[0], summaries[0], strict=True)]
-            vectors = "; ".join(dict.fromkeys(one.vectors for one in scales))
-            return replace(scales[0], vectors=vectors)
-        if row.architecture is not None:
-            return _scale_of(self.training(row.architecture, 0), None)
-        stages = self._any_stages(row)
-        of_words = bool(stages) and "vectors" in stages[0].evaluated.settings
-        return Scale(vectors=self._vectors() if of_words else "")
-
-    def _records(self) -> tuple[TrainingRecord, ...]:
-        """Returns how each training went; one whose words were expanded is no longer the row's."""
-        return tuple(
-            _record(training, [self.training(training, seed) for seed in self.all_seeds])
-            for training in self.experiment.trainings
-            if all(self.training(training, seed).complete() for seed in self.all_seeds)
+    def _scale(self, row: Row, summaries: tuple[tuple[Summary, ...], ...]) -> str:
+        """Returns on what a row's encoder was trained, in words."""
+        if not row.trainings:
+            return ""
+        task = self.training(row.trainings[0], 0)
+        width = task.config.view_widths(task.word_vectors.size)[0]
+        if not summaries:
+            return f"{width:,} wide"
+        summary = summaries[0][0]
+        return (
+            f"{task.corpus_in_words()}; {summary['train_sentences']:,} sentences; "
+            f"{num_words(summary):,} words; {width:,} wide; "
+            f"{number_of(summary['epochs'], 'epoch')}"
         )
 
     def headline(self) -> list[str]:
@@ -230,14 +179,15 @@ class MakeTable(TableStages):
         return headline(read_table(self.folder / self.marker))
 
 
-def _record(training: Training, tasks: list[TrainEncoders]) -> TrainingRecord:
-    ours, published = tasks[0].config.to_dict(), preset(training.preset).to_dict()
-    changed = {
-        field: (published.get(field), value)
-        for field, value in ours.items()
-        if value != published.get(field) and field not in NOT_OF_THE_PRESET
-    }
-    return TrainingRecord(training, tuple(map(summary_of, tasks)), changed)
+def _changed(training: Training, task: TrainEncoders) -> str:
+    """Returns what sets our training apart from the preset."""
+    published = preset(training.preset).to_dict()
+    fields = ", ".join(
+        f"{name} {value} ({published.get(name)})"
+        for name, value in task.config.to_dict().items()
+        if value != published.get(name) and name not in RESERVED
+    )
+    return f"{training.name}, in parentheses the preset: {fields or 'the same'}."
 
 
 def summary_of(training: TrainEncoders) -> Summary:
@@ -248,38 +198,99 @@ def summary_of(training: TrainEncoders) -> Summary:
     return value
 
 
-def _scale_of(training: TrainEncoders, summary: Summary | None) -> Scale:
-    """Returns the scale of a model.
+PAGE_VERSION = 5
+"""Raised when the same tables would give another page."""
 
-    Args:
-        summary: of the training; None of random weights, which have no text.
-    """
-    widths = training.config.view_widths(training.word_vectors.size)
-    vectors = _vectors_of(training, is_trained=summary is not None)
-    if summary is None:
-        return Scale(vectors=vectors, width=widths[0])
-    return Scale(
-        training.corpus_in_words(),
-        summary["train_sentences"],
-        num_words(summary),
-        vectors,
-        widths[0],
-        summary["epochs"],
+
+TABLES: dict[str, type[MakeTable]] = {
+    table.task: type(
+        table.task,
+        (MakeTable,),
+        {
+            "__doc__": f"Makes table {', '.join(table.tables)}: {table.title}.",
+            "__module__": __name__,
+            "declared": table,
+        },
     )
+    for table in paper_tables().values()
+    if table.task
+}
+"""What `PaperTables` makes, by the names of the tasks, in the order of its page."""
 
 
-def _vectors_of(training: TrainEncoders, *, is_trained: bool) -> str:
-    """Returns which word vectors a model reads, trained or not."""
-    config = training.config
-    if config.word_vectors == "frozen" or config.trained_word_init == "given":
-        given = _given_vectors(training)
-        return f"{given}, trained on" if config.word_vectors == "trained" and is_trained else given
-    how = "trained with the model" if is_trained else "drawn at random"
-    return f"{how}, {config.trained_word_size} wide"
+class PaperTables(ExperimentParameters, Artefact):
+    """Makes all of the papers' tables at one scale; what they share is made once.
+
+    Output: ``tables.html`` and ``tables.md`` with all of them, ``tables.csv`` and ``tables.tex``;
+    each table has a folder of its own, too.
+    """
+
+    marker = "tables.json"
+    announced = "tables.html"
+
+    def requires(self) -> list[MakeTable]:
+        """Returns the tables, in the order of the page."""
+        return [self.clone(table) for table in TABLES.values()]
+
+    def content(self) -> dict[str, Any]:
+        """Returns the digests of the tables."""
+        return {"tables": [table.digest for table in self.requires()], "page_version": PAGE_VERSION}
+
+    def place(self) -> Path:
+        """Returns the folder of the page."""
+        return self.work_folder / "experiments" / "paper-tables"
+
+    def complete(self) -> bool:
+        """Returns whether all tables stand, and the page after them: absent data make them anew."""
+        pages: list[Artefact] = [self, *self.requires()]
+        if not (super().complete() and all(table.complete() for table in self.requires())):
+            return False
+        times = [Path(task.output().path).stat().st_mtime_ns for task in pages]
+        return max(times) == times[0]
+
+    def fill(self) -> None:
+        """Writes the page and the files of all tables."""
+        self.write_config()
+        tables = {task: read_table(task.folder / task.marker) for task in self.requires()}
+        for ending, text in tables_files("The papers' tables", list(tables.values())).items():
+            write_bytes_atomically(self.folder / f"tables.{ending}", text.encode())
+        folders = {table.name: str(task.folder) for task, table in tables.items()}
+        write_json_atomically(self.folder / self.marker, {"tables": folders})
 
 
-def _given_vectors(training: TrainEncoders) -> str:
-    """Returns what word vectors are called: trained here, or their file; and their width."""
-    used = training.word_vectors
-    called = "of the corpus" if training.vectors == OF_THE_CORPUS else used.path.name
-    return f"{called}, {used.size} wide"
+class Sweep(MakeTable):
+    """Trains and scores every combination of some changes with every seed, and marks the best.
+
+    Beside the cells stand random weights of each architecture and the mean of the word vectors.
+    """
+
+    grid = luigi.DictParameter(
+        description="Fields of the preset and the values to try, as JSON: "
+        '\'{"hidden_size": [100, 300], "learning_rate": [0.0005, 0.002]}\'; every combination is '
+        'trained. views may be one of them: \'{"views": [["DEP", "CONST"], ["SEQ", '
+        '"SEQ"]]}\'.',
+    )
+    tasks = luigi.Parameter(
+        default=",".join(DEFAULT_TASKS), description="Tasks, separated by commas."
+    )
+    preset = TrainingParameters.preset
+    views = TrainingParameters.views
+    representation = SentEvalParameters.representation
+    representation_changes = SentEvalParameters.representation_changes
+
+    def declaration(self) -> Experiment:
+        """Returns the table of the grid.
+
+        Raises:
+            ValueError: a grid that cannot be trained; see `grid_trainings`.
+        """
+        wide = {} if self.width is None else {"hidden_size": self.width}
+        changes, grid = {**self.changes, **wide}, dict(self.grid)
+        views = tuple(view.strip() for view in self.views.split(",")) if self.views else ()
+        return sweep(
+            grid_trainings(self.preset, views, grid, changes),
+            changes,
+            title=f"Sweep over {', '.join(grid)} by {self.preset}",
+            representation=self.representation,
+            changes=dict(self.representation_changes),
+        )

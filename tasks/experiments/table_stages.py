@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -12,14 +12,11 @@ import luigi
 from treeviews.models.evaluation.task_data import why_absent
 from treeviews.models.evaluation.task_registry import task_named
 from treeviews.models.report.experiment import (
-    WORDS,
+    NOT_HERE,
+    UNTRAINED,
     Experiment,
-    Joined,
-    NotHere,
     Row,
-    Trained,
     Training,
-    Untrained,
     changes_of,
     check_trainings,
 )
@@ -37,7 +34,7 @@ from treeviews.tasks.parameters import (
 )
 from treeviews.tasks.sentences import SplitSentences
 from treeviews.tasks.senteval import EvaluateEncoder
-from treeviews.tasks.training import ExpandVocabulary, TrainEncoders
+from treeviews.tasks.training import TrainEncoders, with_words
 
 NO_SECOND_TEXT = "no second text was given (--second-corpus)"
 _BLOCK = "held_out_block_sentences"
@@ -99,44 +96,24 @@ class ExperimentParameters(
     encoder_version = ""
 
 
-def seeds_of(given: str, name: str) -> tuple[int, ...]:
+def seeds_of(text: str, name: str) -> tuple[int, ...]:
     """Returns whole numbers separated by commas, each once; nothing for ``none``.
 
     Raises:
         ValueError: something else; names the parameter.
     """
-    if str(given).strip().lower() == "none":
+    if str(text).strip().lower() == "none":
         return ()
-    words = [word.strip() for word in str(given).split(",") if word.strip()]
-    if not all(word.isascii() and word.isdigit() for word in words):
-        raise ValueError(f"--{name} must be whole numbers separated by commas, not {given!r}")
+    words = [word.strip() for word in str(text).split(",") if word.strip()]
+    if not words or not all(word.isascii() and word.isdigit() for word in words):
+        raise ValueError(f"--{name} must be whole numbers separated by commas, not {text!r}")
     return tuple(dict.fromkeys(map(int, words)))
-
-
-def second_corpus_of(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the parameters of a second text, checked; none where none is given.
-
-    Raises:
-        ValueError: a name that is no parameter of a text.
-    """
-    known = {
-        name
-        for cls in CorpusParameters.__mro__
-        for name, value in vars(cls).items()
-        if isinstance(value, luigi.Parameter)
-    }
-    if unknown := sorted(set(given) - known):
-        raise ValueError(
-            f"--second-corpus has {', '.join(unknown)}, which is no parameter of a text; known: "
-            f"{', '.join(sorted(known))}"
-        )
-    return dict(given)
 
 
 class TableStages(ExperimentParameters, Artefact):
     """A declared table whose stages can be asked for by row."""
 
-    declared: ClassVar[Experiment | None] = None
+    declared: ClassVar[Experiment]
     """The table; a stage whose parameters declare it makes it in `declaration`."""
 
     def declaration(self) -> Experiment:
@@ -145,8 +122,6 @@ class TableStages(ExperimentParameters, Artefact):
         Raises:
             ValueError: parameters that declare none.
         """
-        if self.declared is None:
-            raise NotImplementedError(f"{type(self).__name__} declares no table")
         return self.declared
 
     @cached_property
@@ -161,12 +136,16 @@ class TableStages(ExperimentParameters, Artefact):
             raise ValueError(
                 "changes sets objective, which makes a training another one; choose among tables"
             )
-        second_corpus_of(self.second_corpus)
+        known = {name for name, _ in SplitSentences.get_params()}
+        if unknown := sorted(set(self.second_corpus) - known):
+            raise ValueError(
+                f"--second-corpus has {', '.join(unknown)}, which is no parameter of a text"
+            )
         columns = chosen_columns(declared.columns, self.tasks, derived=self.derived)
         rows = [
             row
             for row in map(self._with_corpus, declared.rows)
-            if self.untrained_seeds or not isinstance(row.encoder, Untrained)
+            if self.untrained_seeds or row.encoder != UNTRAINED
         ]
         experiment = replace(declared, columns=columns, rows=tuple(rows))
         check_trainings(experiment, self.changes, self.width)
@@ -174,22 +153,18 @@ class TableStages(ExperimentParameters, Artefact):
 
     def _with_corpus(self, row: Row) -> Row:
         """Returns a row; one of a second text that is not given is not here."""
-        corpora = {one.corpus for one in (*row.trainings, row.architecture) if one is not None}
-        if "second" in corpora and not self.second_corpus:
-            return replace(row, encoder=NotHere(NO_SECOND_TEXT))
-        return row
+        if self.second_corpus or all(training.corpus != "second" for training in row.trainings):
+            return row
+        return replace(row, encoder=NOT_HERE, trainings=(), reason=NO_SECOND_TEXT)
 
-    @cached_property
+    @property
     def all_seeds(self) -> tuple[int, ...]:
         """The seeds to train with.
 
         Raises:
             ValueError: no whole numbers, or none at all.
         """
-        seeds = seeds_of(self.seeds, "seeds")
-        if not seeds:
-            raise ValueError("--seeds must name a seed at least; give 0")
-        return seeds
+        return seeds_of(self.seeds, "seeds") or seeds_of("", "seeds")
 
     @property
     def untrained_seeds(self) -> tuple[int, ...]:
@@ -201,20 +176,12 @@ class TableStages(ExperimentParameters, Artefact):
         return seeds_of(self.random_seeds, "random-seeds")
 
     def checks(self) -> list[Check]:
-        """Refuses what cannot be made; see `check`."""
-        return [*super().checks(), self.check]
+        """Refuses what cannot be made, before anything is."""
+        return [*super().checks(), lambda: (self.experiment, self.all_seeds)]
 
     def checked(self) -> list[luigi.Task]:
         """Returns the sentences and the data; the trainings are checked as they are declared."""
-        return [self.clone(SplitSentences), self.clone(DownloadSentEval)]
-
-    def check(self) -> None:
-        """Refuses what cannot be made, before anything is.
-
-        Raises:
-            ValueError: a parameter that cannot be, or trainings that cannot be or are the same.
-        """
-        _ = (self.experiment, self.all_seeds, self.untrained_seeds)
+        return [self.clone(SplitSentences), *self.data()]
 
     # What is made.
 
@@ -223,13 +190,12 @@ class TableStages(ExperimentParameters, Artefact):
         if training is None:
             block = {name: value for name, value in self.changes.items() if name == _BLOCK}
             return {"preset": "laptop", "views": "", "changes": block, "seed": 0}
-        second = second_corpus_of(self.second_corpus) if training.corpus == "second" else {}
         return {
             "preset": training.preset,
             "views": ",".join(training.views),
             "changes": changes_of(training, self.changes, self.width),
             "seed": 0,
-            **second,
+            **(dict(self.second_corpus) if training.corpus == "second" else {}),
         }
 
     def training(self, training: Training, seed: int) -> TrainEncoders:
@@ -242,21 +208,19 @@ class TableStages(ExperimentParameters, Artefact):
 
         Those of joined models name folders, which must be there.
         """
-        random = self.untrained_seeds
-        match row.encoder:
-            case Trained(words=words):
-                return [words if seed == 0 else f"{words}-{seed}" for seed in self.all_seeds]
-            case Untrained():
-                return [f"random-{seed}" for seed in random]
-            case Joined(parts=parts):
-                return [
-                    "+".join(f"{self.training(one, seed).folder}@{view}" for one, view in parts)
-                    for seed in self.all_seeds
-                ]
-            case NotHere():
-                return []
-            case ready:
-                return [ready.name] * (len(random) or 1 if row.seeded else 1)
+        if row.joined:
+            parts = list(zip(row.trainings, row.joined, strict=True))
+            return [
+                "+".join(f"{self.training(part, seed).folder}@{view}" for part, view in parts)
+                for seed in self.all_seeds
+            ]
+        if row.is_trained:
+            return [
+                row.encoder if seed == 0 else f"{row.encoder}-{seed}" for seed in self.all_seeds
+            ]
+        if row.encoder == UNTRAINED:
+            return [f"random-{seed}" for seed in self.untrained_seeds]
+        return [row.encoder] * (len(self.untrained_seeds) or 1 if row.seeded else 1)
 
     def stages(
         self, row: Row, *, derived: bool = False, tasks: Collection[str] | None = None
@@ -274,7 +238,7 @@ class TableStages(ExperimentParameters, Artefact):
         if not names or (derived and own_training and own_training.corpus == "second"):
             return []
         scale = self.experiment.grid_scale if self.grid_scale is None else self.grid_scale
-        given = {
+        parameters = {
             **self.own(own_training),
             "tasks": ",".join(names),
             "representation": self.experiment.representation,
@@ -282,63 +246,53 @@ class TableStages(ExperimentParameters, Artefact):
             "derived": derived,
             **({"senteval_data": ""} if derived else {}),
         }
+        seeds = (self.all_seeds if row.is_trained else self.untrained_seeds) or (0,)
         return [
             self.clone(
-                EvaluateEncoder, **given, encoder=name, representation_changes=self._changes(row, k)
+                EvaluateEncoder,
+                **parameters,
+                encoder=name,
+                representation_changes={**row.changes, **dict.fromkeys(row.seeded, seed)},
             )
-            for k, name in enumerate(self.encoders(row))
+            for name, seed in zip(self.encoders(row), seeds, strict=False)
         ]
+
+    def evaluations(
+        self, *, joined: bool = True, tasks: Collection[str] | None = None
+    ) -> list[EvaluateEncoder]:
+        """Returns all that is scored, each once; see `stages` and `here`."""
+        stages = (
+            stage
+            for row in self.here(joined=joined)
+            for stage in (*self.stages(row, tasks=tasks), *self.stages(row, derived=True))
+        )
+        return list(dict.fromkeys(stages))
 
     def task_names(self, *, derived: bool = False) -> list[str]:
         """Returns the tasks of the columns, each once: SentEval's, or those that are derived."""
-        columns = [one for one in self.experiment.columns if one.derived == derived]
+        columns = [column for column in self.experiment.columns if column.derived == derived]
         return list(dict.fromkeys(task for column in columns for task in column.tasks))
 
     def absent(self) -> dict[str, str]:
         """Returns which of SentEval's tasks have no data at the moment, with the reason."""
-        data = self.data()
-        if data is None:
-            return {}
-        reasons = {
-            name: why_absent(task_named(name), data.data_folder) for name in self.task_names()
-        }
+        tasks = [task_named(name) for name in self.task_names()]
+        folder = self._scoring.data_folder(*(task.dataset for task in tasks))
+        reasons = {task.name: why_absent(task, folder) for task in tasks}
         return {name: reason for name, reason in reasons.items() if reason}
 
-    def data(self) -> DownloadSentEval | None:
-        """Returns the task that brings SentEval's data; None where no column needs them."""
-        names = self.task_names()
-        if not names:
-            return None
-        scoring: EvaluateEncoder = self.clone(EvaluateEncoder, **self.own(None))
-        return scoring.data(*(task_named(name).dataset for name in names))
+    def present(self) -> set[str]:
+        """Returns which of SentEval's tasks have data at the moment."""
+        return {*self.task_names()} - {*self.absent()}
 
-    def _changes(self, row: Row, place: int) -> dict[str, Any]:
-        """Returns what a row changes of the representation, with its seed where it takes one."""
-        if not row.seeded:
-            return dict(row.changes)
-        is_trained = isinstance(row.encoder, Trained | Joined)
-        seeds = self.all_seeds if is_trained else self.untrained_seeds
-        seed = (seeds or (0,))[place]
-        return {**row.changes, **dict.fromkeys(row.seeded, seed)}
+    def data(self) -> list[DownloadSentEval]:
+        """Returns the task that brings SentEval's data, where columns need it."""
+        names = [] if self.senteval_data else self.task_names()
+        return [self._scoring.data(*(task_named(name).dataset for name in names))] if names else []
 
-    @cached_property
-    def missing(self) -> dict[str, str]:
-        """Rows whose encoder is not there, by full title, with the reason."""
-        found = {}
-        for row in self.experiment.rows:
-            if isinstance(row.encoder, Joined | NotHere):
-                continue
-            try:
-                for stage in self._any_stages(row):
-                    _ = stage.evaluated
-            except FileNotFoundError as error:
-                if row.trainings or isinstance(row.encoder, Untrained) or row.encoder == WORDS:
-                    raise  # the run's own word vectors are not there: a mistake
-                found[row.full_title] = str(error)
-        return found
-
-    def _any_stages(self, row: Row) -> list[EvaluateEncoder]:
-        return self.stages(row) or self.stages(row, derived=True)
+    @property
+    def _scoring(self) -> EvaluateEncoder:
+        task: EvaluateEncoder = self.clone(EvaluateEncoder, **self.own(None), derived=False)
+        return task
 
     def here(self, *, joined: bool = True) -> list[Row]:
         """Returns the rows that something is measured of.
@@ -346,28 +300,16 @@ class TableStages(ExperimentParameters, Artefact):
         Args:
             joined: whether with those of joined models, which must be there.
         """
-        skipped = NotHere if joined else NotHere | Joined
-        return [
-            row
-            for row in self.experiment.rows
-            if not isinstance(row.encoder, skipped) and row.full_title not in self.missing
-        ]
+        rows = [row for row in self.experiment.rows if row.encoder != NOT_HERE]
+        return [row for row in rows if joined or not row.joined]
 
     def trained_by(self, row: Row) -> list[list[TrainEncoders]]:
         """Returns what is trained for a row, a list a seed."""
-        if isinstance(row.encoder, Joined):
-            return [[self.training(t, seed) for t in row.trainings] for seed in self.all_seeds]
-        if not isinstance(row.encoder, Trained):
+        if not row.is_trained:
             return []
-        if row.encoder.words == "trained":
-            return [[self.training(row.encoder.training, seed)] for seed in self.all_seeds]
-        return [_trainings_of(stage) for stage in self._any_stages(row)]
-
-
-def _trainings_of(stage: EvaluateEncoder) -> list[TrainEncoders]:
-    """Returns the trainings behind an encoder of the run."""
-    return [
-        task.training if isinstance(task, ExpandVocabulary) else task
-        for task in stage.evaluated.requires.values()
-        if isinstance(task, ExpandVocabulary | TrainEncoders)
-    ]
+        trainings = [[self.training(t, seed) for t in row.trainings] for seed in self.all_seeds]
+        if row.encoder == "expanded":
+            return [[with_words(task, "trained")] for (task,) in trainings]
+        if row.encoder == "ensemble":
+            return [[with_words(t, "frozen"), with_words(t, "trained")] for (t,) in trainings]
+        return trainings

@@ -63,7 +63,7 @@ def our_model(name: str, counts: np.ndarray, hidden_size: int) -> SentenceModel:
     config = preset(name, hidden_size=hidden_size, context_size=2)
     known = WordVectors.from_rows(words, vectors.astype(np.float32))
     model = build_model(config, known, seed=3).double()
-    model.set_word_counts(counts)
+    model.objective.set_word_counts(torch.from_numpy(np.asarray(counts)))
     generator = torch.Generator().manual_seed(8)
     with torch.no_grad():
         for of, parameter in model.encoder.named_parameters():

@@ -10,27 +10,20 @@ import pytest
 from benchmarks import parsing
 from benchmarks.parsing import Results
 from benchmarks.parsing_input import ParsingInput
-from benchmarks.parsing_rate import (
-    EXACT,
-    FAST,
-    PARSE_SENTS,
-    SUPAR,
-    Parsed,
-)
+from benchmarks.parsing_rate import EXACT, FAST, PARSE_SENTS, SUPAR, Parsed
 from benchmarks.references.supar_predict import predict, supar_parser
 from benchmarks.stopwatch import Spent
 from tests.support.constituency_trees import tiny_model, toy_treebank
 from tests.support.dependency_examples import treebank, write_conllu
 from treeviews.pipeline.base.bundled import BUNDLED_PARSERS
-from treeviews.pipeline.parsers.chart_model import save_constituency_model
 from treeviews.pipeline.parsers.dependency_model import (
-    DependencyModel,
+    DependencyDescription,
     DependencyVocabulary,
     NetworkSizes,
     build_network,
     load_dependency_model,
-    save_dependency_model,
 )
+from treeviews.pipeline.parsers.parser_folder import ParserModel, save_model
 from treeviews.pipeline.parsers.sentence_parser import load_parser
 from treeviews.pipeline.trees.flat_trees import DependencyParse
 
@@ -47,9 +40,9 @@ def parsers(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     folder = tmp_path_factory.mktemp("parsers")
     vocabulary = DependencyVocabulary.build(treebank(), min_word_frequency=1)
     sizes = NetworkSizes(lstm_hidden=16, lstm_layers=2)
-    network = build_network(sizes, vocabulary).eval()
-    save_dependency_model(DependencyModel(network, sizes, vocabulary), folder / "dependency")
-    save_constituency_model(folder / "constituency", tiny_model(toy_treebank(60)))
+    description = DependencyDescription(sizes=sizes, vocabulary=vocabulary)
+    save_model(ParserModel(build_network(description), description), folder / "dependency")
+    save_model(tiny_model(toy_treebank(60)), folder / "constituency")
     return str(folder / "dependency"), str(folder / "constituency")
 
 
@@ -99,5 +92,5 @@ SENTENCES = [
 
 def test_supar_with_our_weights_answers_as_our_parser() -> None:
     bundled = BUNDLED_PARSERS["dependencies"]
-    found = predict(supar_parser(load_dependency_model(bundled)[0]), SENTENCES)
+    found = predict(supar_parser(load_dependency_model(bundled)), SENTENCES)
     assert found == load_parser(bundled, "dependencies").parse(SENTENCES)

@@ -27,7 +27,7 @@ import torch
 from tests.support.repository import REPOSITORY
 from tests.support.stories import write_stories
 from treeviews.models.evaluation.build_probing import read_summary
-from treeviews.models.evaluation.task_data import read_note, read_sentences
+from treeviews.models.evaluation.task_data import NOTE_NAME, DerivedNote, read_sentences
 from treeviews.models.evaluation.task_result import read_result
 from treeviews.models.model.model_folder import load_model
 from treeviews.models.model.ranks import ALONE
@@ -267,8 +267,8 @@ def _checkpoint(folder: Path) -> Any:
 
 
 def _items(folder: Path) -> Any:
-    note = read_note(folder)
-    return note and read_sentences(folder, note).table.to_pylist()
+    note = DerivedNote.read(folder / NOTE_NAME, remedy="build it again")
+    return read_sentences(folder, note).table.to_pylist()
 
 
 def _result(folder: Path) -> Any:

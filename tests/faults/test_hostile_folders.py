@@ -24,8 +24,8 @@ from treeviews.models.training.checkpoints import (
 from treeviews.models.words.word_vectors import load_word_vectors
 from treeviews.pipeline.base.digest import sha256_of_file
 from treeviews.pipeline.base.json_files import FILES, SEAL
-from treeviews.pipeline.parsers.dependency_model import save_dependency_model
 from treeviews.pipeline.parsers.parser_files import CHECKSUMS_NAME
+from treeviews.pipeline.parsers.parser_folder import save_model
 from treeviews.pipeline.parsers.sentence_parser import load_parser
 from treeviews.pipeline.shards.manifests import read_dataset_manifest
 from treeviews.pipeline.vectors.vector_folder import write_vectors
@@ -46,7 +46,7 @@ DOORS: dict[str, Callable[[Path], Any]] = {
 def make(door: str, folder: Path) -> None:
     """Writes a good folder that no sha256 protects: who makes a hostile one leaves these out."""
     if door == "parser":
-        save_dependency_model(random_model(0), folder)
+        save_model(random_model(0), folder)
         (folder / CHECKSUMS_NAME).unlink()
     if door == "vectors":
         write_vectors(folder, ["a", "b"], torch.ones(2, 4).numpy(), {"words": 2})

@@ -7,12 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.support.command import subcommand
 from treeviews import models
 from treeviews.models.encoding.encoder import Encoder
-from treeviews.pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_VECTORS
-
-encode = subcommand("encode")
+from treeviews.pipeline.base.bundled import BUNDLED_MODELS
 
 MOST_BYTES = 25_000_000
 
@@ -32,20 +29,6 @@ def test_a_paraphrase_is_nearer_than_another_sentence(english: Encoder) -> None:
     )
     assert vectors.shape == (3, 300) and vectors.dtype == np.float32
     assert cosine(vectors[0], vectors[1]) > 0.5 > cosine(vectors[0], vectors[2]) + 0.2
-
-
-def test_unknown_words_alone_are_zeros_and_an_empty_sentence_is_refused(
-    english: Encoder,
-) -> None:
-    vectors = english.encode(["qzxvwwqk zzqjx", "", "dog", "word " * 2_000])
-    assert not vectors[:2].any() and vectors[2:].any(axis=1).all()
-    assert np.isfinite(vectors).all()
-    assert [(refused.index, refused.reason) for refused in english.refused] == [(1, "empty")]
-
-
-def test_it_is_small(english: Encoder) -> None:
-    files = [path for path in Path(BUNDLED_MODELS["english"]).rglob("*") if path.is_file()]
-    assert sum(path.stat().st_size for path in files) <= MOST_BYTES
 
 
 @pytest.fixture(scope="module")
@@ -75,43 +58,19 @@ def test_trees_hear_what_a_mean_of_words_does_not(trees: Encoder, english: Encod
     assert cosine(before, after) < cosine(words, more_words) - 0.05
 
 
-def test_trees_give_any_text_a_defined_vector(trees: Encoder) -> None:
-    vectors = trees.encode(["qzxvwwqk zzqjx", "", "dog", "word " * 2_000])
-    assert np.isfinite(vectors).all() and vectors[2].any()
-    assert [(refused.index, refused.reason) for refused in trees.refused] == [
-        (1, "empty"),
-        (3, "too_long"),
-    ]
-    assert not vectors[[1, 3]].any()
-
-
-def test_trees_are_small_beyond_their_words_and_name_no_place() -> None:
-    folder = Path(BUNDLED_MODELS["english-trees"])
+@pytest.mark.parametrize("name", ["english", "english-trees"])
+def test_they_are_small_and_name_no_place(name: str) -> None:
+    folder = Path(BUNDLED_MODELS[name])
     files = [path for path in folder.rglob("*") if path.is_file()]
     assert sum(path.stat().st_size for path in files) <= MOST_BYTES
     assert "/" not in (folder / "model.json").read_text(encoding="utf-8")
 
 
-def test_the_command_line_says_so_in_a_sentence(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
+@pytest.mark.parametrize(("name", "refused"), [("english", [1]), ("english-trees", [1, 3])])
+def test_any_text_has_a_defined_vector(
+    name: str, refused: list[int], english: Encoder, trees: Encoder
 ) -> None:
-    text = tmp_path / "sentences.txt"
-    text.write_text("A dog sleeps.\n", encoding="utf-8")
-    options = ["--vectors", str(BUNDLED_VECTORS), "--output", str(tmp_path / "out.npy")]
-    assert encode(["english", "--input", str(text), *options]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert "takes no others; leave out vectors=" in line
-
-
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("englisch", "did you mean english?"),
-        ("English-Trees", "did you mean english-trees?"),
-        ("nowhere", "give trained or"),
-    ],
-)
-def test_a_name_that_is_none_is_told_which_was_meant(name: str, said: str) -> None:
-    with pytest.raises(FileNotFoundError) as raised:
-        models.load(name)
-    assert f"no such folder and no known name; {said}" in str(raised.value)
+    encoder = {"english": english, "english-trees": trees}[name]
+    vectors = encoder.encode(["qzxvwwqk zzqjx", "", "dog", "word " * 2_000])
+    assert np.isfinite(vectors).all() and vectors[2].any() and not vectors[refused].any()
+    assert [refusal.index for refusal in encoder.refused] == refused

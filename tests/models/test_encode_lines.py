@@ -65,20 +65,6 @@ def test_a_pipe_is_given_the_whole_file(english: Any) -> None:
     np.testing.assert_array_equal(found, english.encode(SENTENCES, normalize=True))
 
 
-def test_a_file_may_be_appended_to(english: Any, tmp_path: Path) -> None:
-    target = tmp_path / "vectors.npy"
-    with target.open("ab") as stream:
-        encode_lines(english, text(), "text", stream)
-    np.testing.assert_array_equal(np.load(target), english.encode(SENTENCES))
-
-
-def test_how_to_encode_is_passed_on(english: Any, tmp_path: Path) -> None:
-    target = tmp_path / "vectors.npy"
-    encode_lines(english, text(), "text", target, pooling=("mean", "max"), batch_size=2)
-    expected = english.encode(SENTENCES, pooling=("mean", "max"))
-    np.testing.assert_allclose(np.load(target), expected, atol=1e-6)
-
-
 @pytest.mark.parametrize(
     ("content", "said"),
     [

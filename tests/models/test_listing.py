@@ -81,30 +81,20 @@ def test_what_is_unfinished_or_damaged_is_listed_too(work: Path) -> None:
 
 
 def test_two_models_differ_in_settings_and_stand_side_by_side(work: Path) -> None:
-    first, second = (one.name for one in listed(work) if one.kind == "model")
-
-    found = difference(first, str(work / second), work)
-
-    assert found == {
+    first, second = (each.name for each in listed(work) if each.kind == "model")
+    assert difference(first, str(work / second), work) == {
         "settings": {"training.seed": (0, 1)},
         "scores": {"held-out accuracy": (pytest.approx(6.1), pytest.approx(6.4))},
     }
 
 
-def test_what_holds_nothing_is_not_compared(work: Path) -> None:
-    with pytest.raises(ValueError, match="neither settings nor scores there"):
-        difference(str(work), "english", work)
-
-
 def test_results_differ_in_how_they_were_scored(work: Path) -> None:
     jobs = work / "evaluation" / "jobs"
     write(jobs / "trained-eeeeeeeeeeee" / "config.json", evaluations=["cc"])
-
-    found = difference(*(path.as_posix() for path in sorted(jobs.iterdir())), work)
-
-    assert found["settings"] == {}
-    assert found["scores"]["CR"] == (70.0, 70.0)
-    assert found["scores"]["MR"] == (80.0, None)
+    compared = difference(*(path.as_posix() for path in sorted(jobs.iterdir())), work)
+    assert compared["settings"] == {}
+    assert compared["scores"]["CR"] == (70.0, 70.0)
+    assert compared["scores"]["MR"] == (80.0, None)
 
 
 def test_one_result_is_known_by_its_task(work: Path) -> None:
@@ -125,5 +115,9 @@ def test_the_commands_print_tables_and_json(work: Path, capsys: pytest.CaptureFi
     assert "| training.seed | 0 | 1 |" in capsys.readouterr().out
     assert main(["diff", "nowhere", models[2], *asked]) == 2
     assert "nowhere: no such folder" in capsys.readouterr().err
+    assert main(["diff", str(work), "english", *asked]) == 2
+    assert "neither settings nor scores there" in capsys.readouterr().err
+    assert main(["diff", "english", "english-trees", "--json"]) == 0
+    assert "training.views" in json.loads(capsys.readouterr().out)["settings"]
     assert main(["list", "--work-folder", "nowhere"]) == 2
     assert "no such work folder" in capsys.readouterr().err

@@ -11,11 +11,13 @@ import torch
 from tests.support.inverse_trees import from_brackets
 from treeviews.pipeline.parser_training.constituency_training import build_vocabularies
 from treeviews.pipeline.parsers.chart_model import (
+    ChartDescription,
     ChartModelConfig,
     ConstituencyModel,
     WordTable,
-    new_constituency_model,
+    build_chart_parser,
 )
+from treeviews.pipeline.parsers.parser_folder import ParserModel
 from treeviews.pipeline.trees.treebanks import BracketedSentence, to_brackets
 
 TINY = ChartModelConfig(
@@ -54,9 +56,11 @@ def write_documents(path: Path, sentences: list[BracketedSentence]) -> Path:
 
 def tiny_model(sentences: list[BracketedSentence], *, seed: int = 0) -> ConstituencyModel:
     """A model with random weights."""
+    vocabularies = build_vocabularies(sentences, min_character_count=1)
+    description = ChartDescription(model=TINY, vocabularies=vocabularies)
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        return new_constituency_model(TINY, build_vocabularies(sentences, min_character_count=1))
+        return ParserModel(build_chart_parser(description), description)
 
 
 def benepar_word_vectors(model: Any, table: WordTable) -> torch.Tensor:
@@ -90,4 +94,4 @@ def _noun_phrase(draw: random.Random) -> str:
 
 def _sentence(text: str, document_id: str) -> BracketedSentence:
     tokens, parse = from_brackets(text)
-    return BracketedSentence(tokens=tokens, parse=parse, document_id=document_id, line=1)
+    return BracketedSentence(tokens=tokens, parse=parse, line=1, document_id=document_id)

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from treeviews.models.encoding.encoder import Encoder, EncoderSettings, TakenViews, ViewsOfModels
+from treeviews.models.encoding.encoder import Encoder, EncoderSettings
 from treeviews.models.encoding.sentence_reader import Parsers
 from treeviews.models.encoding.torch_model import TorchModel
-from treeviews.models.encoding.view_models import ViewModel, WordsModel
+from treeviews.models.encoding.view_models import MeanModel, ViewModel
 from treeviews.models.model.sentence_model import SentenceModel
 from treeviews.models.words.word_vectors import WordVectors
 
 
 def encoder_by(model: ViewModel, settings: EncoderSettings | None = None) -> Encoder:
     """Returns a model with all its views as an encoder."""
-    settings = settings or EncoderSettings(on_refusal="error")
-    return Encoder(ViewsOfModels([TakenViews(model)], settings, joined=False))
+    return Encoder([(model, ())], settings=settings or EncoderSettings(on_refusal="error"))
 
 
 def words_encoder(vectors: WordVectors, settings: EncoderSettings | None = None) -> Encoder:
     """Returns the bag of words of some vectors."""
-    return encoder_by(WordsModel(vectors), settings)
+    return encoder_by(MeanModel(vectors), settings)
 
 
 def torch_encoder(

@@ -11,8 +11,11 @@ import contextlib
 import functools
 import importlib.util
 import io
+import os
 import re
 import runpy
+import stat
+import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
@@ -235,3 +238,47 @@ CHECKS: dict[str, Callable[[list[str]], None]] = {
     "torchrun": _torchrun,
     "treeviews": _treeviews,
 }
+
+
+NOTED = ("treeviews", "srun", "torchrun", "python")
+STUB = """#!/bin/bash
+{ printf '%s\\x1f' "$(basename "$0")" "$@"; printf '\\x1e'; } >> "$NOTES"
+"""
+SLURM = {
+    "SLURM_CPUS_PER_TASK": "2",
+    "SLURM_GPUS": "2",
+    "SLURM_NNODES": "2",
+    "SLURM_JOB_ID": "17",
+    "SLURM_JOB_NODELIST": "node-[0-1]",
+}
+"""What a job finds in its environment, beside the folder it was submitted in."""
+
+
+def write_program(path: Path, text: str) -> None:
+    """Writes an executable file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+
+def commands_of_script(script: str, folder: Path, programs: Path) -> list[list[str]]:
+    """Runs a script with programs that note their call; returns what it would have started."""
+    for name in NOTED:
+        write_program(programs / name, STUB)
+    write_program(programs / "scontrol", "#!/bin/bash\nprintf 'node-0\\nnode-1\\n'\n")
+    write_program(folder / "env" / "bin" / "activate", f'PATH="{programs}:$PATH"\n')
+    own = {
+        "SLURM_SUBMIT_DIR": str(folder),
+        "TREEVIEWS_ENV": str(folder / "env"),
+        "PATH": f"{programs}:{os.environ['PATH']}",
+        "NOTES": str(programs / "notes"),
+    }
+    subprocess.run(
+        ["bash", "-c", script],
+        cwd=folder,
+        env=os.environ | SLURM | own,
+        check=True,
+        capture_output=True,
+    )
+    calls = (programs / "notes").read_text("utf-8").split("\x1e")[:-1]
+    return [call.split("\x1f")[:-1] for call in calls]

@@ -12,7 +12,7 @@ from supar import BiaffineDependencyParser
 
 from tests.support.dependency_examples import treebank, write_conllu
 from tests.support.tiny_transformers import random_weights
-from treeviews.pipeline.parsers.checkpoint_conversion import _plain_model, _read
+from treeviews.pipeline.parsers.checkpoint_conversion import plain_model
 from treeviews.pipeline.parsers.dependency_model import DependencyModel
 
 
@@ -22,7 +22,7 @@ def from_supar(parser: Any) -> DependencyModel:
     Raises:
         ValueError: features other than words and characters.
     """
-    return _plain_model(_read(vars(parser.model.args), parser.model.state_dict(), parser.transform))
+    return plain_model(vars(parser.model.args), parser.model.state_dict(), parser.transform)
 
 
 def supar_parser(folder: Path, *, seed: int = 1, bert: Path | None = None, **options: Any) -> Any:

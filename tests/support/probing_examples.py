@@ -13,12 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tests.support.parsed_corpora import left_branching
-from treeviews.models.evaluation.build_probing import (
-    SENTEVAL_FOLDER,
-    ParsedFolders,
-    build_probing,
-    read_summary,
-)
+from treeviews.models.evaluation.build_probing import SENTEVAL_FOLDER, build_probing, read_summary
 from treeviews.models.evaluation.probing_sentences import ParsedSentence, ProbingConfig
 from treeviews.models.evaluation.probing_tasks import TASKS
 from treeviews.models.evaluation.task_data import SENTENCES_NAME, load_task
@@ -127,7 +122,7 @@ def corpus_rows(num_documents: int = 40, *, sentences: int = 40) -> list[dict[st
 
 def write_rows(
     folder: Path, rows: Sequence[dict[str, Any]], *, without_parse: Sequence[int] = ()
-) -> ParsedFolders:
+) -> dict[str, Path]:
     """Writes rows as a parsed corpus in shards of 500; some rows lack the dependency parse."""
     for shard, start in enumerate(range(0, len(rows), 500)):
         part = [dict(row) for row in rows[start : start + 500]]
@@ -140,7 +135,7 @@ def write_rows(
             write_shard(folder / stage, stage, shard, table, drops={})
     for stage in STAGES:
         write_dataset_manifest(folder / stage, stage, config={})
-    return ParsedFolders(*(folder / stage for stage in STAGES))
+    return {stage: folder / stage for stage in STAGES}
 
 
 def tokens_of(sentences: Path) -> list[list[str]]:

@@ -8,11 +8,13 @@ import torch
 
 from tests.support.dependency_examples import treebank
 from treeviews.pipeline.parsers.dependency_model import (
+    DependencyDescription,
     DependencyModel,
     DependencyVocabulary,
     NetworkSizes,
     build_network,
 )
+from treeviews.pipeline.parsers.parser_folder import ParserModel
 
 SIZES = NetworkSizes(
     word_embedding=6,
@@ -32,7 +34,8 @@ def random_model(
     """Weights so large that trees are of many shapes."""
     vocabulary = DependencyVocabulary.build(treebank(), min_word_frequency=min_word_frequency)
     torch.manual_seed(seed)
-    network: Any = build_network(sizes, vocabulary)
+    description = DependencyDescription(sizes=sizes, vocabulary=vocabulary)
+    network: Any = build_network(description)
     for parameter in network.parameters():
         torch.nn.init.normal_(parameter, std=0.7)
-    return DependencyModel(network.eval(), sizes, vocabulary)
+    return ParserModel(network.eval(), description)

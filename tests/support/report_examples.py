@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from treeviews.models.evaluation import probing_tasks as declarations
 from treeviews.models.evaluation.build_probing import FORMAT_VERSION
@@ -28,7 +27,7 @@ from treeviews.models.report.run_report import ReportInputs, StageRecord
 
 HELD_OUT = {"accuracy": 0.06, "chance": 0.0025, "loss": 4.2, "num_anchors": 900}
 SUMMARY = {
-    "steps": 40, "epochs": 2, "train_sentences": 8000, "held_out_measured": 3000,
+    "identity": "0", "steps": 40, "epochs": 2, "train_sentences": 8000, "held_out_measured": 3000,
     "skipped": {"no_parse": 3}, "coverage": {"known_share": 0.97}, "seconds": 50.0,
     "sentences_per_second": 320.0, "first_loss": 6.1, "final_loss": 4.0,
     "objective": "contrastive",
@@ -49,33 +48,23 @@ def task_summary(chance: float) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def row(
-    name: str, share: float, *, seed: int = 0, width: int = 8, tasks: Sequence[str] = TASKS
-) -> ProbingRow:
-    """Returns a row that answers this share of 300 items a task rightly."""
-    order = np.random.default_rng(seed).permutation(300)
-    gold = np.arange(300) % 2
-    predicted = np.where(order < share * 300, gold, 1 - gold)
-    return answering(name, predicted, width=width, tasks=tasks)
-
-
-def answering(
-    name: str, predicted: npt.NDArray[np.int64], *, width: int = 8, tasks: Sequence[str] = TASKS
-) -> ProbingRow:
-    """Returns a row of these answers to the items of each task, three of them a document."""
+def row(name: str, share: float, *, seed: int = 0) -> ProbingRow:
+    """Returns a row that answers this share of 300 items a task rightly, three a document."""
     items = np.arange(300)
+    gold = items % 2
+    order = np.random.default_rng(seed).permutation(300)
     answers = Predictions(
-        predicted.astype(np.float64), (items % 2).astype(np.float64), items * 0,
-        clusters=items // 3,
+        np.where(order < share * 300, gold, 1 - gold).astype(np.float64), gold.astype(np.float64),
+        items * 0, clusters=items // 3,
     )  # fmt: skip
     outcome = Outcome(
-        answers, {"train": 600, "dev": 100, "test": 300}, width, 70.0, regularisers=(0.1,)
+        answers, {"train": 600, "dev": 100, "test": 300}, 8, 70.0, regularisers=(0.1,)
     )
     setup = Setup(EncoderIdentity(name, name), {}, {"classifier": "logistic_regression"})
     data = DataRecord("d0", "s0", derived_from="tales", protocol={"standardise": True})
     results = {
         task: scored(task_named(_CALLED[task]), setup, data, outcome, seconds={"fit": 0.2})
-        for task in tasks
+        for task in TASKS
     }
     return ProbingRow(name, f"row {name}", results)
 
@@ -111,13 +100,13 @@ def report_inputs(tmp_path: Path) -> ReportInputs:
     return ReportInputs(
         config={"seed": 5, "views": ["DEP", "CONST"]},
         stages=(StageRecord("sentences", 12000, 20.0, {"too_long": 7}, {"no_parse": 9}),),
-        training_folder=training,
+        training_folders=(training,),
         probing_folder=probing,
         rows={},
         parsers=({"kind": "dependencies", "name": "bundled", "checksum": "f" * 64,
                   "scores": {"LAS": 83.1}},),
-        versions={"python": "3.11.0", "torch": "2.13.0"},
-        commit="0123abc",
+        corpus="harbour diaries",
+        command="luigi RunAll --seed 5",
     )  # fmt: skip
 
 

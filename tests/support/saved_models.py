@@ -14,6 +14,7 @@ from treeviews.models.config.training_config import TrainingConfig
 from treeviews.models.config.training_presets import preset
 from treeviews.models.config.views import needed_stages
 from treeviews.models.corpus.parsed_corpus import ParsedCorpus
+from treeviews.models.encoding.encoder_names import placed
 from treeviews.models.model.model_folder import save_model
 from treeviews.models.model.sentence_model import (
     SentenceModel,
@@ -44,7 +45,7 @@ def encoded_one_by_one(
         for place in range(len(block)):
             found.append(views(batch_of(block.slice(place, place + 1), model.config)))
     matrices = [torch.cat(vectors).numpy() for vectors in zip(*found, strict=True)]
-    return rows, dict(zip(views.names, matrices, strict=True))
+    return rows, dict(zip(placed(views.views), matrices, strict=True))
 
 
 def write_model(

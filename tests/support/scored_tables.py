@@ -6,22 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from tests.support.evaluation_examples import answers, result, similarities, task
+from treeviews.models.encoding.encoder_names import BAG_OF_WORDS
 from treeviews.models.evaluation.task_result import AbsentResult, EncoderIdentity, Result
-from treeviews.models.report.experiment import (
-    WORDS,
-    Experiment,
-    PaperScale,
-    Row,
-    Scale,
-    Trained,
-    Training,
-)
-from treeviews.models.report.measured_table import (
-    Measured,
-    ScoredRow,
-    TrainingRecord,
-    assembled,
-)
+from treeviews.models.report.experiment import Experiment, Row, Training
+from treeviews.models.report.measured_table import ScoredRow, assemble_table
 from treeviews.models.report.result_table import ResultTable
 from treeviews.models.report.table_columns import Published, columns
 
@@ -38,12 +26,14 @@ SUMMARY: dict[str, Any] = {
 }
 GENERATIVE = Training("B-G", "B-G")
 OURS = Row(
-    "B-G", Trained(GENERATIVE), "ensemble", published=Published("B-G", "ensemble", "removed")
+    "B-G",
+    "trained",
+    (GENERATIVE,),
+    taken="ensemble",
+    published=Published("B-G", "ensemble", "removed"),
 )
-MEAN = Row("word vectors", WORDS, "mean")
-TEXT = ("stories", "30 % of the documents", "of the corpus, 100 wide")
-OUR_SCALE = Scale("stories", 74_000, 1_000, "of the corpus, 100 wide", 64, 1)
-BOOKS = PaperScale("B", Scale("BookCorpus", 74e6, 962e6, "fastText, 300 wide", 2048))
+MEAN = Row("word vectors", BAG_OF_WORDS, taken="mean")
+BOOKS = {"B": {"BookCorpus": "BookCorpus; 74 M sentences"}}
 
 
 def scores(share: float, *, seed: int = 0, noise: float = 0.5, data: str = "d0") -> dict[str, Any]:
@@ -64,19 +54,16 @@ def without(results: Mapping[str, Result], name: str, reason: str) -> dict[str, 
 
 def experiment(*rows: Row, names: tuple[str, ...] = ("STS14", "MR", "hours")) -> Experiment:
     """Returns the declaration of a small table of B's."""
-    return Experiment("small", "A small table", ("B, table 3",), rows, columns(*names), (BOOKS,))
+    return Experiment("small", "A small table", ("B, table 3",), rows, columns(*names), BOOKS)
 
 
 def small_table(*rows: ScoredRow, declared: Experiment | None = None, **given: Any) -> ResultTable:
     """Returns the table of rows that were scored."""
     of = declared or experiment(*(row.row for row in rows))
-    record = TrainingRecord(GENERATIVE, (SUMMARY,), {"hidden_size": (2048, 64)})
-    return assembled(Measured(of, rows, (record,), *TEXT, **given))
+    return assemble_table(of, rows, {"B-G": [SUMMARY]}, **given)
 
 
 def scored(row: Row = OURS, *seeds: Mapping[str, Result], **given: Any) -> ScoredRow:
-    """Returns a row with its results; those of a trained model are of our scale."""
-    if not row.trainings:
-        return ScoredRow(row, seeds, **given)
-    summaries = tuple((SUMMARY,) for _ in seeds)
-    return ScoredRow(row, seeds, **({"scale": OUR_SCALE, "summaries": summaries} | given))
+    """Returns a row with its results."""
+    summaries = tuple((SUMMARY,) for _ in seeds if row.is_trained)
+    return ScoredRow(row, seeds, **({"scale": "stories", "summaries": summaries} | given))

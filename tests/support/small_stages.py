@@ -1,6 +1,6 @@
 """Small stages whose runs are shown, looked at before they run, or wait for what nobody makes.
 
-python -m luigi --module tests.support.small_stages WholeRun --folder … --local-scheduler
+treeviews run WholeRun --module tests.support.small_stages --folder …
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ class CountingEncoder(Encoder):
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, ...]] = []
-        super().__init__(OwnFunction(self._counts, "counting", 0), "counting")
+        super().__init__(OwnFunction(self._counts, "counting"), "counting")
 
     def _counts(self, sentences: Sequence[str]) -> npt.NDArray[np.float32]:
         self.asked.append(tuple(sentences))

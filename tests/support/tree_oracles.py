@@ -11,7 +11,7 @@ from torch import Tensor
 from treeviews.models.encoders.child_sum_tree_lstm import ChildSumTreeLSTM
 from treeviews.models.encoders.nary_tree_lstm import NaryTreeLSTM
 from treeviews.models.encoders.recurrent_encoders import GRU, GRUCell
-from treeviews.models.encoders.sentence_batch import SentenceBatch
+from treeviews.models.encoders.sentence_encoder import SentenceBatch
 from treeviews.models.encoders.word_averages import LinearAverage
 
 

@@ -23,7 +23,7 @@ from tests.support.small_stages import MadeOfParts
 from treeviews.pipeline.base.job import Rated
 from treeviews.tasks import run, run_display
 
-MODULE = ("--module", "tests.support.small_stages", "--local-scheduler")
+MODULE = ("--module", "tests.support.small_stages")
 STAMP = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d "
 
 
@@ -93,8 +93,8 @@ def seen_on_terminal(
 
 
 def command(folder: Path, *arguments: str) -> list[str]:
-    asked = [sys.executable, "-m", "luigi", *MODULE, "WholeRun", "--folder", str(folder)]
-    return [*asked, *arguments]
+    run_whole = [sys.executable, "-m", "treeviews", "run", "WholeRun", *MODULE]
+    return [*run_whole, "--folder", str(folder), *arguments]
 
 
 def in_log(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -148,11 +148,11 @@ def test_who_interrupts_a_run_is_told_how_to_go_on(tmp_path: Path, sent: signal.
     seen = seen_on_terminal(
         command(tmp_path, "--seconds", "60"), columns=400, signal_at=("MadeOf", sent)
     )
-    assert seen.code == -signal.SIGINT
+    assert seen.code == 1
     assert seen.cursor_is_visible
     first, last = seen.lines[-2:]
     assert first == "error: interrupted; what is complete is kept"
-    assert last.startswith("go on with: python -m luigi --module tests.support.small_stages ")
+    assert last.startswith("go on with: python -m treeviews run WholeRun --module ")
     assert "Traceback" not in seen.raw
 
 
@@ -166,15 +166,14 @@ def test_a_failed_run_ends_with_the_cause_and_the_command(tmp_path: Path) -> Non
     assert cause == "error: RuntimeError: the wheel came off; put it on"
     assert where.startswith("traceback: ")
     named = str(tmp_path / "it'\"'\"'s here")
-    assert last.startswith("go on with: python -m luigi ")
+    assert last.startswith("go on with: python -m treeviews ")
     assert f"--folder '{named}' --fails --workers 1" in last
 
 
 @pytest.fixture
 def begun(tmp_path: Path) -> Iterator[run.Run]:
     """A run of one stage that is on."""
-    begun = run.begin_run()
-    begun.plan(MadeOfParts(folder=tmp_path))
+    begun = run.begin_run(MadeOfParts(folder=tmp_path))
     begun.begins(MadeOfParts(folder=tmp_path).task_id)
     yield begun
     begun.is_interrupted = True  # of which nothing is said at its end

@@ -12,10 +12,9 @@ import treeviews
 from tests.support import embedding_functions
 from tests.support.luigi_builds import build
 from tests.support.ray_tests import on_ray
+from treeviews.pipeline.inspect.aligned_rows import select
 from treeviews.pipeline.inspect.check import faults_of
-from treeviews.pipeline.inspect.dataset import select
-from treeviews.pipeline.shards.manifests import read_dataset_manifest, shard_path
-from treeviews.pipeline.text import plan
+from treeviews.pipeline.shards.manifests import shard_path
 from treeviews.tasks.embed_corpus import EmbedCorpus
 
 TEXT = "The rain stopped. The children ran out.\n\nA dog barked at them. They laughed.\n"
@@ -51,24 +50,8 @@ def test_a_corpus_is_embedded_beside_its_sentences_once(text: Path) -> None:
     assert shard_path(task.folder, 0).stat().st_mtime_ns == before
 
 
-@pytest.mark.slow
-def test_a_part_of_which_all_text_is_refused_is_embedded_as_no_row(
-    text: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(plan, "_target", lambda number: len(TEXT))
-    (text.parent / "a.txt").write_text("\x07\n\n" * len(TEXT), encoding="utf-8")
-    paths = f"{text.parent / 'a.txt'},{text}"
-
-    task = stage(text, paths=paths, encoder=FUNCTION, encoder_version="1")
-    assert build(task)
-
-    numbers = [shard.rows for shard in read_dataset_manifest(task.folder, "embeddings").shards]
-    assert numbers[0] == 0 and sum(numbers) == len(treeviews.open_embeddings(task.folder)) == 4
-    assert list(faults_of(select(task.folder.parent))) == []
-
-
 @on_ray
-def test_ray_splits_and_embeds_what_luigis_workers_do_into_a_storage_that_others_take_from(
+def test_ray_embeds_what_luigis_workers_do_into_a_storage_that_others_take_from(
     text: Path, tmp_path: Path
 ) -> None:
     pytest.importorskip("ray")

@@ -52,10 +52,9 @@ def test_forked_tasks_end_with_their_parent(tmp_path: Path) -> None:
 
 def start_two(folder: Path, module: str) -> subprocess.Popen[str]:
     (folder / "slow_tasks.py").write_text(module, encoding="utf-8")
-    luigi = str(Path(sys.executable).with_name("luigi"))
-    command = [luigi, "--module", "slow_tasks", "Two", "--local-scheduler", "--workers", "2"]
+    command = [sys.executable, "-m", "treeviews", "run", "Two", "--module", "slow_tasks"]
     return subprocess.Popen(
-        [*command, "--folder", str(folder)],
+        [*command, "--workers", "2", "--folder", str(folder)],
         cwd=folder,
         env=os.environ | {"PYTHONPATH": f"{folder}:{REPOSITORY}"},
         stderr=subprocess.PIPE,
@@ -103,4 +102,4 @@ def test_who_is_killed_while_it_tells_luigi_keeps_nobody_waiting(tmp_path: Path)
 
     assert parent.returncode == 1
     assert "Slow: its process was ended by SIGKILL" in said
-    assert re.search(r"go on with: .*luigi --module slow_tasks Two", said)
+    assert re.search("go on with: .* run Two --module slow_tasks", said)

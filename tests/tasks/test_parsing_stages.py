@@ -20,7 +20,6 @@ from treeviews.pipeline.base.digest import sha256_of_file
 from treeviews.pipeline.shards.manifests import read_dataset_manifest, shard_path
 from treeviews.pipeline.shards.shards import read_shard
 from treeviews.tasks import (
-    ConvertParser,
     ParseConstituents,
     ParseDependencies,
     SplitSentences,
@@ -83,15 +82,6 @@ def test_parses_of_a_sentence_shard_that_was_made_anew_in_other_bytes_are_made_a
     assert parsed == [shard.sha256 for shard in read_dataset_manifest(sentences).shards]
     assert shard_path(stage.folder, 0).stat().st_mtime_ns == kept.st_mtime_ns
     assert "00001.parquet: its sentences were made anew; it is made again" in caplog.text
-
-
-def test_a_conversion_without_a_sha256_says_which_it_found(tmp_path: Path) -> None:
-    checkpoint = tmp_path / "own.pt"
-    checkpoint.write_bytes(b"a checkpoint")
-    task = ConvertParser(work_folder=tmp_path, checkpoint=str(checkpoint), stage="dependencies")
-    with pytest.raises(ValueError, match=f"It is {sha256_of_file(checkpoint)}: give that if"):
-        task.run()
-    assert not task.complete()
 
 
 @pytest.mark.slow

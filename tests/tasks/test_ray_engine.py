@@ -170,16 +170,3 @@ def test_a_job_that_fails_costs_only_its_shard(
     monkeypatch.setattr(ChainStage, "more_options", {})
     assert build(stage)  # the next run has one shard to parse
     assert shard_path(stage.folder, 0).stat().st_mtime_ns == before
-
-
-def test_a_cluster_that_can_never_run_a_job_is_refused(
-    cluster: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    asked = {"ray_address": cluster.address, "device": "cuda", "gpus_per_job": 64}
-    stage = chain_stage(tmp_path, num_shards=1, engine="ray", **asked)
-
-    assert not build(stage)
-
-    told = "a shard job takes 1 CPU and 64 GPUs, and no machine of the Ray cluster"
-    assert told in caplog.text
-    assert not ray.is_initialized()

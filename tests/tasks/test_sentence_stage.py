@@ -22,7 +22,8 @@ from tests.support.luigi_builds import build
 from treeviews.pipeline.shards.manifests import read_dataset_manifest, shard_numbers, shard_path
 from treeviews.pipeline.shards.shards import read_shard
 from treeviews.pipeline.text import plan, split_corpus
-from treeviews.pipeline.text.documents import Source
+from treeviews.pipeline.text.find_duplicates import Duplicates
+from treeviews.pipeline.text.split_parts import DUPLICATES_FOLDER
 from treeviews.tasks import DownloadCorpus, SplitSentences, artefact
 
 PARAGRAPHS = ["The river rose. Nobody slept.", "The bridge held."]
@@ -154,8 +155,8 @@ def test_a_data_set_is_fetched_and_read(tmp_path: Path) -> None:
 
     task = task_of(tmp_path, source="hf", dataset=str(folder), text_field="story")
 
-    expected = {"00000.jsonl.gz:1": SENTENCES[:2], "00000.jsonl.gz:2": SENTENCES[2:]}
-    assert sentences_of(task) == expected
+    name = "00000-of-00001.jsonl.gz"
+    assert sentences_of(task) == {f"{name}:1": SENTENCES[:2], f"{name}:2": SENTENCES[2:]}
     (quarantined,) = (task.folder).glob("*quarantine*")
     assert "missing_text" in quarantined.read_text()
 
@@ -217,48 +218,26 @@ def test_a_run_goes_on_where_a_job_was_killed(
     assert shards(first.folder) == in_one_job(text, tmp_path / "one", monkeypatch)
 
 
-@pytest.fixture
-def short_plans(text: Path, monkeypatch: pytest.MonkeyPatch) -> list[plan.Plan]:
-    """Plans that begin with a part and go further in small steps; returns them."""
-    monkeypatch.setattr(split_corpus, "BYTES_PER_ROW", 1)
-    made: list[plan.Plan] = []
-
-    def noting(source: Source, num_bytes: float) -> plan.Plan:
-        made.append(plan.plan_of(source, num_bytes))
-        return made[-1]
-
-    monkeypatch.setattr(split_corpus, "plan_of", noting)
-    return made
+SENTENCE = "The ferry crossed the bay twice a day and nobody remembered a year without it."
+GULLS = "Gulls followed the boat out, and cried above the wake that it left in the grey water."
 
 
-def by_a_whole_plan(
-    text: Path, work: Path, monkeypatch: pytest.MonkeyPatch, **parameters: Any
-) -> list[bytes]:
-    with monkeypatch.context() as patch:
-        patch.setattr(split_corpus, "plan_of", lambda source, _: plan.plan_of(source))
-        whole = stage(text, work, **parameters)
-        assert build(whole)
-    return shards(whole.folder)
-
-
-@pytest.mark.slow
-def test_a_plan_goes_further_where_it_does_not_reach_the_limit(
-    text: Path, tmp_path: Path, short_plans: list[plan.Plan], monkeypatch: pytest.MonkeyPatch
+def test_duplicates_are_found_by_jobs_and_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    limited = stage(text, tmp_path / "work", limit=103)
-    run = artefact.run_job_process
-
-    def killed(*arguments: Any, **named: Any) -> None:
-        if len(short_plans) == 3:
-            raise RuntimeError("killed")
-        run(*arguments, **named)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(artefact, "run_job_process", killed)
-        assert not build(limited)
-    assert build(stage(text, tmp_path / "work", limit=103))
-
-    assert len(short_plans) >= 3
-    assert read_dataset_manifest(limited.folder).rows == 103
-    whole = by_a_whole_plan(text, tmp_path / "whole", monkeypatch, limit=103)
-    assert shards(limited.folder) == whole
+    monkeypatch.setattr("treeviews.pipeline.text.plan.rows_in_shard", lambda number: 1)
+    (tmp_path / "text").mkdir()
+    (tmp_path / "text" / "a.txt").write_text(f"{SENTENCE}\n\n{GULLS}")
+    (tmp_path / "text" / "b.txt").write_text(f"{GULLS} Boys threw bread.\n\n{SENTENCE}")
+    task = stage(tmp_path / "text", tmp_path, cleaning_changes={"duplicates": "exact"})
+    assert build(task)
+    folder = task.folder / DUPLICATES_FOLDER
+    found = [Duplicates(folder).of(number) for number in range(2)]
+    assert [{item: why.reason for item, why in part.items()} for part in found] == [
+        {},
+        {1: "exact_duplicate"},
+    ]
+    stamps = {path: path.stat().st_mtime_ns for path in folder.iterdir()}
+    (task.folder / task.marker).unlink()
+    assert build(task)
+    assert {path: path.stat().st_mtime_ns for path in stamps} == stamps

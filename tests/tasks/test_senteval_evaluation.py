@@ -84,11 +84,6 @@ def times(folder: Path) -> dict[Path, int]:
     return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
 
 
-# Paths.
-
-# Runs.
-
-
 def test_all_encoders_stand_in_one_table_and_are_scored_once(
     setting: dict[str, Any], jobs: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -116,16 +111,9 @@ def test_all_encoders_stand_in_one_table_and_are_scored_once(
     ]
 
 
-def test_what_ships_keeps_its_words_and_parsers_beside_those_of_a_run(
-    setting: dict[str, Any], tmp_path: Path
-) -> None:
-    task = EvaluateEncoder(
-        **(setting | {"dependency_parser": str(tmp_path / "no-parser")}), encoder="english-trees"
-    )
-
-    found = task.evaluated_encoder("english-trees")
-
-    assert found.settings == {} and not found.requires
+def test_what_ships_keeps_its_words_and_parsers(setting: dict[str, Any]) -> None:
+    task = EvaluateEncoder(**setting | {"dependency_parser": "none"}, encoder="english-trees")
+    assert task.evaluated.settings == {} and not task.evaluated.requires
 
 
 def test_a_job_that_fails_leaves_no_result(
@@ -201,15 +189,3 @@ def test_an_edited_function_changes_the_path_and_a_run_that_began_before_is_refu
     assert EvaluateTask(**setting, encoder="own_letters:letters").folder != folder
     with pytest.raises(ValueError, match="own_letters:letters: its module was changed after"):
         open_evaluation(EvaluationSettings.from_dict(job))
-
-
-# The main job.
-
-
-@pytest.mark.slow
-def test_jobs_run_in_processes_of_their_own(setting: dict[str, Any]) -> None:
-    task = EvaluateAll(**setting, encoder=ENCODERS, tasks="STS13")
-    assert build(task)
-    for folder in task.folders().values():
-        assert {type(result) for result in read_results(folder).values()} == {TaskResult}
-    assert (task.folder / "evaluation.md").exists()

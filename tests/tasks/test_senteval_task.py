@@ -10,31 +10,21 @@ import luigi
 import pytest
 
 from tests.support.download_server import DownloadServer, serving
-from tests.support.evaluation_archives import tarred
 from tests.support.luigi_builds import build
 from treeviews.pipeline.downloads.senteval_data import read_manifest
 from treeviews.tasks import DownloadSentEval
 
 TENSE = b"tr\tPAST\tIt rained .\n"
-ARCHIVE = tarred({"CR/custrev.pos": b"good \n", "CR/custrev.neg": b"bad \n"}, mode="w")
 
 
 @pytest.fixture
 def server() -> Iterator[DownloadServer]:
-    with serving({"past_present.txt": TENSE, "senteval.tar": ARCHIVE}) as found:
+    with serving({"past_present.txt": TENSE}) as found:
         yield found
 
 
 def download(server: DownloadServer, folder: Path, datasets: str, **options: bool):
     return DownloadSentEval(work_folder=folder, mirror=server.address, datasets=datasets, **options)
-
-
-def test_sets_are_brought_into_sentevals_layout(server, tmp_path):
-    task = download(server, tmp_path, "past_present,CR", accept_unverified=True)
-    assert build(task)
-    assert (task.data_folder / "probing/past_present.txt").read_bytes() == TENSE
-    assert (task.data_folder / "downstream/CR/custrev.pos").read_bytes() == b"good \n"
-    assert task.complete()
 
 
 def test_an_absent_set_fails_the_task_which_keeps_the_others(server, tmp_path):
@@ -77,30 +67,8 @@ def test_each_run_asks_once_more_for_what_may_be_absent(server, tmp_path, monkey
 def test_a_file_that_was_damaged_is_made_again(server, tmp_path):
     task = download(server, tmp_path, "past_present", accept_unverified=True)
     assert build(task)
-    path = task.data_folder / "probing/past_present.txt"
+    path = task.folder / "probing/past_present.txt"
     path.write_bytes(TENSE.replace(b"rained", b"snowed"))
     assert not task.complete()
     assert build(task)
     assert path.read_bytes() == TENSE
-
-
-def write_own(folder: Path, tense: bytes = TENSE) -> None:
-    (folder / "probing").mkdir(parents=True, exist_ok=True)
-    (folder / "probing/past_present.txt").write_bytes(tense)
-
-
-def test_a_folder_of_ones_own_is_not_copied_and_what_it_lacks_not_looked_for_again(
-    tmp_path, monkeypatch
-):
-    write_own(tmp_path / "own")
-    options = {"senteval_data": str(tmp_path / "own"), "allow_absent": True}
-    first = DownloadSentEval(work_folder=tmp_path / "work", **options)
-    assert build(first)
-    assert first.data_folder == tmp_path / "own"
-    names = sorted(path.name for path in first.folder.iterdir())
-    assert names == ["config.json", "manifest.json", "run.lock"]
-    begin_another_run(monkeypatch)
-    assert DownloadSentEval(work_folder=tmp_path / "work", **options).complete()
-    write_own(tmp_path / "own", TENSE * 2)
-    luigi.task_register.Register.clear_instance_cache()
-    assert not DownloadSentEval(work_folder=tmp_path / "work", **options).complete()

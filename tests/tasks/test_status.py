@@ -69,5 +69,3 @@ def test_the_command_takes_the_command_line_of_run(
     assert main(["status", "ParseDependencies", *asked, "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert [(stage["state"], stage["would_run"]) for stage in shown] == [("missing", True)] * 2
-    assert main(["status", "ParseDependencies", *asked, "--limt", "1"]) == 2
-    assert "did you mean --limit?" in capsys.readouterr().err

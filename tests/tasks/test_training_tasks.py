@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +17,8 @@ from treeviews import models
 from treeviews.models.config.held_out import HoldOut
 from treeviews.models.train_word_vectors import TrainingSentences, WordVectorJob, execute
 from treeviews.models.words.word_vectors import load_word_vectors
-from treeviews.pipeline.vectors.word_counts import counts_path
 from treeviews.pipeline.vectors.word_lists import read_word_list
-from treeviews.tasks import CountVocabulary, EvaluateAll, EvaluateTask, TrainEncoders, WriteReport
+from treeviews.tasks import CountVocabulary, EvaluateAll, EvaluateTask
 
 HALF = HoldOut(fraction=0.5)
 SMALL = {"size": 6, "epochs": 2, "min_count": 1}
@@ -70,7 +68,7 @@ def test_a_job_leaves_vectors_that_load_and_the_facts_of_their_training(tmp_path
         ({"config": {"size": 0}}, "size must be at least 1, got 0"),
         (
             {"hold_out": HoldOut(fraction=1.0).to_dict()},
-            "all sentences are held out; lower --held-out-fr",
+            "all of them are held out; change --held-out-fr",
         ),
         ({"config": {"min_count": 999}}, "no word occurs 999 times"),
     ],
@@ -84,17 +82,6 @@ def test_a_job_that_cannot_be_is_refused(
     assert list((tmp_path / "vectors").iterdir()) == []
 
 
-def test_without_gensim_the_remedies_are_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in [name for name in sys.modules if name.split(".")[0] == "gensim"]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "gensim", None)
-
-    with pytest.raises(ModuleNotFoundError, match=r"pip install gensim .*, or give word vectors"):
-        execute(WordVectorJob.from_dict(job(tmp_path)), lambda *_: None)
-
-
 @pytest.fixture
 def run(tmp_path: Path) -> dict[str, Any]:
     luigi.task_register.Register.clear_instance_cache()
@@ -105,42 +92,6 @@ def run(tmp_path: Path) -> dict[str, Any]:
         (texts / f"{name}.txt").write_text(text, encoding="utf-8")
     given = {"work_folder": tmp_path / "work", "source": "files", "paths": str(texts)}
     return given | {"paragraphs": "line"}
-
-
-def test_a_folder_of_the_name_that_asks_for_vectors_of_the_corpus_is_not_passed_over(
-    run: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    own = run | {"views": "SEQ,LIN", "vectors": "corpus"}
-    folder = tmp_path / "corpus"
-    folder.mkdir()  # text, say
-    assert TrainEncoders(**own).word_vectors.training is not None
-    report = WriteReport(**own, vector_changes={"size": 7})
-    assert report.resolved_config()["vectors"]["vectors"]["size"] == 7
-
-    folder.rmdir()
-    write_vectors(folder, size=6)
-    luigi.task_register.Register.clear_instance_cache()
-    with pytest.raises(ValueError, match=f"give its whole path, {folder}"):
-        _ = TrainEncoders(**own).word_vectors
-    assert TrainEncoders(**own | {"vectors": folder}).word_vectors.training is None
-
-
-def test_the_job_of_a_training_holds_its_machine_settings(
-    run: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    jobs: list[dict[str, Any]] = []
-    monkeypatch.setattr(
-        "treeviews.tasks.training.run_job",
-        lambda task, module, job, path, *, threads: jobs.append(job),
-    )
-    given = {"device": "cuda", "gemm": "onednn", "sentences_at_once": 64}
-    given |= {"checkpoint_every_seconds": 7.5}
-    counts = {"threads": 6, "processes": 2}
-    TrainEncoders(**run, **given, **counts).run()
-
-    assert jobs[0]["settings"].items() >= given.items()
-    assert jobs[0]["launch"].items() >= counts.items()
 
 
 @pytest.mark.slow
@@ -171,27 +122,27 @@ def test_trained_words_are_expanded_and_joined_with_given_ones(
 
 
 @pytest.mark.slow
-def test_words_are_counted_once_for_all_choices_of_them(tmp_path: Path) -> None:
+def test_words_are_counted_shard_by_shard_once_for_all_choices_of_them(tmp_path: Path) -> None:
     text = tmp_path / "text.txt"
-    text.write_text("The rain stopped. The sun came. Rain fell on the town.\n", encoding="utf-8")
+    text.write_text("The rain stopped. The sun came. Rain fell on the town.\n\n" * 20_000, "utf-8")
     run = {"work_folder": tmp_path / "work", "source": "files", "paths": str(text)}
-    first, second = CountVocabulary(**run), CountVocabulary(**run, max_words=2)
-    assert build(first)
-    assert words_of(first)[:2] == [(".", 3), ("The", 2)] and ("the", 1) in words_of(first)
-    counts = counts_path(first.counts_folder, 0)
-    before = counts.stat().st_ino
+    task, few = CountVocabulary(**run), CountVocabulary(**run, max_words=2)
+    assert build(task)
+    counts = sorted(task.counts_folder.glob("*.parquet"))
+    before = [path.stat().st_ino for path in counts]
+    assert len(counts) > 1
+    assert words_of(task)[:2] == [(".", 60_000), ("The", 40_000)]
 
-    assert build(second)
-    assert words_of(second) == [(".", 3), ("The", 2)]
-    assert second.counts_folder == first.counts_folder
-    assert counts.stat().st_ino == before
+    assert build(few)
+    assert words_of(few) == words_of(task)[:2]
+    assert [path.stat().st_ino for path in counts] == before
 
-    words = (first.folder / "words.parquet").read_bytes()
-    counts.unlink()
-    (first.folder / "vocabulary.json").unlink()
-    assert not first.complete()
-    assert build(first)
-    assert (first.folder / "words.parquet").read_bytes() == words
+    words = (task.folder / "words.parquet").read_bytes()
+    counts[0].unlink()
+    (task.folder / "vocabulary.json").unlink()
+    assert build(task)
+    assert (task.folder / "words.parquet").read_bytes() == words
+    assert [path.stat().st_ino for path in counts[1:]] == before[1:]
 
 
 def words_of(task: CountVocabulary) -> list[tuple[str, int]]:

@@ -50,34 +50,25 @@ def fills(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return fresh
 
 
-def test_a_run_that_comes_second_waits_and_takes_the_result(
-    tmp_path: Path, fills: list[int]
+@pytest.mark.parametrize("is_made", [True, False])
+def test_a_run_that_comes_second_waits_and_does_what_the_first_did_not(
+    tmp_path: Path, fills: list[int], is_made: bool
 ) -> None:
     task, said = Written(work_folder=tmp_path), []
+    left = task.folder / "rows.77.unfinished"
     with locked(task.folder / RUN_LOCK, lambda: None):
+        left.touch()
         second = start(task, said)
         wait_until(lambda: bool(said))
         assert fills == []
-        (task.folder / task.marker).write_text("{}", encoding="utf-8")
+        assert left.exists()  # swept by none who does not hold it
+        if is_made:
+            (task.folder / task.marker).write_text("{}", encoding="utf-8")
     second.join()
 
-    assert fills == []
+    assert fills == ([] if is_made else [0])
+    assert left.exists() == is_made
     assert said[0].startswith(f"{task.folder}: waiting for another run, ")
-
-
-def test_a_run_that_comes_second_does_what_the_first_did_not(
-    tmp_path: Path, fills: list[int]
-) -> None:
-    task, said = Written(work_folder=tmp_path), []
-    with locked(task.folder / RUN_LOCK, lambda: None):
-        (task.folder / "rows.77.unfinished").touch()
-        second = start(task, said)
-        wait_until(lambda: bool(said))
-        assert (task.folder / "rows.77.unfinished").exists()  # swept by none who does not hold it
-    second.join()
-
-    assert fills == [0]
-    assert not (task.folder / "rows.77.unfinished").exists()
 
 
 def test_a_run_that_comes_while_others_make_shards_makes_those_that_nobody_is_at(
@@ -99,7 +90,7 @@ def test_a_run_that_comes_while_others_make_shards_makes_those_that_nobody_is_at
         stage.set_progress_percentage = lambda percentage: None
         second = start(stage, [])
         wait_until(lambda: manifest_path(stage.folder, 1).exists(), seconds=60)
-        assert left.exists()  # swept by none who is not alone
+        assert left.exists()  # swept by none who does not hold the folder alone
         for path in made.folder.glob("00000.*"):
             shutil.copy2(path, stage.folder)
     second.join()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import typer
@@ -28,7 +27,6 @@ from treeviews.pipeline.base.mistakes import (
     FAILED,
     MISTAKE,
     code_of,
-    did_you_mean,
     error_lines,
     keep_traceback,
     sentence_of,
@@ -37,27 +35,65 @@ from treeviews.pipeline.base.mistakes import (
 PROGRAM = "treeviews"
 _INTERRUPTED = 130
 """What typer gives after Ctrl-C, of which it says nothing."""
-_NO_CHOICE = re.compile(r"'(?P<given>[^']*)' is not one of (?P<choices>.*)")
 
-app = typer.Typer(
-    help="Sentence embeddings from syntax: text to trees, encoders and scores.\n\n"
+
+def _group(about: str, **more: Any) -> typer.Typer:
+    return typer.Typer(help=about, no_args_is_help=True, rich_markup_mode=None, **more)
+
+
+app = _group(
+    "Sentence embeddings from syntax: text to trees, encoders and scores.\n\n"
     "Results go to standard output, messages to standard error. Exit codes: 0 done, 1 the work "
     "failed, 2 the command is wrong.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-run.add_to(app)
-work_folder.add_to(app)
-encode.add_to(app)
-parse.add_to(app)
-evaluate.add_to(app)
-inspect.add_to(app)
-models.add_to(app)
-data.add_to(app)
-vectors.add_to(app)
-vocabulary.add_to(app)
+FREE = {"allow_extra_args": True, "ignore_unknown_options": True}
+"""Of a command that hands its parameters on to Luigi."""
+STAGE: dict[str, Any] = {
+    "add_help_option": False,
+    "context_settings": FREE | {"allow_interspersed_args": False, "help_option_names": []},
+}
+"""Of one that hands its help on, too."""
+app.command("run", **STAGE)(run.run)
+app.command("status", context_settings=FREE)(run.status)
+app.command("list")(work_folder.list_folder)
+app.command("diff")(work_folder.diff)
+app.command("encode")(encode.encode)
+app.command("parse")(parse.parse)
+app.command("evaluate")(evaluate.evaluate)
+app.command("compare")(evaluate.compare)
+app.command("presets")(models.presets)
+GROUPS: dict[str, tuple[typer.Typer, Sequence[Callable[..., Any]]]] = {
+    "inspect": (
+        _group(
+            "Look at parsed shards: inspect PATH, or inspect COMMAND PATH.", cls=inspect.PathFirst
+        ),
+        inspect.COMMANDS,
+    ),
+    "models": (
+        _group("Show, expand and pass on encoders."),
+        (models.show, models.expand, models.export, models.push, models.fetch),
+    ),
+    "vectors": (
+        _group("Word vectors: take over published ones, look at a folder of them."),
+        (vectors.import_, vectors.show, vectors.check),
+    ),
+    "vocabulary": (
+        _group("The words of a corpus (run CountVocabulary counts them)."),
+        (vocabulary.show, vocabulary.coverage),
+    ),
+    "data": (_group("Data of others."), ()),
+}
+"""Name -> its group and the commands in it, each called as its function is."""
+for name, (group, commands) in GROUPS.items():
+    for command in commands:
+        group.command(command.__name__.rstrip("_"))(command)
+    app.add_typer(group, name=name)
+downloads = _group("Download data: data download senteval, data download vectors glove-840b.")
+downloads.command("senteval", **STAGE)(data.senteval)
+downloads.command("vectors", **STAGE)(data.vectors)
+GROUPS["data"][0].add_typer(downloads, name="download")
 
 
 @app.callback(invoke_without_command=True)
@@ -85,13 +121,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _tell_usage(error)
     except (typer.Abort, KeyboardInterrupt):
         return _tell(["error: interrupted"], FAILED)
-    except BrokenPipeError:
-        # Whoever reads, such as a pager, has enough; Python must not write to it at its end.
-        write_no_more()
-        return FAILED
     except SystemExit as error:  # told already
         return error.code if isinstance(error.code, int) else FAILED
     except Exception as error:
+        if isinstance(error, OSError) and error.filename is None:
+            write_no_more()  # Python must not write to standard output at its end
+        if isinstance(error, BrokenPipeError):  # whoever reads, such as a pager, has enough
+            return FAILED
         return _tell(error_lines(sentence_of(error), keep_traceback(error)), code_of(error))
     return code if isinstance(code, int) else DONE
 
@@ -103,21 +139,13 @@ def _tell(lines: Sequence[str], code: int) -> int:
 
 
 def _tell_usage(error: Any) -> int:
-    """Tells what of the command line is wrong, and what may have been meant."""
-    context = getattr(error, "ctx", None)
+    """Tells what of the command line is wrong."""
     if type(error).__name__ == "NoArgsIsHelpError":
         print(error.format_message(), file=sys.stderr)
         return MISTAKE
-    if unknown := getattr(error, "option_name", None):
-        known = [o for p in context.command.params for o in p.opts] if context else []
-        sentence = f"{error.message}{did_you_mean(unknown, known=known)}"
-    else:
-        sentence = error.format_message().removeprefix("Invalid value: ").rstrip(".")
-        sentence = sentence.replace("Value error, ", "")
-        if refused := _NO_CHOICE.search(sentence):
-            known = re.findall(r"'([^']*)'", refused["choices"])
-            sentence += did_you_mean(refused["given"], known=known)
+    sentence = error.format_message().removeprefix("Invalid value: ").rstrip(".")
+    sentence = sentence.replace("Value error, ", "")
     lines = error_lines(told(" ".join(sentence.split())))
-    if context is not None:
+    if context := getattr(error, "ctx", None):
         lines.append(f"help: {context.command_path} --help")
     return _tell(lines, MISTAKE)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from treeviews.command.output import check_output, count_teller, say, standard_output_named
+from treeviews.command.output import check_output, count_teller, say, say_speed
 from treeviews.command.settings_options import takes
 from treeviews.models.encoding.encoder import EncoderSettings
 
@@ -23,11 +23,6 @@ EncoderArgument = Annotated[
         "a function of your own, whose module's code is run.",
     ),
 ]
-
-
-def add_to(app: typer.Typer) -> None:
-    """Adds the subcommand."""
-    app.command("encode")(encode)
 
 
 @takes("settings", EncoderSettings)
@@ -72,19 +67,16 @@ def encode(
         name = "standard input" if source is None else str(source)
         bar = sys.stderr.isatty()
         tell = (lambda done: None) if bar else count_teller()
-        with standard_output_named() if output is None else nullcontext():
-            encoded = encode_lines(
-                *(found, lines, name, output or sys.stdout.buffer),
-                on_progress=tell,
-                pooling=pools,
-                batch_size=settings.batch_size,
-                normalize=normalize,
-                show_progress=bar,
-            )
-    seconds = time.perf_counter() - started
+        encoded = encode_lines(
+            *(found, lines, name, output or sys.stdout.buffer),
+            on_progress=tell,
+            pooling=pools,
+            batch_size=settings.batch_size,
+            normalize=normalize,
+            show_progress=bar,
+        )
+        sys.stdout.flush()
     for refusal in encoded.refused:
         say(f"zeros for {refusal}")
-    say(
-        f"{encoded.sentences} sentences, {len(encoded.refused)} refused, width {encoded.width}, "
-        f"{seconds:.1f} s, {encoded.sentences / max(seconds, 1e-9):.0f} sentences/s"
-    )
+    seconds = time.perf_counter() - started
+    say_speed(encoded.sentences, len(encoded.refused), seconds, f"width {encoded.width}, ")

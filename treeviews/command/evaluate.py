@@ -4,28 +4,23 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from treeviews.command.output import AsJson, print_json, say
 from treeviews.command.settings_options import json_object, takes
 from treeviews.models.encoding.encoder import EncoderSettings
+from treeviews.models.evaluation.comparison import ComparisonConfig
 from treeviews.models.evaluation.evaluation_settings import ProtocolConfig
+from treeviews.models.evaluation.resampling import Resampling
 from treeviews.pipeline.base.foreign_text import printable
-from treeviews.pipeline.base.settings import options_of
 
 DEFAULT_PRESET = "laptop"
 """Whose architecture an untrained encoder has."""
 
 
 _FOLDERS = "Folder of task results; those of several seeds joined by commas."
-
-
-def add_to(app: typer.Typer) -> None:
-    """Adds both subcommands."""
-    app.command("evaluate")(evaluate)
-    app.command("compare")(compare)
 
 
 @takes("protocol", ProtocolConfig)
@@ -66,18 +61,27 @@ def evaluate(
     ] = None,
     representation: Annotated[str, typer.Option(help="plain or multi-view.")] = "plain",
     representation_changes: Annotated[
-        str, typer.Option(help="Its fields to change, as JSON: '{\"normalise\": true}'.")
+        Any,
+        typer.Option(
+            parser=json_object, help="Its fields to change, as JSON: '{\"normalise\": true}'."
+        ),
     ] = "{}",
     protocol_changes: Annotated[
-        str,
-        typer.Option(help="Further fields of the protocol, as JSON: '{\"standardise\": true}'."),
+        Any,
+        typer.Option(
+            parser=json_object,
+            help="Further fields of the protocol, as JSON: '{\"standardise\": true}'.",
+        ),
     ] = "{}",
     threads: Annotated[int, typer.Option(min=0, help="CPU threads; 0: half of the cores.")] = 0,
     preset: Annotated[
         str, typer.Option(help="Of random-SEED: a training known by name.")
     ] = DEFAULT_PRESET,
     changes: Annotated[
-        str, typer.Option(help="Of random-SEED: fields of the preset to change, as JSON.")
+        Any,
+        typer.Option(
+            parser=json_object, help="Of random-SEED: fields of the preset to change, as JSON."
+        ),
     ] = "{}",
     on_refusal: Annotated[
         Literal["error", "zero"] | None,
@@ -101,31 +105,19 @@ def evaluate(
         return
     if encoder is None or data is None:
         raise typer.BadParameter("give --encoder and --data, or --list for the tasks")
-    fields = json_object(protocol_changes, "--protocol-changes", '{"standardise": true}')
-    options = {field: f"--{name}" for name, (field, _) in options_of(ProtocolConfig).items()}
-    if doubled := sorted(set(fields) & set(options)):
-        asked = ", ".join(options[field].replace("_", "-") for field in doubled)
-        raise typer.BadParameter(f"--protocol-changes sets {', '.join(doubled)}: use {asked}")
-    of_representation = json_object(
-        representation_changes, "--representation-changes", '{"normalise": true}'
-    )
-    of_preset = json_object(changes, "--changes", '{"hidden_size": 600}')
-
     from treeviews.models.config.training_presets import preset as preset_named
-    from treeviews.models.evaluate_tasks import execute
-    from treeviews.models.evaluation.evaluation_settings import (
-        EvaluationSettings,
-        results_folder,
-    )
+    from treeviews.models.evaluate_tasks import execute, scores_in
+    from treeviews.models.evaluation.evaluation_settings import EvaluationSettings, results_folder
     from treeviews.models.evaluation.representation import representation_named
     from treeviews.models.evaluation.task_data import tasks_of_data
+    from treeviews.models.report.evaluation_table import evaluation_table
     from treeviews.pipeline.base.machine import available_cores
     from treeviews.pipeline.downloads.senteval_data import check_data_folder
 
     check_data_folder(data)
-    protocol = protocol.changed(**fields)
-    resolved = representation_named(representation, **of_representation)
-    config = preset_named(preset, **of_preset).to_dict()
+    protocol = protocol.changed(**protocol_changes)
+    resolved = representation_named(representation, **representation_changes)
+    config = preset_named(preset, **changes).to_dict()
     named = tuple(task.name for task in tasks_of_data(tasks, data))
     own_preset = "" if preset == DEFAULT_PRESET else preset
     folder = out or results_folder(encoder, resolved, protocol, own_preset)
@@ -150,7 +142,11 @@ def evaluate(
     execute(
         evaluation, lambda fraction, status: say(f"{100 * fraction:3.0f} %  {printable(status)}")
     )
-    _print_results(folder, None if tasks.strip().lower() == "all" else named, as_json)
+    only = None if tasks.strip().lower() == "all" else named  # what stood there before, too
+    if as_json:
+        print_json({"folder": str(folder), "tasks": scores_in(folder, only)})
+    else:
+        print(evaluation_table([folder], only=only))
     say(printable(f"results: {folder}"))
 
 
@@ -164,44 +160,28 @@ def _list_tasks(as_json: bool) -> None:
     print(*(f"{task.name:{width}}  {task.description}" for task in TASKS), sep="\n")
 
 
-def _print_results(folder: Path, tasks: tuple[str, ...] | None, as_json: bool) -> None:
-    """Prints what stands in a folder of these tasks, or of all."""
-    from treeviews.models.evaluate_tasks import scores_in
-    from treeviews.models.report.evaluation_table import evaluation_table
-
-    if as_json:
-        print_json({"folder": str(folder), "tasks": scores_in(folder, tasks)})
-    else:
-        print(evaluation_table([folder], only=tasks))
-
-
+@takes("resampling", Resampling, num_resamples="resamples")
+@takes("config", ComparisonConfig, "test", "correction")
 def compare(
     first: Annotated[str, typer.Argument(metavar="A", help=_FOLDERS)],
     second: Annotated[str, typer.Argument(metavar="B", help=_FOLDERS)],
-    test: Annotated[
-        Literal["permutation", "bootstrap"], typer.Option(help="Of the differences.")
-    ] = "permutation",
-    correction: Annotated[Literal["holm", "none"], typer.Option(help="Over tasks.")] = "holm",
     tasks: Annotated[
         str | None, typer.Option(metavar="NAMES", help="Comma separated; by default all.")
     ] = None,
-    resamples: Annotated[int | None, typer.Option(help="How often items are drawn.")] = None,
-    confidence: Annotated[float | None, typer.Option(help="Of intervals; 0.95.")] = None,
-    seed: Annotated[int, typer.Option(help="Of the resampling.")] = 0,
     as_json: AsJson = False,
+    *,
+    config: ComparisonConfig,
+    resampling: Resampling,
 ) -> None:
     """Compare two encoders: compare results/one results/other."""
-    from treeviews.models.evaluation.comparison import ComparisonConfig, compare_folders
-    from treeviews.models.evaluation.resampling import Resampling
+    from treeviews.models.evaluation.comparison import compare_folders
     from treeviews.models.report.evaluation_table import comparison_table
     from treeviews.pipeline.base.settings import to_json
 
-    asked = {"num_resamples": resamples, "confidence": confidence, "seed": seed}
-    resampling = Resampling.from_dict({name: v for name, v in asked.items() if v is not None})
     found = compare_folders(
         [Path(folder) for folder in first.split(",")],
         [Path(folder) for folder in second.split(",")],
-        ComparisonConfig(test=test, correction=correction, resampling=resampling),
+        config.changed(resampling=resampling),
         None if tasks is None else [name.strip() for name in tasks.split(",")],
     )
     if as_json:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import csv
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import asdict
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -18,7 +18,7 @@ from treeviews.pipeline.base.foreign_text import printable
 from treeviews.pipeline.base.mistakes import DONE, FAILED
 
 if TYPE_CHECKING:
-    from treeviews.pipeline.inspect.dataset import Selection
+    from treeviews.pipeline.inspect.aligned_rows import Selection
 
 MOST_DRAWN = 1_000
 """Sentences on one page; more are slow to open."""
@@ -44,7 +44,7 @@ Stages = Annotated[
 
 def _selected(path: str, stages: Iterable[str] | None = None, *, tell: bool = False) -> Selection:
     """Returns the stages at a path; tells what they lack on standard error where that is wanted."""
-    from treeviews.pipeline.inspect.dataset import select
+    from treeviews.pipeline.inspect.aligned_rows import select
 
     if "://" in path:
         raise typer.BadParameter(
@@ -58,10 +58,13 @@ def _selected(path: str, stages: Iterable[str] | None = None, *, tell: bool = Fa
     return selection
 
 
-def _print_lines(lines: Iterable[str], *, keep_lines: bool = True) -> None:
-    """Prints lines in which no character is hidden; they may have line ends of their own."""
+def _print(value: Any, lines: Iterable[str], as_json: bool) -> None:
+    """Prints a result as JSON, or as lines in which no character is hidden."""
+    if as_json:
+        print_json(value)
+        return
     for line in lines:
-        print(printable(line, keep_lines=keep_lines))
+        print(printable(line, keep_lines=True))
 
 
 def overview(path: CorpusPath, rows: NumRows = 10, as_json: AsJson = False) -> None:
@@ -70,11 +73,9 @@ def overview(path: CorpusPath, rows: NumRows = 10, as_json: AsJson = False) -> N
     from treeviews.pipeline.inspect.show import overview_lines, sentence_line, stage_facts
 
     selection = _selected(path)
-    if as_json:
-        print_json({"stages": [*stage_facts(selection)], "rows": [*first_rows(selection, rows)]})
-        return
-    _print_lines(overview_lines(selection))
-    _print_lines(map(sentence_line, first_rows(selection, rows)))
+    first = [*first_rows(selection, rows)]
+    facts = {"stages": [*stage_facts(selection)], "rows": first}
+    _print(facts, chain(overview_lines(selection), map(sentence_line, first)), as_json)
 
 
 def show(
@@ -85,13 +86,13 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show one sentence with its trees drawn."""
-    from treeviews.pipeline.inspect.aligned_rows import row_of
+    from treeviews.pipeline.inspect.aligned_rows import check_one_of_each, row_of
     from treeviews.pipeline.inspect.show import show_lines
 
     selection = _selected(path, stage, tell=True)
-    selection.check_one_of_each()
+    check_one_of_each(selection.read_together)
     found = row_of(selection, selection.shared_numbers()[0] if shard is None else shard, row)
-    print_json(found) if as_json else _print_lines(show_lines(found))
+    _print(found, show_lines(found), as_json)
 
 
 def query(
@@ -105,16 +106,16 @@ def query(
     """Ask all stages as one table, corpus, by SQL: a row a sentence, all columns side by side."""
     from treeviews.pipeline.inspect.aligned_rows import ask, table_lines
 
-    answer = ask(_selected(path, stage, tell=True), sql)
+    columns, answers = ask(_selected(path, stage, tell=True), sql)
     if as_csv:
         writer = csv.writer(sys.stdout)
-        writer.writerow(answer.columns)
-        writer.writerows([_in_cell(value) for value in row] for row in answer.rows)
+        writer.writerow(columns)
+        writer.writerows([_in_cell(value) for value in row] for row in answers)
     elif as_json:
-        print_json([dict(zip(answer.columns, row, strict=True)) for row in answer.rows])
+        print_json([dict(zip(columns, row, strict=True)) for row in answers])
     else:
-        found = [*islice(answer.rows, rows + 1)]
-        _print_lines(table_lines(answer.columns, found[:rows]))
+        found = [*islice(answers, rows + 1)]
+        _print(None, table_lines(columns, found[:rows]), as_json=False)
         if len(found) > rows:
             say(f"the first {rows:,} rows; -n shows more, --csv and --json all")
 
@@ -126,10 +127,6 @@ def _in_cell(value: Any) -> Any:
 def html(
     path: CorpusPath,
     out: Annotated[Path, typer.Option("--out", help="The page's file, such as trees.html.")],
-    at: Annotated[
-        list[str] | None,
-        typer.Option(metavar="SHARD:ROW", help="These sentences. May be given more than once."),
-    ] = None,
     where: Annotated[
         str | None, typer.Option(metavar="SQL", help="The first that this is true of; see query.")
     ] = None,
@@ -139,42 +136,31 @@ def html(
     stage: Stages = None,
     as_json: AsJson = False,
 ) -> None:
-    """Draw sentences on one page: the first ones, those named by --at, or those of --where."""
-    from treeviews.pipeline.inspect.aligned_rows import TREE_COLUMNS, first_rows, row_of
+    """Draw sentences on one page: the first ones, or those of --where."""
+    from treeviews.pipeline.inspect.aligned_rows import (
+        TREE_COLUMNS,
+        ask,
+        check_one_of_each,
+        first_rows,
+        row_of,
+    )
     from treeviews.pipeline.inspect.show import write_page
 
     check_output(out)
     selection = _selected(path, stage, tell=True)
-    selection.check_one_of_each()
+    check_one_of_each(selection.read_together)
     if not any(folder.stage in TREE_COLUMNS for folder in selection.folders):
         raise typer.BadParameter(f"{path}: no tree to draw; give the folder of a parsed corpus")
-    if at and where:
-        raise typer.BadParameter("--at names the sentences: leave out --where, or --at")
-    if at or where:
-        places = map(_place, at) if at else _places_where(selection, where or "", rows)
-        found = [row_of(selection, shard, row) for shard, row in places]
-    else:
+    if where is None:
         found = [*first_rows(selection, rows)]
+    else:
+        sql = f"SELECT shard, row FROM corpus WHERE ({where}\n) LIMIT {rows}"
+        found = [row_of(selection, shard, row) for shard, row in ask(selection, sql)[1]]
     if not found:
         raise typer.BadParameter(f"{path}: no sentence {'is so' if where else 'is here'}")
     write_page(out, f"Sentences of {Path(path).absolute().name}", found)
-    if as_json:
-        print_json({"path": str(out), "sentences": [[r["shard"], r["row"]] for r in found]})
-        return
-    _print_lines([f"{len(found):,} sentences", str(out)])
-
-
-def _place(text: str) -> tuple[int, int]:
-    shard, _, row = text.partition(":")
-    if not (shard.isdecimal() and row.isdecimal()):
-        raise typer.BadParameter(f"{text!r} is no place; write SHARD:ROW, such as 0:7")
-    return int(shard), int(row)
-
-
-def _places_where(selection: Selection, where: str, most: int) -> Iterator[tuple[int, int]]:
-    from treeviews.pipeline.inspect.aligned_rows import ask
-
-    yield from ask(selection, f"SELECT shard, row FROM corpus WHERE ({where}\n) LIMIT {most}").rows
+    facts = {"path": str(out), "sentences": [[r["shard"], r["row"]] for r in found]}
+    _print(facts, [f"{len(found):,} sentences", str(out)], as_json)
 
 
 def diff(
@@ -189,15 +175,10 @@ def diff(
 
     A corpus with two parses of a kind can be given twice.
     """
-    from treeviews.pipeline.inspect.diff import agreement_lines, compare, pairs_of_parses
+    from treeviews.pipeline.inspect.diff import agreement_lines, compare
 
-    pairs = pairs_of_parses(_selected(first), _selected(second))
-    found = [compare(*parses, most=rows) for parses in pairs]
-    if as_json:
-        print_json([asdict(one) for one in found])
-        return
-    for one in found:
-        _print_lines(agreement_lines(one))
+    agreements = compare(_selected(first), _selected(second), most=rows)
+    _print(agreements, chain.from_iterable(map(agreement_lines, agreements)), as_json)
 
 
 def schema(path: CorpusPath, as_json: AsJson = False) -> None:
@@ -205,7 +186,7 @@ def schema(path: CorpusPath, as_json: AsJson = False) -> None:
     from treeviews.pipeline.inspect.show import schema_lines, schema_of
 
     selection = _selected(path)
-    print_json([*schema_of(selection)]) if as_json else _print_lines(schema_lines(selection))
+    _print([*schema_of(selection)], schema_lines(selection), as_json)
 
 
 def check(
@@ -218,16 +199,14 @@ def check(
 
     selection = _selected(path)
     faults, notes = [*faults_of(selection)], [*notes_of(selection)]
-    if as_json:
-        print_json({"right": not faults, "faults": list(map(asdict, faults)), "notes": notes})
-        return FAILED if faults else DONE
-    lines = [*map(str, faults[:max_faults])]
+    lines = [str(fault) for fault in faults[:max_faults]]
     if len(faults) > max_faults:
         lines.append(f"and {len(faults) - max_faults:,} more")
     folders = ", ".join(str(folder.path) for folder in selection.folders)
     wrong = "1 fault" if len(faults) == 1 else f"{len(faults):,} faults"
-    last = wrong if faults else f"all is right: {folders}"
-    _print_lines([*lines, *notes, last], keep_lines=False)
+    lines += [*notes, wrong if faults else f"all is right: {folders}"]
+    facts = {"right": not faults, "faults": [*map(asdict, faults)], "notes": notes}
+    _print(facts, lines, as_json)
     return FAILED if faults else DONE
 
 
@@ -255,42 +234,25 @@ def export(
     from treeviews.pipeline.inspect.tree_export import export_format
 
     form = form or export_format(out)
-    if form != "spacy" or out.suffix == ".spacy":
+    if form != "spacy" or not out.is_dir():
         check_output(out)
     done = written(_selected(path, stage, tell=True), out, form, from_source=from_source)
-    if as_json:
-        print_json(asdict(done))
-        return
-    counts = f"{done.sentences:,} sentences, {done.tokens:,} tokens, {done.refused:,} refused"
-    if done.placed is not None and (unplaced := done.sentences + done.refused - done.placed):
+    counts = ", ".join(f"{done[name]:,} {name}" for name in ("sentences", "tokens", "refused"))
+    if from_source and (unplaced := done["sentences"] + done["refused"] - done["placed"]):
         counts += f", {unplaced:,} without a place in the source (cleaned, or half a character)"
-    _print_lines([f"{counts}, {done.bytes:,} bytes, {done.seconds:.1f} s", done.path])
+    lines = [f"{counts}, {done['bytes']:,} bytes, {done['seconds']:.1f} s", done["path"]]
+    _print(done, lines, as_json)
 
 
-COMMANDS: dict[str, Callable[..., Any]] = {
-    command.__name__: command
-    for command in (overview, schema, show, query, html, diff, check, export)
-}
+COMMANDS = (overview, schema, show, query, html, diff, check, export)
 
 
-class _PathFirst(typer.core.TyperGroup):
+class PathFirst(typer.core.TyperGroup):
     """Takes ``PATH`` alone for its overview."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Puts ``overview`` before a path that no subcommand stands before."""
         is_alone = len(args) < 2 or args[1].startswith("-")  # nothing but options follows
-        if is_alone and args and args[0] not in COMMANDS and not args[0].startswith("-"):
+        if is_alone and args and args[0] not in self.commands and not args[0].startswith("-"):
             args = ["overview", *args]
         return super().parse_args(ctx, args)
-
-
-def add_to(app: typer.Typer) -> None:
-    """Adds the subcommand with its own ones."""
-    group = typer.Typer(
-        cls=_PathFirst,
-        no_args_is_help=True,
-        rich_markup_mode=None,
-        help="Look at parsed shards: inspect PATH, or inspect COMMAND PATH.",
-    )
-    for name, command in COMMANDS.items():
-        group.command(name)(command)
-    app.add_typer(group, name="inspect")

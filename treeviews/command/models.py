@@ -8,26 +8,13 @@ from typing import Annotated
 import typer
 
 from treeviews.command.output import AsJson, print_json
+from treeviews.command.settings_options import takes
+from treeviews.models.exchange.export_card import ExportOptions
+from treeviews.models.words.vocabulary_expansion import ExpansionConfig
 
 ModelArgument = Annotated[
     str, typer.Argument(metavar="MODEL", help="A model's folder, or the name of one that ships.")
 ]
-
-
-def add_to(app: typer.Typer) -> None:
-    """Adds ``models`` with its own subcommands, and ``presets``."""
-    app.command("presets")(presets)
-    group = typer.Typer(
-        no_args_is_help=True,
-        rich_markup_mode=None,
-        help="Show, expand and pass on encoders.",
-    )
-    group.command("show")(show)
-    group.command("expand")(expand)
-    group.command("export")(export)
-    group.command("push")(push)
-    group.command("fetch")(fetch)
-    app.add_typer(group, name="models")
 
 
 def show(model: ModelArgument, as_json: AsJson = False) -> None:
@@ -47,6 +34,7 @@ def show(model: ModelArgument, as_json: AsJson = False) -> None:
         print(f"\n{printable(card, keep_lines=True)}")
 
 
+@takes("config", ExpansionConfig)
 def expand(
     model: ModelArgument,
     out: Annotated[Path, typer.Option(help="The new model's folder.")],
@@ -56,15 +44,12 @@ def expand(
             help="Word vectors of the further words; by default those that the model was made with."
         ),
     ] = None,
-    ridge: Annotated[float, typer.Option(help="Penalty of the map; 0 is least squares.")] = 0.0,
-    intercept: Annotated[
-        bool, typer.Option("--intercept/--no-intercept", help="Whether the map has one.")
-    ] = True,
-    max_words: Annotated[int, typer.Option(help="Words of the new model, at most.")] = 2_000_000,
     model_vectors: Annotated[
         Path | None,
         typer.Option(help="Where those of the model lie, if not where the model says."),
     ] = None,
+    *,
+    config: ExpansionConfig,
 ) -> None:
     """Give a model whose words were trained those of pretrained vectors: models expand MODEL.
 
@@ -75,93 +60,44 @@ def expand(
     from treeviews.models.exchange.export_model import new_folder
     from treeviews.models.listing import model_folder
     from treeviews.models.model.expanded_model import expand_model, expansion_summary
-    from treeviews.models.words.vocabulary_expansion import ExpansionConfig
 
-    config = ExpansionConfig(ridge=ridge, intercept=intercept, max_words=max_words)
     folder = model_folder(model)
     with new_folder(out):
         facts = expand_model(folder, out, config, pretrained=vectors, vectors_path=model_vectors)
     print(f"{expansion_summary(facts)}\n{out}")
 
 
-_FORMATS = "treeviews, sentence-transformers or model2vec."
-_VectorsOption = Annotated[
-    Path | None, typer.Option(help="Where the word vectors lie, if not where the model says.")
-]
-_LicenceOption = Annotated[
-    str, typer.Option(help="Of the model; by default what its folder or its card says.")
-]
-_TextLicenceOption = Annotated[str, typer.Option(help="Of the text that the model was trained on.")]
-_ResultsOption = Annotated[
-    Path | None, typer.Option(help="Folder of results, whose scores the card is to have.")
-]
-_RepoArgument = Annotated[str, typer.Argument(metavar="USER/NAME", help="The model on the hub.")]
 _EndpointOption = Annotated[
     str | None, typer.Option(help="Address of the hub; by default that of HF_ENDPOINT.")
 ]
 
 
+@takes("options", ExportOptions, num_words="words")
 def export(
     model: ModelArgument,
     out: Annotated[Path, typer.Option(help="The new folder.")],
-    format_: Annotated[str, typer.Option("--format", help=f"Who opens it: {_FORMATS}")] = (
-        "treeviews"
-    ),
-    self_contained: Annotated[
-        bool, typer.Option("--self-contained", help="Put word vectors and parsers inside.")
-    ] = False,
-    words: Annotated[
-        int | None, typer.Option(help="Of a bag: only so many words, the most frequent ones.")
-    ] = None,
-    components: Annotated[int, typer.Option(help="Of a bag: so many are removed.")] = 0,
-    vectors: _VectorsOption = None,
-    dependency_parser: Annotated[
-        Path | None, typer.Option(help="Where the parser lies, if not where the model says.")
-    ] = None,
-    constituency_parser: Annotated[
-        Path | None, typer.Option(help="Where the parser lies, if not where the model says.")
-    ] = None,
-    licence: _LicenceOption = "",
-    text_licence: _TextLicenceOption = "",
-    results: _ResultsOption = None,
+    *,
+    options: ExportOptions,
 ) -> None:
     """Make a model a folder to pass on, and print it: models export MODEL --out FOLDER."""
-    from treeviews.models.exchange.export_card import ExportOptions
     from treeviews.models.exchange.export_model import export_model
 
-    options = ExportOptions(
-        format=format_,
-        self_contained=self_contained,
-        num_words=words,
-        components=components,
-        vectors=vectors,
-        dependency_parser=dependency_parser,
-        constituency_parser=constituency_parser,
-        licence=licence,
-        text_licence=text_licence,
-        results=results,
-    )
     export_model(model, out, options)
     print(out)
 
 
+@takes("options", ExportOptions, "vectors", "licence", "text_licence", "results")
 def push(
     model: ModelArgument,
-    repo: _RepoArgument,
+    repo: Annotated[str, typer.Argument(metavar="USER/NAME", help="The model on the hub.")],
     private: Annotated[bool, typer.Option("--private", help="A new one is for you alone.")] = False,
-    vectors: _VectorsOption = None,
-    licence: _LicenceOption = "",
-    text_licence: _TextLicenceOption = "",
-    results: _ResultsOption = None,
     endpoint: _EndpointOption = None,
+    *,
+    options: ExportOptions,
 ) -> None:
     """Put a model on a hub, self-contained: models push MODEL USER/NAME."""
-    from treeviews.models.exchange.export_card import ExportOptions
     from treeviews.models.exchange.export_model import push_model
 
-    options = ExportOptions(
-        vectors=vectors, licence=licence, text_licence=text_licence, results=results
-    )
     print(push_model(model, repo, options, private=private, endpoint=endpoint))
 
 

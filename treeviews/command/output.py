@@ -6,8 +6,8 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -42,19 +42,12 @@ def say(text: object) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-@contextmanager
-def standard_output_named() -> Iterator[None]:
-    """Names standard output in an error of the system, which names no file of its own."""
-    try:
-        yield
-        sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        if error.filename is None:
-            error.filename = "standard output"
-            write_no_more()
-        raise
+def say_speed(num_sentences: int, num_refused: int, seconds: float, more: str = "") -> None:
+    """Says how many sentences were done, and how fast."""
+    say(
+        f"{num_sentences} sentences, {num_refused} refused, {more}{seconds:.1f} s, "
+        f"{num_sentences / max(seconds, 1e-9):.0f} sentences/s"
+    )
 
 
 def write_no_more() -> None:

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable
+from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from treeviews.command.output import check_output, count_teller, say, standard_output_named
+from treeviews.command.output import check_output, count_teller, say, say_speed
 from treeviews.pipeline.base.foreign_text import told
 
 if TYPE_CHECKING:
     from treeviews.pipeline.parsing.parsed_sentence import ParsedSentence
-
-
-def add_to(app: typer.Typer) -> None:
-    """Adds the subcommand."""
-    app.command("parse")(parse)
 
 
 def parse(
@@ -75,7 +70,20 @@ def parse(
         constituency_parser=constituency_parser,
         device=device,
     )
-    report = _Report()
+    started, tell, counts = time.monotonic(), count_teller(), Counter[str]()
+
+    def take(sentence: ParsedSentence) -> None:
+        counts["sentences"] += 1
+        if (refusal := sentence.refusal) is not None:
+            counts["refused"] += 1
+            detail = f" ({told(refusal.detail)})" if refusal.detail else ""
+            say(f"no trees for sentence {sentence.sent_id}: {refusal.reason}{detail}")
+        tell(counts["sentences"])
+
+    def write(path: Path) -> None:
+        with path.open("wb") as file:
+            file.writelines(encoded)
+
     with ExitStack() as files:
         stream = sys.stdin.buffer if source is None else files.enter_context(source.open("rb"))
         lines = parse_lines(
@@ -85,42 +93,12 @@ def parse(
             name="standard input" if source is None else str(source),
             split=split,
             on_refusal=on_refusal,
-            on_sentence=report.take,
+            on_sentence=take,
         )
+        encoded = (line.encode() for line in lines)
         if output is None:
-            with standard_output_named():
-                sys.stdout.buffer.writelines(line.encode() for line in lines)
+            sys.stdout.buffer.writelines(encoded)
+            sys.stdout.flush()
         else:
-            write_by_library(output, lambda path: _write(path, lines))
-    report.end()
-
-
-def _write(path: Path, lines: Iterable[str]) -> None:
-    with path.open("wb") as file:
-        file.writelines(line.encode() for line in lines)
-
-
-class _Report:
-    """Tells what is refused, every few seconds how far it is, and how fast it was."""
-
-    def __init__(self) -> None:
-        self.num_sentences = self.num_refused = 0
-        self.started = time.monotonic()
-        self.tell = count_teller()
-
-    def take(self, sentence: ParsedSentence) -> None:
-        """Counts a sentence."""
-        self.num_sentences += 1
-        if (refusal := sentence.refusal) is not None:
-            self.num_refused += 1
-            detail = f" ({told(refusal.detail)})" if refusal.detail else ""
-            say(f"no trees for sentence {sentence.sent_id}: {refusal.reason}{detail}")
-        self.tell(self.num_sentences)
-
-    def end(self) -> None:
-        """Tells what was done."""
-        seconds = time.monotonic() - self.started
-        say(
-            f"{self.num_sentences} sentences, {self.num_refused} refused, {seconds:.1f} s, "
-            f"{self.num_sentences / max(seconds, 1e-9):.0f} sentences/s"
-        )
+            write_by_library(output, write)
+    say_speed(counts["sentences"], counts["refused"], time.monotonic() - started)

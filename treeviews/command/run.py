@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 import typer
 
 from treeviews.command.output import AsJson, print_json
@@ -9,32 +11,23 @@ from treeviews.command.output import AsJson, print_json
 DEFAULT_STAGE = "RunAll"
 
 
-def add_to(app: typer.Typer) -> None:
-    """Adds both subcommands."""
-    free = {"allow_extra_args": True, "ignore_unknown_options": True}
-    app.command(
-        "run",
-        add_help_option=False,
-        context_settings={
-            **free,
-            "allow_interspersed_args": False,
-            "help_option_names": [],
-        },
-    )(run)
-    app.command("status", context_settings=free)(status)
-
-
 def run(context: typer.Context) -> int:
     """Run the pipeline, or a stage of it by name: run TrainEncoders --views DEP.
 
     Its parameters are Luigi's; `treeviews run STAGE --help` lists them.
     """
-    stage, arguments = stage_and_arguments(context)
-    if {"-h", "--help"} & set(arguments):
-        return _print_help(stage if stage in context.args else None)
-    from treeviews.tasks.command_line import run_stage
+    stages, options = words_and_options(context)
+    return run_with_help(stages[0] if stages else "", [*stages[1:], *options])
 
-    return run_stage(stage, arguments)
+
+def run_with_help(stage: str, arguments: list[str]) -> int:
+    """Runs a stage, the default one where none is named, or prints the help that is asked for."""
+    from treeviews.tasks.command_line import parameters_help, run_stage, stages_help
+
+    if {"-h", "--help"} & set(arguments):
+        print(parameters_help(stage) if stage else stages_help())
+        return 0
+    return run_stage(stage or DEFAULT_STAGE, arguments)
 
 
 def status(context: typer.Context, as_json: AsJson = False) -> None:
@@ -44,8 +37,8 @@ def status(context: typer.Context, as_json: AsJson = False) -> None:
     from treeviews.tasks.command_line import asked
     from treeviews.tasks.target_status import status_lines, status_of
 
-    stage, arguments = stage_and_arguments(context)
-    with asked([stage, *arguments]) as root:
+    stages, options = words_and_options(context)
+    with asked([*(stages or [DEFAULT_STAGE]), *options]) as root:
         found = status_of(root)
     if as_json:
         print_json([asdict(stage) for stage in found])
@@ -53,20 +46,7 @@ def status(context: typer.Context, as_json: AsJson = False) -> None:
         print(*status_lines(found), sep="\n")
 
 
-def stage_and_arguments(context: typer.Context) -> tuple[str, list[str]]:
-    """Returns the stage that is named, or the default one, and the parameters."""
-    arguments = list(context.args)
-    named = bool(arguments) and not arguments[0].startswith("-")
-    return (arguments.pop(0) if named else DEFAULT_STAGE), arguments
-
-
-def _print_help(stage: str | None) -> int:
-    """Prints the stages, or the parameters of one."""
-    from treeviews.tasks.command_line import check_stage, parameters_help, stages_help
-
-    if stage is None:
-        print(stages_help())
-        return 0
-    check_stage(stage)
-    print(parameters_help(stage))
-    return 0
+def words_and_options(context: typer.Context) -> tuple[list[str], list[str]]:
+    """Returns the words before the first option, and what follows."""
+    words = list(takewhile(lambda word: not word.startswith("-"), context.args))
+    return words, context.args[len(words) :]

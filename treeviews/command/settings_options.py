@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable
-from functools import wraps
 from typing import Annotated, Any, get_type_hints
 
 import typer
@@ -15,58 +14,65 @@ from treeviews.pipeline.base.settings import Settings, descriptions_of, options_
 Command = Callable[..., None]
 
 
-def takes(argument: str, settings: type[Settings]) -> Callable[[Command], Command]:
-    """Returns a decorator by which a command has an option for each marked field of settings.
+def takes(
+    argument: str, settings: type[Settings], *fields: str, **names: str
+) -> Callable[[Command], Command]:
+    """Returns a decorator by which a command has an option for each of some fields of settings.
 
     Args:
         argument: of the command, which is given the settings that the options make.
         settings: their class.
+        fields: those with options; by default the marked ones, or all where none is marked.
+        names: what the option of a field is called where not as the field.
     """
-    options, hints = options_of(settings), get_type_hints(settings)
-    told = descriptions_of(settings)
+    marked = {name: field for name, (field, _) in options_of(settings).items()}
+    chosen = fields or (() if marked else settings.model_fields)
+    options = {names.get(field, field): field for field in chosen} or marked
+    hints = get_type_hints(settings)
 
     def decorate(command: Command) -> Command:
-        @wraps(command)
         def run(**given: Any) -> None:
-            fields = {field: given.pop(name) for name, (field, _) in options.items()}
-            command(**given, **{argument: settings(**fields)})
+            values = {field: given.pop(name) for name, field in options.items()}
+            return command(**given, **{argument: settings(**values)})
 
-        signature = inspect.signature(command, eval_str=True)
-        parameters = [
+        own = [
+            one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            for one in inspect.signature(command, eval_str=True).parameters.values()
+            if one.name != argument
+        ]
+        added = [
             inspect.Parameter(
                 name,
                 inspect.Parameter.KEYWORD_ONLY,
                 default=settings.model_fields[field].default,
-                annotation=Annotated[hints[field], typer.Option(help=told[field])],
+                annotation=Annotated[hints[field], _option(settings, name, field)],
             )
-            for name, (field, _) in options.items()
+            for name, field in options.items()
         ]
-        own = [one for one in signature.parameters.values() if one.name != argument]
-        own = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own]
-        vars(run)["__signature__"] = signature.replace(parameters=[*own, *parameters])
-        run.__annotations__ = {one.name: one.annotation for one in [*own, *parameters]}
-        del vars(run)["__wrapped__"]
+        run.__name__, run.__doc__ = command.__name__, command.__doc__
+        vars(run)["__signature__"] = inspect.Signature([*own, *added])
+        run.__annotations__ = {one.name: one.annotation for one in [*own, *added]}
         return run
 
     return decorate
 
 
-def json_object(text: str, option: str, example: str) -> dict[str, Any]:
+def _option(settings: type[Settings], name: str, field: str) -> Any:
+    is_flag = settings.model_fields[field].default is False
+    names = [f"--{name.replace('_', '-')}"] if is_flag else []
+    return typer.Option(*names, help=descriptions_of(settings)[field])
+
+
+def json_object(text: str) -> dict[str, Any]:
     """Returns the object that an option's value is.
 
-    Args:
-        text: the value.
-        option: its name, for the message.
-        example: of a value that is one.
-
     Raises:
-        typer.BadParameter: it is none; names the option and what is wrong.
+        typer.BadParameter: it is none.
     """
-    wanted = f"{option} must be a JSON object such as '{example}', not {text!r}"
     try:
         value = json.loads(text)
-    except ValueError as error:
-        raise typer.BadParameter(f"{wanted} ({error})") from error
+    except ValueError:
+        value = None
     if not isinstance(value, dict):
-        raise typer.BadParameter(wanted)
+        raise typer.BadParameter(f"must be a JSON object such as '{{\"name\": 1}}', not {text!r}")
     return value

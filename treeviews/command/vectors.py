@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from treeviews.command.output import AsJson, print_json, say
+from treeviews.command.settings_options import takes
+from treeviews.pipeline.vectors.import_vectors import ImportConfig
 
 Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="A folder of word vectors.")]
 
 
-def add_to(app: typer.Typer) -> None:
-    """Adds the subcommand with its own ones."""
-    group = typer.Typer(
-        no_args_is_help=True,
-        rich_markup_mode=None,
-        help="Word vectors: take over published ones, look at a folder of them.",
-    )
-    group.command("import")(import_)
-    group.command("show")(show)
-    group.command("check")(check)
-    app.add_typer(group, name="vectors")
-
-
+@takes("config", ImportConfig)
 def import_(
     file: Annotated[
         Path,
@@ -39,33 +29,17 @@ def import_(
         Path | None,
         typer.Option(help="Take these words alone: CountVocabulary's .parquet, .json or text."),
     ] = None,
-    member: Annotated[str, typer.Option(help="Of a .zip with several files, which.")] = "",
-    kept_as: Annotated[
-        Literal["float16", "float32"], typer.Option(help="Half precision takes half the bytes.")
-    ] = "float16",
-    lower_case: Annotated[
-        bool, typer.Option("--lower-case", help="Words lose their case; the first counts.")
-    ] = False,
-    max_words: Annotated[int, typer.Option(min=0, help="The first so many; 0: all.")] = 0,
-    max_malformed: Annotated[
-        int, typer.Option(min=0, help="So many lines may be left out; one more is an error.")
-    ] = 100,
     work_folder: Annotated[
         Path, typer.Option(help="Folder in which vectors given by name were downloaded.")
     ] = Path("data/work"),
     as_json: AsJson = False,
+    *,
+    config: ImportConfig,
 ) -> None:
     """Make a folder of a file of word vectors, for --vectors."""
     from treeviews.pipeline.downloads.published_vectors import file_to_import
-    from treeviews.pipeline.vectors.import_vectors import ImportConfig, import_vectors
+    from treeviews.pipeline.vectors.import_vectors import import_vectors
 
-    config = ImportConfig(
-        member=member,
-        kept_as=kept_as,
-        lower_case=lower_case,
-        max_words=max_words,
-        max_malformed=max_malformed,
-    )
     file = file_to_import(file, work_folder)
     facts = import_vectors(file, out, config, vocabulary=vocabulary)
     if as_json:
@@ -92,35 +66,33 @@ def show(
     from treeviews.pipeline.shards.arrow import strings
 
     vectors = load_word_vectors(folder)
-    known = vectors.num_words - 1
     facts = {} if vectors.opened is None else dict(vectors.opened.facts)
-    first = vectors.index.words.slice(0, rows).to_pylist()
-    found: dict[str, tuple[int, list[float]]] = {}
-    if words:
-        ids, _ = vectors.token_ids(strings(words))
-        values = vectors.rows(ids)
-        found = {word: (int(ids[row]), values[row].tolist()) for row, word in enumerate(words)}
+    ids, _ = vectors.token_ids(strings(words or []))
+    found = {
+        word: {"id": int(at), "vector": row.tolist()}
+        for word, at, row in zip(words or [], ids, vectors.rows(ids), strict=True)
+    }
+    shown = {
+        "words": vectors.num_words - 1,
+        "size": vectors.size,
+        "kept_as": str(vectors.matrix.dtype),
+        "mapped": vectors.is_mapped,
+        "facts": facts,
+        "first": vectors.index.words.slice(0, rows).to_pylist(),
+        "found": found,
+    }
     if as_json:
-        print_json(
-            {
-                "words": known,
-                "size": vectors.size,
-                "kept_as": str(vectors.matrix.dtype),
-                "mapped": vectors.is_mapped,
-                "facts": facts,
-                "first": first,
-                "found": {word: {"id": at, "vector": row} for word, (at, row) in found.items()},
-            }
-        )
+        print_json(shown)
         return
     where = "mapped from the file" if vectors.is_mapped else "read into memory"
-    print(f"{known:,} words of {vectors.size} numbers, {vectors.matrix.dtype}, {where}")
+    print(f"{shown['words']:,} words of {vectors.size} numbers, {shown['kept_as']}, {where}")
     if source := facts.get("from"):
         print(f"from {source['name'] if isinstance(source, dict) else source}")
-    print("first: " + " ".join(first))
-    for word, (at, row) in found.items():
-        beginning = " ".join(f"{value:.4f}" for value in row[:5])
-        print(f"{word}: " + (f"id {at}: {beginning} …" if at else "unknown"))
+    print("first: " + " ".join(shown["first"]))
+    for word, of_word in found.items():
+        beginning = " ".join(f"{value:.4f}" for value in of_word["vector"][:5])
+        known = f"id {of_word['id']}: {beginning} …" if of_word["id"] else "unknown"
+        print(f"{word}: {known}")
 
 
 def check(folder: Folder) -> None:

@@ -19,18 +19,6 @@ Vocabulary = Annotated[
 _REMEDY = "run CountVocabulary and give the folder that it prints last"
 
 
-def add_to(app: typer.Typer) -> None:
-    """Adds the subcommand with its own ones."""
-    group = typer.Typer(
-        no_args_is_help=True,
-        rich_markup_mode=None,
-        help="The words of a corpus (run CountVocabulary counts them).",
-    )
-    group.command("show")(show)
-    group.command("coverage")(coverage)
-    app.add_typer(group, name="vocabulary")
-
-
 def show(
     path: Vocabulary,
     rows: Annotated[int, typer.Option("-n", min=0, help="How many words.")] = 20,
@@ -45,24 +33,15 @@ def show(
         return
     from treeviews.models.report.sections import markdown_table
 
-    if listed.counts is None:
-        print(markdown_table(("word",), [(word,) for word, _ in first]))
-    else:
-        print(markdown_table(("word", "count"), [(word, f"{num:,}") for word, num in first]))
-    if report:
-        print(f"\n{report['tokens']:,} tokens of {report['types']:,} types\n")
-        for title, key in (("words", "by_size"), ("min_count", "by_min_count")):
-            table = [
-                (
-                    f"{one[title]:,}",
-                    f"{one['types']:,}",
-                    f"{one['share_of_types']:.2%}",
-                    f"{one['share_of_tokens']:.2%}",
-                )
-                for one in report[key]
-            ]
-            heads = (title.replace("_", " "), "types", "of types", "of tokens")
-            print(markdown_table(heads, table, num_text_columns=0), end="\n\n")
+    rows_of_words = [(word, "" if count is None else f"{count:,}") for word, count in first]
+    print(markdown_table(("word", "count"), rows_of_words))
+    for key in ("by_size", "by_min_count") if report else ():
+        table = [
+            [f"{value:.2%}" if isinstance(value, float) else f"{value:,}" for value in row.values()]
+            for row in report[key]
+        ]
+        heads = [name.replace("_", " ") for name in report[key][0]]
+        print("", markdown_table(heads, table, num_text_columns=0), sep="\n")
 
 
 def coverage(

@@ -17,12 +17,6 @@ _Compared = Annotated[
 ]
 
 
-def add_to(app: typer.Typer) -> None:
-    """Adds both subcommands."""
-    app.command("list")(list_folder)
-    app.command("diff")(diff)
-
-
 def list_folder(work_folder: _WorkFolder = _DEFAULT, as_json: AsJson = False) -> None:
     """List corpora, models, results, reports and tables, and what ships."""
     from dataclasses import asdict
@@ -61,11 +55,11 @@ def diff(
     from treeviews.models.listing import difference
     from treeviews.models.report.sections import markdown_table
 
-    found = difference(first, second, work_folder)
+    parts = difference(first, second, work_folder)
     if as_json:
-        print_json(found)
+        print_json(parts)
         return
-    for title, pairs in found.items():
+    for title, pairs in parts.items():
         rows = [(name, *map(_cell, pair)) for name, pair in pairs.items()]
         print(markdown_table((title, first, second), rows) if rows else f"{title}: no difference")
         print()

@@ -13,7 +13,8 @@ import torch
 
 from tests.support.parsed_corpora import block_of
 from treeviews.models.config.held_out import HoldOut
-from treeviews.models.config.training_config import ReadIf, ShapesEncoder, TrainingConfig
+from treeviews.models.config.objectives import OBJECTIVES
+from treeviews.models.config.training_config import ShapesEncoder, TrainingConfig
 from treeviews.models.config.training_presets import PRESETS, preset
 from treeviews.models.config.views import VIEWS
 from treeviews.models.encoding.view_models import describe_architecture
@@ -122,27 +123,6 @@ def test_what_is_wrong_is_named(changes: dict[str, Any], message: str) -> None:
         Outer.from_dict(fitting | changes)
 
 
-@pytest.mark.parametrize("values", [["inner"], None, 3])
-def test_what_is_no_mapping_is_refused(values: Any) -> None:
-    with pytest.raises(ValueError, match=r"^job fields must be an object, got "):
-        Outer.from_dict(values)
-
-
-def test_a_missing_field_is_named() -> None:
-    with pytest.raises(ValueError, match=r"missing job fields \['folders', 'out'\]"):
-        Outer.from_dict({"inner": {}})
-
-
-@pytest.mark.parametrize(("one", "several"), [("job field", "job fields"), ("entry", "entries")])
-def test_several_fields_are_called_in_plain_english(one: str, several: str) -> None:
-    class Named(Settings):
-        called: ClassVar[str] = one
-
-    for values, said in ((["a"], rf"^{several} must be"), ({"a": 1}, rf"^unknown {several} ")):
-        with pytest.raises(ValueError, match=said):
-            Named.from_dict(values)  # type: ignore[arg-type]
-
-
 OTHER_VALUES: dict[str, Any] = {
     **{"objective": "discriminative", "anchor": "zeroed", "max_tokens": 9, "trained_words": 2},
     **{"coupling_width": 3, "held_out_every_steps": 2, "keep": "best", "gradient_clip": 1.0},
@@ -216,8 +196,6 @@ def test_a_model_may_name_settings_of_earlier_releases_but_a_user_may_not() -> N
     assert TrainingConfig.from_dict(
         plain | {"pairs_share": 0.3, "added_to_words": False}
     ) == preset("laptop")
-    with pytest.raises(ValueError, match="added_to_words are of an earlier release; install"):
-        TrainingConfig.from_dict(plain | {"added_to_words": True})
     with pytest.raises(ValueError, match="unknown training settings"):
         preset("laptop", pairs_share=0.3)
 
@@ -227,13 +205,12 @@ def test_a_field_that_only_some_trainings_read_is_read_by_one() -> None:
     presets += [preset(name, decoder="bijective") for name in ("B-G", "B-D", "B-GD")]
     presets += [preset("quickthoughts", word_vectors="trained"), *PRESETS.values()]
 
-    for name in marks_of(TrainingConfig, ReadIf):
+    names = {name for each in (*OBJECTIVES.values(), *VIEWS.values()) for name in each.settings}
+    assert names <= TrainingConfig.model_fields.keys()
+    for name in names:
         assert any(not config.idle([name]) for config in presets), name
+    assert preset("laptop").idle(["decoder", "targets", "seq_cell"]) == ["decoder", "seq_cell"]
     assert all(config.idle(["epochs", "seed"]) == [] for config in presets)
-
-
-def test_changing_one_field_keeps_the_others() -> None:
-    assert TrainingConfig().changed(seed=3) == TrainingConfig(seed=3)
 
 
 SIDE_BY_SIDE = {"embeddings": "side_by_side", "word_vectors": "frozen"}
@@ -247,15 +224,15 @@ SIDE_BY_SIDE = {"embeddings": "side_by_side", "word_vectors": "frozen"}
         ("laptop", {"views": ("SEQ", "AMR")}, "views must be one or two of SEQ, DEP, CONST, LIN"),
         ("laptop", {"views": ()}, "views must be one or two of"),
         ("laptop", {"views": ("SEQ", "DEP", "LIN")}, "views must be one or two of"),
-        ("laptop", {"views": ("SEQ",)}, "the contrastive objective needs two views, not SEQ"),
-        ("laptop", {"objective": "generativ"}, r"objective must be one of .*mean generative\?"),
+        ("laptop", {"views": ("SEQ",)}, "the contrastive objective needs 2 views, not SEQ"),
+        ("laptop", {"objective": "generativ"}, r"objective must be one of"),
         ("laptop", {"bidirectional": True, "hidden_size": 5}, "hidden_size must be even if"),
         ("laptop", {"keep": "best", "held_out_batches": 0}, "keep best needs held_out_batches"),
         ("laptop", {"batch_size": 4, "run_length": 5}, "run_length must be at most batch_size, 4"),
         ("laptop", {**SIDE_BY_SIDE, "word_vectors": "trained"}, "side_by_side are two views' h"),
         ("B-D", {**SIDE_BY_SIDE, "views": ("SEQ",)}, "side_by_side are two views' halves"),
-        ("B-D", {"objective": "generative"}, "the generative objective needs one view"),
-        ("B-D", {"views": ("SEQ",), "objective": "both"}, "the both objective needs two views"),
+        ("B-D", {"objective": "generative"}, "the generative objective needs 1 view"),
+        ("B-D", {"views": ("SEQ",), "objective": "both"}, "the both objective needs 2 views"),
         ("B-D", {"objective": "both", "word_vectors": "trained"}, "word_vectors must be frozen"),
         ("B-D", {"objective": "contrastive"}, "anchor must be excluded or zeroed under the contr"),
         ("B-D", {"anchor": "zeroed"}, "anchor must be excluded or included under the discrim"),

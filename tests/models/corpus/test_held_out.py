@@ -52,7 +52,7 @@ def test_training_and_probing_agree_on_the_blocks(tmp_path: Path) -> None:
     config = ProbingConfig(held_out_fraction=0.4, held_out_unit="block", held_out_block_sentences=5)
     probed = {sentence.dataset_row for sentence in read_held_out(corpus, config)[0]}
     vectors = WordVectors.from_rows(["the"], np.ones((1, 2), dtype=np.float32))
-    folders = CorpusFolders(sentences=corpus.sentences)
+    folders = CorpusFolders(sentences=corpus["sentences"])
     rows = {}
     for part in ("train", "held_out"):
         selection = Selection(part, config.hold_out)  # type: ignore[arg-type]

@@ -117,15 +117,3 @@ def test_forget_gates_alone_start_open_where_the_init_says_so(
     i, f, g, o = sum(biases).chunk(4)  # type: ignore[union-attr, arg-type]
     assert (f == of_forget_gates).all()
     assert not torch.cat([i, g, o]).any()
-
-
-def test_bfloat16_words_give_bfloat16_states_near_those_of_float32() -> None:
-    encoder = lstm().float()
-    words, batch = vectors().detach(), batch_of(sentences())
-
-    wide, narrow = (
-        encoder(batch, words[batch.word_ids].to(t)) for t in (torch.float32, torch.bfloat16)
-    )
-
-    assert narrow.dtype == torch.bfloat16
-    torch.testing.assert_close(narrow.float(), wide, rtol=0, atol=0.05)

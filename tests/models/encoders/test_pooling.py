@@ -18,16 +18,13 @@ from tests.support.tree_oracles import (
     random_sentence,
     read,
 )
-from treeviews.models.config.training_config import DepCell, Precision, TrainingConfig
+from treeviews.models.config.training_config import DepCell
 from treeviews.models.config.views import Pooling
 from treeviews.models.encoders.child_sum_tree_lstm import ChildSumTreeLSTM
 from treeviews.models.encoders.nary_tree_lstm import NaryTreeLSTM
 from treeviews.models.encoders.recurrent_encoders import GRU
-from treeviews.models.encoders.sentence_batch import SentenceBatch
 from treeviews.models.encoders.sentence_encoder import SentenceStates
 from treeviews.models.encoders.word_averages import BagOfWords, LinearAverage
-from treeviews.models.model.multi_view import MultiViewEncoder
-from treeviews.models.words.word_embedding import WordEmbedding
 
 Oracle = Callable[[Any, Sentence, Tensor], Tensor]
 """The state of a tree's root, node by node."""
@@ -47,18 +44,6 @@ def words() -> Tensor:
     return torch.randn(NUM_WORDS, WORD_SIZE, dtype=torch.float64)
 
 
-def with_nodes(sentences: list[Sentence]) -> SentenceBatch:
-    plain = batch_of(sentences)
-    return SentenceBatch.from_arrays(
-        plain.word_ids[plain.word_of_token].numpy(),
-        plain.token_offsets.numpy(),
-        [head for s in sentences for head in s.heads],
-        [child for s in sentences for child in s.left],
-        [child for s in sentences for child in s.right],
-        with_nodes=True,
-    )
-
-
 def made(kind: type[Any], **changes: Any) -> Any:
     torch.manual_seed(2)
     return kind(word_size=WORD_SIZE, hidden_size=HIDDEN_SIZE, **changes).double()
@@ -75,7 +60,7 @@ def pooled(states: Tensor) -> dict[Pooling, Tensor]:
 
 
 def check(encoder: Any, sentences: list[Sentence], words: Tensor, expected: list[Tensor]) -> None:
-    batch = with_nodes(sentences)
+    batch = batch_of(sentences)
     states: SentenceStates = encoder.states(batch, words[batch.word_ids])
     for pooling in POOLINGS:
         found = states.pool(pooling)
@@ -155,22 +140,11 @@ def nodes_by(oracle: Oracle, encoder: Any, sentence: Sentence, words: Tensor) ->
     return torch.stack([oracle(encoder, tree, words[tree.words]) for tree in trees])
 
 
-def test_seq_pools_the_states_after_each_word(sentences: list[Sentence], words: Tensor) -> None:
-    encoder = made(GRU)
-    expected = []
-    for sentence in sentences:
-        vectors = words[sentence.words]
-        states = [read(encoder.cell, vectors[: t + 1]) for t in range(len(vectors))]
-        expected.append(torch.stack(states))
-
-    check(encoder, sentences, words, expected)
-
-
 def test_two_directions_pool_the_states_at_each_word_side_by_side(
     sentences: list[Sentence], words: Tensor
 ) -> None:
     encoder = made(GRU, bidirectional=True)
-    batch = with_nodes(sentences)
+    batch = batch_of(sentences)
     states = encoder.states(batch, words[batch.word_ids])
 
     for number, sentence in enumerate(sentences):
@@ -190,7 +164,7 @@ def test_a_bag_pools_its_words_and_its_last_is_its_mean(
     kind: type[BagOfWords | LinearAverage], sentences: list[Sentence], words: Tensor
 ) -> None:
     encoder = BagOfWords(word_size=WORD_SIZE) if kind is BagOfWords else made(LinearAverage)
-    batch = with_nodes(sentences)
+    batch = batch_of(sentences)
     states = encoder.states(batch, words[batch.word_ids])
 
     for number, sentence in enumerate(sentences):
@@ -200,33 +174,3 @@ def test_a_bag_pools_its_words_and_its_last_is_its_mean(
         expected = {**pooled(vectors), "last": vectors.mean(0)}
         for pooling in POOLINGS:
             torch.testing.assert_close(states.pool(pooling)[number], expected[pooling])
-
-
-def pair(precision: Precision = "float32") -> MultiViewEncoder:
-    torch.manual_seed(3)
-    vectors = torch.randn(NUM_WORDS, WORD_SIZE)
-    vectors[0] = 0
-    config = TrainingConfig(hidden_size=HIDDEN_SIZE, precision=precision)
-    return MultiViewEncoder(config, [WordEmbedding(vectors, trained=False)]).eval()
-
-
-@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-def test_a_pair_pools_a_batch_as_one_by_one(
-    precision: Precision, sentences: list[Sentence]
-) -> None:
-    encoder = pair(precision)
-    tolerance = {"float32": 1e-6, "bfloat16": 2e-2}[precision]
-
-    together = encoder.pool(with_nodes(sentences), POOLINGS)
-
-    for view in range(2):
-        for pooling in POOLINGS:
-            alone = [encoder.pool(with_nodes([s]), [pooling])[view][pooling] for s in sentences]
-            found = together[view][pooling]
-            torch.testing.assert_close(found, torch.cat(alone), rtol=0, atol=tolerance)
-            assert found.dtype == torch.float32
-
-
-def test_a_batch_made_without_nodes_is_refused(sentences: list[Sentence]) -> None:
-    with pytest.raises(ValueError, match="pooling needs a batch made with with_nodes=True"):
-        pair().pool(batch_of(sentences), ["mean"])

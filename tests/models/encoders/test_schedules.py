@@ -7,7 +7,6 @@ from dataclasses import fields, is_dataclass
 from itertools import pairwise
 from random import Random
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -16,7 +15,6 @@ from hypothesis import strategies as st
 from tests.support.tree_oracles import Sentence, batch_of, random_sentence
 from treeviews.models.encoders.binary_schedule import BinarySchedule
 from treeviews.models.encoders.dependency_schedule import DependencySchedule
-from treeviews.models.encoders.sentence_batch import SentenceBatch
 
 LENGTHS = st.lists(st.integers(1, 15), min_size=1, max_size=6)
 
@@ -54,21 +52,24 @@ def spell_dependencies(sentence: Sentence) -> Spelling:
 
 def edges_by_parent(schedule: DependencySchedule, *, by_sum: bool) -> dict[int, list[int]]:
     """Returns each inner row's children's state rows, as the sums or as the forget gates say."""
-    K, F, S = schedule.num_leaves, schedule.num_fringe, schedule.num_fringe_sums
+    F, S = schedule.num_fringe, schedule.num_fringe_sums
     children: dict[int, list[int]] = {row: [] for row in range(schedule.num_inner)}
-    rows, parents = schedule.leaf_to_sum if by_sum else schedule.leaf_to_inner
-    of_sum: dict[int, list[int]] = {}
-    for row, parent in zip(rows.tolist(), parents.tolist(), strict=True):
-        of_sum.setdefault(parent, []).append(row)
-    for inner in range(schedule.num_inner):
-        key = inner
+    of_sum = schedule.groups[1].sum_of_node if F else None
+    rows_of_sum: dict[int, list[int]] = {}
+    for row in range(schedule.num_inner):
+        key = row - F + S if of_sum is None or row >= F else int(of_sum[row])
+        rows_of_sum.setdefault(key, []).append(row)
+    for group in schedule.groups:
+        if (edges := group.edges) is None:
+            continue
+        ends = (edges.children, edges.parents, edges.first_parent)
         if by_sum:
-            key = int(schedule.fringe_sums[inner]) if inner < F else inner - F + S
-        children[inner] += of_sum.get(key, [])
-    for row, parent in zip(*(t.tolist() for t in schedule.fringe_to_core), strict=True):
-        children[F + parent].append(K + row)
-    for row, parent in enumerate(schedule.core_parents.tolist()):
-        children[F + parent].append(K + F + row)
+            ends = (edges.sum_children, edges.sum_parents, edges.first_sum)
+        places, parents, first = ends
+        for number, parent in enumerate((parents + first).tolist()):
+            place = number if places is None else int(places[number])
+            for inner in rows_of_sum[parent] if by_sum else [parent]:
+                children[inner].append(group.states.start + place)
     return children
 
 
@@ -90,18 +91,6 @@ def test_dependency_rows_spell_each_tree(by_sum: bool, seed: int, lengths: list[
     assert spelled == [spell_dependencies(sentence) for sentence in sentences]
 
 
-@settings(max_examples=50, deadline=None)
-@given(seed=st.integers(0, 2**32), lengths=LENGTHS)
-def test_a_core_node_stands_right_below_its_parent(seed: int, lengths: list[int]) -> None:
-    schedule = dependency_schedule(sentences_of(seed, lengths)[0])
-
-    level_of = np.repeat(
-        np.arange(len(schedule.level_starts) - 1), np.diff(schedule.level_starts)
-    ).tolist()
-    for row, parent in enumerate(schedule.core_parents.tolist()):
-        assert level_of[parent] == level_of[row] + 1
-
-
 def test_equal_parts_of_dependency_trees_are_one_row() -> None:
     # "the old dog barks" twice, "the dog barks", "old the dog barks": 1 the, 2 old, 3 dog, 4 barks.
     old_dog = Sentence([1, 2, 3, 4], [3, 3, 4, 0], [1, 2, -1], [-4, -3, -2])
@@ -112,7 +101,7 @@ def test_equal_parts_of_dependency_trees_are_one_row() -> None:
 
     assert schedule.num_leaves == 2  # the, old
     assert schedule.num_fringe == schedule.num_fringe_sums == 2  # {the, old} dog, {the} dog
-    assert schedule.level_starts == (0, 4)  # barks, four times
+    assert [group.states for group in schedule.groups[2:]] == [slice(4, 8)]  # barks, four times
 
 
 @settings(max_examples=50, deadline=None)
@@ -195,14 +184,6 @@ def test_sequence_steps_read_each_sentence_in_order(seed: int, lengths: list[int
             assert [words[row] for row in rows] == sentences[number].words[::direction]
 
 
-def test_word_types_are_shared_and_ascending() -> None:
-    batch = SentenceBatch.from_arrays([7, 2, 7, 0], [0, 3, 4])
-
-    assert batch.word_ids.tolist() == [0, 2, 7]
-    assert batch.word_of_token.tolist() == [2, 1, 2, 0]
-    assert (batch.num_sentences, batch.num_tokens) == (2, 4)
-
-
 # A first sentence that is well formed, so that the error has to name the second.
 GOOD = Sentence(words=[1, 2], heads=[2, 0], left=[-1], right=[-2])
 
@@ -242,26 +223,6 @@ def test_malformed_binary_trees_name_the_sentence(
 
     with pytest.raises(ValueError, match=f"sentence 1 of the batch {message}"):
         batch_of([GOOD, bad])
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (([1, 2], [0, 1]), r"token_offsets must run from 0 to the number of tokens \(2\)"),
-        (([], [0]), "over one sentence or more"),
-        (([1, 2], [0, 0, 2]), "sentence 0 of the batch has no token"),
-        (([1] * 32_769, [0, 1, 32_769]), "sentence 1 of the batch has more than 32,767 tokens"),
-        (([1, -2], [0, 2]), "token_ids must not be negative"),
-        (([1.5, 2.0], [0, 2]), "token_ids must hold integers, got float64"),
-        (([[1, 2]], [0, 2]), "token_ids must be a flat array"),
-        (([1, 2], [0, 2], [0]), "heads holds 1 values where the tokens ask for 2"),
-        (([1, 2], [0, 2], None, [-1], None), "must be given together"),
-        (([1, 2], [0, 2], None, [-1, -2], [-2]), "binary_left holds 2 values"),
-    ],
-)
-def test_arrays_that_do_not_fit_are_refused(arguments: tuple[object, ...], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        SentenceBatch.from_arrays(*arguments)  # type: ignore[arg-type]
 
 
 def tensors_in(value: object) -> Iterator[torch.Tensor]:

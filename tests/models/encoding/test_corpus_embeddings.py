@@ -161,7 +161,7 @@ def test_a_shard_says_by_what_and_from_what_and_which_rows_have_no_vector(
 
 
 def test_a_number_beyond_float16_is_refused(corpus: Corpus, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"row 0 has a number that float16 cannot hold; .*float32"):
+    with pytest.raises(ValueError, match="a number that float16 cannot hold; give dtype float32"):
         corpus.embed(f"{FUNCTIONS}:large", tmp_path, dtype="float16")
 
     assert not list(tmp_path.glob("00000*"))
@@ -188,10 +188,6 @@ def copied(corpus: Corpus, folder: Path, change: Callable[[list[Any], Any], Any]
         (
             lambda _, extra: extra.update(sentences_sha256="0" * 64),
             r"00000\.parquet: these are parses of another text",
-        ),
-        (
-            lambda rows, _: rows.__setitem__(3, {"heads": [0], "deprels": ["root"]}),
-            r"00000\.parquet: row 3: heads does not fit a sentence",
         ),
         (
             lambda _, extra: extra.update(parser_checksum="0" * 64),

@@ -13,7 +13,7 @@ import pytest
 from treeviews import models
 from treeviews.models.config.views import Pooling
 from treeviews.models.corpus.sentence_block import SentenceBlock
-from treeviews.models.encoding.encoder import Encoder, EncoderSettings, TakenViews, ViewsOfModels
+from treeviews.models.encoding.encoder import Encoder, EncoderSettings
 from treeviews.models.encoding.search import FloatArray
 from treeviews.models.encoding.sentence_reader import SentenceReader
 from treeviews.models.encoding.view_models import ViewModel
@@ -120,15 +120,11 @@ class Views(ViewModel):
     digest = ""
 
     def __init__(self, digest: str, **widths: int) -> None:
-        super().__init__(
-            SentenceReader(WordVectors.from_rows(["a"], np.ones((1, 1), np.float32)), {})
-        )
+        views = {f"{i}-{name[:3]}": width for i, (name, width) in enumerate(widths.items())}
+        words = WordVectors.from_rows(["a"], np.ones((1, 1), np.float32))
+        super().__init__(SentenceReader(words, {}), views)
         self.digest = digest
         self.calls = 0
-        self._widths = {f"{i}-{name[:3]}": width for i, (name, width) in enumerate(widths.items())}
-
-    def widths(self, pooling: Sequence[Pooling]) -> dict[str, int]:
-        return {f"{view}.{pool}": width for view, width in self._widths.items() for pool in pooling}
 
     def embed(self, block: SentenceBlock, pooling: Sequence[Pooling]) -> dict[str, FloatArray]:
         self.calls += 1
@@ -139,8 +135,7 @@ class Views(ViewModel):
 
 
 def joined(*parts: tuple[Views, tuple[str, ...]]) -> Encoder:
-    taken = [TakenViews(model, views, f"{model.digest}-model") for model, views in parts]
-    return Encoder(ViewsOfModels(taken, EncoderSettings(on_refusal="zero")))
+    return Encoder(parts, settings=EncoderSettings(on_refusal="zero"))
 
 
 def test_views_are_numbered_through_and_each_model_is_asked_once() -> None:
@@ -182,9 +177,9 @@ def test_the_digest_tells_models_and_views_and_not_how_they_were_called() -> Non
 @pytest.mark.parametrize(
     ("views", "message"),
     [
-        ([("DEP",)], r"^f-model: no view 'DEP'; the encoder's are 0-SEQ, 1-SEQ, 2-INV$"),
-        ([("SEQ",)], "^f-model: several views are called SEQ; give one of 0-SEQ, 1-SEQ$"),
-        ([("INV", "2-INV")], r"^f-model: views \['INV', '2-INV'\] name 2-INV twice$"),
+        ([("DEP",)], r"^no view 'DEP'; the encoder's are 0-SEQ, 1-SEQ, 2-INV$"),
+        ([("SEQ",)], "^several views are called SEQ; give one of 0-SEQ, 1-SEQ$"),
+        ([("INV", "2-INV")], r"^views \['INV', '2-INV'\] name 2-INV twice$"),
         ([("INV",), ("2-INV",)], "views 2-INV of one encoder are joined twice"),
     ],
 )

@@ -80,7 +80,6 @@ def test_what_is_of_no_form_is_told_all_forms(called: str) -> None:
         ("{}/f@SEQ+nowhere@LIN", "'nowhere@LIN' does not begin with the folder of a model; MODEL@"),
         ("{}/f+bag_of_words", "'bag_of_words' does not begin with the folder of a model"),
         ("trained@INV", "'trained@INV' does not begin with the folder of a model"),
-        ("{}/f@", "give a view after '.*/f@', or leave @ out"),
         ("{}/f+", "'' does not begin"),
         ("@SEQ", "'@SEQ' does not begin"),
     ],

@@ -19,7 +19,7 @@ from treeviews.models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus
 from treeviews.models.encoding.encoder import EncoderSettings
 from treeviews.models.evaluate_tasks import keep_parses_of_data
 from treeviews.models.evaluation.build_probing import SENTEVAL_FOLDER, build_probing
-from treeviews.models.evaluation.task_data import DerivedSentences, derived_sentences
+from treeviews.models.evaluation.task_data import DerivedSentences, derived_note, read_sentences
 from treeviews.models.evaluation.task_registry import PROBING
 from treeviews.models.model.sentence_model import SentenceModel
 from treeviews.models.words.word_vectors import WordVectors, load_word_vectors
@@ -70,9 +70,10 @@ def model(vectors: WordVectors) -> SentenceModel:
 
 @pytest.fixture(scope="module")
 def sentences(folder: Path) -> DerivedSentences:
-    found = derived_sentences(PROBING[0], folder / "probing" / SENTEVAL_FOLDER)
-    assert found is not None
-    return found
+    place = folder / "probing" / SENTEVAL_FOLDER
+    note = derived_note(PROBING[0], place)
+    assert note is not None
+    return read_sentences(place / "probing", note)
 
 
 def given(folder: Path, parses: Path) -> EncoderSettings:

@@ -138,20 +138,6 @@ def test_encoders_of_other_views_share_the_stages_they_have_in_common(
 
 
 @pytest.mark.parametrize(
-    ("sentences", "checksum"), [(SENTENCES[::-1], "1"), (SENTENCES[1:], "1"), (SENTENCES, "2")]
-)
-def test_other_sentences_and_other_parsers_are_parsed(
-    vectors: WordVectors, tmp_path: Path, sentences: list[str], checksum: str
-) -> None:
-    encoder(vectors, ("DEP", "SEQ"), tmp_path)[0].encode(SENTENCES)
-
-    found, parsers = encoder(vectors, ("DEP", "SEQ"), tmp_path, checksum=checksum)
-
-    assert_same(found, encoder(vectors, ("DEP", "SEQ"), None)[0], sentences)
-    assert len(parsers["dependencies"].asked) == sum(map(bool, sentences))
-
-
-@pytest.mark.parametrize(
     ("version", "is_parsed_again"),
     [
         ("treeviews.models.encoding.sentence_reader.TOKENIZATION_VERSION", True),

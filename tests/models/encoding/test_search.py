@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-import torch
 
 import treeviews
 from tests.support.command import subcommand
@@ -53,13 +51,6 @@ def test_all_are_compared_with_all_and_pairs_at_their_place() -> None:
     assert not similarity(zeros).any() and not similarity_pairwise(zeros, zeros).any()
 
 
-@pytest.mark.parametrize("size", [1e20, 3e38, 1e-23, 1e-40])
-@pytest.mark.parametrize("kind", [np.asarray, torch.tensor])
-def test_vectors_of_any_length_have_a_direction(size: float, kind: Any) -> None:
-    found = similarity(kind([[size, 0.0], [0.0, size]]), kind([[size, size]]))
-    np.testing.assert_allclose(np.asarray(found), [[0.5**0.5], [0.5**0.5]], atol=1e-5)
-
-
 def whole(queries: Any, matrix: Any, k: int, score: Score) -> Hits:
     """The oracle: all scores, sorted; of equal ones the lower row comes first."""
     scores = similarity(queries, matrix) if score == "cosine" else queries @ matrix.T
@@ -82,21 +73,6 @@ def test_the_best_rows_are_those_of_sorting_all(
     found = search(np.array([[1, 0]], dtype=np.float32), alike, 6, score=score)
     assert found.rows.tolist() == [[1, 3, 5, 0, 4, 2]], "of equal scores the lower row comes first"
     assert found.scores.tolist() == [[1, 1, 1, 0, 0, -1]]
-
-
-def test_one_query_has_no_dimension_of_queries() -> None:
-    matrix = drawn(20)
-    assert search(matrix[4], matrix, 3).rows.shape == (3,)
-    assert search(matrix[4], matrix, 3).rows[0] == 4
-    assert search(torch.from_numpy(matrix[4]), torch.from_numpy(matrix), 3).rows[0] == 4
-    assert search([1.0, 0.0], [[-1, 0], [0, 0], [1, 0]], 3).scores.tolist() == [1, 0, -1]
-
-
-def test_a_matrix_is_searched_where_it_lies_in_a_file(tmp_path: Path) -> None:
-    matrix = drawn(500)
-    np.save(tmp_path / "rows.npy", matrix.astype(np.float16))
-    mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
-    assert search(matrix[:3], mapped, 1).rows.tolist() == [[0], [1], [2]]
 
 
 @pytest.mark.parametrize(
@@ -212,25 +188,3 @@ def test_the_matrix_is_mapped_and_unpacked_where_it_is_asked_for_once(
     for number in range(len(ROWS)):
         shard_path(folder, number).write_bytes(b"not looked at again")
     np.testing.assert_array_equal(open_embeddings(folder, unpacked=place).vectors, expected)
-
-
-@pytest.mark.parametrize(
-    ("other", "said"),
-    [
-        (VECTORS[:, :3], r"shards of several widths \(4: \[0\]; 3: \[1\]\); embed all of them"),
-        (VECTORS.astype(np.float16), r"of several types \(float32: \[0\]; float16: \[1\]\); embed"),
-    ],
-)
-def test_shards_of_unlike_vectors_are_no_matrix(
-    other: FloatArray, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = tmp_path / "embeddings-by-hand"
-    for number, vectors in enumerate((VECTORS, other)):
-        write_embeddings(folder, number, vectors)
-    write_dataset_manifest(folder, EMBEDDINGS, config={})
-
-    with pytest.raises(ValueError, match=said):
-        open_embeddings(folder)
-    assert not list(folder.glob("vectors-*"))
-    assert inspect(["check", str(folder)]) == 1
-    assert re.search(said, capsys.readouterr().out)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.support.encoders import words_encoder
 from treeviews.models.corpus.sentence_block import MAX_TOKENS
 from treeviews.models.encoding.encoder import EncoderSettings
-from treeviews.models.encoding.sentence_reader import SentenceReader
+from treeviews.models.encoding.sentence_reader import Piece, SentenceReader
 from treeviews.models.words.word_vectors import WordVectors
 from treeviews.pipeline.text.tokenization import EnglishTokenizer, clean_text
 
@@ -56,7 +56,7 @@ READER = SentenceReader(VECTORS, {})
 )
 @settings(max_examples=200, deadline=None)
 def test_ids_are_those_of_the_tokens(sentences: list[str]) -> None:
-    block = READER.read(sentences).block
+    block, _ = READER.read(Piece(sentences))
     expected_ids, lengths = expected(sentences, VECTORS)
     assert block.token_ids.tolist() == expected_ids
     assert block.lengths.tolist() == [length for length in lengths if length]
@@ -81,8 +81,8 @@ def test_a_reader_without_parses_reads_as_one_that_keeps_its_tokens(tmp_path: Pa
 def test_means_are_those_of_the_words() -> None:
     sentences = [*TEXTS, "the cat " * 900]
     (means,) = words_encoder(VECTORS).encode_views(sentences).values()
-    read = SentenceReader(VECTORS, {}).read(sentences)
+    block, _ = READER.read(Piece(sentences))
     for row, mean in enumerate(means):
-        words = read.block.slice(row, row + 1).token_ids
+        words = block.slice(row, row + 1).token_ids
         exact = VECTORS.matrix[words].astype(np.float64).mean(axis=0)
         assert mean == pytest.approx(exact, abs=1e-6)

@@ -103,11 +103,11 @@ def test_every_regulariser_ends_where_it_would_alone_under_torch_adam(
 
 def test_without_dev_set_a_twentieth_is_held_back_as_senteval_draws_it() -> None:
     train = noisy_items(230)
-    models = fit_adam(train, None, WEIGHT_DECAYS[:2], 3)
+    models = fit_adam(train, None, WEIGHT_DECAYS[:2], 3, AdamConfig())
     for place in range(2):
         assert_same_class_model(models, place, train, None)
     with pytest.raises(ValueError, match="5% of 10 items is less than one dev item; give more"):
-        fit_adam(noisy_items(10), None, WEIGHT_DECAYS, num_classes=3)
+        fit_adam(noisy_items(10), None, WEIGHT_DECAYS, 3, AdamConfig())
 
 
 @pytest.mark.slow

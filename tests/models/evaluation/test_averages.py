@@ -30,8 +30,8 @@ def test_a_score_of_one_task_has_the_interval_of_its_mean() -> None:
     """The answers to single items and the sums over clusters are two ways to one figure."""
     made = answers(300, 0.7)
     for clusters in (np.arange(300) // 4, -1 - np.arange(300)):
-        of_task = score_intervals(task(), replace(made, clusters=clusters))["accuracy"]
-        assert of_task == interval({"a": made.predicted == made.gold}, {"a": clusters})
+        of_task = score_intervals(task(), replace(made, clusters=clusters), Resampling())
+        assert of_task["accuracy"] == interval({"a": made.predicted == made.gold}, {"a": clusters})
 
 
 def test_a_cluster_is_drawn_for_all_tasks_at_once() -> None:

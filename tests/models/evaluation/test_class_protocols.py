@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from treeviews.models.evaluation.adam_classifiers import fit_adam
+from treeviews.models.evaluation.adam_classifiers import AdamConfig, fit_adam
 from treeviews.models.evaluation.class_protocols import learn_classes, stratified_folds
 from treeviews.models.evaluation.evaluation_settings import (
     COMPATIBILITY_GRID,
@@ -101,7 +101,7 @@ def by_adam(train: Items, dev: Items | None, items: FloatArray, weight_decay: fl
     """One fit alone: with a dev set that tells when to stop, or with a twentieth kept back."""
     x, y = map(torch.from_numpy, train)
     judge = None if dev is None else (torch.from_numpy(dev[0]), torch.from_numpy(dev[1]))
-    models = fit_adam((x, y), judge, torch.tensor([weight_decay]), num_classes=2)
+    models = fit_adam((x, y), judge, torch.tensor([weight_decay]), 2, AdamConfig())
     answers: IntArray = models.predict(torch.from_numpy(items))[0].numpy()
     return answers
 

@@ -14,14 +14,8 @@ from treeviews.models import evaluate_tasks
 from treeviews.models.config.views import Pooling
 from treeviews.models.encoding.search import FloatArray
 from treeviews.models.evaluate_tasks import execute
-from treeviews.models.evaluation.evaluate_task import (
-    Evaluation,
-    evaluate_task,
-)
-from treeviews.models.evaluation.evaluation_settings import (
-    PROTOCOL_VERSION,
-    EvaluationSettings,
-)
+from treeviews.models.evaluation.evaluate_task import Evaluation, evaluate_task
+from treeviews.models.evaluation.evaluation_settings import PROTOCOL_VERSION, EvaluationSettings
 from treeviews.models.evaluation.resampling import Resampling
 from treeviews.models.evaluation.task_registry import task_named
 from treeviews.models.evaluation.task_result import (

@@ -14,7 +14,6 @@ from treeviews.models.evaluation.evaluation_settings import (
     EvaluationSettings,
     ProtocolConfig,
 )
-from treeviews.models.evaluation.probing_sentences import ProbingConfig
 from treeviews.models.evaluation.representation import Representation, representation_named
 from treeviews.pipeline.base.settings import Settings
 
@@ -29,9 +28,7 @@ JOB = {"encoder": "english", "tasks": ["MR"], "data": "data", "out": "results"}
         (ProtocolConfig, {"classifier": "compatibility", "standardise": True}, "standardise and"),
         (ProtocolConfig, {"compatibility_loss": "mean"}, "is of the classifier compatibility, not"),
         (Representation, {"supervised_pooling": []}, "must name one pooling or several"),
-        (Representation, {"views": ["SEQ", "SEQ"]}, r"views must differ: \['SEQ', 'SEQ'\]"),
         (Representation, {"normalize": True}, "unknown representation settings"),
-        (ProbingConfig, {"min_tokens": 9, "max_tokens": 8}, "min_tokens 9 and max_tokens 8"),
         (EvaluationSettings, {}, "missing evaluation settings"),
         (EvaluationSettings, JOB | {"task": "MR"}, r"unknown evaluation settings \['task'\]"),
         (EvaluationSettings, JOB | {"protocol": {"num_folds": 1}}, "num_folds must be at least 2"),

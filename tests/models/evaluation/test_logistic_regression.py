@@ -7,9 +7,7 @@ import torch
 from torch import Tensor
 
 from treeviews.models.evaluation.class_protocols import mean_and_scale
-from treeviews.models.evaluation.logistic_regression import (
-    fit_logistic_regression,
-)
+from treeviews.models.evaluation.logistic_regression import fit_logistic_regression
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -7,15 +7,13 @@ import numpy.typing as npt
 import pytest
 
 from treeviews.models.evaluation.evaluate_task import Featuriser
-from treeviews.models.evaluation.linear_maps import (
+from treeviews.models.evaluation.representation import (
+    REPRESENTATIONS,
+    Representation,
     principal_components,
     projected_in_place,
     random_projection,
     remove_components,
-)
-from treeviews.models.evaluation.representation import (
-    REPRESENTATIONS,
-    Representation,
     representation_named,
 )
 from treeviews.models.evaluation.task_registry import (

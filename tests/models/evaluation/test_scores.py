@@ -14,12 +14,7 @@ from treeviews.models.evaluation.resampling import (
     bootstrap_weights,
     pearson,
 )
-from treeviews.models.evaluation.scores import (
-    Predictions,
-    resampled_scores,
-    score,
-    stream_of,
-)
+from treeviews.models.evaluation.scores import Predictions, resampled_scores, score, stream_of
 from treeviews.models.evaluation.task_registry import EvaluationTask
 
 stats = pytest.importorskip("scipy.stats", reason="compared with scipy: the extra bench")

@@ -67,8 +67,6 @@ COMPARED = {"classifier": "cosine", "batch_items": 128}
     ("change", "what"),
     [
         ({"encoder": EncoderIdentity("bag of words", "other")}, "encoder"),
-        ({"encoder": replace(ENCODER, seed=1)}, "name or seed of the encoder"),
-        ({"representation": {"name": "multi-view"}}, "representation"),
         ({"classifier": {**LEARNT, "num_folds": 5}}, r"classifier \(num_folds\)"),
         ({"classifier": {**LEARNT, "protocol_version": 2}}, "version of the protocols"),
     ],

@@ -75,7 +75,7 @@ def test_a_component_of_the_corpus_is_gone(work: Path, tmp_path: Path) -> None:
         ("views", [], "give --self-contained, which puts them inside"),
         ("exported", ["--components", "1"], "names no corpus that components could be found on"),
         ("bag", ["--results", "none"], "none"),
-        ("bag", ["--format", "pickle"], "--format must be one of treeviews"),
+        ("bag", ["--format", "pickle"], "'pickle' is not one of 'treeviews'"),
     ],
 )
 def test_what_cannot_be_exported_is_named_and_leaves_no_folder(
@@ -139,12 +139,6 @@ def test_parsers_inside_are_those_that_are_used(tmp_path: Path) -> None:
     value = json.loads((tmp_path / "out" / "model.json").read_text())
     assert value["parsers"]["dependencies"]["path"] == "parsers/dependencies"
     assert models.load(tmp_path / "out").digest == models.load("english-trees").digest
-    edit(
-        tmp_path / "out" / "model.json",
-        lambda value: value["parsers"]["dependencies"].update(path="../elsewhere"),
-    )
-    with pytest.raises(ValueError, match="leads out of the folder"):
-        models.load(tmp_path / "out")
 
 
 def test_a_card_says_what_is_told_of_the_text_and_the_scores(work: Path, tmp_path: Path) -> None:

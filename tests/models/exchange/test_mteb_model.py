@@ -26,7 +26,7 @@ def mteb() -> Any:
 
 def test_without_mteb_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mteb", None)
-    with pytest.raises(ValueError, match=r"need mteb.*pip install 'mteb<3'"):
+    with pytest.raises(ValueError, match=r"need mteb.*pip install .*'mteb<3'"):
         mteb_model(Lengths())
 
 

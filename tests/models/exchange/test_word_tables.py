@@ -56,13 +56,6 @@ def test_baselines_give_the_same_vectors(name: str, tmp_path: Path) -> None:
     np.testing.assert_allclose(means(tmp_path / "out", known), expected, atol=1e-6)
 
 
-def test_words_with_case_have_rows_for_their_spellings(tmp_path: Path) -> None:
-    export_model("bag_of_words", tmp_path / "out", FOR_OTHERS)
-    shouted = ["THE Committees WERE Quietly Waiting."]
-    expected = load_encoder("bag_of_words").encode(shouted)
-    np.testing.assert_allclose(means(tmp_path / "out", shouted), expected, atol=1e-6)
-
-
 @pytest.mark.parametrize("words", [("Paris", "NASA"), ("the", "The", "THE")])
 def test_words_with_case_that_have_no_further_spelling_are_read_as_they_stand(
     words: tuple[str, ...], tmp_path: Path

@@ -18,13 +18,12 @@ from tests.support.saved_models import random_model, write_model
 from treeviews import models
 from treeviews.models.config.training_presets import preset
 from treeviews.models.encoding import encoder as encoder_module
-from treeviews.models.encoding.encoder import Encoder, EncoderSettings, TakenViews, ViewsOfModels
-from treeviews.models.encoding.encoder_names import parse_encoder_name
+from treeviews.models.encoding.encoder import Encoder, EncoderSettings
 from treeviews.models.encoding.torch_model import TorchModel
 from treeviews.models.exchange.export_card import ExportOptions
 from treeviews.models.exchange.export_model import export_model, push_model
 from treeviews.models.listing import model_facts
-from treeviews.models.model.ensemble import ENSEMBLE_FILE, write_ensemble
+from treeviews.models.model.ensemble import ENSEMBLE_FILE
 from treeviews.models.model.hub import fetch_model
 from treeviews.models.words.word_vectors import load_word_vectors
 from treeviews.pipeline.base.refusal import Refusal
@@ -55,11 +54,6 @@ def whole(members: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) 
     return Path(shutil.move(out, out.with_name("both")))
 
 
-@pytest.fixture
-def copy(whole: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(whole, tmp_path / "copy"))
-
-
 def joined(*parts: Path | str) -> str:
     return "+".join(map(str, parts))
 
@@ -82,8 +76,8 @@ def test_its_vectors_are_those_of_its_members_to_the_bit(
 def test_views_of_the_members_may_be_chosen(members: tuple[Path, Path], tmp_path: Path) -> None:
     name = joined(f"{members[0]}@LIN", f"{members[1]}@0-SEQ")
     export_model(name, tmp_path / "out", WHOLE)
-    found = models.load(tmp_path / "out").encode_views(SENTENCES)
-    assert list(found) == ["0-LIN.last", "1-SEQ.last"]
+    vectors = models.load(tmp_path / "out").encode_views(SENTENCES)
+    assert list(vectors) == ["0-LIN.last", "1-SEQ.last"]
     assert model_facts(tmp_path / "out")["views"] == ["LIN", "0-SEQ"]
 
 
@@ -123,7 +117,7 @@ def test_a_text_is_parsed_once_for_members_of_one_parser(
         for place, parser in enumerate((one, other, third))
     ]
     settings = EncoderSettings(on_refusal="zero")
-    together = Encoder(ViewsOfModels([TakenViews(model) for model in members], settings))
+    together = Encoder([(model, ()) for model in members], settings=settings)
 
     found = together.encode(texts)
 
@@ -136,59 +130,36 @@ def test_a_text_is_parsed_once_for_members_of_one_parser(
 
 def test_models_show_and_list_it(whole: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert subcommand("models", "show")([str(whole)]) == 0
-    shown = capsys.readouterr().out
-    assert "SEQ, LIN, SEQ, SEQ" in shown and "| `members/0-one` | unknown" in shown
+    printed = capsys.readouterr().out
+    assert "SEQ, LIN, SEQ, SEQ" in printed and "| `members/0-one` | unknown" in printed
     assert len(model_facts(whole)["members"]) == 2
-
-
-@pytest.mark.parametrize(
-    ("remove", "message"),
-    [(True, "member members/1-two is missing; restore"), (False, "1-two is another model than")],
-)
-def test_a_member_that_is_not_the_same_is_named(copy: Path, remove: bool, message: str) -> None:
-    shutil.rmtree(copy / "members" / "1-two")
-    if not remove:
-        shutil.copytree(copy / "members" / "0-one", copy / "members" / "1-two")
-    with pytest.raises(ValueError, match=message):
-        models.load(copy)
-
-
-def test_an_ensemble_of_ensembles_is_refused(
-    members: tuple[Path, Path], whole: Path, tmp_path: Path
-) -> None:
-    with pytest.raises(ValueError, match=r"both is an ensemble.*join its members: .*0-one\+.*two"):
-        parse_encoder_name(joined(whole, members[0]))
-    shutil.copytree(whole, tmp_path / "outer" / "members" / "0-both")
-    shutil.copytree(members[1], tmp_path / "outer" / "members" / "1-two")
-    write_ensemble(tmp_path / "outer", [(tmp_path / "outer" / "members" / "1-two", ())], made={})
-    edit(
-        tmp_path / "outer" / ENSEMBLE_FILE,
-        lambda value: value["members"][0].update(folder="members/0-both"),
-    )
-    with pytest.raises(ValueError, match="member members/0-both is an ensemble itself"):
-        models.load(tmp_path / "outer")
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"ensemble_version": 9}, "ensemble version 9, this release reads 1"),
-        ({"members": []}, "members must name at least one"),
+        (None, "member members/1-two is missing, or another model than ensemble.json seals; rest"),
+        ({"ensemble_version": 9}, "ensemble_version must be 1, got 9; restore the folder"),
         ({"members": [{"folder": "../one", "sha256": "0"}]}, "leads out of the folder"),
-        ({"members": [{"folder": "one"}]}, "sha256"),
     ],
 )
-def test_a_folder_that_says_what_cannot_be_is_refused(
-    change: dict[str, object], message: str, copy: Path
+def test_a_folder_that_is_not_as_exported_is_refused(
+    whole: Path, tmp_path: Path, change: dict[str, object] | None, message: str
 ) -> None:
-    edit(copy / ENSEMBLE_FILE, lambda value: value.update(change))
+    copy = Path(shutil.copytree(whole, tmp_path / "copy"))
+    if change is None:
+        shutil.rmtree(copy / "members" / "1-two")
+    else:
+        edit(copy / ENSEMBLE_FILE, lambda value: value.update(change))
     with pytest.raises(ValueError, match=message):
         models.load(copy)
 
 
-def test_members_whose_words_do_not_ship_go_inside(
-    members: tuple[Path, Path], tmp_path: Path
+def test_what_others_could_not_open_is_refused(
+    members: tuple[Path, Path], whole: Path, tmp_path: Path
 ) -> None:
+    with pytest.raises(ValueError, match=r"both is an ensemble itself; join its members"):
+        models.load(joined(whole, members[0]))
     with pytest.raises(ValueError, match=r"one: its word vectors are none that ship.*--self-cont"):
         export_model(joined(*members), tmp_path / "out")
     with pytest.raises(ValueError, match=r"several models; .* export each by itself"):
@@ -205,5 +176,5 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
 
 def test_it_goes_by_a_hub(server: HubServer, members: tuple[Path, Path], tmp_path: Path) -> None:
     push_model(joined(*members), "me/both", endpoint=server.address)
-    found = fetch_model("me/both", endpoint=server.address, cache=tmp_path / "cache")
-    np.testing.assert_array_equal(models.load(found).encode(SENTENCES), side_by_side(members))
+    folder = fetch_model("me/both", endpoint=server.address, cache=tmp_path / "cache")
+    np.testing.assert_array_equal(models.load(folder).encode(SENTENCES), side_by_side(members))

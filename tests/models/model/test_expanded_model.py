@@ -17,7 +17,7 @@ from tests.support.training_runs import Data, make_data, run
 from treeviews import models
 from treeviews.models.config.training_config import TrainingConfig
 from treeviews.models.config.training_presets import preset
-from treeviews.models.model.expanded_model import expand_model, expanded_config, trained_words
+from treeviews.models.model.expanded_model import expand_model, trained_words
 from treeviews.models.model.model_folder import load_model
 from treeviews.models.words.vocabulary_expansion import ExpansionConfig
 from treeviews.models.words.word_vectors import load_word_vectors
@@ -156,19 +156,6 @@ def test_a_model_of_given_words_is_refused(tmp_path: Path) -> None:
         expand_model(folder, tmp_path / "out", RIDGE)
 
 
-def test_the_command_prints_what_it_is_worth(
-    trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "out"
-    assert main([str(trained), "--out", str(out), "--ridge", "0.1", "--max-words", "20"]) == 0
-    printed = capsys.readouterr().out
-    assert "2 words have those that a linear map (ridge 0.1, with intercept)" in printed
-    assert "| control: a map fitted to shuffled pairs |" in printed
-    assert "The map is no better there than the mean" in printed  # of 16 words for 12 dimensions
-    assert printed.endswith(f"\n{out}\n")
-    assert len(load_word_vectors(out / "words").words) == 21
-
-
 @pytest.mark.parametrize(
     ("more", "message"),
     [
@@ -190,10 +177,3 @@ def test_a_mistake_leaves_nothing(
     assert main([str(trained), "--out", str(tmp_path / "out"), *options]) == 2
     assert re.search(message, capsys.readouterr().err)
     assert not (tmp_path / "out").exists()
-
-
-def test_an_expanded_configuration_is_as_wide_as_the_trained_one() -> None:
-    for tables in (1, 2):
-        config = preset("laptop", views=("BOW", "BOW"), word_vectors="trained")
-        wide = expanded_config(config, tables=tables)
-        assert wide.view_widths(300 * tables) == config.view_widths(300) == [300, 300]

@@ -98,13 +98,13 @@ def test_a_name_that_leads_out_of_the_folder_is_refused(
 
 def test_mistakes_are_told_in_a_sentence(server: HubServer, folder: Path, tmp_path: Path) -> None:
     pushed(server, folder)
-    with pytest.raises(ValueError, match="me/other: no such model on the hub, or not for you"):
+    with pytest.raises(ValueError, match="me/other: RepositoryNotFoundError: "):
         fetched(server, tmp_path, "me/other")
-    with pytest.raises(ValueError, match="me/it@v9: the hub has the model and no such revision"):
+    with pytest.raises(ValueError, match="me/it@v9: RevisionNotFoundError: "):
         fetched(server, tmp_path, "me/it@v9")
     with pytest.raises(ValueError, match="give user/name of a model"):
         fetched(server, tmp_path, "hf://it")
-    with pytest.raises(ValueError, match=r"the hub was not reached \(ConnectionError\)"):
+    with pytest.raises(ValueError, match=r"me/it: ConnectionError: .*; check the name"):
         fetch_model("me/it", endpoint="http://127.0.0.1:9", cache=tmp_path / "c")
 
 

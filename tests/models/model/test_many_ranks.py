@@ -59,7 +59,7 @@ def make_model(**changes: Any) -> SentenceModel:
     vectors = WordVectors.from_rows([f"w{number}" for number in range(8)], rows)
     config = TrainingConfig(hidden_size=6, **changes)
     model = build_model(config, vectors, seed=3).double()
-    model.set_word_counts(np.arange(9))
+    model.objective.set_word_counts(torch.arange(9))
     return model
 
 
@@ -118,11 +118,10 @@ def work(rank: int, folder: Path) -> None:
     device = torch.device("cpu")
     with join_ranks(rank=rank, size=SIZE, device=device, init_method=meeting_place) as ranks:
         found: dict[str, Any] = {
-            name: measured(make_model(**changes), num_sentences, ranks)
+            name + how: measured(make_model(**changes), num_sentences, ranks, sentences_at_once)
             for name, (num_sentences, changes) in KINDS.items()
+            for how, sentences_at_once in (("", None), (", in pieces", 1))
         }
-        for name, (num_sentences, changes) in KINDS.items():
-            found[f"{name}, in pieces"] = measured(make_model(**changes), num_sentences, ranks, 1)
         for num_rows in (1, 7):
             found[f"{num_rows} rows"] = gathered_and_gradient(ranks, num_rows)
         found["learnt"] = learnt(ranks)
@@ -145,8 +144,8 @@ def assert_equal(found: dict[str, Any], expected: dict[str, Any], *, atol: float
         torch.testing.assert_close(found[name], value, rtol=0, atol=atol, msg=name)
 
 
-@pytest.mark.parametrize("how", ["", ", in pieces"])
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("how", ["", ", in pieces"])
 def test_any_number_of_ranks_learns_what_one_learns(
     found: list[dict[str, Any]], kind: str, how: str
 ) -> None:
@@ -202,4 +201,3 @@ def test_parts_cover_a_batch_evenly_and_in_order(size: int, num_sentences: int) 
     assert (parts[0][0], parts[-1][1]) == (0, num_sentences)
     assert all(before[1] == after[0] for before, after in itertools.pairwise(parts))
     assert max(lengths) - min(lengths) <= 1
-    assert lengths == Ranks(0, size).part_sizes(num_sentences)

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import product
-from random import Random
-
-import pytest
 import torch
 
-from tests.support.tree_oracles import batch_of, random_sentence
 from treeviews.models.config.training_config import TrainingConfig
-from treeviews.models.config.views import VIEWS
-from treeviews.models.model.multi_view import MultiViewEncoder
+from treeviews.models.model.sentence_model import MultiViewEncoder
 from treeviews.models.words.word_embedding import WordEmbedding, draw_vectors
 
 V, E, H = 9, 5, 4
@@ -30,30 +24,6 @@ def make_pair(*views: str) -> MultiViewEncoder:
 
 def config_of(*views: str) -> TrainingConfig:
     return TrainingConfig(views=views, objective="discriminative", hidden_size=H)
-
-
-BATCH = batch_of([random_sentence(Random(k), 5) for k in range(3)])
-
-
-@pytest.mark.parametrize("views", [*product(VIEWS), *product(VIEWS, VIEWS)])
-def test_every_view_gives_a_vector_of_its_own_width(views: tuple[str, ...]) -> None:
-    model = make_pair(*views)
-
-    vectors = model(BATCH)
-
-    assert model.views == views
-    assert model.widths == tuple(E if view == "BOW" else H for view in views)
-    assert [tuple(view.shape) for view in vectors] == [(3, width) for width in model.widths]
-
-
-def test_views_may_have_an_embedding_each() -> None:
-    torch.manual_seed(0)
-    own = [WordEmbedding(draw_vectors(V, size, "xavier"), trained=True) for size in (E, E + 1)]
-    model = MultiViewEncoder(config_of("SEQ", "DEP"), own)
-
-    torch.cat(model(BATCH), 1).sum().backward()
-
-    assert all(embedding.vectors.grad is not None for embedding in own)
 
 
 def test_frozen_vectors_are_neither_trained_nor_saved() -> None:

@@ -111,25 +111,6 @@ def test_loss_accuracy_and_chance_equal_the_loops(
     assert result.num_anchors.item() == 7
 
 
-@pytest.mark.parametrize("context_size", [2, 9])
-@pytest.mark.parametrize("targets", ["soft", "each"])
-@pytest.mark.parametrize("anchor", ["excluded", "zeroed"])
-def test_a_wide_context_equals_the_loops(anchor: str, targets: str, context_size: int) -> None:
-    objective = make_objective(
-        critic="inner_product", anchor=anchor, targets=targets, context_size=context_size
-    )
-    first, second = make_views()
-    result = evaluate(objective, first, second)
-
-    positives = context_targets(DOCUMENT, INDEX, context_size)
-    neighbours = {a: row.nonzero().flatten().tolist() for a, row in enumerate(positives)}
-    scores = pair_scores(first, second.detach(), torch.eye(WIDTH, dtype=torch.float64))
-    loss, accuracy, chance = loops(scores, anchor=anchor, targets=targets, neighbours=neighbours)
-    assert result.loss.item() == pytest.approx(loss, abs=1e-12)
-    assert result.accuracy.item() == pytest.approx(accuracy, abs=1e-6)
-    assert result.chance.item() == pytest.approx(chance, abs=1e-6)
-
-
 @pytest.mark.parametrize("targets", ["soft", "each"])
 @pytest.mark.parametrize("anchor", ["excluded", "zeroed"])
 @pytest.mark.parametrize("normalise", ["none", "batch_norm", "l2"])

@@ -159,22 +159,6 @@ def test_zero_vectors_agree_with_nothing_and_have_no_gradient(dtype: torch.dtype
     assert not first.grad[2].any()
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_equal_vectors_have_no_direction_left(dtype: torch.dtype) -> None:
-    view = torch.tensor([0.3, -1.7, 0.01, 5.0, 0.9], dtype=dtype).repeat(8, 1).requires_grad_()
-    result = evaluate(make_objective(anchor="excluded").to(dtype), [view, view])
-    result.loss.backward()
-
-    assert result.loss.item() == pytest.approx(log(7), abs=1e-6)
-    assert view.grad is not None
-    assert not view.grad.any()
-
-
-def test_views_of_different_width_are_refused() -> None:
-    with pytest.raises(ValueError, match="compares views of one width, got 4 and 5; use LIN"):
-        DiscriminativeObjective(preset("B-D"), Sizes((4, 5), 0, 0))
-
-
 def vectors_of(num_vectors: int, width: int, seed: int = 0) -> Tensor:
     """Vectors with a mean of their own, as sentence encoders give them."""
     generator = torch.Generator().manual_seed(seed)
@@ -196,40 +180,6 @@ def test_many_iterations_give_the_first_singular_vector(num_vectors: int, width:
     assert component.shape == (width,)
     assert abs(float(component @ expected)) == pytest.approx(1.0, abs=1e-12)
     assert float(component.norm()) == pytest.approx(1.0, abs=1e-12)
-
-
-@pytest.mark.parametrize(("num_vectors", "width"), [(7, 30), (30, 7)])
-def test_an_iteration_is_one_on_either_gram_matrix(num_vectors: int, width: int) -> None:
-    vectors = vectors_of(num_vectors, width)
-    weights = 1 + 0.5 * torch.arange(num_vectors).double().cos()
-    wide, narrow = vectors.T @ weights, weights
-    for _ in range(3):
-        wide = vectors.T @ vectors @ wide
-        narrow = vectors @ vectors.T @ narrow
-
-    component = top_component(vectors, iterations=3)
-
-    torch.testing.assert_close(component, wide / wide.norm(), rtol=0, atol=1e-12)
-    from_narrow = vectors.T @ narrow
-    torch.testing.assert_close(component, from_narrow / from_narrow.norm(), rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("num_vectors", [0, 1, 4])
-def test_zeros_have_none_and_stay_zeros(num_vectors: int) -> None:
-    zeros = torch.zeros(num_vectors, 3)
-
-    assert torch.equal(top_component(zeros, iterations=5), torch.zeros(3))
-    assert torch.equal(without_top_component(zeros, iterations=5), zeros)
-
-
-def test_what_is_left_is_orthogonal_to_the_component() -> None:
-    vectors = vectors_of(20, 8)
-    component = top_component(vectors, iterations=5)
-
-    rest = without_top_component(vectors, iterations=5)
-
-    assert (rest @ component).abs().max() < 1e-12
-    assert (rest + torch.outer(vectors @ component, component) - vectors).abs().max() < 1e-12
 
 
 def test_gradients_lose_the_component_too_and_do_not_pass_through_it() -> None:

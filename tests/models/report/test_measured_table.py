@@ -8,25 +8,24 @@ from typing import Any
 import pytest
 
 from tests.support.evaluation_examples import result, similarities, task
-from tests.support.scored_tables import (
-    GENERATIVE,
-    MEAN,
-    OURS,
-    experiment,
-    scored,
-    scores,
-    small_table,
-    without,
-)
+from tests.support.scored_tables import MEAN, OURS, experiment, scored, scores, small_table, without
 from treeviews.models.evaluation.task_result import TaskResult
-from treeviews.models.report.experiment import NotHere, Row, Trained, Training
-from treeviews.models.report.result_table import Cell, ResultTable
+from treeviews.models.report.experiment import NOT_HERE, Row, Training
+from treeviews.models.report.result_table import Cell, Line, ResultTable
 from treeviews.models.report.table_columns import MEAN_SIMILARITY, MEANS, Published
 
 
 def cell(table: ResultTable, column: str, *, row: int = 0, line: int = 0) -> Cell:
     place = [heading.name for heading in table.columns].index(column)
-    return table.rows[row].lines[line].cells[place]
+    return lines_of(table)[row][line].cells[place]
+
+
+def lines_of(table: ResultTable) -> list[list[Line]]:
+    """Returns the lines of each row."""
+    rows: dict[str, list[Line]] = {}
+    for line in table.lines:
+        rows.setdefault(line.full_title, []).append(line)
+    return list(rows.values())
 
 
 def test_a_single_seed_has_an_interval_and_several_a_deviation() -> None:
@@ -41,30 +40,34 @@ def test_a_single_seed_has_an_interval_and_several_a_deviation() -> None:
 
 def test_published_figures_stand_on_lines_below_a_corpus_each_with_their_scale() -> None:
     table = small_table(scored(OURS, scores(0.8)))
-    ours, theirs, others, last = table.rows[0].lines
+    ours, theirs, others, last = table.lines
 
     assert [ours.source, theirs.source, last.source] == [
         *("here", "B, table 3, G1", "B, table 3, G3")
     ]
-    assert (ours.scale.corpus, ours.scale.sentences, ours.scale.width) == ("stories", 74_000, 64)
-    assert (theirs.scale.corpus, theirs.scale.sentences) == ("BookCorpus", 74e6)
-    assert others.scale.corpus == "UMBC News"
+    assert (ours.scale, theirs.scale, others.scale) == (
+        *("stories", "BookCorpus; 74 M sentences", "UMBC News"),
+    )
     assert [one.value for one in theirs.cells] == [71.1, None, None]
     assert table.notes[0] == "B: Tang & de Sa 2018."
+    assert table.trainings[0][:4] == ("B-G", "SEQ", "generative", "1,234,567")
 
 
 def test_what_is_not_here_says_why() -> None:
-    other = Row("InferSent", NotHere("trained with labels"), published=Published("InferSent"))
-    own = Row("mine", Trained(GENERATIVE))
-    declared = experiment(OURS, other, own)
+    others = (
+        Row("InferSent", NOT_HERE, published=Published("InferSent"), reason="trained with labels"),
+        Row("mine", NOT_HERE, reason="no second text"),
+    )
+    table = small_table(
+        scored(OURS, without(scores(0.8), "MR", "no such file")),
+        declared=experiment(OURS, *others),
+        absent={"MR": "no such file"},
+    )
 
-    absent = without(scores(0.8), "MR", "no such file")
-    table = small_table(scored(OURS, absent), declared=declared, missing={"mine": "no folder"})
-
-    assert [row.not_here for row in table.rows] == ["", "trained with labels", "no folder"]
-    (line,) = table.rows[1].lines
-    assert not line.measured and line.cells[0].value == 67.1 and line.scale.width is None
-    assert table.rows[2].lines == ()
+    _, (published,), (nothing,) = lines_of(table)
+    assert (published.not_here, published.cells[0].value) == ("trained with labels", 67.1)
+    assert not published.is_measured and published.scale == ""
+    assert nothing.not_here == nothing.cells[0].reason == "no second text"
     assert cell(table, "MR") == Cell(reason="no such file")
     assert cell(table, "STS14").value is not None
     assert "MR: absent (no such file)" in table.notes
@@ -93,7 +96,7 @@ def test_facts_are_those_of_the_model_and_its_training() -> None:
     assert cell(table, "hours", row=1) == Cell()
 
 
-OTHER = Row("other", Trained(Training("other", "B-G", changes={"epochs": 2})))
+OTHER = Row("other", "trained", (Training("other", "B-G", changes={"epochs": 2}),))
 
 
 @pytest.mark.parametrize(
@@ -112,4 +115,4 @@ def test_the_best_row_is_that_of_the_highest_development_score(
         rows.append(scored(row, results))
     declared = experiment(OURS, OTHER, names=("MR", "development score"))
     table = small_table(*rows, declared=replace(declared, best_by="development score"))
-    assert [row.chosen_by for row in table.rows] == chosen
+    assert [lines[0].best_by for lines in lines_of(table)] == chosen

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import closing
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from tests.support.waiting import has_length, wait_until
 from treeviews.models.config.training_presets import preset
 from treeviews.models.corpus.sentence_block import SentenceBlock
 from treeviews.models.training.batches import TrainingBatches, cut, make_ahead
@@ -69,42 +66,12 @@ def test_an_epoch_holds_every_sentence_once_in_batches_of_successive_ones() -> N
     assert all(np.all(np.diff(batch) == 1) for batch in epoch)
 
 
-def test_epochs_differ_in_order_and_seeds_too() -> None:
-    batches = batches_of([40, 40])
-    both = rows_of(batches, 0, 2)
-
-    assert both[:20] != both[20:]
-    assert sorted(both[:20]) == sorted(both[20:])
-    assert both != rows_of(batches_of([40, 40], seed=1), 0, 2)
-    assert both == rows_of(batches_of([40, 40]), 0, 2)
-
-
 def test_every_step_can_be_the_first_one() -> None:
     batches = batches_of([9, 3, 6])
     whole = rows_of(batches, 0, 3)
 
     for step in range(len(whole) + 1):
         assert rows_of(batches, step, 3) == whole[step:]
-
-
-def test_the_next_shard_is_read_ahead_and_no_further() -> None:
-    reader = OneWordSentences([4, 4, 4, 4])
-    read: list[int] = []
-
-    def counted(number: int) -> SentenceBlock:
-        read.append(number)
-        return reader.read(number)
-
-    batches = TrainingBatches(counted, [4] * 4, batch_size=2, seed=0)
-
-    blocks = batches.from_step(0, epochs=1, read_ahead=True)
-    expected = iter([2, 2, 3, 3, 4, 4, 4, 4])
-    for _ in blocks:
-        count = next(expected)
-        wait_until(partial(has_length, read, count))
-        time.sleep(0.01)  # for one too many to be read
-        assert len(read) == count
-    assert next(expected, None) is None
 
 
 def test_a_constant_learning_rate_stays() -> None:
@@ -143,14 +110,6 @@ def test_a_batch_of_runs_has_successive_sentences_from_all_over_its_shard() -> N
     assert any(max(batch) - min(batch) > 20 for batch in batches)
 
 
-def test_batches_of_runs_differ_from_epoch_to_epoch_and_are_reached_from_any_step() -> None:
-    all_steps = rows_of(of_runs([24, 13], 2), 0, epochs=2)
-    per_epoch = len(all_steps) // 2
-    assert sorted(map(sorted, all_steps[:per_epoch])) != sorted(map(sorted, all_steps[per_epoch:]))
-    for step in range(len(all_steps)):
-        assert rows_of(of_runs([24, 13], 2), step, epochs=2) == all_steps[step:]
-
-
 def is_working() -> bool:
     return any(thread.name.startswith("prefetch") for thread in threading.enumerate())
 
@@ -178,23 +137,6 @@ def test_an_error_comes_where_its_item_would_have_come(ahead: int) -> None:
         found.extend(iter(lambda: next(items), None))
 
     assert not is_working()
-
-
-@pytest.mark.parametrize("ahead", [1, 3])
-def test_no_more_than_asked_for_are_made_ahead(ahead: int) -> None:
-    made: list[int] = []
-
-    def count() -> Iterator[int]:
-        for number in range(100):
-            made.append(number)
-            yield number
-
-    with closing(make_ahead(count(), ahead=ahead)) as items:
-        for taken in range(1, 6):
-            next(items)
-            wait_until(partial(has_length, made, taken + ahead))
-            time.sleep(0.01)  # for one too many to be made
-            assert len(made) == taken + ahead
 
 
 @pytest.mark.parametrize("ahead", [0, 2])

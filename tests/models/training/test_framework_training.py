@@ -9,13 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.support.training_runs import (
-    SETTINGS,
-    Data,
-    assert_same_training,
-    make_data,
-    run,
-)
+from tests.support.training_runs import SETTINGS, Data, assert_same_training, make_data, run
 from treeviews.models.config.training_config import TrainingConfig
 from treeviews.models.config.training_presets import PRESETS, preset
 from treeviews.models.corpus.parsed_corpus import ParsedCorpus, Selection
@@ -123,24 +117,3 @@ def test_parameter_counts_are_those_of_the_papers() -> None:
     assert counts["C-linear"] == 2 * 3 * 1200 * (300 + 1200 + 2) + 300 * 2400
     # Two coupling layers, each with one hidden layer between halves of 1200.
     assert counts["C-bijective"] == counts["C-linear"] + 2 * 2 * (1200 * 1200 + 1200)
-
-
-@pytest.mark.parametrize(
-    ("name", "changes", "idle"),
-    [
-        ("laptop", {"temperature": 0.5, "critic": "inner_product"}, ["temperature"]),
-        ("laptop", {"temperature": 0.5, "normalise": "l2"}, []),
-        (
-            "B-D",
-            {"normalise": "l2", "negatives": 2, "temperature": 0.1},
-            ["normalise", "negatives"],
-        ),
-        ("B-G", {"context_size": 2, "coupling_layers": 3}, ["context_size", "coupling_layers"]),
-        ("C-bijective", {"coupling_layers": 3, "noise_power": 0.5}, []),
-        ("B-GD", {"generative_weight": 2.0, "targets": "each"}, ["targets"]),
-    ],
-)
-def test_changes_without_effect_are_told(
-    name: str, changes: dict[str, Any], idle: list[str]
-) -> None:
-    assert preset(name, **changes).idle(changes) == idle

@@ -58,7 +58,6 @@ class Training:
         config: TrainingConfig = CONFIG,
         *,
         processes: int = 2,
-        max_restarts: int = 0,
         **settings: Any,
     ) -> Path:
         path = self.folder / f"{name}.json"
@@ -68,7 +67,7 @@ class Training:
             "corpus": {stage: str(getattr(self.folders, stage)) for stage in stages},
             "vectors": str(self.vectors),
             "out": str(self.folder / name),
-            "launch": {"threads": 2, "processes": processes, "max_restarts": max_restarts},
+            "launch": {"threads": 2, "processes": processes},
             "settings": {"gemm": "default", **settings},
         }
         path.write_text(json.dumps(job), encoding="utf-8")
@@ -140,7 +139,7 @@ def test_a_killed_rank_changes_nothing(
     training: Training, undisturbed: subprocess.CompletedProcess[str]
 ) -> None:
     name = "killed"
-    job = training.job(name, max_restarts=1, checkpoint_every_steps=4)
+    job = training.job(name, checkpoint_every_steps=4)
     process = start("-m", "treeviews.models.train", str(job))
     wait_until(lambda: training.steps(name) >= 10, seconds=SECONDS)
 
@@ -160,7 +159,7 @@ def test_a_killed_rank_changes_nothing(
 def test_a_mistake_is_named_by_the_ranks_once_and_not_again_by_their_parent(
     training: Training,
 ) -> None:
-    job = training.job("mistaken", max_restarts=2)
+    job = training.job("mistaken")
     value = json.loads(job.read_text(encoding="utf-8"))
     value["config"]["views"] = ["SEQ", "AMR"]
     job.write_text(json.dumps(value), encoding="utf-8")
@@ -181,33 +180,11 @@ def test_a_mistake_is_named_by_the_ranks_once_and_not_again_by_their_parent(
 
 
 @pytest.mark.slow
-def test_a_divergence_names_a_checkpoint_and_is_not_trained_again(training: Training) -> None:
-    config = preset(
-        "laptop",
-        hidden_size=8,
-        learning_rate=1e38,
-        schedule="constant",
-        warmup_fraction=0.0,
-        normalise="none",
-    )
-    process = start(
-        "-m", "treeviews.models.train", str(training.job("diverged", config, max_restarts=2))
-    )
-    _, errors = process.communicate(timeout=SECONDS)
-
-    said = re.findall(r"TrainingDivergedError: .* checkpoint is (\S+)\. .*rank-(\d)", errors)
-    assert process.returncode == 2
-    assert len(said) == len({rank for _, rank in said})
-    (checkpoint,) = {checkpoint for checkpoint, _ in said}
-    assert Path(checkpoint, "tensors.safetensors").exists()
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("killed", ["holder", "launcher"])
 def test_all_processes_end_with_any_of_their_ancestors(training: Training, killed: str) -> None:
     """The holder waits for a job, whose server is its child; the job launches the ranks."""
     config = preset("laptop", hidden_size=8, epochs=5000)
-    job = training.job(f"orphaned-by-{killed}", config, max_restarts=3)
+    job = training.job(f"orphaned-by-{killed}", config)
     holder = start("-c", RUN_JOB, str(job))
     wait_until(lambda: training.steps(f"orphaned-by-{killed}") >= 2, seconds=SECONDS)
     (server,) = children_of(holder.pid)

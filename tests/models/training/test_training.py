@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import torch
 
-from tests.support.parsed_corpora import stories, write_corpus, write_vectors
+from tests.support.parsed_corpora import stories
 from tests.support.training_runs import (
     CONFIG,
     SETTINGS,
@@ -43,16 +43,6 @@ def test_it_learns_to_find_the_context(data: Data, tmp_path: Path) -> None:
     assert held_out["final"]["accuracy"] > 2 * held_out["final"]["chance"]
     assert held_out["final"]["accuracy"] > 2 * held_out["untrained"]["accuracy"]
     assert summary["train_sentences"] + held_out["final"]["num_sentences"] == 64 * 8
-
-
-@pytest.mark.parametrize("views", [("DEP", "CONST"), ("SEQ", "SEQ"), ("LIN", "CONST")])
-def test_one_seed_gives_one_loss_curve(data: Data, tmp_path: Path, views: tuple[str, str]) -> None:
-    config = CONFIG.changed(views=views, epochs=2)
-
-    run(data, tmp_path / "first", config)
-    run(data, tmp_path / "second", config)
-
-    assert_same_training(tmp_path / "first", tmp_path / "second")
 
 
 WEIGHTED = {
@@ -195,22 +185,6 @@ def test_held_out_documents_are_never_trained_on(
     }
     assert trained == expected
     assert 0 < len(trained) < 512
-
-
-def test_a_single_document_trains_where_blocks_are_held_out(tmp_path: Path) -> None:
-    # By their names, this story is held out as a whole, and some of its blocks are.
-    name = next(name for name in stories(64) if CONFIG.hold_out.takes(name))
-    document = {name: stories(1, sentences=120)["story-000"]}
-    data = Data(write_corpus(tmp_path / "corpus", document), write_vectors(tmp_path / "vectors"))
-    with pytest.raises(ValueError, match="held_out_unit block where documents are few"):
-        run(data, tmp_path / "whole")
-
-    blocks = CONFIG.changed(epochs=1, held_out_unit="block", held_out_block_sentences=10)
-    summary = run(data, tmp_path / "blocks", blocks)
-
-    assert summary["train_sentences"] + summary["held_out_measured"] == 120
-    assert 40 < summary["train_sentences"] < 120
-    assert summary["held_out"]["final"]["num_anchors"] == summary["held_out_measured"]
 
 
 def test_a_loss_that_is_no_number_stops_and_names_the_last_good_checkpoint(

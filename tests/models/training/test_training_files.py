@@ -105,7 +105,7 @@ def test_the_checkpoint_before_is_taken_where_the_last_is_broken(
         not is_gone or name != "state.json"
     )
     assert re.search(rf"step-0000000003: broken checkpoint \(.*{name}", caplog.text)
-    assert "called broken-step-0000000003 now, and the training goes on from step 2" in caplog.text
+    assert "called broken-step-0000000003 now, and an earlier one is taken" in caplog.text
 
 
 def failing_once(error: Exception, function: Any) -> Any:
@@ -119,7 +119,7 @@ def failing_once(error: Exception, function: Any) -> Any:
     return fail
 
 
-@pytest.mark.parametrize("read_by", ["load_file", "check_file", "read_json"])
+@pytest.mark.parametrize("read_by", ["load_file", "check_file", "read_object"])
 @pytest.mark.parametrize(
     "error",
     [OSError(errno.EMFILE, "Too many open files"), FileNotFoundError("No such file: tensors")],
@@ -312,7 +312,7 @@ def test_the_matrix_product_of_the_first_run_is_that_of_the_next(
     choices = iter(["default", "onednn"])
     used: list[str] = []
     monkeypatch.setattr("treeviews.models.training.numerics.choose_gemm", lambda: next(choices))
-    monkeypatch.setattr("treeviews.models.training.numerics.use_gemm", used.append)
+    monkeypatch.setattr("treeviews.models.training.training_loop.use_gemm", used.append)
     settings = SETTINGS.changed(gemm="auto")
 
     with pytest.raises(KeyboardInterrupt):

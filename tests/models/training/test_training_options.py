@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,11 +19,10 @@ from tests.support.training_runs import (
     run,
     weights,
 )
-from treeviews.models.config.training_config import Precision, TrainingConfig
+from treeviews.models.config.training_config import TrainingConfig
 from treeviews.models.config.training_presets import preset
 from treeviews.models.model.model_folder import load_model
 from treeviews.models.model.sentence_model import SentenceModel, build_model
-from treeviews.models.training.numerics import set_gpu_precision
 from treeviews.models.words.word_vectors import WordVectors, load_word_vectors
 from treeviews.pipeline.vectors.vector_folder import write_vectors
 
@@ -137,22 +135,6 @@ def test_bfloat16_is_close_to_float32_and_its_result_is_float32(
         torch.testing.assert_close(one, other, rtol=0.1, atol=0.02)
 
 
-@pytest.mark.parametrize(
-    ("precision", "expected"), [("tf32", "tf32"), ("float32", "ieee"), ("bfloat16", "ieee")]
-)
-def test_a_gpu_rounds_to_tf32_only_if_told(
-    monkeypatch: pytest.MonkeyPatch, precision: Precision, expected: str
-) -> None:
-    matmul, cudnn = SimpleNamespace(fp32_precision=""), SimpleNamespace(fp32_precision="")
-    monkeypatch.setattr(torch.backends.cuda, "matmul", matmul)
-    monkeypatch.setattr(torch.backends, "cudnn", cudnn)
-
-    set_gpu_precision(precision, torch.device("cpu"))
-    assert matmul.fp32_precision == ""
-    set_gpu_precision(precision, torch.device("cuda"))
-    assert matmul.fp32_precision == cudnn.fp32_precision == expected
-
-
 @pytest.fixture(scope="module")
 def mapped(data: Data, tmp_path_factory: pytest.TempPathFactory) -> Data:
     """The same corpus and the same numbers in half precision, in a folder that is mapped."""
@@ -177,14 +159,3 @@ def test_mapped_vectors_train_to_the_same_bits(
     for name, given in (("memory", data), ("mapped", mapped)):
         run(given, tmp_path / name, config)
     assert_same_training(tmp_path / "memory", tmp_path / "mapped")
-
-
-def test_a_model_looks_frozen_words_up_in_the_file(mapped: Data, tmp_path: Path) -> None:
-    run(mapped, tmp_path / "model", CONFIG.changed(epochs=1))
-    model = load_model(tmp_path / "model", vectors_path=mapped.vectors)
-
-    table = model.encoder.embeddings[0].vectors
-
-    assert table.dtype == torch.float16
-    assert table.data_ptr() == model.vectors.matrix.ctypes.data
-    assert model.vectors.is_mapped

@@ -1,10 +1,10 @@
-"""What people are told of the time that is left."""
+"""Times as people are told them."""
 
 from __future__ import annotations
 
 import pytest
 
-from treeviews.models.training.training_records import TimeLeft, duration
+from treeviews.models.training.training_records import duration
 
 
 @pytest.mark.parametrize(
@@ -18,14 +18,3 @@ def test_a_time_is_told_in_its_largest_units(seconds: float, words: str) -> None
 
 def test_a_short_time_may_have_decimals() -> None:
     assert (duration(7.25, digits=1), duration(4320 * 60, digits=1)) == ("7.2 s", "72 h 00 min")
-
-
-def test_the_time_left_follows_the_mean_pace(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 0.0
-    monkeypatch.setattr("treeviews.models.training.training_records.time.perf_counter", lambda: now)
-    left = TimeLeft(0.5)  # a resumed run does not know how long the first half took
-
-    now = 30.0
-    assert left.after(0.6) == "about 2 min left"
-    now = 40.0
-    assert left.after(0.7) == "about 1 min left"

@@ -117,13 +117,6 @@ def test_broken_text_is_refused_by_file_and_line_and_not_shown(
     assert "secret" not in str(refused.value)
 
 
-def test_absent_vectors_are_named(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="absent: no such word vectors"):
-        load_word_vectors(tmp_path / "absent")
-    with pytest.raises(FileNotFoundError, match="not a folder of word vectors"):
-        load_word_vectors(tmp_path)
-
-
 HALVES = np.zeros((2, 3), dtype=np.float16)
 
 
@@ -132,11 +125,9 @@ HALVES = np.zeros((2, 3), dtype=np.float16)
     [
         ('["a"]', {"vectors": HALVES}, r"1 words but vectors of shape \[2, 3\]"),
         ('{"a": 1}', {"vectors": HALVES}, r"words\.json: must hold a list of strings"),
-        ('["a", 3]', {"vectors": HALVES}, r"words\.json: entry 1 .* must be a string, got 3"),
+        ('["a", 3]', {"vectors": HALVES}, r"words\.json: must hold a list of strings, got 3"),
         ('["a", "b"]', {"vectors": HALVES + np.float16("nan")}, "numbers that are not finite"),
         ('["a", "b"]', {"other": HALVES}, "broken word vectors"),
-        ('["a", "b"]', {"vectors": HALVES, "counts": np.array([1])}, "counts must be 2 numbers"),
-        ('["a", "b"]', {"vectors": HALVES, "counts": np.array([1, -1])}, "counts must be 2"),
     ],
 )
 def test_a_malformed_folder_is_refused(

@@ -17,27 +17,27 @@ def test_names_within_the_folder_are_taken(tmp_path: Path, name: str) -> None:
     assert inside(tmp_path, name) == tmp_path / name
 
 
-@pytest.mark.parametrize(
-    ("name", "fault"),
-    [
-        ("/etc/passwd", "is absolute"),
-        ("../a", "leads out of the folder"),
-        ("a/../../b", "leads out of the folder"),
-        ("..", "leads out of the folder"),
-        (".", "leads out of the folder"),
-        ("", "is no name"),
-        ("a\0b", "is no name"),
-        (3, "is no name"),
-        (["a"], "is no name"),
-        ("out/a", "leads out of the folder by a link"),
-        ("ring", "cannot be followed"),
-        ("\ud800", "cannot be followed"),
-    ],
+NONE = (
+    "/etc/passwd",
+    "../a",
+    "a/../../b",
+    "..",
+    ".",
+    "",
+    "a\0b",
+    3,
+    ["a"],
+    "out/a",
+    "ring",
+    "\ud800",
 )
-def test_any_other_name_is_refused(tmp_path: Path, name: Any, fault: str) -> None:
+
+
+@pytest.mark.parametrize("name", NONE)
+def test_any_other_name_is_refused(tmp_path: Path, name: Any) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()
     (folder / "out").symlink_to(tmp_path)
     (folder / "ring").symlink_to("ring")
-    with pytest.raises(ValueError, match=rf"folder: names a file .*, which {fault}; only relative"):
+    with pytest.raises(ValueError, match=r"folder: names a file .*; only relative names"):
         inside(folder, name)

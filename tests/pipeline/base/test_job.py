@@ -59,21 +59,6 @@ def test_processes_of_one_job_leave_a_traceback_each(tmp_path: Path) -> None:
 
     assert run_from_command_line(lambda job, progress: None, [path], part="rank-0") == 0
     assert [trace.name for trace in tmp_path.glob("*.txt")] == names[1:]
-    assert run_from_command_line(lambda job, progress: None, [path]) == 0
-    assert not list(tmp_path.glob("*.txt"))
-
-
-def test_a_missing_or_broken_job_file_is_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    broken = tmp_path / "broken.json"
-    broken.write_text("{", encoding="utf-8")
-
-    assert run_from_command_line(lambda job, progress: None, [str(broken)]) == 2
-    assert run_from_command_line(lambda job, progress: None, [str(tmp_path / "none.json")]) == 2
-    errors = capsys.readouterr().err
-    assert "broken.json: not a job file" in errors
-    assert "none.json: not a job file" in errors
 
 
 @pytest.mark.parametrize(

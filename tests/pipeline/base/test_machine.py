@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from treeviews.pipeline.base import machine
-from treeviews.pipeline.base.machine import mkl_is_fast, own_memory, peak_bytes, processor
+from treeviews.pipeline.base.machine import mkl_is_fast, own_memory, peak_bytes
 from treeviews.pipeline.base.watched import watched
 
 LARGE = 400 << 20
@@ -27,12 +27,6 @@ def test_a_peak_stays_when_the_memory_is_given_back() -> None:
     del large
     assert peak_bytes() + SLACK >= held >= LARGE
     assert f"up to {peak_bytes() >> 20:,} MiB" in own_memory()
-
-
-def test_the_peak_of_a_program_is_not_that_of_the_one_that_started_it() -> None:
-    large = np.ones(LARGE, dtype=np.uint8)
-    asked = subprocess.run([sys.executable, "-c", ASK], capture_output=True, text=True, check=True)
-    assert 0 < int(asked.stdout) < large.nbytes
 
 
 ALLOCATING = """
@@ -88,12 +82,3 @@ def test_the_library_follows_from_the_processor(
         assert mkl_is_fast() is is_fast
     finally:
         mkl_is_fast.cache_clear()
-
-
-def test_a_processor_is_told_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "_PROCESSORS", tmp_path / "cpuinfo")
-    monkeypatch.setattr(machine.platform, "processor", lambda: "arm")
-    assert processor() == "arm"
-    described = "cpu family\t: 25\nmodel\t\t: 17\nmodel name\t: AMD EPYC 9554\n\n"
-    (tmp_path / "cpuinfo").write_text(described * 2)
-    assert processor() == "AMD EPYC 9554"

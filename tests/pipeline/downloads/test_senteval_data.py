@@ -13,15 +13,14 @@ from tests.support.download_server import DownloadServer, serving
 from tests.support.evaluation_archives import tarred
 from treeviews.models.evaluation.senteval_format import DATASETS as LAYOUT
 from treeviews.models.evaluation.task_registry import DISCOURSE
-from treeviews.pipeline.downloads.collect_senteval import collect_datasets
 from treeviews.pipeline.downloads.download import DownloadConfig
 from treeviews.pipeline.downloads.senteval_data import (
     SENTEVAL_SETS,
     DataFile,
     DataManifest,
     Dataset,
+    collect_datasets,
     datasets_named,
-    examine_folder,
     read_manifest,
 )
 
@@ -86,7 +85,7 @@ def test_every_file_that_a_task_reads_is_declared_with_an_address() -> None:
         assert dataset.licence and dataset.address.startswith("https://")
         digests = [file.sha256 for file in dataset.files if file.sha256]
         assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in digests)
-    assert len({dataset.download_name for dataset in SENTEVAL_SETS}) == 11
+    assert len({dataset.address for dataset in SENTEVAL_SETS}) == 11
 
 
 def test_sets_are_chosen_by_name_in_either_case() -> None:
@@ -167,28 +166,3 @@ def test_what_nothing_can_verify_is_taken_once_accepted_and_asked_for_as_it_was(
         entry = collect(server, tmp_path, UNKNOWN).datasets["questions"]
         assert entry.state == state
     assert "was accepted with this sha256 before" in entry.reason
-
-
-@pytest.mark.parametrize(
-    ("content", "remark"),
-    [
-        (b"a\nb\nc\n", "3 lines, published 2"),
-        (b"a\nb\n", "as many lines as SentEval's, other bytes"),
-        (b"", "0 lines, published 2"),
-        (POSITIVE, ""),
-    ],
-)
-def test_what_a_user_has_is_present_and_its_departures_are_remarked(
-    tmp_path: Path, content: bytes, remark: str
-) -> None:
-    with pytest.raises(ValueError, match="holds none of downstream, probing"):
-        examine_folder([reviews()], tmp_path)
-    (tmp_path / "downstream/MR").mkdir(parents=True)
-    (tmp_path / "downstream/MR/pos").write_bytes(content)
-    assert "lacks downstream/MR/neg" in examine_folder([reviews()], tmp_path).datasets["MR"].reason
-    (tmp_path / "downstream/MR/neg").write_bytes(NEGATIVE)
-    entry = examine_folder([reviews()], tmp_path).datasets["MR"]
-    assert (entry.state, entry.reason) == ("present", "")
-    file = entry.files["downstream/MR/pos"]
-    assert (file.remark, file.as_senteval) == (remark, content == POSITIVE)
-    assert file.proof == ("finished" if content == POSITIVE else "none")

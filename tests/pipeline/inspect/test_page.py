@@ -51,7 +51,6 @@ def read_page(corpus: Path, *options: str) -> Read:
 @pytest.mark.parametrize(
     ("options", "places"),
     [
-        (["--at", "1:0", "--at", "0:1"], ["1:0", "0:1"]),
         (["--where", "len(tokens) > 2"], ["0:0", "1:0"]),
         (["--where", "len(tokens) > 2", "-n", "1"], ["0:0"]),
         (["-n", "3"], ["0:0", "0:1", "1:0"]),

@@ -13,8 +13,7 @@ import pytest
 from tests.support.command import subcommand
 from tests.support.looked_at_corpus import write_looked_at
 from tests.support.shard_files import sentence_rows, stage_table
-from treeviews.pipeline.inspect.aligned_rows import ask
-from treeviews.pipeline.inspect.dataset import select
+from treeviews.pipeline.inspect.aligned_rows import ask, select
 from treeviews.pipeline.shards.shards import ShardWriter
 
 pytest.importorskip("duckdb")
@@ -27,8 +26,8 @@ def corpus(tmp_path: Path) -> Path:
 
 
 def places(corpus: Path, condition: str) -> list[str]:
-    answer = ask(select(corpus), f"SELECT shard, row FROM corpus WHERE {condition}")
-    return [f"{shard}:{row}" for shard, row in answer.rows]
+    _, rows = ask(select(corpus), f"SELECT shard, row FROM corpus WHERE {condition}")
+    return [f"{shard}:{row}" for shard, row in rows]
 
 
 @pytest.mark.parametrize(
@@ -70,7 +69,7 @@ def test_rows_stay_side_by_side_over_many_shards_and_row_groups(tmp_path: Path) 
                 writer.finish(drops={}, quarantine=[])
         expected += [(number, row, str(number), n, n - 1) for row, n in enumerate(lengths)]
     sql = "SELECT shard, row, tokens[1], len(tokens), heads[-1] FROM corpus"
-    assert list(ask(select(tmp_path), sql).rows) == expected
+    assert list(ask(select(tmp_path), sql)[1]) == expected
 
 
 @pytest.fixture

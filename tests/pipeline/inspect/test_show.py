@@ -51,6 +51,16 @@ def test_the_overview_counts_and_says_what_was_refused_and_cleaned(
         assert part in out
 
 
+def test_the_schema_has_type_meaning_and_values_of_each_column(
+    corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["schema", str(corpus / "dependencies-x")]) == 0
+    out = capsys.readouterr().out
+    assert "  sentence_index: int32\n" in out  # of the sentences beside them
+    assert "  heads: list<item: int16 not null>, may be null\n    position of each token" in out
+    assert "    values: n numbers, 0 to n: 1-based in tokens" in out
+
+
 def test_of_two_parses_of_a_kind_one_is_named(
     corpus: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -65,7 +75,6 @@ def test_of_two_parses_of_a_kind_one_is_named(
 
     assert "several folders of dependencies: dependencies-x-0123456789ab, " in shown()
     assert "several stages begin with 'dependencies'" in shown("--stage", "dependencies")
-    assert "did you mean dependencies-x-small" in shown("--stage", "dependencys-x-small")
     assert "nsubj" in shown("--stage", "dependencies-x")
     assert "nsubj" not in shown("--stage", "dependencies-x-small")
 

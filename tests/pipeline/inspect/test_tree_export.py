@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -9,19 +10,18 @@ from typing import Any
 import pytest
 
 from tests.support.command import subcommand
-from tests.support.looked_at_corpus import (
-    ARCS,
-    PLACES,
-    constituent_row,
-    sentence_rows_of,
-)
+from tests.support.looked_at_corpus import ARCS, PLACES, constituent_row, sentence_rows_of
 from tests.support.shard_files import sentence_rows, write_rows, write_stage
 from tests.support.splitting import split_sentences
 from treeviews.pipeline.inspect import tree_export
-from treeviews.pipeline.inspect.dataset import select
-from treeviews.pipeline.inspect.tree_export import export, export_format
+from treeviews.pipeline.inspect.aligned_rows import select
+from treeviews.pipeline.inspect.tree_export import export
+from treeviews.pipeline.shards.manifests import read_dataset_manifest, write_dataset_manifest
 from treeviews.pipeline.shards.shards import read_shard
-from treeviews.pipeline.text.split_corpus import SourceText
+from treeviews.pipeline.text import documents, plan
+from treeviews.pipeline.text.cleaning_steps import CleaningConfig
+from treeviews.pipeline.text.split_corpus import CorpusSplit
+from treeviews.pipeline.text.text_files import FilesConfig
 from treeviews.pipeline.text.text_sources import TextFiles
 from treeviews.pipeline.text.tokenization import SentenceConfig
 from treeviews.pipeline.trees.treebanks import read_bracketed, read_conllu
@@ -95,56 +95,96 @@ def test_a_row_that_is_no_tree_is_named(tmp_path: Path, arcs: dict[str, Any], sa
     write_stage(corpus / "dependencies", "dependencies", [right, arcs])
     out = tmp_path / "trees.conllu"
     with pytest.raises(ValueError, match=rf"^0:1 \(.*{said}; `inspect check` says") as raised:
-        export(select(corpus), out, export_format(out))
+        export(select(corpus), out, "conllu")
     assert "\n" not in str(raised.value) and not out.exists()
 
 
 # ---- from the source
 
-SOURCE = "It  ran,\nfast. Oh!\n\nHe sat\u00ad down.\n"
+TEXT = "".join(
+    f"Owl {number} said “it's naïve”,\nand wrapped  its li\u00adne. It slept 😀!\n"
+    + ("\n" if number % 3 else "   \n\n")
+    + ("1 2 3.\n\n" if number % 4 == 0 else "")  # refused
+    for number in range(40)
+)
 
 
-@pytest.fixture
-def split(tmp_path: Path) -> Path:
-    """A corpus that was split from a text, every word hanging on the first one."""
-    (tmp_path / "a.txt").write_text(SOURCE, encoding="utf-8")
-    folder = tmp_path / "corpus" / "sentences"
-    split_sentences(TextFiles([tmp_path / "a.txt"]), SentenceConfig(), folder)
-    rows = read_shard(folder, "sentences", 0).to_pylist()
-    arcs = [
-        {"heads": [0] + [1] * (n - 1), "deprels": ["root"] + ["dep"] * (n - 1)}
-        for n in (len(row["tokens"]) for row in rows)
-    ]
-    write_stage(tmp_path / "corpus" / "dependencies", "dependencies", arcs)
-    return tmp_path / "corpus"
+def corpus_of(folder: Path, source: Path) -> Path:
+    """Returns a corpus that was split from a file, every word hanging on the first one."""
+    split_sentences(TextFiles([source]), SentenceConfig(), folder / "sentences")
+    for shard in read_dataset_manifest(folder / "sentences", "sentences").shards:
+        lengths = [len(row["tokens"]) for row in _rows(folder, shard.number)]
+        arcs = [{"heads": [0] + [1] * (n - 1), "deprels": ["dep"] * n} for n in lengths]
+        write_rows(folder / "dependencies", "dependencies", shard.number, arcs)
+    write_dataset_manifest(
+        folder / "dependencies", "dependencies", config={}, num_shards=shard.number + 1
+    )
+    return folder
 
 
-def test_text_and_offsets_are_those_of_the_source(split: Path) -> None:
-    lines = exported(split, "trees.jsonl", "--from-source").read_text("utf-8").splitlines()
-    rows = [json.loads(line) for line in lines]
-    assert [row["text"] for row in rows] == ["It  ran,\nfast.", "Oh!", "He sat\u00ad down."]
-    assert [row["start"] for row in rows] == [0, 15, 20]
-    assert all(row["in_source"] for row in rows)
-    places = [(start, end) for row in rows for start, end in row["offsets"]]
-    assert [SOURCE[start:end] for start, end in places] == [
-        token for row in rows for token in row["tokens"]
-    ]
-    text = exported(split, "trees.conllu", "--from-source").read_text("utf-8")
-    assert "# text = It ran, fast.\n1\tIt\t" in text
-    assert "TokenRange=7:8|SpacesAfter=\\n" in text
-    (doc,) = docs_of(exported(split, "trees.spacy", "--from-source"))
-    assert doc.user_data["treeviews"]["starts"] == (0, 15, 20)
+def _rows(folder: Path, number: int) -> list[dict[str, Any]]:
+    return read_shard(folder / "sentences", "sentences", number).to_pylist()
 
 
-def test_what_has_no_place_says_so(
-    split: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "a.jsonl"])
+def test_text_and_offsets_are_those_of_the_source(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(SourceText, "sentences", lambda source, number: iter([None] * 3))
-    text = exported(split, "trees.conllu", "--from-source").read_text("utf-8")
-    assert "TokenRange" not in text and "1\tOh\t_\t_\t_\t_\t0\troot\t_\t_\n" in text
-    assert "3 without a place in the source" in capsys.readouterr().out
-    (first, *_) = exported(split, "trees.jsonl", "--from-source").read_text("utf-8").splitlines()
-    assert json.loads(first)["in_source"] is False
+    monkeypatch.setattr(plan, "_target", lambda number: 8)
+    monkeypatch.setattr(documents, "STEP_BYTES", 300)
+    content = TEXT.replace("\n", "\r\n").encode()
+    if name.endswith("jsonl"):
+        content = f"{json.dumps({'text': 'A cat.'})}\n{json.dumps({'text': TEXT})}\n".encode()
+    packed = gzip.compress(content) if name.endswith("gz") else content
+    (tmp_path / name).write_bytes(packed)
+    folder = corpus_of(tmp_path / "corpus", tmp_path / name)
+    of_shards = [_rows(folder, number) for number in range(len(list(folder.glob("s*/*.parquet"))))]
+
+    lines = exported(folder, "trees.jsonl", "--from-source").read_text("utf-8").splitlines()
+
+    rows = [json.loads(line) for line in lines]
+    assert len(of_shards) > 3 or name.endswith("jsonl")
+    assert "without a place" not in capsys.readouterr().out
+    for row, known in zip(rows, [row for rows in of_shards for row in rows], strict=True):
+        document = "A cat." if row["document_id"] == "a.jsonl:1" else TEXT
+        words = [document[start:end] for start, end in row["offsets"]]
+        assert words == row["tokens"]
+        assert [word.replace("\u00ad", "") for word in words] == known["tokens"]
+        given = document[row["start"] :][: len(row["text"])]
+        assert row["in_source"] and row["text"] == given.replace("\n", " ")
+
+
+def test_what_cleaning_changed_or_stands_behind_a_giant_line_has_no_place(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    giant = f"{'x' * 1000}\n\n"
+    (tmp_path / "a.txt").write_text(f"The cat sat.\n\nIt was ﬁne.\n\n{giant}It slept.\n")
+    folder = tmp_path / "corpus"
+    source = TextFiles([tmp_path / "a.txt"], FilesConfig(max_paragraph_characters=100))
+    cleaning = CleaningConfig(normalisation="nfkc")
+    corpus = CorpusSplit(source, SentenceConfig(), folder / "sentences", cleaning)
+    corpus.begin()
+    corpus.split_all()
+    arcs = [{"heads": [0] + [1] * (len(row["tokens"]) - 1)} for row in _rows(folder, 0)]
+    arcs = [row | {"deprels": ["dep"] * len(row["heads"])} for row in arcs]
+    write_stage(folder / "dependencies", "dependencies", arcs)
+
+    text = exported(folder, "trees.conllu", "--from-source").read_text("utf-8")
+
+    assert text.count("TokenRange") == len(["The", "cat", "sat", "."])
+    assert "2 without a place in the source" in capsys.readouterr().out
+
+
+def test_a_source_that_is_gone_is_told(
+    tmp_path: Path, corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.txt").write_text(TEXT)
+    folder = corpus_of(tmp_path / "from-text", tmp_path / "a.txt")
+    (tmp_path / "a.txt").unlink()
+    for of, told in ((folder, "a.txt: gone"), (corpus, "plan.json")):
+        out = tmp_path / f"{of.name}.conllu"
+        assert main(["export", str(of), "--out", str(out), "--from-source"]) == 2
+        assert told in capsys.readouterr().err and not out.exists()
 
 
 # ---- spaCy
@@ -196,7 +236,7 @@ def test_sentences_without_dependencies_keep_their_starts(tmp_path: Path) -> Non
 
 
 def test_a_folder_of_doc_bins_has_all_sentences(
-    corpus: Path, monkeypatch: pytest.MonkeyPatch
+    corpus: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tree_export, "SENTENCES_A_FILE", 3)
     monkeypatch.setattr(tree_export, "SENTENCES_A_DOC", 1)
@@ -207,14 +247,6 @@ def test_a_folder_of_doc_bins_has_all_sentences(
         " ".join(row["tokens"]) for row in sentence_rows_of()
     ]
     assert main(["export", str(corpus), "--out", str(out), "--format", "spacy"]) == 2
-
-
-def test_one_file_holds_only_so_many_sentences(
-    corpus: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
     monkeypatch.setattr(tree_export, "MOST_IN_ONE_FILE", 3)
-    out = corpus.parent / "trees.spacy"
-    assert main(["export", str(corpus), "--out", str(out)]) == 2
-    error = capsys.readouterr().err
-    assert "more than 3 sentences" in error and "--format spacy for a folder of files" in error
-    assert not out.exists()
+    assert main(["export", str(corpus), "--out", str(corpus.parent / "trees.spacy")]) == 2
+    assert "--format spacy for a folder of files" in capsys.readouterr().err

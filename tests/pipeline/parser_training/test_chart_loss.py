@@ -5,10 +5,9 @@ import nltk
 import pytest
 import torch
 
-from tests.support.constituency_trees import benepar_word_vectors, tiny_model, toy_treebank
-from treeviews.pipeline.parser_training.chart_loss import chart_losses, read_words
+from tests.support.constituency_trees import tiny_model, toy_treebank
+from treeviews.pipeline.parser_training.chart_loss import chart_losses
 from treeviews.pipeline.parser_training.constituency_training import chart_batch
-from treeviews.pipeline.parsers.chart_model import word_table
 from treeviews.pipeline.trees.treebanks import BracketedSentence, to_brackets
 
 
@@ -22,7 +21,7 @@ def test_losses_and_gradients_are_benepar_s_own(seed: int) -> None:
     toys = toy_treebank(9, seed=seed)
     model = tiny_model(toys, seed=seed)
     module = model.network.train()  # without dropout, so both see the same scores
-    batch = chart_batch(toys, model.vocabularies)
+    batch = chart_batch(toys, model.description.vocabularies)
     examples = [_benepar_example(sentence) for sentence in toys]
     ((_, expected_batch),) = module.encode_and_collate_subbatches(examples, 10_000)
 
@@ -38,12 +37,3 @@ def test_losses_and_gradients_are_benepar_s_own(seed: int) -> None:
     for name, parameter in module.named_parameters():
         if parameter.grad is not None and parameter.grad.abs().max() > 1e-6:
             torch.testing.assert_close(found[name], parameter.grad, rtol=1e-3, atol=1e-5)
-
-
-def test_words_are_read_as_benepar_reads_them() -> None:
-    model = tiny_model(toy_treebank(10))
-    characters = {c: i for i, c in enumerate(model.vocabularies.characters)}
-    words = ["a", "the", "o" * 40, "old", "telescope", "saw", "d" * 13]
-    table = word_table(words, characters)
-    module = model.network.eval()
-    torch.testing.assert_close(read_words(module, table), benepar_word_vectors(module, table))

@@ -14,18 +14,18 @@ from treeviews.pipeline.parser_training.dependency_training import (
     DependencyTrainingConfig,
 )
 from treeviews.pipeline.parser_training.pretrained_words import (
-    PretrainedVectors,
     VectorWordEmbedding,
     extended_by_vectors,
     read_pretrained_vectors,
     with_plain_embedding,
 )
 from treeviews.pipeline.parsers.dependency_model import (
-    DependencyModel,
+    DependencyDescription,
     DependencyVocabulary,
     Dropouts,
     build_network,
 )
+from treeviews.pipeline.parsers.parser_folder import ParserModel, save_model
 from treeviews.pipeline.parsers.sentence_parser import load_parser
 
 SIZES = TINY.changed(word_embedding=3)
@@ -50,26 +50,23 @@ def test_a_word_is_its_learned_vector_plus_its_pretrained_one() -> None:
     # As if word 2 were known from the vectors alone.
     assert embedding(torch.tensor([4 + 2])).tolist() == [[10.0, 2.0]]
     assert embedding.table().tolist() == [[1.0, 0.0], [0.0, 2.0], [13.0, 3.0], [0.0, 22.0]]
-    linear = torch.tensor([[1.0, 10.0], [0.0, 100.0], [0.0, 0.0]])
-    vectors = torch.tensor([[0.0, 0.0, 0.0], [2.0, 3.0, 4.0]])
-    embedding = VectorWordEmbedding(torch.ones(2, 2), vectors, linear, unknown_word_id=0)
-    assert embedding.table().tolist() == [[1.0, 1.0], [3.0, 321.0]]
 
 
 def test_a_trained_parser_keeps_its_words_and_gains_those_of_the_vectors() -> None:
     torch.manual_seed(0)
     words = vocabulary()
-    model = DependencyModel(build_network(SIZES, words), SIZES, words)
+    description = DependencyDescription(sizes=SIZES, vocabulary=words)
+    model = ParserModel(build_network(description), description)
     table = model.network.word_embed.weight.detach()
     names = words.words[3:]  # all but the specials
     matrix = torch.randn(len(names), 5)
     matrix[:, 0] = table[3:, 0] - table[words.unknown_word_id, 0]  # one feature tells the first
-    vectors = PretrainedVectors([*names, "zebra"], torch.cat((matrix, torch.eye(5)[:1])))
+    matrix = torch.cat((matrix, torch.eye(5)[:1]))
 
-    network, extended = extended_by_vectors(model, vectors, Dropouts())
+    extended = extended_by_vectors(model, [*names, "zebra"], matrix, Dropouts())
 
-    assert extended.words == (*words.words, "zebra")
-    gained = with_plain_embedding(network).word_embed.weight
+    assert extended.description.vocabulary.words == (*words.words, "zebra")
+    gained = with_plain_embedding(extended.network).word_embed.weight
     torch.testing.assert_close(gained[:-1], table)
     assert float(gained[-1, 0] - table[words.unknown_word_id, 0]) == pytest.approx(1.0, abs=0.3)
 
@@ -79,12 +76,12 @@ def test_a_training_goes_on_from_a_parser(
 ) -> None:
     folder = write_vectors(tmp_path / "vectors", ["zebra", "dog"], [[1, 2], [4, 5]])
     file = str(write_conllu(treebank(), tmp_path / "train.conllu"))
-    arguments = ["--train", file, "--dev", file, "--num-epochs=1", "--word-embedding=3"]
+    arguments = ["--train", file, "--dev", file, "--num-epochs=1"]
     arguments += [f"--threads={torch.get_num_threads()}"]
     first, second = str(tmp_path / "first"), str(tmp_path / "second")
-    assert main(["dependency", first, *arguments, "--lstm-hidden=8"]) == 0
+    assert main(["dependency", first, *arguments, "--lstm-hidden=8", "--word-embedding=3"]) == 0
     going_on = ["--initial", first, "--vectors", str(folder), *arguments]
-    assert main(["dependency", second, *going_on, "--lstm-hidden=8"]) == 0
+    assert main(["dependency", second, *going_on]) == 0
     record = json.loads((tmp_path / "second/training.json").read_text())
     assert record["config"]["initial_parser"] == "first"
     words = json.loads((tmp_path / "second/parser.json").read_text())
@@ -99,8 +96,14 @@ def test_a_training_goes_on_from_a_parser(
 def test_a_share_of_words_is_hidden_and_mostly_keeps_its_vector(tmp_path: Path) -> None:
     folder = write_vectors(tmp_path / "vectors", ["zebra", "dog"], [[1, 2, 3], [4, 5, 6]])
     file = write_conllu(treebank(), tmp_path / "train.conllu")
+    description = DependencyDescription(sizes=SIZES, vocabulary=vocabulary())
+    save_model(ParserModel(build_network(description), description), tmp_path / "first")
     config = DependencyTrainingConfig(
-        train_files=(file,), dev_files=(file,), word_vectors=folder, sizes=SIZES, altered_share=0.0
+        train_files=(file,),
+        dev_files=(file,),
+        word_vectors=folder,
+        sizes=SIZES,
+        initial_parser=tmp_path / "first",
     )
     random = np.random.default_rng(0)
 
@@ -109,7 +112,7 @@ def test_a_share_of_words_is_hidden_and_mostly_keeps_its_vector(tmp_path: Path) 
         return torch.stack([training.batch([0], random)[0].words[0] for _ in range(400)])
 
     plain, hidden = drawn(0.0)[0], drawn(1e9)
-    words = DependencyVocabulary.build(treebank(), min_word_frequency=2).extended(["zebra", "dog"])
+    words = vocabulary().extended(["zebra", "dog"])
     assert (hidden[:, 0] == plain[0]).all()  # the root is never hidden
     for position in (plain != words.unknown_word_id).nonzero()[1:, 0].tolist():
         kept = hidden[:, position] == plain[position] + len(words.words)
@@ -125,8 +128,8 @@ def test_the_most_frequent_words_are_read_in_their_own_or_most_frequent_spelling
     folder = write_vectors(tmp_path / "vectors", words, [[float(row)] for row in range(5)])
 
     def read(most: int) -> dict[str, float]:
-        vectors = read_pretrained_vectors(folder, most)
-        return dict(zip(vectors.words, vectors.matrix[:, 0].tolist(), strict=True))
+        names, matrix = read_pretrained_vectors(folder, most)
+        return dict(zip(names, matrix[:, 0].tolist(), strict=True))
 
     assert read(0) == {"the": 2.0, "paris": 1.0, "dog": 4.0}
     assert read(2) == {"the": 0.0, "paris": 1.0}

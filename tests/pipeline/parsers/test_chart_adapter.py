@@ -17,13 +17,14 @@ from treeviews.pipeline.parser_training.chart_loss import chart_losses
 from treeviews.pipeline.parser_training.constituency_training import chart_batch
 from treeviews.pipeline.parsers.chart_adapter import BeneparConstituencyParser
 from treeviews.pipeline.parsers.chart_model import (
-    BareChartNetwork,
+    ChartDescription,
     ChartModelConfig,
     ChartVocabularies,
     ConstituencyModel,
+    bare_chart_network,
     build_chart_parser,
-    save_constituency_model,
 )
+from treeviews.pipeline.parsers.parser_folder import save_model
 from treeviews.pipeline.parsers.sentence_parser import load_parser
 from treeviews.pipeline.trees.flat_trees import ConstituencyParse, validate_constituents
 
@@ -42,7 +43,8 @@ def trained() -> ConstituencyModel:
     toys = toy_treebank(60)
     model = tiny_model(toys)
     optimizer = torch.optim.Adam(model.network.parameters(), lr=1e-2)
-    batches = [chart_batch(toys[start : start + 20], model.vocabularies) for start in (0, 20, 40)]
+    vocabularies = model.description.vocabularies
+    batches = [chart_batch(toys[start : start + 20], vocabularies) for start in (0, 20, 40)]
     for batch in batches * 30:
         optimizer.zero_grad()
         sum(chart_losses(model.network, batch)).backward()  # type: ignore[union-attr]
@@ -56,7 +58,7 @@ def model(request: pytest.FixtureRequest, trained: ConstituencyModel) -> Constit
 
 
 def _parser(model: ConstituencyModel, **settings: Any) -> BeneparConstituencyParser:
-    return BeneparConstituencyParser(model, name="tiny", checksum="", **settings)
+    return BeneparConstituencyParser(model, name="tiny", **settings)
 
 
 def _from_nltk(tree: nltk.Tree) -> ConstituencyParse:
@@ -94,7 +96,7 @@ def test_the_longest_sentence_and_a_giant_token_are_parsed(trained: Constituency
 
 
 def test_a_saved_parser_gives_the_same_answers(trained: ConstituencyModel, tmp_path: Path) -> None:
-    checksum = save_constituency_model(tmp_path / "tiny", trained)
+    checksum = save_model(trained, tmp_path / "tiny")
     (tmp_path / "elsewhere").symlink_to(tmp_path / "tiny")
     parser = load_parser(tmp_path / "elsewhere", "constituents", expected_checksum=checksum)
     assert (parser.name, parser.checksum) == ("tiny", checksum)
@@ -111,8 +113,8 @@ def test_a_chart_network_has_the_weights_of_benepar_s() -> None:
     vocabularies = ChartVocabularies(
         characters=tuple("\0\1\2\3\4abc"), labels=("", "NP", "S"), tags=("DT", "NN")
     )
-    bare = BareChartNetwork(config, vocabularies)
-    library = build_chart_parser(config, vocabularies)
+    description = ChartDescription(model=config, vocabularies=vocabularies)
+    bare, library = bare_chart_network(description), build_chart_parser(description)
     assert shapes(bare) == shapes(library)
     assert bare.char_vocab == library.char_vocab
     assert bare.decoder.force_root_constituent == library.decoder.force_root_constituent

@@ -12,15 +12,11 @@ from numpy.typing import NDArray
 
 from tests.support.constituency_trees import benepar_word_vectors
 from treeviews.pipeline.parser_training.chart_loss import chart_input, encode_sentences
-from treeviews.pipeline.parsers import chart_decoding as decoding
-from treeviews.pipeline.parsers.chart_adapter import (
-    PackedTransformer,
-    WordVectors,
-    equal_runs,
-)
+from treeviews.pipeline.parsers.chart_adapter import PackedTransformer, WordVectors, equal_runs
 from treeviews.pipeline.parsers.chart_decoding import SpanScorer, best_spans
 from treeviews.pipeline.parsers.chart_model import (
     RESERVED_CHARACTERS,
+    ChartDescription,
     ChartModelConfig,
     ChartVocabularies,
     build_chart_parser,
@@ -45,7 +41,8 @@ def module() -> ChartParser:
     )
     with torch.random.fork_rng():
         torch.manual_seed(3)
-        module = build_chart_parser(CONFIG, vocabularies).double().eval()
+        description = ChartDescription(model=CONFIG, vocabularies=vocabularies)
+        module = build_chart_parser(description).double().eval()
         for parameter in module.parameters():  # norms, too, shall be no mere identity
             torch.nn.init.normal_(parameter, std=0.5)
         with torch.no_grad():
@@ -60,7 +57,7 @@ def inference() -> Iterator[None]:
 
 
 def test_words_have_the_vectors_of_benepar_s_character_lstm(module: ChartParser) -> None:
-    words = WordVectors(module, capacity=20)
+    words = WordVectors(module)
     content = words.content(SENTENCES)
     rows = [row for sentence in SENTENCES for row in ("\1", *sentence, "\4")]
     distinct = sorted({row for row in rows if row.isalpha()})
@@ -70,7 +67,7 @@ def test_words_have_the_vectors_of_benepar_s_character_lstm(module: ChartParser)
 
 
 def test_states_and_charts_are_benepar_s(module: ChartParser) -> None:
-    content = WordVectors(module, capacity=20).content(SENTENCES)
+    content = WordVectors(module).content(SENTENCES)
     runs = list(equal_runs([len(sentence) + 2 for sentence in SENTENCES]))
     packed = PackedTransformer(module)(content, runs)
     scorer, half = SpanScorer(module), CONFIG.d_model // 2
@@ -87,7 +84,7 @@ def _assert_chart_is_benepar_s(
     module: ChartParser, scorer: SpanScorer, fenceposts: torch.Tensor
 ) -> None:
     num_sentences, n = len(fenceposts), fenceposts.shape[1] - 1
-    chart = scorer.chart(fenceposts, torch.full((num_sentences,), n))
+    scores, labels = scorer.chart(fenceposts, torch.full((num_sentences,), n))
     differences = (fenceposts[:, None] - fenceposts[:, :, None])[:, :-1, 1:]
     best = module.f_label(differences).max(-1)
     for b in range(num_sentences):
@@ -96,23 +93,8 @@ def _assert_chart_is_benepar_s(
                 value, label = best.values[b, i, j].item(), best.indices[b, i, j].item() + 1
                 whole = i == 0 and j == n - 1
                 expected = (value, label) if value > 0 or whole else (0.0, 0)
-                assert chart.scores[b, i, j] == pytest.approx(expected[0], rel=1e-6, abs=1e-9)
-                assert chart.labels[b, i, j] == expected[1]
-
-
-def test_a_chart_does_not_depend_on_how_many_spans_are_scored_at_once(
-    module: ChartParser, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fenceposts = torch.randn(5, 8, CONFIG.d_model, dtype=torch.float64)
-    lengths = torch.tensor([7, 7, 3, 7, 1])
-    together = SpanScorer(module).chart(fenceposts, lengths)
-    monkeypatch.setattr(decoding, "_SPANS_AT_ONCE", {"cpu": 3, "cuda": 3})
-    piecewise = SpanScorer(module).chart(fenceposts, lengths)
-    for b, length in enumerate(lengths.tolist()):
-        for i in range(length):
-            rest = slice(i, length)
-            assert piecewise.labels[b, i, rest].tolist() == together.labels[b, i, rest].tolist()
-            assert piecewise.scores[b, i, rest] == pytest.approx(together.scores[b, i, rest])
+                assert scores[b, i, j] == pytest.approx(expected[0], rel=1e-6, abs=1e-9)
+                assert labels[b, i, j] == expected[1]
 
 
 Span = tuple[int, int]
@@ -141,14 +123,3 @@ def test_the_best_of_all_trees_is_found(length: int) -> None:
     for chart, tree in zip(scores, best_binary_trees(scores, [length] * 20), strict=True):
         best = max(_every_tree(0, length), key=lambda spans: sum(chart[i, j - 1] for i, j in spans))
         assert tree == best
-
-
-def test_a_sentence_in_a_padded_batch_gets_the_tree_it_gets_alone() -> None:
-    random = np.random.default_rng(0)
-    lengths = [9, 1, 4, 7, 2]
-    padded = random.normal(size=(5, 9, 9)).astype(np.float32) * 100
-    together = best_binary_trees(padded, lengths)
-    for chart, length, tree in zip(padded, lengths, together, strict=True):
-        alone = best_binary_trees(chart[None, :length, :length], [length])
-        assert [tree] == alone
-        assert len(tree) == 2 * length - 1

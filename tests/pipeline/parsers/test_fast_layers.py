@@ -49,12 +49,6 @@ def test_products_are_those_of_the_formula(
     torch.testing.assert_close(rectified, expected.clamp_min(0), atol=1e-5, rtol=1e-5)
 
 
-@pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="no oneDNN")
-def test_the_processor_decides_who_multiplies(mkl_fast: bool) -> None:
-    assert (FixedProduct(WEIGHT)._packed is None) is mkl_fast
-    assert FixedProduct(WEIGHT.double())._packed is None
-
-
 class _Reader:
     """Gives a word's length and its array's width, and remembers what it was asked."""
 

@@ -34,7 +34,6 @@ SENTENCES = [
     ["A"],
     *(sentence.tokens for sentence in treebank()),
 ]
-CONFIG = "transformer/config.json"
 TOKENIZER = "transformer/tokenizer_config.json"
 INDEX = "transformer/model.safetensors.index.json"
 MANY_SUBWORDS = ["internationalization"] * 12
@@ -62,8 +61,6 @@ def convert_benepar(checkpoint: Path, folder: Path) -> str:
     ("transformer", "options"),
     [
         ("bert", {}),
-        ("bert", {"encoder": "lstm", "feat": ["char", "bert"]}),
-        ("bert", {"encoder": "lstm", "feat": ["bert"], "bert_pooling": "first"}),
         ("roberta", {"bert_pooling": "last", "n_bert_layers": 0}),
         ("electra", {"scale": 1}),
     ],
@@ -112,26 +109,17 @@ def test_constituents_are_those_of_benepars_own_prediction(
     assert [loaded.parse([sentence])[0] for sentence in sentences] == ours
 
 
-def test_a_sentence_with_too_many_subwords_is_rejected_alone(tmp_path: Path) -> None:
+def test_a_sentence_with_too_many_subwords_or_too_few_is_rejected_alone(tmp_path: Path) -> None:
     files = tiny_bert(tmp_path / "hub", max_positions=50)
     convert_benepar(benepar_file(tmp_path, files), tmp_path / "parser")
     parser = load_parser(tmp_path / "parser", "constituents", precision="fast")
     most = ["x" * 47, "!"]  # 48 subwords and the two marks
-    answers = parser.parse([["Go", "!"], ["x" * 48, "!"], most, ["a"] * 39])
+    answers = parser.parse([["Go", "!"], ["x" * 48, "!"], most, ["a"] * 39, ["a", "\u200b"]])
     assert isinstance(answers[0], ConstituencyParse)
     assert answers[1] == Refusal("too_many_subwords", "51 subwords, limit 50")
     assert isinstance(answers[2], ConstituencyParse)
     assert answers[3] == Refusal("too_long", "39 tokens, limit 38")
-
-
-def test_a_token_that_leaves_no_subword_is_rejected_alone(tmp_path: Path) -> None:
-    checkpoint = benepar_file(tmp_path, tiny_bert(tmp_path / "hub"))
-    convert_benepar(checkpoint, tmp_path / "parser")
-    parser = load_parser(tmp_path / "parser", "constituents")
-    answers = parser.parse([["a", "\u200b"], ["Go", "!"]])
-    assert isinstance(answers[0], Refusal)
-    assert answers[0].reason == "no_subword"
-    assert isinstance(answers[1], ConstituencyParse)
+    assert answers[4].reason == "no_subword"
 
 
 @pytest.fixture(scope="module")
@@ -147,13 +135,11 @@ def converted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("kind", "file", "entry", "value", "message"),
     [
-        ("dependencies", "parser.json", "config/network/n_arc_mlp", 12_000, "n_arc_mlp is 12,000"),
-        ("dependencies", "parser.json", "config/network/feat", ["elmo"], "encoder and feat name"),
-        ("constituents", "parser.json", "config/hparams/d_ff", 10**6, "d_ff is 1,000,000"),
-        ("constituents", "parser.json", "config/hparams/num_layers", 3000, "3,000 layers, and"),
-        ("dependencies", CONFIG, "num_hidden_layers", 3000, "3,000 layers, and there are"),
+        ("dependencies", "parser.json", "config/network/n_arc_mlp", 120, "do not fit"),
+        ("dependencies", "parser.json", "config/network/encoder", "elmo", "its encoder is 'elmo'"),
+        ("constituents", "parser.json", "config/hparams/d_ff", 100, "do not fit"),
         ("dependencies", TOKENIZER, "vocab_file", "../../victim", "leads out of the folder"),
-        ("constituents", INDEX, "weight_map", {"a": "/etc/passwd"}, "which is absolute"),
+        ("constituents", INDEX, "weight_map", {"a": "/etc/passwd"}, "leads out of the folder"),
     ],
 )
 def test_what_is_described_must_be_of_the_weights_and_inside_the_folder(
@@ -173,7 +159,7 @@ def test_what_is_described_must_be_of_the_weights_and_inside_the_folder(
         load_parser(folder, kind)
 
 
-def test_the_checksum_covers_every_file_and_none_may_be_missing(tmp_path: Path) -> None:
+def test_the_checksum_covers_every_file(tmp_path: Path) -> None:
     folder = tmp_path / "parser"
     convert_benepar(benepar_file(tmp_path, tiny_bert(tmp_path / "hub")), folder)
     tokenizer = folder / "transformer" / "tokenizer.json"
@@ -181,10 +167,6 @@ def test_the_checksum_covers_every_file_and_none_may_be_missing(tmp_path: Path) 
     tokenizer.write_bytes(content + b" ")
     with pytest.raises(ValueError, match=r"tokenizer\.json: sha256 differs"):
         load_parser(folder, "constituents")
-    tokenizer.unlink()
-    with pytest.raises(ValueError, match=r"tokenizer\.json: no such file, but parser\.json names"):
-        load_parser(folder, "constituents")
     tokenizer.write_bytes(content)
-    assert load_parser(folder, "constituents").name == "parser"
     with pytest.raises(ValueError, match="gives constituents, but one for dependencies is needed"):
         load_parser(folder, "dependencies")

@@ -17,18 +17,10 @@ from tests.support.splitting import split_sentences
 from treeviews.pipeline.base.bundled import BUNDLED_PARSERS
 from treeviews.pipeline.base.machine import MAXRSS_BYTES
 from treeviews.pipeline.base.refusal import Refusal
-from treeviews.pipeline.parsers.parser_files import (
-    PLAIN_DEPENDENCY,
-    TRANSFORMER_DEPENDENCY,
-)
+from treeviews.pipeline.parsers.parser_files import PLAIN_DEPENDENCY, TRANSFORMER_DEPENDENCY
 from treeviews.pipeline.parsers.sentence_parser import MAX_TOKENS, ParserFailedError
 from treeviews.pipeline.parsing import parse_shard as parsing
-from treeviews.pipeline.parsing.parse_shard import (
-    MEMORY_BOUND_MIB,
-    ParseJob,
-    describe_parsing,
-    parse_shard,
-)
+from treeviews.pipeline.parsing.parse_shard import ParseJob, describe_parsing, parse_shard
 from treeviews.pipeline.shards.manifests import quarantine_path, read_shard_manifest, shard_path
 from treeviews.pipeline.shards.shards import read_shard
 from treeviews.pipeline.text.tokenization import SentenceConfig
@@ -179,15 +171,12 @@ def test_the_description_names_what_determines_the_rows(monkeypatch, stage, libr
     described = describe_parsing(stage)
     assert described["max_tokens"] == MAX_TOKENS
     assert ("binarization_version" in described) == (stage == "constituents")
-    assert "+" not in described["torch"]
+    assert "+" not in described["torch"] and library in described
     assert describe_parsing(stage, kind=PLAIN_DEPENDENCY) == described
     within = describe_parsing(stage, kind=TRANSFORMER_DEPENDENCY)
     assert set(within) - set(described) == {"parser_kind", "transformers", "tokenizers"}
-    monkeypatch.setattr(parsing, "installed_version", {"torch": "9.0", library: "8.0"}.__getitem__)
-    changed = describe_parsing(stage)
-    assert (changed["torch"], changed[library]) == ("9.0", "8.0")
     monkeypatch.setattr(parsing, "PARSING_VERSION", 99)
-    assert describe_parsing(stage) != changed
+    assert describe_parsing(stage) != described
 
 
 def test_what_is_not_there_damaged_or_by_another_parser_is_an_error(sentences, tmp_path):
@@ -251,4 +240,4 @@ def test_a_shard_of_the_longest_sentences_stays_within_its_memory(
     random = np.random.default_rng(0)
     longest = [random.choice(words, 510).tolist() for _ in range(16)]
     loaded = peak_mib(stage, tmp_path / "short", [["Rain", "fell"]])
-    assert peak_mib(stage, tmp_path / "long", longest) - loaded < MEMORY_BOUND_MIB
+    assert peak_mib(stage, tmp_path / "long", longest) - loaded < 512

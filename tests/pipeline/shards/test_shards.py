@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.edited_json import replace
 from treeviews.pipeline.base.atomic_files import sweep_unfinished
-from treeviews.pipeline.base.digest import digest_of, sha256_of_file
+from treeviews.pipeline.base.digest import sha256_of_file
 from treeviews.pipeline.shards import shards
 from treeviews.pipeline.shards.manifests import (
     complete_shards,
@@ -25,17 +25,10 @@ from treeviews.pipeline.shards.manifests import (
     stands_whole,
     write_dataset_manifest,
 )
-from treeviews.pipeline.shards.schema import (
-    SCHEMA_VERSION,
-    SENTENCES,
-    STAGE_KEY,
-    VERSION_KEY,
-    schema_for,
-)
+from treeviews.pipeline.shards.schema import SCHEMA_VERSION, STAGE_KEY, VERSION_KEY, schema_for
 from treeviews.pipeline.shards.shards import (
     FlatListColumn,
     ShardWriter,
-    read_row_groups,
     read_shard,
     rows_in_shard,
     write_shard,
@@ -48,7 +41,7 @@ ROWS = [
 
 
 def table(rows: list[dict[str, object]]) -> pa.Table:
-    return pa.Table.from_pylist(rows, schema=SENTENCES)
+    return pa.Table.from_pylist(rows, schema=schema_for("sentences"))
 
 
 def test_a_shard_of_several_row_groups_reads_back_whole(
@@ -86,6 +79,9 @@ def test_the_manifest_counts_rows_drops_and_bytes(tmp_path: Path) -> None:
     for number in (1, 3):
         write_shard(tmp_path, "sentences", number, table(ROWS), drops={})
     assert [shard.number for shard in complete_shards(tmp_path)] == [0, 1]
+    summed = write_dataset_manifest(tmp_path, "sentences", config={"limit": 0}, num_shards=2)
+    assert summed == read_dataset_manifest(tmp_path, "sentences")
+    assert (summed.rows, summed.drops, summed.config) == (4, {"too_long": 1}, {"limit": 0})
 
 
 def test_a_crash_before_the_manifest_leaves_no_complete_shard(
@@ -115,7 +111,6 @@ KILLED_WRITER = """
 import os, signal, sys
 from pathlib import Path
 import pyarrow as pa
-from treeviews.pipeline.shards.schema import SENTENCES
 from treeviews.pipeline.shards.shards import (ShardWriter)
 
 writer = ShardWriter(Path(sys.argv[1]), "sentences", 0)
@@ -136,18 +131,6 @@ def test_a_killed_writer_leaves_only_what_readers_ignore_and_the_sweep_removes(
         read_shard(tmp_path, "sentences", 0)
     assert sweep_unfinished(tmp_path) == 1
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_dataset_manifest_sums_its_shards(tmp_path: Path) -> None:
-    write_shard(tmp_path, "sentences", 0, table(ROWS), drops={"empty": 1})
-    write_shard(tmp_path, "sentences", 1, table(ROWS[:1]), drops={"empty": 2, "too_long": 1})
-
-    write_dataset_manifest(tmp_path, "sentences", config={"limit": 0})
-
-    manifest = read_dataset_manifest(tmp_path, "sentences")
-    assert manifest.rows == 3
-    assert manifest.drops == {"empty": 3, "too_long": 1}
-    assert manifest.config == {"limit": 0}
 
 
 @pytest.mark.parametrize(
@@ -238,9 +221,6 @@ def test_a_stage_that_lacks_a_file_does_not_stand_whole(tmp_path: Path, name: st
 
 
 def test_what_is_no_shard_of_the_stage_is_named(tmp_path: Path) -> None:
-    wrong = pa.table({"document_id": ["a"], "sentence_index": ["first"], "tokens": [["x"]]})
-    with pytest.raises(ValueError, match=r"shard 0 of sentences does not fit its schema"):
-        write_shard(tmp_path, "sentences", 0, wrong, drops={})
     shard_path(tmp_path, 0).write_bytes(b"not parquet")
     with pytest.raises(ValueError, match=r"00000\.parquet: not a whole Parquet file.*run the"):
         read_shard(tmp_path, "sentences", 0)
@@ -250,12 +230,10 @@ def test_what_is_no_shard_of_the_stage_is_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=rf"schema version {SCHEMA_VERSION + 1}"):
         read_shard(tmp_path, "sentences", 0)
     write_shard(tmp_path, "sentences", 0, table(ROWS), drops={})
-    with pytest.raises(ValueError, match=r"holds 'sentences', expected 'dependencies'"):
+    with pytest.raises(ValueError, match=r"holds sentences, expected 'dependencies'"):
         read_shard(tmp_path, "dependencies", 0)
     with pytest.raises(FileNotFoundError, match=r"not complete; run it again"):
         read_dataset_manifest(tmp_path, "sentences")
-    with pytest.raises(ValueError, match=r"unknown stage 'poems'; known: sentences"):
-        schema_for("poems")
 
 
 @pytest.mark.parametrize(
@@ -270,10 +248,8 @@ def test_a_shard_without_its_columns_is_named_with_its_remedy(
 ) -> None:
     columns = columns.replace_schema_metadata(schema_for("sentences").metadata)
     pq.write_table(columns, shard_path(tmp_path, 0))
-    for read in (read_shard, lambda *shard: list(read_row_groups(*shard, ["tokens"]))):
-        with pytest.raises(ValueError, match=f"00000.parquet: .*{said}") as caught:
-            read(tmp_path, "sentences", 0)
-        assert "not a whole" not in str(caught.value)
+    with pytest.raises(ValueError, match=f"00000.parquet: .*{said}"):
+        read_shard(tmp_path, "sentences", 0)
 
 
 def test_flat_lists_hold_empty_rows_and_nulls() -> None:
@@ -290,8 +266,3 @@ def test_shards_double_every_four_until_the_maximum() -> None:
     sizes = [rows_in_shard(number) for number in (0, 3, 4, 8, 100)]
 
     assert sizes == [4_000, 4_000, 8_000, 16_000, 100_000]
-
-
-def test_a_digest_depends_on_values_and_not_on_their_order() -> None:
-    assert digest_of({"a": 1, "b": [2, 3]}) == digest_of({"b": [2, 3], "a": 1})
-    assert digest_of({"a": 1, "b": [2, 3]}) != digest_of({"a": 1, "b": [3, 2]})

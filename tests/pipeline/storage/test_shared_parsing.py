@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
-import json
 import sys
 import tempfile
 from dataclasses import replace
@@ -11,7 +9,6 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-import torch
 
 from tests.support.chain_job import MODULE
 from tests.support.luigi_builds import build
@@ -22,19 +19,12 @@ from tests.support.sentence_shards import (
     write_chain_parser,
     write_sentences,
 )
-from treeviews import tasks
-from treeviews.pipeline.parsers.parser_files import (
-    PLAIN_DEPENDENCY,
-    checksum_of_parser_folder,
-    parser_file_names,
-)
-from treeviews.pipeline.parsers.parser_folder import write_parser_folder
-from treeviews.pipeline.parsing.parse_shard import ParseShardJob, describe_parsing, execute
+from treeviews.pipeline.parsers.parser_files import checksum_of_parser_folder
+from treeviews.pipeline.parsing.parse_shard import describe_parsing
 from treeviews.pipeline.shards.manifests import read_dataset_manifest, shard_path
 from treeviews.pipeline.storage.location import Storage
-from treeviews.pipeline.storage.scratch import SCRATCH_PREFIX, scratch_folder
-from treeviews.pipeline.storage.stage import ShardOrigin, StoredStage
-from treeviews.pipeline.storage.stored_job import StoredJob, make_stored_shards
+from treeviews.pipeline.storage.shared_shards import StoredStage
+from treeviews.pipeline.storage.stored_job import SCRATCH_PREFIX, StoredJob, make_stored_shards
 
 
 @pytest.fixture(autouse=True)
@@ -49,9 +39,9 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def job(tmp_path: Path) -> StoredJob:
     """The job of shard 1 of three whose sentences are in the storage."""
     sentences = write_sentences(tmp_path / "sentences", 3)
-    StoredStage(Storage(str(tmp_path / "shared")).inside("sentences")).publish_missing(
-        sentences, [0, 1]
-    )
+    stored = StoredStage(Storage(str(tmp_path / "shared")).inside("sentences"))
+    for number in (0, 1):
+        stored.publish(sentences, number)
     paths = {"sentences": "/work/sentences", "output": "/work/parses", "parser": "/work/chain"}
     folders = zip(paths.values(), ("sentences", "output", "parser/chain"), strict=True)
     describe = partial(describe_parsing, "dependencies")
@@ -86,20 +76,11 @@ def test_a_job_takes_its_sentences_from_the_storage_and_gives_it_the_parses(
 
     parses = StoredStage(Storage(job.storage).inside("parses"))
     assert parses.numbers() == {1}
-    manifest = parses.fetch(tmp_path / "copy", ShardOrigin("dependencies", 1))
+    manifest = parses.fetch(tmp_path / "copy", 1, "dependencies")
     assert (manifest.rows, manifest.drops) == (3, {"odd_word": 1})
     checksum = checksum_of_parser_folder(tmp_path / "chain")
     assert manifest.extra["parser_checksum"] == checksum
     assert list(scratch.glob(f"{SCRATCH_PREFIX}*")) == []
-
-
-def test_a_shard_that_stands_in_the_storage_is_not_parsed_again(
-    job: StoredJob, tmp_path: Path
-) -> None:
-    files = parser_files(tmp_path)
-    make_stored_shards(job, files)
-
-    assert make_stored_shards(told(job, broken=1), files) == 1
 
 
 @pytest.mark.slow
@@ -107,7 +88,7 @@ def test_a_range_goes_around_what_stands_and_gives_each_shard_when_it_is_made(
     job: StoredJob, tmp_path: Path
 ) -> None:
     stored = StoredStage(Storage(job.storage).inside("sentences"))
-    stored.publish_missing(write_sentences(tmp_path / "more", 5), range(5))
+    stored.publish_all(write_sentences(tmp_path / "more", 5), range(5))
     files = parser_files(tmp_path)
     make_stored_shards(replace(job, number=1), files)
     whole = told(replace(job, number=0, count=5), journal=str(tmp_path / "journal"))
@@ -133,19 +114,6 @@ def test_a_job_that_fails_publishes_its_traceback_and_no_shard(
     assert "broken on purpose" in kept
     assert StoredStage(Storage(job.storage).inside("parses")).numbers() == set()
     assert list(scratch.glob(f"{SCRATCH_PREFIX}*")) == []
-
-
-def test_scratch_that_a_killed_job_left_is_removed_and_that_in_use_is_not(scratch: Path) -> None:
-    left = scratch / f"{SCRATCH_PREFIX}left"
-    left.mkdir()
-    (left / "in-use").touch()
-    used = scratch / f"{SCRATCH_PREFIX}used"
-    used.mkdir()
-    with (used / "in-use").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        with scratch_folder() as own:
-            assert sorted(scratch.glob(f"{SCRATCH_PREFIX}*")) == sorted([used, own])
-    assert list(scratch.glob(f"{SCRATCH_PREFIX}*")) == [used]
 
 
 @pytest.mark.slow
@@ -193,9 +161,7 @@ def test_parses_of_other_sentences_are_refused(
 
     assert not build(there)
 
-    told = caplog.text
-    assert "sentences/00000.parquet has sha256" in told
-    assert f"in the storage {shared}" in told
+    assert "sentences/00000.parquet: the storage" in caplog.text
     assert not shard_path(there.folder, 0).exists()
 
 
@@ -203,66 +169,10 @@ def test_without_ray_the_error_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    monkeypatch.delitem(sys.modules, "treeviews.tasks.ray_engine", raising=False)
-    monkeypatch.delattr(tasks, "ray_engine", raising=False)
     stage = chain_stage(tmp_path, num_shards=1, engine="ray")
 
     with pytest.raises(ModuleNotFoundError, match=r"pip install ray "):
         stage.run()
-
-
-@pytest.mark.parametrize(
-    ("device", "gpus_per_job", "remedy"),
-    [("cuda", 0, r"--gpus-per-job 0\.25"), ("cpu", 0.5, "leave --gpus-per-job away")],
-)
-def test_jobs_take_a_part_of_a_gpu_where_they_use_one_and_only_there(
-    tmp_path: Path, device: str, gpus_per_job: float, remedy: str
-) -> None:
-    stage = chain_stage(
-        tmp_path, num_shards=1, engine="ray", device=device, gpus_per_job=gpus_per_job
-    )
-
-    with pytest.raises(ValueError, match=remedy):
-        stage.run()
-
-
-def test_a_parser_replaced_after_the_run_began_is_refused(tmp_path: Path) -> None:
-    stage = chain_stage(tmp_path, num_shards=1)
-    assert stage.digest
-    (stage.parser_folder / "weights.safetensors").write_bytes(b"others")
-
-    with pytest.raises(ValueError, match="chain: the parser was replaced since this run began"):
-        stage.run()
-
-
-def test_a_job_refuses_another_parser_than_the_expected_one(job: StoredJob, tmp_path: Path) -> None:
-    folder = tmp_path / "parser"
-    write_parser_folder(folder, PLAIN_DEPENDENCY, {}, {"weight": torch.zeros(1)})
-    fields = {
-        "stage": "dependencies",
-        "parser": str(folder),
-        "sentences": str(tmp_path / "sentences"),
-        "output": str(tmp_path / "parses"),
-        "number": 0,
-        "parser_checksum": "c0ffee",
-    }
-
-    with pytest.raises(ValueError, match="differs from the expected c0ffee"):
-        execute(ParseShardJob.from_dict(fields), lambda fraction, status: None)
-
-
-@pytest.mark.parametrize("name", ["../outside", "{}/outside", "link"])
-def test_no_file_from_outside_a_parsers_folder_is_sent(tmp_path: Path, name: str) -> None:
-    (tmp_path / "outside").write_text("private")
-    folder = write_chain_parser(tmp_path / "chain")
-    (folder / "link").symlink_to(tmp_path / "outside")
-    file = folder / "parser.json"
-    description = json.loads(file.read_text())
-    description["files"] = {name.format(tmp_path): "0" * 64}
-    file.write_text(json.dumps(description))
-
-    with pytest.raises(ValueError, match=r"chain: names a file .*only relative names of files"):
-        parser_file_names(folder)
 
 
 @pytest.mark.parametrize("name", ["../../../planted", "{}/planted", "a/../../b"])
@@ -286,6 +196,6 @@ def test_sentences_that_are_damaged_in_the_storage_are_refused_and_named(
     content[len(content) // 2] ^= 1
     rows.write_bytes(content)
 
-    with pytest.raises(RuntimeError, match=r"00001\.parquet: sha256 differs from its manifest's"):
+    with pytest.raises(ValueError, match=r"00001\.parquet: sha256 differs from its manifest's"):
         make_stored_shards(job, parser_files(tmp_path))
     assert StoredStage(Storage(job.storage).inside("parses")).numbers() == set()

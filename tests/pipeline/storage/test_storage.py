@@ -19,8 +19,8 @@ from treeviews.pipeline.shards.manifests import (
     shard_path,
     write_dataset_manifest,
 )
-from treeviews.pipeline.storage.location import Storage, portable_address
-from treeviews.pipeline.storage.stage import ShardOrigin, StoredStage
+from treeviews.pipeline.storage.location import Storage
+from treeviews.pipeline.storage.shared_shards import StoredStage
 
 inspect = subcommand("inspect")
 
@@ -45,10 +45,6 @@ def shards(tmp_path: Path) -> Path:
     return write_sentences(tmp_path / "sentences", 2)
 
 
-def sentence_shard(number: int) -> ShardOrigin:
-    return ShardOrigin(stage="sentences", number=number)
-
-
 def test_a_file_is_read_as_it_was_written_and_may_be_replaced(address: str) -> None:
     storage = Storage(address)
     assert storage.inside("a").names() == set()
@@ -60,13 +56,6 @@ def test_a_file_is_read_as_it_was_written_and_may_be_replaced(address: str) -> N
     assert storage.read("a/b.txt") == b"second"
     assert storage.inside("a").names() == {"b.txt"}
     assert storage.has("a/b.txt")
-    assert not storage.has("a/b.txt", "a/c.txt")
-
-
-def test_what_is_not_there_is_named_without_credentials(address: str) -> None:
-    with pytest.raises(FileNotFoundError, match=r"a/none\.parquet: not in the storage") as error:
-        Storage(address).read("a/none.parquet")
-    assert "endpoint" not in str(error.value)
 
 
 def test_a_bucket_that_is_not_there_is_an_error_with_its_remedy(bucket: str) -> None:
@@ -74,19 +63,12 @@ def test_a_bucket_that_is_not_there_is_an_error_with_its_remedy(bucket: str) -> 
         Storage(bucket.replace("treeviews/prefix", "elsewhere/x")).write("a", b"")
 
 
-def test_an_unknown_kind_of_address_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"storage ftp://host/x: .*s3://bucket/prefix"):
-        Storage("ftp://host/x")
-
-
 def test_shards_come_back_as_they_went(address: str, shards: Path, tmp_path: Path) -> None:
     stage = StoredStage(Storage(address).inside("corpora/c/sentences"))
-    stage.publish_missing(shards, [0, 1])
+    stage.publish_all(shards, [0, 1])
     assert stage.numbers() == {0, 1}
-    assert stage.has(1)
-    assert not stage.has(2)
 
-    stage.fetch(tmp_path / "copy", sentence_shard(1))
+    stage.fetch(tmp_path / "copy", 1, "sentences")
 
     names = sorted(path.name for path in (tmp_path / "copy").iterdir())
     assert names == ["00001.json", "00001.parquet", "00001.quarantine.jsonl"]
@@ -104,22 +86,20 @@ def test_a_shard_damaged_in_the_storage_is_refused_and_leaves_nothing(
     storage.write(f"sentences/{name}", b"something else")
 
     with pytest.raises(ValueError, match=rf"sentences/{name}: sha256 differs .* delete"):
-        stage.fetch(tmp_path / "copy", sentence_shard(0))
+        stage.fetch(tmp_path / "copy", 0, "sentences")
     assert not shard_path(tmp_path / "copy", 0).exists()
 
 
 @pytest.mark.parametrize(
-    ("expected", "difference"),
+    ("number", "expected", "difference"),
     [
-        (ShardOrigin("constituents", 0), "stage is 'sentences' instead of 'constituents'"),
-        (ShardOrigin("sentences", 1), "number is 0 instead of 1"),
-        (ShardOrigin("sentences", 0, sha256="00"), "sha256 is '[0-9a-f]{64}' instead of '00'"),
-        (ShardOrigin("sentences", 0, sentences_sha256="00"), "sentences_sha256 is None instead"),
-        (ShardOrigin("sentences", 0, parser_checksum="00"), "parser_checksum is '' instead"),
+        (0, {"stage": "constituents"}, "stage is 'sentences' instead of 'constituents'"),
+        (1, {"stage": "sentences"}, "number is '0' instead of '1'"),
+        (0, {"stage": "sentences", "parser_checksum": "00"}, "parser_checksum is None instead"),
     ],
 )
 def test_another_shard_than_the_one_wanted_is_refused_and_leaves_nothing(
-    shards: Path, tmp_path: Path, expected: ShardOrigin, difference: str
+    shards: Path, tmp_path: Path, number: int, expected: dict[str, str], difference: str
 ) -> None:
     shared = tmp_path / "shared" / "sentences"
     stage = StoredStage(Storage(str(shared.parent)).inside("sentences"))
@@ -128,7 +108,7 @@ def test_another_shard_than_the_one_wanted_is_refused_and_leaves_nothing(
         (shared / path.name.replace("00000", "00001")).write_bytes(path.read_bytes())
 
     with pytest.raises(ValueError, match=f"not the shard that is wanted, as its .*{difference}"):
-        stage.fetch(tmp_path / "copy", expected)
+        stage.fetch(tmp_path / "copy", number, **expected)
     assert not (tmp_path / "copy").exists()
 
 
@@ -142,48 +122,29 @@ def test_the_manifest_of_a_stage_lists_the_shards_that_another_machine_published
     replace(own / "00000.json", '"seconds": 0.0', '"seconds": 7.0')
     write_dataset_manifest(own, "sentences", config={})
 
-    stage.publish_missing(own, [0, 1])
-    stage.publish_dataset_manifest(own)
+    stage.publish_all(own, [0, 1])
 
     listed = read_dataset_manifest(shared / "sentences").shards[0]
     assert listed == read_shard_manifest(shards, 0)
     assert listed != read_shard_manifest(own, 0)
 
 
-def test_a_shard_damaged_on_disk_is_not_published(address: str, shards: Path) -> None:
-    shard_path(shards, 0).write_bytes(b"something else")
-    stage = StoredStage(Storage(address).inside("sentences"))
-
-    with pytest.raises(ValueError, match=r"00000\.parquet: sha256 differs"):
-        stage.publish(shards, 0)
-    assert stage.numbers() == set()
-
-
 def test_leftovers_of_killed_writers_are_ignored_and_swept(shards: Path, tmp_path: Path) -> None:
     shared = tmp_path / "shared"
     stage = StoredStage(Storage(str(shared)).inside("sentences"))
-    stage.publish_missing(shards, [0, 1])
     leftover = shared / "sentences" / "00007.parquet.123.unfinished"
+    leftover.parent.mkdir(parents=True)
     leftover.write_bytes(b"half")
     os.utime(leftover, (0, 0))
     another = shared / "sentences" / "00008.parquet.456.unfinished"
     another.write_bytes(b"being written")
+
+    stage.publish_all(shards, [0, 1])
+
     assert stage.numbers() == {0, 1}
-
-    stage.publish_dataset_manifest(shards)
-
     assert not leftover.exists()
     assert another.exists()
     assert (shared / "sentences" / MANIFEST_NAME).exists()
-
-
-def test_an_address_takes_its_endpoint_along(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://store.example:9000")
-    assert portable_address("s3://bucket/prefix?region=eu") == (
-        "s3://bucket/prefix?region=eu&endpoint_override=store.example%3A9000&scheme=http"
-    )
-    own = "s3://bucket/prefix?endpoint_override=other"
-    assert portable_address(own) == own
 
 
 def test_an_address_that_cannot_be_read_does_not_show_its_secrets() -> None:

@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treeviews.pipeline.text.aligned import split_texts, whole_texts
-from treeviews.pipeline.text.boundaries import sentence_ranges
 from treeviews.pipeline.text.tokenization import EnglishTokenizer, clean_text
 
 ODD = " \n\t\r\u00ad\u200b\u00a0\u2028\u3000\ufffd\ufeff\x00\x1c\x85\ud800.!?\"'()[]-_`bB1é🙂\u0301"
@@ -37,17 +36,6 @@ def test_sentences_of_a_text_hold_all_its_words_in_their_places(text: str) -> No
     assert "".join(word for sentence in sentences for word in sentence.words) == characters
 
 
-def test_words_are_those_of_the_cleaned_text() -> None:
-    text = "He  saw\tthe co\u00adworker (again)."
-
-    (sentence,) = whole_texts([text], TOKENIZER)
-
-    (expected,) = TOKENIZER.tokenize([clean_text(text)[0]])
-    assert sentence.words == expected.words
-    assert sentence.tokens == ["He", "saw", "the", "co\u00adworker", "(", "again", ")", "."]
-    assert sentence.offsets[3] == (12, 21)
-
-
 def test_sentences_are_numbered_within_their_text() -> None:
     texts = ["It rains. It pours.\n\nA title\n \nThe end.", "", " \n", "Dr. Who left. He did."]
 
@@ -62,16 +50,6 @@ def test_sentences_are_numbered_within_their_text() -> None:
         (8, 1, "He did."),
     ]
     assert [one.start for one in found] == [0, 10, 21, 31, 0, 14]
-
-
-def test_a_paragraph_is_split_as_a_corpus_is() -> None:
-    text = "See fig. 3 (it is new). It cost e.g. $5! Why? “No.” He said so."
-    (tokens,) = TOKENIZER.tokenize([text])
-
-    found = split_texts([text], TOKENIZER)
-
-    ranges = sentence_ranges(tokens.words, tokens.spaces)
-    assert [one.words for one in found] == [tokens.words[a:b] for a, b in ranges]
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\n", "\u00ad\u200b", "\ufeff\ud800"])

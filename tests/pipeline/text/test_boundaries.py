@@ -20,10 +20,6 @@ def test_sentences_end_where_the_rules_say(line: str) -> None:
     assert "|".join("".join(tokens.words[a:b]) for a, b in ranges) == line.replace(" ", "")
 
 
-def test_no_words_give_no_sentence() -> None:
-    assert sentence_ranges([], []) == []
-
-
 @pytest.mark.parametrize("pattern", ["ha !", "[ … ]", "— The", "Thanks , Ann", "( ."])
 def test_the_longest_paragraph_costs_no_more_than_its_length(pattern: str) -> None:
     def split_paragraph(length: int) -> None:

@@ -73,7 +73,7 @@ def run(plan: Path, output: Path, config: CleaningConfig = EXACT, **parts: int) 
 
 
 def num_parts(plan: Path) -> int:
-    return len(json.loads(plan.read_text())["plan"]["parts"])
+    return len(json.loads(plan.read_text())["plan"]["ends"])
 
 
 def decided(plan: Path, output: Path, config=EXACT, order=None) -> list[dict[int, str]]:

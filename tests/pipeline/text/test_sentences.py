@@ -163,7 +163,7 @@ def test_a_plan_that_goes_further_gives_the_sentences_of_a_whole_one(
     assert short_plans[-1].is_whole or limit <= 800
     for one, further in pairwise(short_plans):
         assert further.parts[: len(one.parts)] == one.parts
-        assert further.is_whole or further.num_bytes >= 2 * one.num_bytes
+        assert further.is_whole or further.num_bytes > one.num_bytes
 
 
 def test_many_parts_make_few_jobs(tmp_path, small_shards, monkeypatch):
@@ -245,7 +245,7 @@ def test_of_a_text_that_changes_while_it_is_split_nothing_is_made(tmp_path, monk
         return text, 0
 
     monkeypatch.setattr("treeviews.pipeline.text.split_parts.clean_text", change)
-    with pytest.raises(ChangedTextError, match=r"a\.txt: changed since the run began"):
+    with pytest.raises(ChangedTextError, match=r"a\.txt: gone, or changed since"):
         split_sentences(TextFiles([path]), SentenceConfig(limit=limit), out)
     assert not list(out.glob("*.parquet"))
 

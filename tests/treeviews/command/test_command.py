@@ -65,23 +65,6 @@ def test_help_of_a_stage_groups_its_parameters(capsys: pytest.CaptureFixture[str
         assert f"--{name.replace('_', '-')} " in said
 
 
-def test_the_shell_is_told_what_completes(monkeypatch: pytest.MonkeyPatch) -> None:
-    ended = subprocess.run(
-        [sys.executable, "-m", "treeviews"],
-        cwd=REPOSITORY,
-        env={
-            "PATH": "/usr/bin:/bin",
-            "_TREEVIEWS_COMPLETE": "complete_bash",
-            "COMP_WORDS": "treeviews en",
-            "COMP_CWORD": "1",
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ended.stdout.split() == ["encode"]
-
-
 def test_what_ships_is_json_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
     listed = json_of(capsys, "evaluate", "--list", "--json")
     assert {"MR", "STS14"} <= {one["name"] for one in listed}

@@ -30,10 +30,3 @@ def test_a_function_is_found_where_the_command_is_run(
     assert encode(["own_counts:lengths", "--input", "in.txt", "--out", "out.npy"]) == 0
     np.testing.assert_array_equal(np.load(here / "out.npy"), [[6, 1], [13, 1]])
     assert capsys.readouterr().err.startswith("2 sentences, 0 refused, width 2, ")
-
-
-def test_a_function_has_no_states_to_pool(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = ["own_counts:lengths", "--input", "in.txt", "--out", "out.npy", "--pooling", "max"]
-    assert encode(asked) == 2
-    assert "gives no states to pool; leave out pooling" in capsys.readouterr().err
-    assert not (here / "out.npy").exists()

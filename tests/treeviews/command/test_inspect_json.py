@@ -18,7 +18,7 @@ def corpus(tmp_path: Path) -> Path:
     return write_looked_at(tmp_path / "corpus")
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", [command.__name__ for command in COMMANDS])
 def test_a_result_is_given_as_json(
     corpus: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:

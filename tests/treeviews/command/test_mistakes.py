@@ -46,20 +46,26 @@ MISTAKES = {
     # commands, options and parameters
     "subcommand misspelt": mistake("encod", says=("'encod'", "mean 'encode'")),
     "argument left out": mistake("encode", says=("Missing argument", "treeviews encode --help")),
-    "option misspelt": mistake(*ENGLISH, "--poling", "mean", says=("--poling", "mean --pooling?")),
+    "option misspelt": mistake(*ENGLISH, "--poling", "mean", says=("--poling", "--pooling")),
     "stage misspelt": mistake("run", "TrainEncodres", says=("mean TrainEncoders?",)),
     "parameter misspelt": mistake("run", "--viws", "DEP", says=("--viws", "mean --views?")),
     "field as a parameter": mistake("run", "--width", "9", says=("--width", "RunAll --help")),
     "parameter left out": mistake("run", "DownloadCorpus", says=("DownloadCorpus needs --url",)),
-    "value of another kind": mistake("run", "--seed", "one", says=("--seed must be a whole",)),
-    "setting of Luigi malformed": mistake("run", "--workers", "two", says=("--workers must be a",)),
-    "choice misspelt": mistake("run", "--source", "file", says=("--source", "mean files?")),
+    "value of another kind": mistake(
+        "run", "--seed", "one", says=("--seed cannot be 'one'", "Seed of")
+    ),
+    "setting of Luigi malformed": mistake(
+        "run", "--workers", "two", says=("--workers cannot be 'two'",)
+    ),
+    "choice misspelt": mistake("run", "--source", "file", says=("--source", "files")),
     "view misspelt": mistake("run", "--views", "DEPP", says=("'DEPP'", "mean DEP?")),
     "preset misspelt": mistake("run", "--preset", "laptob", says=("'laptob'", "mean laptop?")),
     "JSON malformed": mistake(
-        "run", "--changes", "{epochs: 2}", says=("--changes must be a JSON object such as '{\"",)
+        "run", "--changes", "{epochs: 2}", says=("--changes cannot be", "as JSON: '{\"")
     ),
-    "JSON, but no object": mistake("run", "--changes", "[5]", says=("--changes must be a JSON",)),
+    "JSON, but no object": mistake(
+        "run", "--changes", "[5]", says=("--changes cannot be", "no JSON object")
+    ),
     "field misspelt": mistake(
         "run", "--changes", '{"hiden_size": 5}', says=("hiden_size", "mean hidden_size?")
     ),
@@ -131,10 +137,10 @@ MISTAKES = {
         says=("redirect standard output, or give",),
     ),
     "format misspelt": mistake(
-        *("models", "export", "sif", "--out", "out", "--format", "model2vce"),
-        says=("mean model2vec?",),
+        *("models", "export", "english", "--out", "out", "--format", "model2vce"),
+        says=("model2vec",),
     ),
-    "no such model": mistake("diff", "nowhere", "english", says=("nowhere",)),
+    "no such model": mistake("models", "show", "nowhere", says=("nowhere",)),
     # evaluation and looking at results
     "wrong folder of data": mistake(
         *("evaluate", "--data", "empty", "--encoder", "english"),
@@ -150,10 +156,10 @@ MISTAKES = {
         *SCORES, "own:encode", "--tasks", "MR", says=("own cannot be imported", "PYTHONPATH")
     ),
     "choice of an option misspelt": mistake(
-        *(*SCORES, "english", "--on-refusal", "zeroes"), says=("mean zero?",)
+        *(*SCORES, "english", "--on-refusal", "zeroes"), says=("'zero'",)
     ),
     "nothing to compare": mistake("compare", "empty", "empty", says=("run the evaluation first",)),
-    "no shard": mistake("inspect", "text.txt", says=("not named like a shard, such as",)),
+    "no shard": mistake("inspect", "text.txt", says=("or a shard such as 00000.parquet",)),
     "nothing to look at": mistake("inspect", "nowhere", "-n", "3", says=("nowhere: no such file",)),
     "none for programs": mistake("inspect", "nowhere", "--json", says=("nowhere: no such file",)),
     "a URL to look at": mistake("inspect", "s3://b/c", says=("copy the stages",)),
@@ -231,7 +237,7 @@ def test_a_full_standard_output_is_named() -> None:
     *progress, first, where = ended.stderr.decode().splitlines()
     assert set(progress) <= {"1 sentences"}  # told where it took more than five seconds
     told = "no space left on the device; free some or write elsewhere"
-    assert first == f"error: standard output: {told}"
+    assert first == f"error: {told}"
     assert where.startswith("traceback: ")
 
 

@@ -77,10 +77,7 @@ def test_what_cannot_be_parsed_ends_it_or_is_told(
     [
         (["--out", "trees.xml"], "trees.xml: its name tells no format"),
         (["--dependency-parser", "dependency-larg"], "did you mean dependency-large?"),
-        (["--out", "no/dir/trees.conllu"], "no/dir: no such folder; make it first"),
-        (["--no-dependencies", "--no-constituents"], "nothing to parse"),
         (["--input", "/dev/null"], "/dev/null: no sentences; give one a line"),
-        (["--input", "/dev/null", "--split"], "/dev/null: no sentences; give a text"),
     ],
 )
 def test_a_mistake_is_told_with_code_2(

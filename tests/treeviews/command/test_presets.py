@@ -25,20 +25,9 @@ def test_every_preset_stands_with_its_views_objective_and_parameters(
     assert "| weighted-words | BOW,BOW | contrastive | 300 | 300 + 300 a word |" in rows
 
 
-def test_a_width_of_nothing_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--word-size", "0"]) == 2
-    assert "'--word-size': Input should be greater than or equal to 1" in capsys.readouterr().err
-
-
 def test_presets_are_json_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--json"]) == 0
     found = {one["preset"]: one for one in json.loads(capsys.readouterr().out)}
     assert list(found) == list(PRESETS)
     assert found["B-D"]["views"] == ["SEQ", "LIN"]
     assert found["B-D"]["config"] == PRESETS["B-D"].to_dict()
-    counted = {
-        name: (one["trained_parameters"], one["trained_parameters_a_word"])
-        for name, one in found.items()
-    }
-    assert counted["B-D"] == (8_761_345, 0)
-    assert counted["weighted-words"] == (300, 300)

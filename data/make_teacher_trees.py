@@ -1,4 +1,7 @@
-"""Trees that parsers make, written to train another parser on.
+"""Makes trees to train a parser on, with parsers that are there; those that ship learned from such.
+
+    python data/make_teacher_trees.py joint OUT.conllu --parsers PARSER … --sentences FOLDER
+    python data/make_teacher_trees.py guided OUT.mrg --parsers PARSER … --dependencies FILE …
 
 Joint trees: arcs and relations are the best under the mean of several dependency parsers'
 probabilities. Those of differently trained parsers are better than those of each, and a parser that
@@ -15,26 +18,25 @@ Legend: B sentences, n tokens of the longest one, S spans.
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from numpy.typing import NDArray
-from pydantic import ConfigDict
 from torch import Tensor
 
 from treeviews.pipeline.base.atomic_files import write_text_atomically
 from treeviews.pipeline.base.bundled import parser_folder
-from treeviews.pipeline.base.settings import Count, Natural, Settings, at_least
 from treeviews.pipeline.parser_training.chart_loss import (
     SpanIndex,
     all_spans,
     chart_input,
     encode_sentences,
-    fencepost_projection,
     label_scores,
 )
 from treeviews.pipeline.parsers.chart_decoding import best_spans
@@ -65,77 +67,46 @@ SentenceT = TypeVar("SentenceT")
 ParseT = TypeVar("ParseT")
 
 
-class JointTrees(Settings):
-    """What determines a file of joint trees."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
-    called: ClassVar[str] = "joint tree setting"
-
-    parsers: tuple[Path, ...]
-    """Folders of parsers, or names of those that ship."""
-    sentences: Path
-    """Folder of sentence shards, of which some sentences are drawn."""
-    num_sentences: Count = 40_000
-    without: tuple[Path, ...] = ()
-    """CoNLL-U files, whose sentences are not to be taken."""
-    seed: Natural = 1
-
-    def run(self, out: Path, on_progress: object = None) -> str:
-        """Writes the trees as CoNLL-U; returns how many.
-
-        Raises:
-            FileNotFoundError: the sentence stage is not complete.
-            ValueError: a file or a parser is not what it should be.
-            FloatingPointError: see `joint_trees`.
-        """
-        parsers = [load_parser(parser_folder(folder), "dependencies") for folder in self.parsers]
-        without = read_treebank(self.without) if self.without else []
-        sentences = sample_sentences(
-            self.sentences,
-            self.num_sentences,
-            seed=self.seed,
-            without=[sentence.tokens for sentence in without],
-        )
-        text = "".join(map(to_conllu, sentences, joint_trees(parsers, sentences)))
-        write_text_atomically(out, text)
-        return f"{len(sentences)} trees"
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Writes the trees; returns the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
+    parser.add_argument("kind", choices=["joint", "guided"])
+    parser.add_argument("out", type=Path, help="file to write")
+    parser.add_argument("--parsers", type=parser_folder, nargs="+", required=True)
+    parser.add_argument("--sentences", type=Path, help="joint: folder of sentence shards")
+    parser.add_argument("--num-sentences", type=int, default=40_000, help="joint: drawn of these")
+    parser.add_argument("--without", type=Path, nargs="*", default=[], help="joint: not those of")
+    parser.add_argument("--seed", type=int, default=1, help="joint: of the draw")
+    parser.add_argument("--dependencies", type=Path, nargs="*", help="guided: CoNLL-U files")
+    parser.add_argument("--exclude", nargs="*", default=[], help="guided: not documents of these")
+    parser.add_argument("--penalty", type=float, default=DEFAULT_PENALTY, help="guided: a head")
+    options = parser.parse_args(arguments)
+    texts = _joint_texts(options) if options.kind == "joint" else _guided_texts(options)
+    write_text_atomically(options.out, "".join(texts))
+    print(f"{len(texts)} trees")
+    return 0
 
 
-class GuidedTrees(Settings):
-    """What determines a file of guided trees."""
+def _joint_texts(options: argparse.Namespace) -> list[str]:
+    parsers = [load_parser(folder, "dependencies") for folder in options.parsers]
+    known = read_treebank(options.without) if options.without else []
+    sentences = sample_sentences(
+        options.sentences,
+        options.num_sentences,
+        seed=options.seed,
+        without=[sentence.tokens for sentence in known],
+    )
+    return list(map(to_conllu, sentences, joint_trees(parsers, sentences)))
 
-    model_config = ConfigDict(use_attribute_docstrings=True)
-    called: ClassVar[str] = "guided tree setting"
 
-    parsers: tuple[Path, ...]
-    """Folders of parsers, or names of those that ship."""
-    dependencies: tuple[Path, ...]
-    """CoNLL-U files."""
-    exclude: tuple[str, ...] = ()
-    """Documents left out, by the beginning of their id."""
-    penalty: Annotated[float, at_least(0)] = DEFAULT_PENALTY
-    """Of the score of a span, for each head outside beyond the first."""
-
-    def run(self, out: Path, on_progress: object = None) -> str:
-        """Writes the trees in brackets, one a line; returns how many.
-
-        Raises:
-            ValueError: a file or folder is not what it should be.
-        """
-        models = [load_constituency_model(parser_folder(folder))[0] for folder in self.parsers]
-        treebank = read_treebank(self.dependencies, exclude_document_prefixes=self.exclude)
-        limit = min(model.config.max_length for model in models) - 2
-        taken = [sentence for sentence in treebank if len(sentence.tokens) <= limit]
-        lines = [
-            f"({TOP_LABEL} {to_brackets(sentence.tokens, parse)})\n"
-            for sentence, parse in zip(
-                taken, guided_trees(models, taken, penalty=self.penalty), strict=True
-            )
-        ]
-        write_text_atomically(out, "".join(lines))
-        return (
-            f"{len(lines)} trees, {len(treebank) - len(lines)} longer than {limit} tokens left out"
-        )
+def _guided_texts(options: argparse.Namespace) -> list[str]:
+    models = [load_constituency_model(folder) for folder in options.parsers]
+    limit = min(model.description.model.max_length for model in models) - 2
+    treebank = read_treebank(options.dependencies, exclude_document_prefixes=options.exclude)
+    taken = [sentence for sentence in treebank if len(sentence.tokens) <= limit]
+    trees = guided_trees(models, taken, penalty=options.penalty)
+    tokens = [sentence.tokens for sentence in taken]
+    return [f"({TOP_LABEL} {tree})\n" for tree in map(to_brackets, tokens, trees)]
 
 
 def _in_batches(
@@ -289,12 +260,16 @@ def _parse_guided(
     spans = all_spans(lengths)
     encoded = list(map(encode_sentences, networks, inputs))
     span_scores = [
-        label_scores(network, fencepost_projection(network, fenceposts), spans)
+        label_scores(network, F.linear(fenceposts, network.f_label[0].weight), spans)
         for network, (fenceposts, _) in zip(networks, encoded, strict=True)
     ]
     # The null label, the first, has no column.
-    means, labels = _mean(span_scores, [model.vocabularies.labels[1:] for model in models])
-    tag_scores, tags = _mean([s for _, s in encoded], [m.vocabularies.tags for m in models])
+    means, labels = _mean(
+        span_scores, [model.description.vocabularies.labels[1:] for model in models]
+    )
+    tag_scores, tags = _mean(
+        [s for _, s in encoded], [m.description.vocabularies.tags for m in models]
+    )
     best, label_ids = means.max(1)
     scores, label_charts = _charts(best, label_ids, spans, sentences, penalty)
     tag_ids = tag_scores.argmax(-1).tolist()
@@ -350,3 +325,7 @@ def _charts(
         is_whole[b, 0, length - 1] = True
     null = (scores <= 0) & ~is_whole
     return np.where(null, np.float32(0), scores), np.where(null, 0, labels)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
