@@ -15,10 +15,12 @@ tokens, which hang from the word before them, and the first constituent of a sen
 from __future__ import annotations
 
 import logging
+import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -38,6 +40,7 @@ logger = logging.getLogger(__name__)
 
 BATCH_SIZE = 256
 """Docs parsed together, unless the pipeline says another number."""
+_OPTIONS = {"dependencies": "dependency_parser", "constituents": "constituency_parser"}
 _SPACE_LABEL, _SPACE_TAG = "dep", "_SP"
 """What spaCy's own parsers give white space."""
 
@@ -329,6 +332,22 @@ class SpacyParser:
         if self._on_refusal == "error":
             raise ValueError(f"{told}; give on_refusal='skip' to leave them without trees")
         logger.warning("left without trees, %s", told)
+
+    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
+        """Writes the parsers into a folder, so that the pipeline parses alike wherever it goes."""
+        for stage, parser in self._parser.parsers.items():
+            place, source = Path(path).resolve() / stage, parser.path.resolve()
+            if not source.is_relative_to(place):  # a pipeline may be saved where it was loaded
+                shutil.rmtree(place, ignore_errors=True)
+                shutil.copytree(source, place / source.name)
+
+    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> SpacyParser:
+        """Takes the parsers of a folder that `to_disk` wrote, from there; returns itself."""
+        for stage, option in _OPTIONS.items():
+            for folder in (Path(path) / stage).glob("*/"):
+                self._settings[option] = folder
+        self.__dict__.pop("_parser", None)
+        return self
 
 
 def _with_trees(sentence: DocSentence, trees: Trees | Refusal) -> DocSentence:

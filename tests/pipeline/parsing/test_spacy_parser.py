@@ -156,12 +156,17 @@ def test_a_refusal_may_be_an_error_and_an_unknown_parser_is() -> None:
     assert len(nlp("  ")) == 1
 
 
-def test_a_saved_pipeline_is_loaded_with_its_settings(tmp_path: Path) -> None:
+def test_a_saved_pipeline_brings_its_parsers_and_settings(tmp_path: Path) -> None:
     nlp = pipeline(constituents=False)
-    nlp.to_disk(tmp_path)
-    loaded = spacy.load(tmp_path)
+    nlp.to_disk(tmp_path / "first")
+    moved = (tmp_path / "first").rename(tmp_path / "moved")
+    loaded = spacy.load(moved)
     assert trees(loaded(TEXTS[0])) == trees(nlp(TEXTS[0]))
-    assert list(loaded.get_pipe("treeviews_parser")._parser.parsers) == ["dependencies"]
+    parsers = loaded.get_pipe("treeviews_parser")._parser.parsers
+    assert [*parsers] == ["dependencies"]
+    assert parsers["dependencies"].path.is_relative_to(moved)
+    loaded.to_disk(moved)  # over what it reads
+    assert trees(spacy.load(moved)(TEXTS[0])) == trees(nlp(TEXTS[0]))
 
 
 @pytest.mark.slow
