@@ -88,13 +88,15 @@ def run_stage(stage: str, arguments: Sequence[str]) -> int:
 
     Args:
         stage: its name.
-        arguments: of Luigi's command line. The scheduler is that of this process unless they name
-            another one.
+        arguments: of Luigi's command line. The scheduler is that of this process unless they, or
+            Luigi's configuration, name another one.
 
     Raises:
         SystemExit: what was asked for cannot be run; it is told.
     """
+    config, names = luigi.configuration.get_config(), ("scheduler_host", "scheduler_url")
     elsewhere = any(argument.startswith("--scheduler-") for argument in arguments)
+    elsewhere |= any(config.has_option("core", name) for name in names)
     given = [stage, *arguments, *([] if elsewhere else ["--local-scheduler"])]
     with asked(given) as task:
         settings = luigi.interface.core()
