@@ -167,6 +167,8 @@ def read_checkpoint(path: Path) -> Checkpoint:
     try:
         value = read_object(state, ("step", "state"), remedy=remedy)
         check_file(tensors, value, remedy)
+        if not isinstance(value["step"], int) or not isinstance(value["state"], dict):
+            raise ValueError(f"{state}: step must be a whole number and state an object")
         return Checkpoint(value["step"], load_file(tensors), value["state"])
     except FileNotFoundError as error:  # safetensors says so of any file that it cannot open
         if state.is_file() and tensors.is_file():

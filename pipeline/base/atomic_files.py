@@ -8,7 +8,9 @@ import json
 import logging
 import os
 import secrets
+import shutil
 import socket
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -36,42 +38,42 @@ def writer_name() -> str:
 
 
 def write_bytes_atomically(path: Path, content: bytes) -> None:
-    """Writes a file that appears whole or not at all, and durably.
-
-    Raises:
-        OSError: it cannot be written, such as on a full disk; names the file.
-    """
-    temporary = path.with_name(f"{path.name}.{writer_name()}{TEMPORARY_SUFFIX}")
-    try:
-        with temporary.open("wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-    except OSError as error:
-        temporary.unlink(missing_ok=True)  # where a disk is full, it takes what is missing
-        error.filename = error.filename or str(path)  # writing, unlike opening, names none
-        raise
-    rename_durably(temporary, path)
+    """Writes a file that appears whole or not at all, and durably; see `write_by_library`."""
+    write_by_library(path, lambda temporary: temporary.write_bytes(content))
 
 
 def write_by_library(path: Path, write: Callable[[Path], object]) -> None:
     """Has a library write a file that appears whole or not at all, durably.
 
-    Its mode is what the umask gives any file: safetensors makes files for their owner alone.
+    Of several processes that write the same file, whoever ends last wins. A link stays, and the
+    file that it leads to is replaced; a device or pipe is written to. The file's mode is what the
+    umask gives any file: safetensors makes files for their owner alone.
 
     Args:
         write: takes the path to write to, which it may replace.
+
+    Raises:
+        OSError: it cannot be written, such as on a full disk; names the file.
     """
-    temporary = path.with_name(f"{path.name}{TEMPORARY_SUFFIX}")
-    temporary.unlink(missing_ok=True)
-    temporary.touch()
-    mode = temporary.stat().st_mode
+    if path.exists() and not path.is_file():
+        with path.open("wb") as stream, tempfile.TemporaryDirectory() as folder:
+            whole = Path(folder, "file")
+            write(whole)
+            with whole.open("rb") as written:
+                shutil.copyfileobj(written, stream)
+        return
+    path = path.resolve()
+    temporary = path.with_name(f"{path.name}.{writer_name()}{TEMPORARY_SUFFIX}")
     try:
+        temporary.touch()
+        mode = temporary.stat().st_mode
         write(temporary)
         temporary.chmod(mode)
         synchronise(temporary)
-    except BaseException:  # an interruption, too
-        temporary.unlink(missing_ok=True)
+    except BaseException as error:  # an interruption, too
+        temporary.unlink(missing_ok=True)  # where a disk is full, it takes what is missing
+        if isinstance(error, OSError) and error.errno and error.filename in {None, str(temporary)}:
+            error.filename = str(path)  # writing, unlike opening, names none
         raise
     rename_durably(temporary, path)
 

@@ -179,6 +179,11 @@ def listed_strings(given: Iterable[str], hint: str = "") -> list[str]:
         raise ValueError("give a list of sentences, not one string")
     if not isinstance(given, Iterable) or isinstance(given, bytes | Mapping | Set):
         raise ValueError(f"give a list of sentences, not {type(given).__name__}")
+    if hasattr(given, "columns"):  # it would be read by the names of its columns
+        raise ValueError(
+            f"give a list of sentences, not a table ({type(given).__name__}): give one of its "
+            "columns, such as table['text']"
+        )
     return [checked_string(one, index, hint) for index, one in enumerate(given)]
 
 

@@ -173,7 +173,7 @@ def killed_in(stage: str, way: str, seconds: float, text: Path, work: Path) -> t
         shutil.rmtree(parsed)  # maybe done while the other kind was struck
     if work.exists():
         shutil.copytree(work, before)
-    while code == 0 and seconds > 0.001:
+    while code == 0 and seconds > 1e-5:
         shutil.rmtree(work, ignore_errors=True)
         if before.exists():
             shutil.copytree(before, work)

@@ -66,5 +66,6 @@ def check_output(output: Path) -> None:
         raise typer.BadParameter(f"{output} is a folder; give --out a file in it")
     if not output.parent.is_dir():
         raise typer.BadParameter(f"{output.parent}: no such folder; make it first")
-    if not os.access(output.parent, os.W_OK):
+    is_device = output.exists() and not output.is_file()
+    if not os.access(output if is_device else output.parent, os.W_OK):
         raise typer.BadParameter(f"{output.parent}: not writable; give --out another place")

@@ -82,6 +82,12 @@ def test_a_bar_goes_to_standard_error(encoder: Encoder, capsys: pytest.CaptureFi
     assert capsys.readouterr().err == ""
 
 
+class Table(list[str]):
+    """Iterates over the names of its columns, as pandas' ``DataFrame`` does."""
+
+    columns = ("text", "label")
+
+
 @pytest.mark.parametrize(
     ("name", "sentences", "options", "said"),
     [
@@ -94,6 +100,7 @@ def test_a_bar_goes_to_standard_error(encoder: Encoder, capsys: pytest.CaptureFi
             ("english", what, {}, f"give a list of sentences, not {type(what).__name__}")
             for what in (None, 3, b"The cat.", {"The cat."}, {"The cat.": 1})
         ],
+        ("english", Table(["text", "label"]), {}, "not a table (Table): give one of its columns"),
     ],
 )
 def test_what_cannot_be_given_is_named(name: str, sentences: Any, options: Any, said: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -36,6 +37,36 @@ def test_a_full_disk_is_named_with_the_file_and_nothing_is_left(
         write_bytes_atomically(tmp_path / "a.json", b"{}")
 
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_link_stays_and_a_pipe_is_written_to(tmp_path: Path) -> None:
+    file, link, pipe = (tmp_path / name for name in ("file", "link", "pipe"))
+    file.write_bytes(b"old")
+    link.symlink_to(file)
+    os.mkfifo(pipe)
+
+    write_bytes_atomically(link, b"new")
+    with ThreadPoolExecutor() as threads:
+        content = threads.submit(pipe.read_bytes)
+        write_bytes_atomically(pipe, b"streamed")
+        assert content.result() == b"streamed"
+
+    assert link.is_symlink() and file.read_bytes() == b"new"
+    assert pipe.is_fifo()
+    with pytest.raises(IsADirectoryError):
+        write_bytes_atomically(tmp_path, b"")
+
+
+def test_whoever_ends_last_wins_whole(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+
+    def write_beside_another(temporary: Path) -> None:
+        write_bytes_atomically(path, b"another's")
+        temporary.write_bytes(b"mine")
+
+    write_by_library(path, write_beside_another)
+
+    assert [file.read_bytes() for file in tmp_path.iterdir()] == [b"mine"]
 
 
 @pytest.mark.parametrize("umask", [0o022, 0o077])
