@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import io
 import json
 import re
 import sys
@@ -89,10 +90,11 @@ def execute(job: FetchJob, progress: Progress) -> None:
 
     Raises:
         ModuleNotFoundError: datasets is not installed.
-        ValueError: no such data set, config, split or column.
+        ValueError: no such data set, config, split or column; or it changed meanwhile.
         OSError: the data set cannot be read on; the files that are whole are kept.
     """
     dataset, folder = job.dataset, job.out / TEXT_FOLDER
+    described = dataset.describe()
     rows, version = _open(dataset)
     paths = [folder / f"{n:05d}-of-{rows.num_shards:05d}.jsonl.gz" for n in range(rows.num_shards)]
     folder.mkdir(parents=True, exist_ok=True)
@@ -109,8 +111,13 @@ def execute(job: FetchJob, progress: Progress) -> None:
                     "or mend the data set"
                 ) from error
         progress((number + 1) / len(paths), f"{number + 1} of {len(paths)} files")
+    if dataset.describe() != described:
+        raise ValueError(
+            f"{told(dataset.name)}: changed while it was read; delete {job.out} and start the run "
+            "again when nobody writes to it"
+        )
     facts = {"files": len(paths), "datasets": version}
-    write_json_atomically(job.out / DATASET_FILE, dataset.describe() | facts)
+    write_json_atomically(job.out / DATASET_FILE, described | facts)
 
 
 def _open(dataset: HubDataset) -> tuple[Any, str]:
@@ -150,7 +157,11 @@ def _open(dataset: HubDataset) -> tuple[Any, str]:
 
 def _write(rows: Any, number: int, dataset: HubDataset, path: Path) -> None:
     """Writes the text of every row of a file, null where there is none."""
-    with gzip.open(path, "wt", compresslevel=6, encoding="utf-8") as lines:
+    with (
+        path.open("wb") as stream,  # neither time nor name: the same text has the same bytes
+        gzip.GzipFile("", "wb", compresslevel=6, fileobj=stream, mtime=0) as packed,
+        io.TextIOWrapper(packed, encoding="utf-8") as lines,
+    ):
         for row in rows.shard(rows.num_shards, number):
             text = row.get(dataset.text_field)
             lines.write(json.dumps({"text": text if isinstance(text, str) else None}) + "\n")

@@ -120,9 +120,15 @@ def _report(folder: Path, files: Sequence[Path], excluded: Sequence[str]) -> dic
     """Returns what is printed of a parser on a treebank.
 
     Raises:
-        ValueError: a parser or a file that is none; names it and the remedy.
+        ValueError: a parser or a file that is none, or documents are excluded where there are
+            none; names it and the remedy.
     """
     stage = STAGE_OF_KIND.get(read_description(folder).kind, "dependencies")
+    if excluded and stage != "dependencies":
+        raise ValueError(
+            f"{files[0]}: bracketed trees name no documents that --exclude could leave out; take "
+            "the trees out of the files instead"
+        )
     parser: Any = load_parser(folder, stage)
     sentences: Any
     if stage == "dependencies":

@@ -5,6 +5,7 @@ The parsers are those of the shard job, and what one of them refuses is refused 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from treeviews.pipeline.text.aligned import AlignedSentence
     from treeviews.pipeline.text.tokenization import EnglishTokenizer
 
+logger = logging.getLogger(__name__)
+
 ItemT = TypeVar("ItemT")
 OnRefusal = Literal["error", "skip"]
 """A sentence that cannot be parsed ends it all, or stands in its place without trees."""
@@ -39,6 +42,7 @@ CHARACTERS_AT_ONCE = 1 << 20
 """Of a stream's texts, read ahead."""
 TOKENS_AT_ONCE = 100_000
 _TOKENS = "; Parser.parse_tokens takes tokens"
+_FAILED = "the parser %s failed on all sentences, first by %s (%s): check it, libraries and device"
 MOST_LOADED = 4
 """Parsers that `parse` keeps loaded; the first ones take tens of megabytes."""
 
@@ -90,16 +94,28 @@ class Parser:
 
         Raises:
             FileNotFoundError: no such parser; names those that ship.
-            ValueError: nothing is wanted.
+            ValueError: nothing is wanted, a parser is given for what is not, a folder lacks a file,
+                or this machine has no such device.
         """
         wanted = {}
-        if dependencies:
-            wanted["dependencies"] = dependency_parser
-        if constituents:
-            wanted["constituents"] = constituency_parser
+        for stage, is_wanted, parser, option in (
+            ("dependencies", dependencies, dependency_parser, "dependency_parser"),
+            ("constituents", constituents, constituency_parser, "constituency_parser"),
+        ):
+            if is_wanted:
+                wanted[stage] = parser
+            elif parser is not None:
+                raise ValueError(
+                    f"{option} is given, but no {stage} are asked for; leave it out or ask for them"
+                )
         if not wanted:
             raise ValueError("nothing to parse: ask for dependencies, for constituents or for both")
+        if device not in {"auto", "cpu"}:  # torch need not be asked
+            from treeviews.pipeline.parsers.devices import resolve_device
+
+            resolve_device(device)
         self._turn = Lock()
+        self._failed: set[str] = set()
         self.parsers: dict[str, LazyParser] = {
             stage: LazyParser(stage, _folder_of(stage, parser), device=device)
             for stage, parser in wanted.items()
@@ -182,13 +198,15 @@ class Parser:
     def parse_tokens(self, sentences: Sequence[Sequence[str]]) -> list[Trees | Refusal]:
         """Returns the trees of sentences that are cut into tokens already, or why there are none.
 
+        Warns once of a parser that failed on all that it could be given.
+
         Args:
             sentences: any string but an empty one is a token.
 
         Raises:
             RuntimeError: memory, the device or a parser failed.
         """
-        from treeviews.pipeline.parsing.parse_shard import row_of
+        from treeviews.pipeline.parsing.parse_shard import PARSER_FAULTS, row_of
 
         trees: list[Any] = [Trees()] * len(sentences)
         for stage, parser in self.parsers.items():
@@ -199,6 +217,11 @@ class Parser:
                 row = row_of(answer, sentences[i])
                 is_refused = isinstance(row, Refusal)
                 trees[i] = row if is_refused else replace(trees[i], **{stage: answer})
+            refused = [trees[i] for i in taken if isinstance(trees[i], Refusal)]
+            faults = [refusal for refusal in refused if refusal.reason in PARSER_FAULTS]
+            if faults and len(refused) == len(taken) and stage not in self._failed:
+                self._failed.add(stage)
+                logger.warning(_FAILED, parser.name, faults[0].reason, faults[0].detail)
         return trees
 
     def _parsed(

@@ -69,6 +69,13 @@ class CleaningConfig(Settings):
     min_duplicate_words: Annotated[int, at_least(5)] = 10
     """A shorter paragraph is never a duplicate: people say “Yes” in many books."""
 
+    def _check_together(self) -> None:
+        if 0 < self.max_mean_word < self.min_mean_word:
+            raise ValueError(
+                f"{self.called} max_mean_word is {self.max_mean_word}, less than min_mean_word "
+                f"({self.min_mean_word}): no paragraph would be left"
+            )
+
     @property
     def is_on(self) -> bool:
         """Whether any step is on."""

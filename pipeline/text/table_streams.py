@@ -34,6 +34,7 @@ from treeviews.pipeline.text.text_lines import (
     checked_text,
     damaged,
     empty,
+    giant,
     is_binary,
     undecodable,
 )
@@ -77,7 +78,7 @@ class CsvStream(RowStream):
     """A file of comma- or tab-separated rows under a header.
 
     Between commas, a quoted field may hold line ends. Between tabs a quote is a character like any
-    other, and a line is a row. A line longer than a document may be is read as several.
+    other, and a line is a row. A line longer than a document may be costs its row.
     """
 
     def places(self) -> Iterator[Place]:
@@ -121,22 +122,34 @@ class CsvStream(RowStream):
         has_tabs, codec = self.format == "tsv", self.config.codec
         codec = "utf-8-sig" if codecs.lookup(codec).name == "utf-8" else codec
         text = io.TextIOWrapper(recoded(stream, self.config), codec, "surrogateescape")
+        refused: list[Refusal] = []  # of the record's lines
         records = csv.reader(
-            iter(partial(text.readline, limit), ""),
+            self._lines(text, limit, refused),
             delimiter="\t" if has_tabs else ",",
             quoting=csv.QUOTE_NONE if has_tabs else csv.QUOTE_MINIMAL,
             strict=True,
         )
         while True:
             first = records.line_num + 1
+            refused.clear()
             try:
-                if record := next(records):
-                    yield record
+                record = next(records)
+                if item := refused[0] if refused else record:
+                    yield item
             except csv.Error as error:
                 lines = f"lines {first:,} to {records.line_num:,}"
                 yield Refusal("bad_row", f"{lines}: {error}; mend the quotes", self.name)
             except StopIteration:
                 return
+
+    def _lines(self, text: io.TextIOWrapper, most: int, refused: list[Refusal]) -> Iterator[str]:
+        """Yields the lines; an empty one for one of more characters, whose refusal it appends."""
+        while line := text.readline(most + 1):
+            if refusal := giant(line.removesuffix("\n"), self.name, most):
+                refused.append(refusal)
+                while line and not line.endswith("\n"):
+                    line = text.readline(most)
+            yield "" if refusal else line
 
     def _text(self, record: list[str] | Refusal, header: list[str], position: str) -> str | Refusal:
         if isinstance(record, Refusal):

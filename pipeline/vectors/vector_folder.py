@@ -144,6 +144,10 @@ def open_folder(folder: Path, *, whole: bool = False) -> VectorTable:
         raise ValueError(
             f"{folder}: {len(listed.words)} words but vectors of shape {shape}; {REMEDY}"
         )
+    if counts is not None and (counts.shape != (num_words,) or counts.min(initial=0) < 0):
+        raise ValueError(f"{folder}: counts must be {num_words} numbers from 0 on; {REMEDY}")
+    if rows[0].any():
+        raise ValueError(f"{folder}: the unknown word's row is not zero; {REMEDY}")
     if whole or rows.nbytes <= READ_AT_ONCE_BYTES:
         for block in [rows] if mapped is None else mapped.blocks():
             # A sum is quickly had, and where it is too large, each number is looked at.
@@ -193,7 +197,8 @@ def _read_header(path: Path) -> Mapped:
     if unknown is None or vectors["dtype"] not in _LITTLE_ENDIAN:
         return Mapped(path, 0, shape, "")
     begin, end = unknown["data_offsets"]
-    if (unknown["dtype"], end) != (vectors["dtype"], vectors["data_offsets"][0]):
+    is_same = (unknown["dtype"], unknown["shape"]) == (vectors["dtype"], [1, width])
+    if not is_same or end != vectors["data_offsets"][0]:
         raise ValueError(f"{path}: broken word vectors (rows lie apart); {REMEDY}")
     return Mapped(path, 8 + length + begin, shape, _LITTLE_ENDIAN[vectors["dtype"]])
 

@@ -128,6 +128,10 @@ HALVES = np.zeros((2, 3), dtype=np.float16)
         ('["a", 3]', {"vectors": HALVES}, r"words\.json: must hold a list of strings, got 3"),
         ('["a", "b"]', {"vectors": HALVES + np.float16("nan")}, "numbers that are not finite"),
         ('["a", "b"]', {"other": HALVES}, "broken word vectors"),
+        ('["a", "b"]', {"vectors": HALVES, "counts": np.array([1])}, "counts must be 2 numbers"),
+        ('["a", "b"]', {"vectors": HALVES, "counts": np.array([1, -1])}, "counts must be 2"),
+        ('["a", "b"]', {"vectors": HALVES, "unknown": HALVES[:1] + 1}, "row is not zero"),
+        ('["a", "b"]', {"vectors": HALVES, "unknown": HALVES}, "rows lie apart"),
     ],
 )
 def test_a_malformed_folder_is_refused(

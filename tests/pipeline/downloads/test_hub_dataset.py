@@ -109,3 +109,29 @@ def test_a_file_that_breaks_off_is_told(folder: Path, tmp_path: Path) -> None:
     (folder / "train-2-of-3.parquet").write_bytes(b"PAR1 and no more")
     with pytest.raises(OSError, match=r"broke off in file 3 of 3 \(.*\); whole files are kept"):
         fetch(job_of(folder, tmp_path / "out"))
+
+
+def test_the_same_text_has_the_same_bytes_whenever_it_is_fetched(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contents = []
+    for name, now in (("out", 1e9), ("again", 2e9)):
+        monkeypatch.setattr(gzip.time, "time", lambda now=now: now)
+        fetch(job_of(folder, tmp_path / name))
+        contents.append([path.read_bytes() for path in (tmp_path / name / TEXT_FOLDER).iterdir()])
+    assert sorted(contents[0]) == sorted(contents[1])
+
+
+def test_a_folder_that_changes_while_it_is_read_is_refused(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = hub_dataset._write
+
+    def changing(*given: Any) -> None:
+        write(*given)
+        pq.write_table(pa.table({"id": [2], "story": ["Two."]}), folder / "test.parquet")
+
+    monkeypatch.setattr(hub_dataset, "_write", changing)
+    with pytest.raises(ValueError, match=r"stories: changed while it was read; delete .*out and"):
+        fetch(job_of(folder, tmp_path / "out"))
+    assert not (tmp_path / "out" / DATASET_FILE).exists()

@@ -128,6 +128,7 @@ def test_a_refusal_stands_in_its_paragraph_s_place_and_says_where():
     [
         ("clean", {"min_duplicate_words": 1}, "min_duplicate_words must be at least 5"),
         ("clean", {"boilerplat": True}, "boilerplate"),
+        ("clean", {"max_mean_word": 2}, "less than min_mean_word"),
         ("none", {"language": "qq"}, r"which py3langid does not know; known: .*en"),
     ],
 )
