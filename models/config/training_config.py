@@ -40,6 +40,8 @@ RETIRED_SETTINGS = frozenset(
     }
 )
 """Settings of earlier releases that models still name."""
+_RETIRED_WEIGHTS = ("added_to_words", "leaves_weight", "own_words_weight")
+"""Those of them that gave a model weights of their own."""
 
 Partition = Literal["halves", "alternate"]
 """Which components a coupling layer leaves as they are: a half, or every other one."""
@@ -359,9 +361,15 @@ class TrainingConfig(Settings):
         """Returns the configuration with these fields; those of earlier releases are passed over.
 
         Raises:
-            ValueError: see `Settings.from_dict`.
+            ValueError: see `Settings.from_dict`; or weights are asked for that this release has no
+                use for.
         """
         if isinstance(values, Mapping):
+            if gone := [name for name in _RETIRED_WEIGHTS if values.get(name)]:
+                raise ValueError(
+                    f"training settings {', '.join(gone)} are of an earlier release; install the "
+                    "one that made this model, or train again without them"
+                )
             values = {name: v for name, v in values.items() if name not in RETIRED_SETTINGS}
         return super().from_dict(values)
 

@@ -196,6 +196,8 @@ def test_a_model_may_name_settings_of_earlier_releases_but_a_user_may_not() -> N
     assert TrainingConfig.from_dict(
         plain | {"pairs_share": 0.3, "added_to_words": False}
     ) == preset("laptop")
+    with pytest.raises(ValueError, match="added_to_words are of an earlier release; install"):
+        TrainingConfig.from_dict(plain | {"added_to_words": True})
     with pytest.raises(ValueError, match="unknown training settings"):
         preset("laptop", pairs_share=0.3)
 
