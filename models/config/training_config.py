@@ -313,14 +313,23 @@ class TrainingConfig(Settings):
             ValueError: nothing of the finished model would change, or views of unlike width are to
                 agree; names the remedy.
         """
-        of_words = [view for view in self.views if not VIEWS[view].settings]
-        all_words = len(of_words) == len(self.views)
+        all_words = not any(VIEWS[view].settings for view in self.views)
         if self.word_vectors == "frozen" and all_words and not self.has_decoder:
             raise ValueError(
                 f"views {', '.join(self.views)} of frozen word vectors have nothing to train; take "
                 "LIN, or train the words (word_vectors)"
             )
-        if self.kind.compares_views and of_words and not all_words:
+        if self.kind.compares_views:
+            self.check_widths()
+
+    def check_widths(self) -> None:
+        """Refuses views of unlike width, which cannot agree.
+
+        Raises:
+            ValueError: names the view and the remedy.
+        """
+        of_words = [view for view in self.views if not VIEWS[view].settings]
+        if 0 < len(of_words) < len(self.views):
             raise ValueError(
                 f"views {', '.join(self.views)} cannot agree: {of_words[0]} is as wide as the word "
                 f"vectors; take LIN for {of_words[0]}"
