@@ -407,4 +407,15 @@ class TrainingConfig(Settings):
         known = {name for kind in OBJECTIVES.values() for name in kind.settings}
         known |= {name for view in VIEWS.values() for name in view.settings}
         own = {name for view in self.views for name in VIEWS[view].settings}
-        return [name for name in names if name in known - own - set(self.kind.settings)]
+        are_trained = self.word_vectors == "trained"
+        are_given = not are_trained or self.trained_word_init == "given"
+        has_no_temperature = self.objective == "contrastive" and self.normalise != "l2"
+        is_idle = {
+            **{"trained_word_init": not are_trained, "trained_word_size": are_given},
+            **{"unit_words": not are_given, "sif_a": self.word_weights == "none"},
+            **{"read_rms": not own, "power_iterations": not self.remove_top_component},
+            **dict.fromkeys(("temperature", "temperature_trained"), has_no_temperature),
+            **{name: self.decoder == "linear" for name in known if name.startswith("coupling_")},
+            **dict.fromkeys(known - own - set(self.kind.settings), True),
+        }
+        return [name for name in names if is_idle.get(name)]
