@@ -40,6 +40,8 @@ RETIRED_SETTINGS = frozenset(
     }
 )
 """Settings of earlier releases that models still name."""
+_RETIRED_WEIGHTS = ("added_to_words", "leaves_weight", "own_words_weight")
+"""Those of them that gave a model weights of their own."""
 
 Partition = Literal["halves", "alternate"]
 """Which components a coupling layer leaves as they are: a half, or every other one."""
@@ -311,14 +313,23 @@ class TrainingConfig(Settings):
             ValueError: nothing of the finished model would change, or views of unlike width are to
                 agree; names the remedy.
         """
-        of_words = [view for view in self.views if not VIEWS[view].settings]
-        all_words = len(of_words) == len(self.views)
+        all_words = not any(VIEWS[view].settings for view in self.views)
         if self.word_vectors == "frozen" and all_words and not self.has_decoder:
             raise ValueError(
                 f"views {', '.join(self.views)} of frozen word vectors have nothing to train; take "
                 "LIN, or train the words (word_vectors)"
             )
-        if self.kind.compares_views and of_words and not all_words:
+        if self.kind.compares_views:
+            self.check_widths()
+
+    def check_widths(self) -> None:
+        """Refuses views of unlike width, which cannot agree.
+
+        Raises:
+            ValueError: names the view and the remedy.
+        """
+        of_words = [view for view in self.views if not VIEWS[view].settings]
+        if 0 < len(of_words) < len(self.views):
             raise ValueError(
                 f"views {', '.join(self.views)} cannot agree: {of_words[0]} is as wide as the word "
                 f"vectors; take LIN for {of_words[0]}"
@@ -359,9 +370,15 @@ class TrainingConfig(Settings):
         """Returns the configuration with these fields; those of earlier releases are passed over.
 
         Raises:
-            ValueError: see `Settings.from_dict`.
+            ValueError: see `Settings.from_dict`; or weights are asked for that this release has no
+                use for.
         """
         if isinstance(values, Mapping):
+            if gone := [name for name in _RETIRED_WEIGHTS if values.get(name)]:
+                raise ValueError(
+                    f"training settings {', '.join(gone)} are of an earlier release; install the "
+                    "one that made this model, or train again without them"
+                )
             values = {name: v for name, v in values.items() if name not in RETIRED_SETTINGS}
         return super().from_dict(values)
 
@@ -390,4 +407,15 @@ class TrainingConfig(Settings):
         known = {name for kind in OBJECTIVES.values() for name in kind.settings}
         known |= {name for view in VIEWS.values() for name in view.settings}
         own = {name for view in self.views for name in VIEWS[view].settings}
-        return [name for name in names if name in known - own - set(self.kind.settings)]
+        are_trained = self.word_vectors == "trained"
+        are_given = not are_trained or self.trained_word_init == "given"
+        has_no_temperature = self.objective == "contrastive" and self.normalise != "l2"
+        is_idle = {
+            **{"trained_word_init": not are_trained, "trained_word_size": are_given},
+            **{"unit_words": not are_given, "sif_a": self.word_weights == "none"},
+            **{"read_rms": not own, "power_iterations": not self.remove_top_component},
+            **dict.fromkeys(("temperature", "temperature_trained"), has_no_temperature),
+            **{name: self.decoder == "linear" for name in known if name.startswith("coupling_")},
+            **dict.fromkeys(known - own - set(self.kind.settings), True),
+        }
+        return [name for name in names if is_idle.get(name)]

@@ -27,6 +27,7 @@ from treeviews.pipeline.shards.manifests import (
     DatasetManifest,
     check_parsed_from,
     read_dataset_manifest,
+    shard_path,
 )
 from treeviews.pipeline.shards.shards import read_shard
 
@@ -161,6 +162,9 @@ class ParsedCorpus:
             chosen = held_out if part == "held_out" else ~held_out
         chosen, skipped = self._usable(table, chosen)
         rows = np.flatnonzero(chosen)
+        for stage in list(self._folders)[1:]:
+            path = shard_path(self._folders[stage], number)
+            check_lengths(path, stage, table, table["tokens"])
         table = table.filter(pa.array(chosen)).combine_chunks()
         token_ids, coverage = self._vectors.token_ids(pc.list_flatten(table["tokens"]))
         offsets = np.concatenate([[0], np.cumsum(_list_lengths(table["tokens"]))]).astype(np.int64)
@@ -227,6 +231,31 @@ def _matching_rows(
         if stage != "sentences":
             check_parsed_from(folders[stage], manifests[stage], manifests["sentences"])
     return expected
+
+
+def check_lengths(
+    path: Path, stage: str, parses: pa.Table, tokens: pa.ChunkedArray, first: int = 0
+) -> None:
+    """Refuses parses of other sentences; a null is a sentence without one.
+
+    Args:
+        path: of the parses' shard.
+        parses: has the stage's columns.
+        tokens: of the same rows.
+        first: the shard's row that comes first here.
+
+    Raises:
+        ValueError: names file and row, and the remedy.
+    """
+    expected = pc.subtract(pc.list_value_length(tokens), int(stage == "constituents"))
+    for name in COLUMNS[stage]:
+        differs = pc.not_equal(pc.list_value_length(parses[name]), expected)
+        if (row := pc.index(differs, True).as_py()) >= 0:
+            raise ValueError(
+                f"{path}: row {first + row}: {name} does not fit a sentence of "
+                f"{len(tokens[row])} tokens; these are parses of another text, run the parser on "
+                "this corpus"
+            )
 
 
 def _list_lengths(column: pa.ChunkedArray) -> NDArray[np.int64]:

@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from treeviews.models.config.views import COLUMNS
+from treeviews.models.corpus.parsed_corpus import check_lengths
 from treeviews.models.encoding.encoder import Encoder, EncoderSettings
 from treeviews.models.encoding.load_encoder import load_encoder
 from treeviews.models.encoding.own_encoder import kept_checksum
@@ -231,7 +232,7 @@ def _row_groups(
     """Yields row groups of the sentences: the first row, the group, tokens and parses.
 
     Raises:
-        ValueError: a shard is damaged; names it.
+        ValueError: a shard is damaged, or a parse does not fit its sentence; names it.
     """
     parses = {
         stage: read_shard(job.parses[stage], stage, number, COLUMNS[stage]) for stage in stages
@@ -240,6 +241,9 @@ def _row_groups(
     for group in read_row_groups(job.sentences, "sentences", number):
         if group.num_rows:
             own = {stage: rows.slice(first, len(group)) for stage, rows in parses.items()}
+            for stage, rows in own.items():
+                path = shard_path(job.parses[stage], number)
+                check_lengths(path, stage, rows, group["tokens"], first)
             tables = {TOKENS: group, **own}
             yield first, group, {stage: stage_table(stage, rows) for stage, rows in tables.items()}
         first += group.num_rows

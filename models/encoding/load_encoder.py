@@ -30,7 +30,12 @@ from treeviews.models.encoding.view_models import (
     load_mean_model,
     untrained_mean_model,
 )
-from treeviews.models.model.model_description import OPTION_OF_STAGE, read_model_description
+from treeviews.models.model.hub import SCHEME
+from treeviews.models.model.model_description import (
+    MODEL_FILE,
+    OPTION_OF_STAGE,
+    read_model_description,
+)
 from treeviews.models.words.word_vectors import WordVectors, load_word_vectors
 from treeviews.pipeline.base.bundled import BUNDLED_VECTORS
 
@@ -166,7 +171,11 @@ def encoder_of(given: object, *, device: str = "cpu", on_refusal: OnRefusal = "e
     if isinstance(given, Encoder):
         return given
     if isinstance(given, str | Path):
-        return _kept(str(given), EncoderSettings(device=device, on_refusal=on_refusal))
+        called = str(given)
+        # A hub is asked once: what a name of its stands for is not looked up for the key.
+        parts = () if SCHEME in called else parse_encoder_name(called).parts
+        written = tuple((part.folder.resolve(), _time_written(part.folder)) for part in parts)
+        return _kept(called, EncoderSettings(device=device, on_refusal=on_refusal), written)
     function: Any = getattr(given, "encode", given)
     if not callable(function):
         raise ValueError(
@@ -177,8 +186,15 @@ def encoder_of(given: object, *, device: str = "cpu", on_refusal: OnRefusal = "e
 
 
 @lru_cache(maxsize=1)
-def _kept(called: str, settings: EncoderSettings) -> Encoder:
+def _kept(called: str, settings: EncoderSettings, written: tuple[tuple[Path, int], ...]) -> Encoder:
+    del written  # part of the key only: the model of a folder may be trained again
     return load_encoder(called, settings)
+
+
+def _time_written(folder: Path) -> int:
+    """Returns when a model's folder was written, 0 of what is none."""
+    file = folder / MODEL_FILE
+    return file.stat().st_mtime_ns if file.is_file() else 0
 
 
 def vectors_of(given: Any, encoder: object) -> Any:

@@ -230,7 +230,7 @@ def keep_given(
 
 logger = logging.getLogger(__name__)
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 """Raised when a piece would be written otherwise; pieces of another version are not looked at."""
 CONFIG_FILE = "config.json"
 TOKENS = "tokens"
@@ -314,7 +314,7 @@ class Piece:
             if len(table) == len(self.sentences or ()) and table.schema.equals(schema_of(stage)):
                 return table
             error: object = f"{len(table)} rows of {table.schema.names}"
-        except (OSError, ValueError) as why:
+        except (pa.ArrowException, OSError, ValueError) as why:
             error = why
         logger.warning("%s: a broken piece is made again: %s", path, error)
         return None

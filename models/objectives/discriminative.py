@@ -36,9 +36,14 @@ class DiscriminativeObjective(Objective):
     """The loss over a batch's one or two views; holds the temperature."""
 
     def __init__(self, config: TrainingConfig, sizes: Sizes) -> None:
-        """Makes the temperature, which starts as configured."""
+        """Makes the temperature, which starts as configured.
+
+        Raises:
+            ValueError: the views are of unlike width; names the remedy.
+        """
         super().__init__()
-        assert len(set(sizes.widths)) == 1, "views of one width agree"
+        if len(set(sizes.widths)) > 1:
+            config.check_widths()
         self.config = config
         # Differs from the paper: the logarithm is trained, so that τ cannot turn negative.
         self.log_temperature = nn.Parameter(

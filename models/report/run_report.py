@@ -45,7 +45,7 @@ from treeviews.pipeline.base.bundled import BUNDLED_MODELS
 from treeviews.pipeline.base.json_files import check_file
 from treeviews.pipeline.base.machine import processor
 
-REPORT_VERSION = 16
+REPORT_VERSION = 17
 """Raised when the same results would give another report."""
 PAGE_NAME = "report.html"
 REPORT_NAME = "report.md"
@@ -275,6 +275,8 @@ def _row_as_json(row: ProbingRow) -> dict[str, Any]:
             "counts": dict(result.outcome.counts),
             "dev_accuracy": result.outcome.dev_score,
             "regularisers": list(result.outcome.regularisers),
+            "at_grid_edge": result.outcome.at_grid_edge,
+            "not_converged": result.outcome.not_converged,
         }
         for task, result in row.results.items()
     }

@@ -72,11 +72,13 @@ def read_strings(path: Path, *, remedy: str) -> list[str]:
         ValueError: as `read_json`, or it holds anything else; names the first that is no string.
     """
     value = read_json(path, remedy=remedy)
-    for text in value if isinstance(value, list) else [value]:
+    if not isinstance(value, list):
+        raise ValueError(f"{path}: must hold a list of strings, got {shortened(value)}; {remedy}")
+    for text in value:
         if not isinstance(text, str) or (not text.isascii() and _SURROGATE.search(text)):
             found = shortened(text)
             raise ValueError(f"{path}: must hold a list of strings, got {found}; {remedy}")
-    return list(value)
+    return value
 
 
 def _refuse_constant(name: str) -> Any:

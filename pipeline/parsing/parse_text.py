@@ -278,13 +278,14 @@ def parse(
         RuntimeError: memory, the device or a parser failed.
     """
     texts = texts if isinstance(texts, str) else listed_strings(texts, _TOKENS)
-    return _loaded(**parsers).parse(
-        texts, split=split, on_refusal=on_refusal, on_progress=on_progress
-    )
+    found = Parser(**parsers).parsers.values()
+    parser = _loaded(tuple((one.path.resolve(), one.checksum) for one in found), **parsers)
+    return parser.parse(texts, split=split, on_refusal=on_refusal, on_progress=on_progress)
 
 
 @lru_cache(maxsize=MOST_LOADED)
-def _loaded(**settings: Unpack[ParserSettings]) -> Parser:
+def _loaded(made_of: tuple[tuple[Path, str], ...], **settings: Unpack[ParserSettings]) -> Parser:
+    del made_of  # part of the key only: the parser of a folder may be trained again
     return Parser(**settings)
 
 

@@ -196,6 +196,8 @@ def test_a_model_may_name_settings_of_earlier_releases_but_a_user_may_not() -> N
     assert TrainingConfig.from_dict(
         plain | {"pairs_share": 0.3, "added_to_words": False}
     ) == preset("laptop")
+    with pytest.raises(ValueError, match="added_to_words are of an earlier release; install"):
+        TrainingConfig.from_dict(plain | {"added_to_words": True})
     with pytest.raises(ValueError, match="unknown training settings"):
         preset("laptop", pairs_share=0.3)
 
@@ -211,6 +213,27 @@ def test_a_field_that_only_some_trainings_read_is_read_by_one() -> None:
         assert any(not config.idle([name]) for config in presets), name
     assert preset("laptop").idle(["decoder", "targets", "seq_cell"]) == ["decoder", "seq_cell"]
     assert all(config.idle(["epochs", "seed"]) == [] for config in presets)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "idle"),
+    [
+        ("laptop", {"temperature": 0.5, "critic": "inner_product"}, ["temperature"]),
+        ("laptop", {"temperature": 0.5, "normalise": "l2"}, []),
+        ("laptop", {"sif_a": 0.01, "word_weights": "none"}, ["sif_a"]),
+        ("laptop", {"sif_a": 0.01, "word_weights": "sif"}, []),
+        ("laptop", {"word_vectors": "frozen", "trained_word_size": 9}, ["trained_word_size"]),
+        ("laptop", {"word_vectors": "trained", "unit_words": True}, ["unit_words"]),
+        ("B-D", {"power_iterations": 9, "remove_top_component": False}, ["power_iterations"]),
+        ("B-G", {"context_size": 2, "coupling_layers": 3}, ["context_size", "coupling_layers"]),
+        ("C-bijective", {"coupling_layers": 3, "noise_power": 0.5}, []),
+        ("B-GD", {"generative_weight": 2.0, "targets": "each"}, ["targets"]),
+    ],
+)
+def test_changes_without_effect_are_told(
+    name: str, changes: dict[str, Any], idle: list[str]
+) -> None:
+    assert preset(name, **changes).idle(changes) == idle
 
 
 SIDE_BY_SIDE = {"embeddings": "side_by_side", "word_vectors": "frozen"}

@@ -117,11 +117,13 @@ def _unfinished(folders: CorpusFolders) -> CorpusFolders:
     return folders
 
 
-def _beside(documents: Any, rows_per_shard: int = 4) -> Callable[[CorpusFolders], CorpusFolders]:
+def _beside(
+    documents: Any, rows_per_shard: int = 4, *, says: bool = True
+) -> Callable[[CorpusFolders], CorpusFolders]:
     def exchange(folders: CorpusFolders) -> CorpusFolders:
         place = folders.sentences.parent.parent / "other"
         other = write_corpus(
-            place, documents, rows_per_shard=rows_per_shard, says_what_was_parsed=True
+            place, documents, rows_per_shard=rows_per_shard, says_what_was_parsed=says
         )
         return folders.changed(dependencies=other.dependencies)
 
@@ -135,6 +137,11 @@ def _beside(documents: Any, rows_per_shard: int = 4) -> Callable[[CorpusFolders]
         (_unfinished, TREES, "this stage is not complete"),
         (_beside(stories(2, sentences=4), 3), TREES, "rows in . shards, but .*of another corpus"),
         (_beside({"z": [["the", "cat"]] * 10}), TREES, r"dependencies/00000\.parquet: these are"),
+        (
+            _beside({"z": [["the", "cat"]] * 10}, says=False),
+            TREES,
+            r"dependencies/00000\.parquet: row 0: heads does not fit a sentence of \d tokens",
+        ),
         (
             lambda f: f.changed(constituents=None),
             TREES,

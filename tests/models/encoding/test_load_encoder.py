@@ -15,7 +15,12 @@ from tests.support.parsed_corpora import write_vectors
 from tests.support.saved_models import write_model, write_multi_view_model
 from treeviews.models.config.training_presets import preset
 from treeviews.models.encoding.encoder import EncoderSettings
-from treeviews.models.encoding.load_encoder import load_encoder, own_encoder, words_beside
+from treeviews.models.encoding.load_encoder import (
+    encoder_of,
+    load_encoder,
+    own_encoder,
+    words_beside,
+)
 from treeviews.models.encoding.own_encoder import OwnEncoderError, kept_checksum
 from treeviews.pipeline.base.bundled import shipped_parsers
 from treeviews.pipeline.base.digest import sha256_of_file
@@ -158,6 +163,25 @@ def test_views_of_models_are_joined(vectors: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(FileNotFoundError, match="empty: no trained model here"):
         load_encoder(f"{a}+{tmp_path}/empty")
+
+
+def test_a_model_that_is_trained_again_or_lies_elsewhere_is_another_encoder(
+    vectors: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place in ("a", "b", "c"):
+        write_model(tmp_path / place / "m", vectors, seed=ord(place), views=("SEQ", "LIN"))
+
+    def vector() -> Any:
+        return encoder_of("m").encode(SENTENCES[0]).tolist()
+
+    monkeypatch.chdir(tmp_path / "a")
+    first, kept = vector(), encoder_of("m")
+    assert encoder_of("m") is kept
+    monkeypatch.chdir(tmp_path / "b")
+    assert (second := vector()) != first
+    shutil.rmtree("m")
+    shutil.copytree(tmp_path / "c" / "m", "m", copy_function=shutil.copyfile)
+    assert vector() not in (first, second)
 
 
 def test_vectors_and_parsers_are_handed_to_the_models_that_take_them(

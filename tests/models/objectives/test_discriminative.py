@@ -40,6 +40,12 @@ def make_objective(num_views: int = 2, **fields: Any) -> DiscriminativeObjective
     return DiscriminativeObjective(config, Sizes((WIDTH,) * num_views, 0, 0)).double()
 
 
+def test_views_of_unlike_widths_cannot_agree() -> None:
+    config = preset("B-D", views=("SEQ", "BOW"))
+    with pytest.raises(ValueError, match=r"SEQ, BOW cannot agree: .* take LIN for BOW"):
+        DiscriminativeObjective(config, Sizes((WIDTH, WIDTH + 1), 0, 0))
+
+
 def evaluate(objective: DiscriminativeObjective, views: list[Tensor]) -> ObjectiveResult:
     number = len(views[0])
     context = SentenceContext(DOCUMENT[:number], INDEX[:number])

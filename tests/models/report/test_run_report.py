@@ -88,6 +88,7 @@ def test_json_holds_the_figures_without_single_answers(usual: tuple[ReportInputs
     value = json.loads((usual[1] / "report.json").read_text())
     assert value["effect_of_training"]["difference"]["value"] == pytest.approx(5.7)
     assert value["rows"][0]["result"]["tasks"]["tense"]["accuracy"]["value"] == 80.0
+    assert value["rows"][0]["result"]["tasks"]["tense"]["not_converged"] == 0
     assert value["marks"]["rows"]["pair"]["tense"] == "better"
     assert "predictions" not in json.dumps(value)
 

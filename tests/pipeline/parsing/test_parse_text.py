@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,9 @@ import pytest
 
 from tests.support.bundled_parsers import bundled_parser
 from tests.support.splitting import split_sentences
+from treeviews.pipeline.base.bundled import shipped_parsers
 from treeviews.pipeline.base.refusal import Refusal
+from treeviews.pipeline.parsers import sentence_parser
 from treeviews.pipeline.parsing import parse_text
 from treeviews.pipeline.parsing.parse_shard import ParseJob, parse_shard
 from treeviews.pipeline.parsing.parse_text import Parser, parse
@@ -192,6 +195,29 @@ def test_parsers_stay_loaded_between_calls(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("treeviews.pipeline.parsers.sentence_parser.load_parser", None)
 
     assert parse(["It rains."]) == first
+
+
+def test_a_parser_that_is_trained_again_or_lies_elsewhere_is_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ships = shipped_parsers("dependencies")
+    for place, name in (("a", "dependency"), ("b", "dependency"), ("c", "dependency-large")):
+        shutil.copytree(ships[name], tmp_path / place / "own")
+    load, loaded = sentence_parser.load_parser, []
+
+    def noted(path: Path, *given: Any, **settings: Any) -> Any:
+        loaded.append(path.resolve())
+        return load(path, *given, **settings)
+
+    monkeypatch.setattr(sentence_parser, "load_parser", noted)
+    for place in ("a", "a", "b"):
+        monkeypatch.chdir(tmp_path / place)
+        parse(["It rains."], constituents=False, dependency_parser="own")
+    assert loaded == [tmp_path / "a" / "own", tmp_path / "b" / "own"]
+    shutil.rmtree("own")
+    shutil.copytree(tmp_path / "c" / "own", "own")
+    parse(["It rains."], constituents=False, dependency_parser="own")
+    assert loaded[2:] == [tmp_path / "b" / "own"]
 
 
 @pytest.mark.parametrize(

@@ -99,6 +99,7 @@ def test_a_word_is_found_by_its_spelling_as_a_dictionary_finds_it() -> None:
     [
         ("v.parquet", b"no parquet", "not readable as Parquet"),
         ("v.json", b'{"a": 1}', "must hold a list of strings"),
+        ("v.json", b'"abc"', "must hold a list of strings, got 'abc'"),
         ("v.txt", b"a\n\xff\n", "not UTF-8 text"),
     ],
 )
