@@ -102,6 +102,8 @@ def run_stage(stage: str, arguments: Sequence[str]) -> int:
         settings = luigi.interface.core()
         if not settings.local_scheduler:
             _check_scheduler(settings)
+        if settings.workers < 1:
+            refuse(f"--workers must be at least 1, got {settings.workers}")
         if mistakes := mistakes_in(task):
             head = f"{len(mistakes)} things are in the way of this run:"
             refuse(mistakes[0] if len(mistakes) == 1 else "\n- ".join([head, *mistakes]))

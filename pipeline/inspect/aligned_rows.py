@@ -28,7 +28,7 @@ from treeviews.pipeline.shards.manifests import (
     shard_path,
 )
 from treeviews.pipeline.shards.schema import COLUMNS, EMBEDDING, EMBEDDINGS, STAGE_KEY
-from treeviews.pipeline.shards.shards import aligned_table, check_same_rows
+from treeviews.pipeline.shards.shards import aligned_table, check_same_rows, naming_damage
 from treeviews.pipeline.trees.flat_trees import ConstituencyParse, DependencyParse
 
 TABLE = "corpus"
@@ -369,8 +369,11 @@ def _view_of(selection: Selection) -> str:
     folders = selection.folders if len(embeddings) == 1 else selection.read_together
     numbers = selection.numbers_in(*folders) or selection.shared_numbers()
     for number in numbers:
-        paths = [shard_path(folder.path, number) for folder in folders]
-        check_same_rows({path: int(pq.read_metadata(path).num_rows) for path in paths})
+        rows: dict[Path, int] = {}
+        for path in (shard_path(folder.path, number) for folder in folders):
+            with naming_damage(path):
+                rows[path] = pq.read_metadata(path).num_rows
+        check_same_rows(rows)
     first = folders[0].stage
     columns = ", ".join(name for folder in folders for name in COLUMNS[folder.stage])
     files = " POSITIONAL JOIN ".join(_files_of(folder, numbers) for folder in folders)

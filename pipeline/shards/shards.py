@@ -261,7 +261,7 @@ def write_shard(
 
 
 @contextmanager
-def _naming_damage(path: Path) -> Iterator[None]:
+def naming_damage(path: Path) -> Iterator[None]:
     """Turns what Arrow raises for a damaged shard into a ValueError with the remedy."""
     try:
         yield
@@ -283,7 +283,7 @@ def _open_shard(path: Path, stage: str) -> pq.ParquetFile:
 
     if not path.exists():
         raise FileNotFoundError(f"{path}: no such shard; run the stage that writes it")
-    with _naming_damage(path):
+    with naming_damage(path):
         file = pq.ParquetFile(path, page_checksum_verification=True)
         metadata = file.schema_arrow.metadata or {}
     written = metadata.get(STAGE_KEY, b"").decode(errors="replace")
@@ -362,7 +362,7 @@ def read_row_groups(
         check_rows(path, sha256)
     with _open_shard(path, stage) as file:
         for group in range(file.num_row_groups):
-            with _naming_damage(path):
+            with naming_damage(path):
                 table = file.read_row_group(group, columns=columns and list(columns))
             yield table
 

@@ -149,17 +149,20 @@ def list_files(
         if not files:
             raise ValueError(
                 f"{told(entry)}: no text in this folder; looked for {', '.join(suffixes)}, each "
-                f"also compressed (.gz, .bz2, .xz, .zst); left out: {dict(left_out)}"
+                f"also compressed (.gz, .bz2, .xz, .zst); left out: {_counts(left_out) or 'nothing'}"
             )
         for file in files:
             chosen.setdefault(file.resolve(), Path(os.path.abspath(file)))  # noqa: PTH100 - keeps links
     if left_out:
-        counts = ", ".join(f"{reason}: {count}" for reason, count in sorted(left_out.items()))
-        logger.warning("left out: %s; name a file outright to read it", counts)
+        logger.warning("left out: %s; name a file outright to read it", _counts(left_out))
     common = os.path.commonpath([path.parent for path in chosen.values()])
     names = [path.relative_to(common).as_posix() for path in chosen.values()]
     escaped = [os.fsencode(name).decode("utf-8", "backslashreplace") for name in names]
     return list(map(TextFile, chosen.values(), escaped)), left_out
+
+
+def _counts(left_out: Counter[str]) -> str:
+    return ", ".join(f"{reason}: {count}" for reason, count in sorted(left_out.items()))
 
 
 def _files_of(entry: str, suffixes: Container[str], left_out: Counter[str]) -> Iterator[Path]:

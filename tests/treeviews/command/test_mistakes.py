@@ -81,6 +81,7 @@ MISTAKES = {
     "paths of no files": mistake("run", "--paths", "text.txt", says=("give --source files",)),
     "address without sha256": mistake(*URL, says=("not 64 hexadecimal digits", "sha256sum FILE")),
     "sha256 cut": mistake(*URL, "--sha256", "12ab", says=("'12ab', not 64 hexadecimal digits",)),
+    "no worker": mistake("run", "--workers", "0", says=("--workers must be at least 1",)),
     "empty text": mistake(
         *("run", "SplitSentences", *FILES[1:], "empty.txt", "--workers", "1"),
         says=("empty.txt: empty or not readable", "give files that hold some"),
