@@ -149,7 +149,8 @@ def list_files(
         if not files:
             raise ValueError(
                 f"{told(entry)}: no text in this folder; looked for {', '.join(suffixes)}, each "
-                f"also compressed (.gz, .bz2, .xz, .zst); left out: {_counts(left_out) or 'nothing'}"
+                f"also compressed (.gz, .bz2, .xz, .zst); left out: "
+                f"{_counts(left_out) or 'nothing'}"
             )
         for file in files:
             chosen.setdefault(file.resolve(), Path(os.path.abspath(file)))  # noqa: PTH100 - keeps links
