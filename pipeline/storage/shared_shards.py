@@ -126,12 +126,12 @@ class StoredStage:
         The manifest sums up the shards that are there: of some, another machine may have been first
         to publish its own, with the same rows but other seconds.
         """
-        if self._storage.has(MANIFEST_NAME):
-            return
         stored = self.numbers()
         for number in numbers:
             if number not in stored:
                 self.publish(folder, number)
+        if self._storage.has(MANIFEST_NAME):
+            return
         self._storage.sweep()
         local = read_dataset_manifest(folder)
         shards = [self.manifest(shard.number) for shard in local.shards]
