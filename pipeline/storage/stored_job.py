@@ -90,7 +90,7 @@ def make_stored_shards(job: StoredJob, files: SentFiles) -> int:
     start_job_server(at_once=1)  # this process does one job at a time, beside others of the machine
     is_whole = len(missing) == job.count  # else a kill cost a part of the range
     runs = [ShardRange(job.number, job.count)] if is_whole else [ShardRange(n, 1) for n in missing]
-    with TemporaryDirectory(prefix=SCRATCH_PREFIX) as folder:
+    with TemporaryDirectory(prefix=SCRATCH_PREFIX, ignore_cleanup_errors=True) as folder:
         scratch = Path(folder)
         for name in files.keys() if job.files is None else files.keys() & job.files:
             path = inside(inside(scratch, job.files_folder), name)
