@@ -83,8 +83,7 @@ def make_stored_shards(job: StoredJob, files: SentFiles) -> int:
                 "release of treeviews and its libraries on all machines"
             )
     stored = StoredStage(Storage(job.storage).inside(job.output))
-    there = stored.numbers()
-    missing = [number for number in job.numbers if number not in there]
+    missing = [number for number in job.numbers if not stored.has(number)]
     if not missing:
         return job.number
     start_job_server(at_once=1)  # this process does one job at a time, beside others of the machine
@@ -114,7 +113,7 @@ def _make(job: StoredJob, scratch: Path, run: ShardRange, stored: StoredStage) -
     def publish(*_: object) -> None:
         for number in list(left):
             if read_shard_manifest(output, number) is not None:
-                if number not in stored.numbers():  # one taken for dead may have been first
+                if not stored.has(number):  # one taken for dead may have been first
                     stored.publish(output, number)
                 left.remove(number)
 
