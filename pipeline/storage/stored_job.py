@@ -45,10 +45,8 @@ class StoredJob:
     ``parses/dependencies``, ``output``."""
     inputs: Mapping[str, str] = field(default_factory=dict)
     """Folder of shards in the scratch folder, named after its stage -> the same in the storage."""
-    files: tuple[str, ...] | None = None
-    """Those of the files that are sent that the job reads; by default all."""
     files_folder: str = "files"
-    """Where these go in the scratch folder."""
+    """Where the files that are sent go in the scratch folder."""
     describe: Callable[[], Mapping[str, Any]] = dict
     """Says by which releases a machine makes the rows."""
     described: Mapping[str, Any] = field(default_factory=dict)
@@ -91,10 +89,10 @@ def make_stored_shards(job: StoredJob, files: SentFiles) -> int:
     runs = [ShardRange(job.number, job.count)] if is_whole else [ShardRange(n, 1) for n in missing]
     with TemporaryDirectory(prefix=SCRATCH_PREFIX, ignore_cleanup_errors=True) as folder:
         scratch = Path(folder)
-        for name in files.keys() if job.files is None else files.keys() & job.files:
+        for name, content in files.items():
             path = inside(inside(scratch, job.files_folder), name)
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(files[name])
+            path.write_bytes(content)
         for run in runs:
             for name, place in job.inputs.items():
                 source = StoredStage(Storage(job.storage).inside(place))
