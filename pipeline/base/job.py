@@ -12,6 +12,7 @@ has imported its libraries (`job_server`).
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import re
@@ -106,7 +107,9 @@ def run_from_command_line(
         print(told(f"{path}: no job ({error}); give a JSON file of its settings"), file=sys.stderr)
         return MISTAKE
     kept = path.with_name(".".join([path.name, *filter(None, [part]), "traceback.txt"]))
-    kept.unlink(missing_ok=True)
+    left = f"{glob.escape(path.name)}.*traceback.txt"
+    for stale in [kept] if part else list(path.parent.glob(left)):  # those of all parts as well
+        stale.unlink(missing_ok=True)
     try:
         execute(job, print_progress)
     except Exception as error:

@@ -90,6 +90,9 @@ def test_processes_of_one_job_leave_a_traceback_each(tmp_path: Path) -> None:
     assert run_from_command_line(lambda job, progress: None, [path], part="rank-0") == 0
     assert [trace.name for trace in tmp_path.glob("*.txt")] == names[1:]
 
+    assert run_from_command_line(lambda job, progress: None, [path]) == 0
+    assert list(tmp_path.glob("*.txt")) == []
+
 
 @pytest.mark.parametrize(
     ("content", "kind", "told"),
