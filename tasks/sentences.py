@@ -267,6 +267,8 @@ class SplitSentences(CorpusParameters, ShardStage):
         cleaning = self.resolved_cleaning()
         if cleaning.needs_corpus:
             with self.planning(self.folder):
+                if self.complete():  # by the run that this one waited for
+                    return
                 self.write_config(sweep=False)
                 corpus = self._begun(sweep=False)
             self._find_duplicates(corpus, cleaning)
