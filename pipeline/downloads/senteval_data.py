@@ -35,6 +35,7 @@ from treeviews.pipeline.base.digest import digest_of, remembered_sha256, sha256_
 from treeviews.pipeline.base.foreign_text import without_secrets
 from treeviews.pipeline.base.job import Progress, in_part
 from treeviews.pipeline.base.json_files import read_object
+from treeviews.pipeline.base.mistakes import did_you_mean
 from treeviews.pipeline.base.settings import Settings
 from treeviews.pipeline.downloads.download import DownloadConfig, DownloadError, download
 
@@ -94,8 +95,10 @@ def datasets_named(names: str) -> tuple[Dataset, ...]:
     """
     wanted = {name.strip().lower() for name in names.split(",") if name.strip()}
     known = [dataset.name for dataset in SENTEVAL_SETS]
-    if not wanted or wanted - {"all", *map(str.lower, known)}:
-        raise ValueError(f"datasets is {names!r}; give 'all' or some of {', '.join(known)}")
+    unknown = sorted(wanted - {"all", *map(str.lower, known)})
+    if unknown or not wanted:
+        meant = did_you_mean(*unknown, known=known)
+        raise ValueError(f"datasets is {names!r}{meant}; give 'all' or some of {', '.join(known)}")
     return tuple(item for item in SENTEVAL_SETS if wanted & {"all", item.name.lower()})
 
 

@@ -83,7 +83,7 @@ MISTAKES = {
     "sha256 cut": mistake(*URL, "--sha256", "12ab", says=("'12ab', not 64 hexadecimal digits",)),
     "empty text": mistake(
         *("run", "SplitSentences", *FILES[1:], "empty.txt", "--workers", "1"),
-        says=("empty.txt: empty, so there is no text", "give files that hold some"),
+        says=("empty.txt: empty or not readable", "give files that hold some"),
     ),
     "text in another encoding": mistake(
         *("run", "SplitSentences", *FILES[1:], "latin.txt", "--workers", "1"),
@@ -102,13 +102,13 @@ MISTAKES = {
         "run",
         "--dependency-parser",
         TYPO_OF_PARSER,
-        says=("no such folder", "ship dependency,"),
+        says=("no such folder", "known are dependency,"),
     ),
     "parser unlike any": mistake(
         "run",
         "--dependency-parser",
         NO_PARSER,
-        says=("of dependencies there ship dependency,", "published are biaffine"),
+        says=("no parser of dependencies; known are dependency,", "biaffine"),
     ),
     "no such vectors": mistake("run", "--vectors", "nowhere", says=("nowhere", "check the path")),
     "encoder misspelt": mistake(
