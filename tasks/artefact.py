@@ -183,18 +183,20 @@ def _run_side_by_side(
         """Makes the shards of a job; returns it where another run is at it and nobody waits."""
         job = jobs[path]
         numbers = range(job["number"], job["number"] + job["count"])
-        with locked(path.with_suffix(".lock"), on_wait) as is_mine:
-            if not is_mine:
-                return path
-            try:
-                if not failed and not all(map(is_made, numbers)):
+        try:
+            with locked(path.with_suffix(".lock"), on_wait) as is_mine:
+                if not is_mine:
+                    return path
+                if failed:
+                    return None
+                if not all(map(is_made, numbers)):
                     progress = functools.partial(show, path)
                     run_job_process(module, job, path, progress, threads=1, locks=locks)
-                if not failed and not all(map(is_made, numbers)):
+                if not all(map(is_made, numbers)):
                     raise RuntimeError(f"{path}: its job ended, and the shards are not there")
                 show(path, 1.0, "")
-            except Exception as error:
-                failed.append(error)
+        except Exception as error:
+            failed.append(error)
         return None
 
     with ThreadPoolExecutor(jobs_at_once()) as threads:

@@ -249,10 +249,18 @@ stages:"""
     return "\n".join([head, *lines, "", "treeviews run STAGE --help has a stage's parameters."])
 
 
-def parameters_help(name: str) -> str:
-    """Returns the parameters of a stage, in groups, with their defaults."""
+def parameters_help(name: str, arguments: Sequence[str] = ()) -> str:
+    """Returns the parameters of a stage, in groups, with their defaults.
+
+    Args:
+        name: of a stage, or of any task that Luigi knows.
+        arguments: of Luigi's command line; they may name the module that the stage is in.
+    """
+    module, _ = _without_module(arguments)
+    if module:
+        importlib.import_module(module)
     check_stage(name)
-    about = " ".join((stages()[name].__doc__ or "").split())
+    about = " ".join((Register.get_task_cls(name).__doc__ or "").split())
     lines = [f"usage: treeviews run {name} [--parameter VALUE ...]", "", *textwrap.wrap(about, 100)]
     settings = {setting: getattr(interface.core, setting) for setting in SHOWN_SETTINGS}
     for title, parameters in (parameter_groups(name) | {"Luigi": settings}).items():
@@ -272,7 +280,7 @@ def parameter_groups(name: str) -> dict[str, dict[str, luigi.Parameter]]:
     Args:
         name: of a stage that there is.
     """
-    stage = stages()[name]
+    stage = Register.get_task_cls(name)
     groups: dict[str, dict[str, luigi.Parameter]] = {}
     for own, parameter in sorted(stage.get_params(), key=lambda item: not item[1].significant):
         owner = next(cls for cls in stage.__mro__ if own in vars(cls))
@@ -283,7 +291,7 @@ def parameter_groups(name: str) -> dict[str, dict[str, luigi.Parameter]]:
 
 
 def _first_line(documented: type) -> str:
-    return (documented.__doc__ or "").strip().splitlines()[0].rstrip(".")
+    return (documented.__doc__ or documented.__name__).strip().splitlines()[0].rstrip(".")
 
 
 def _help(stage: str, name: str, parameter: luigi.Parameter) -> str:

@@ -236,6 +236,12 @@ def used_parser(task: luigi.Task, stage: str) -> UsedParser:
             f"--{option.replace('_', '-')} {chosen}: no such folder or file, and no parser of "
             f"{stage}{did_you_mean(str(chosen), known=known)}; known are {', '.join(known)}"
         )
+    official = None if chosen.exists() else OFFICIAL_PARSERS[str(chosen)]
+    if official is not None and official.stage != stage:
+        raise ValueError(
+            f"{chosen}: a published parser of {official.stage}, not of {stage}; give it as "
+            f"{OPTION_OF_STAGE[official.stage]}"
+        )
     if not _is_checkpoint(chosen):
         kind = read_description(chosen).kind
         own_stage = STAGE_OF_KIND.get(kind, stage)

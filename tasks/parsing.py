@@ -32,7 +32,7 @@ from treeviews.pipeline.storage.location import named_address, portable_address
 from treeviews.pipeline.storage.shared_shards import SharedShards
 from treeviews.pipeline.storage.stored_job import SentFiles, StoredJob, make_stored_shards
 from treeviews.tasks.artefact import Artefact, Jobs, ShardStage
-from treeviews.tasks.checks import Check, check_device, import_ray_engine
+from treeviews.tasks.checks import Check, check_device, check_installed, import_ray_engine
 from treeviews.tasks.parameter_kinds import values_of
 from treeviews.tasks.parameters import CorpusParameters, ParserParameters
 from treeviews.tasks.parsers import UsedParser, used_parser
@@ -54,6 +54,13 @@ class DerivedStage(CorpusParameters, ShardStage):
     """What is done to sentences, such as ``parsed``."""
     mixture_remedy: ClassVar[str]
     """What to do about shards that are not all made by the same."""
+
+    def checks(self) -> list[Check]:
+        """Refuses to work on Ray without the library."""
+        found = super().checks()
+        if self.engine == "ray":
+            found.append(lambda: check_installed("ray", "engine ray", "ray"))
+        return found
 
     @property
     def sentences(self) -> Artefact:

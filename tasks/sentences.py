@@ -127,10 +127,7 @@ class SplitSentences(CorpusParameters, ShardStage):
 
     def checks(self) -> list[Check]:
         """Refuses a source that cannot be, cleaning that cannot be, and text without a byte."""
-        found = [*super().checks(), self.check_source, self._check_cleaning, self._check_text]
-        if self.engine == "ray":
-            found.append(lambda: check_installed("ray", "engine ray", "ray"))
-        return found
+        return [*super().checks(), self.check_source, self._check_cleaning, self._check_text]
 
     def _check_cleaning(self) -> None:
         cleaning = self.resolved_cleaning()
@@ -267,6 +264,8 @@ class SplitSentences(CorpusParameters, ShardStage):
         cleaning = self.resolved_cleaning()
         if cleaning.needs_corpus:
             with self.planning(self.folder):
+                if self.complete():  # by the run that this one waited for
+                    return
                 self.write_config(sweep=False)
                 corpus = self._begun(sweep=False)
             self._find_duplicates(corpus, cleaning)

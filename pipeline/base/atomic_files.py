@@ -152,20 +152,24 @@ def locked(
         OSError: the file cannot be made.
     """
     kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     held = _thread.__dict__.setdefault("held", set())
-    try:
-        if not (is_held := _take(descriptor, kind, path)) and on_wait is not None:
-            on_wait()
-            fcntl.flock(descriptor, kind)
-            is_held = True
-        if is_held:
-            held.add(descriptor)
-        yield is_held
-    finally:
-        held.discard(descriptor)
-        os.close(descriptor)
+    while True:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            if not (is_held := _take(descriptor, kind, path)) and on_wait is not None:
+                on_wait()
+                fcntl.flock(descriptor, kind)
+                is_held = True
+            if is_held and not _is_named(descriptor, path):
+                continue
+            if is_held:
+                held.add(descriptor)
+            yield is_held
+            return
+        finally:
+            held.discard(descriptor)
+            os.close(descriptor)
 
 
 def _take(descriptor: int, kind: int, path: Path) -> bool:
@@ -184,6 +188,13 @@ def _take(descriptor: int, kind: int, path: Path) -> bool:
             error,
         )
     return True
+
+
+def _is_named(descriptor: int, path: Path) -> bool:
+    """Returns whether a file has still this name: its folder may be gone since it was opened."""
+    with suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    return False
 
 
 def held_locks() -> tuple[int, ...]:

@@ -12,6 +12,7 @@ has imported its libraries (`job_server`).
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import re
@@ -95,10 +96,20 @@ def run_from_command_line(
         part: which of the processes that run this job together this is, such as ``rank-1``; its
             traceback has a file of its own.
     """
-    path = Path((sys.argv[1:] if argv is None else argv)[0])
-    job = json.loads(path.read_text(encoding="utf-8"))
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if len(arguments) != 1:
+        print(told(f"usage: python -m MODULE JOB.json, got {arguments}"), file=sys.stderr)
+        return MISTAKE
+    path = Path(arguments[0])
+    try:
+        job = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        print(told(f"{path}: no job ({error}); give a JSON file of its settings"), file=sys.stderr)
+        return MISTAKE
     kept = path.with_name(".".join([path.name, *filter(None, [part]), "traceback.txt"]))
-    kept.unlink(missing_ok=True)
+    left = f"{glob.escape(path.name)}.*traceback.txt"
+    for stale in [kept] if part else list(path.parent.glob(left)):  # those of all parts as well
+        stale.unlink(missing_ok=True)
     try:
         execute(job, print_progress)
     except Exception as error:

@@ -95,9 +95,9 @@ def datasets_named(names: str) -> tuple[Dataset, ...]:
     """
     wanted = {name.strip().lower() for name in names.split(",") if name.strip()}
     known = [dataset.name for dataset in SENTEVAL_SETS]
-    unknown = wanted - {"all", *map(str.lower, known)}
+    unknown = sorted(wanted - {"all", *map(str.lower, known)})
     if unknown or not wanted:
-        meant = did_you_mean(*sorted(unknown), known=known)
+        meant = did_you_mean(*unknown, known=known)
         raise ValueError(f"datasets is {names!r}{meant}; give 'all' or some of {', '.join(known)}")
     return tuple(item for item in SENTEVAL_SETS if wanted & {"all", item.name.lower()})
 

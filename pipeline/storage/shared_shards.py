@@ -51,6 +51,13 @@ class StoredStage:
         rows = {name.removesuffix(".parquet") for name in names if name.endswith(".parquet")}
         return {int(stem) for stem in rows if f"{stem}.json" in names and stem.isdecimal()}
 
+    def has(self, number: int) -> bool:
+        """Returns whether a shard is complete; in a folder, its rows in their size."""
+        if self._storage.folder is not None:
+            return read_shard_manifest(self._storage.folder, number) is not None
+        paths = shard_path(Path(), number), manifest_path(Path(), number)
+        return all(self._storage.has(path.name) for path in paths)
+
     def publish(self, folder: Path, number: int) -> None:
         """Writes a shard of a local folder into the storage.
 
@@ -126,12 +133,12 @@ class StoredStage:
         The manifest sums up the shards that are there: of some, another machine may have been first
         to publish its own, with the same rows but other seconds.
         """
-        if self._storage.has(MANIFEST_NAME):
-            return
         stored = self.numbers()
         for number in numbers:
             if number not in stored:
                 self.publish(folder, number)
+        if self._storage.has(MANIFEST_NAME):
+            return
         self._storage.sweep()
         local = read_dataset_manifest(folder)
         shards = [self.manifest(shard.number) for shard in local.shards]

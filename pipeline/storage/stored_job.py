@@ -45,10 +45,8 @@ class StoredJob:
     ``parses/dependencies``, ``output``."""
     inputs: Mapping[str, str] = field(default_factory=dict)
     """Folder of shards in the scratch folder, named after its stage -> the same in the storage."""
-    files: tuple[str, ...] | None = None
-    """Those of the files that are sent that the job reads; by default all."""
     files_folder: str = "files"
-    """Where these go in the scratch folder."""
+    """Where the files that are sent go in the scratch folder."""
     describe: Callable[[], Mapping[str, Any]] = dict
     """Says by which releases a machine makes the rows."""
     described: Mapping[str, Any] = field(default_factory=dict)
@@ -83,19 +81,18 @@ def make_stored_shards(job: StoredJob, files: SentFiles) -> int:
                 "release of treeviews and its libraries on all machines"
             )
     stored = StoredStage(Storage(job.storage).inside(job.output))
-    there = stored.numbers()
-    missing = [number for number in job.numbers if number not in there]
+    missing = [number for number in job.numbers if not stored.has(number)]
     if not missing:
         return job.number
     start_job_server(at_once=1)  # this process does one job at a time, beside others of the machine
     is_whole = len(missing) == job.count  # else a kill cost a part of the range
     runs = [ShardRange(job.number, job.count)] if is_whole else [ShardRange(n, 1) for n in missing]
-    with TemporaryDirectory(prefix=SCRATCH_PREFIX) as folder:
+    with TemporaryDirectory(prefix=SCRATCH_PREFIX, ignore_cleanup_errors=True) as folder:
         scratch = Path(folder)
-        for name in files.keys() if job.files is None else files.keys() & job.files:
+        for name, content in files.items():
             path = inside(inside(scratch, job.files_folder), name)
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(files[name])
+            path.write_bytes(content)
         for run in runs:
             for name, place in job.inputs.items():
                 source = StoredStage(Storage(job.storage).inside(place))
@@ -114,7 +111,7 @@ def _make(job: StoredJob, scratch: Path, run: ShardRange, stored: StoredStage) -
     def publish(*_: object) -> None:
         for number in list(left):
             if read_shard_manifest(output, number) is not None:
-                if number not in stored.numbers():  # one taken for dead may have been first
+                if not stored.has(number):  # one taken for dead may have been first
                     stored.publish(output, number)
                 left.remove(number)
 

@@ -216,6 +216,7 @@ TABLES: dict[str, type[MakeTable]] = {
     if table.task
 }
 """What `PaperTables` makes, by the names of the tasks, in the order of its page."""
+globals().update(TABLES)  # where pickle looks for a class
 
 
 class PaperTables(ExperimentParameters, Artefact):

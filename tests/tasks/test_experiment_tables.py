@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import pickle
 from collections.abc import Mapping
+from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,7 @@ from treeviews.tasks import (
     TableOfMultiViewSupervised,
     TrainEncoders,
 )
+from treeviews.tasks.command_line import stages
 from treeviews.tasks.experiments.make_table import TABLES, MakeTable
 
 SMALL = {"epochs": 1, "batch_size": 32, "shared_negatives": 16, "held_out_batches": 2}
@@ -47,6 +50,12 @@ def run(tmp_path: Path) -> dict[str, Any]:
         "senteval_data": str(write_tiny_senteval(tmp_path / "data")),
         "vectors": write_vectors(tmp_path / "vectors", size=6),
     }
+
+
+def test_all_stages_reach_a_process_that_is_not_forked() -> None:
+    for stage in stages().values():
+        assert pickle.loads(ForkingPickler.dumps(stage)) is stage
+    assert issubclass(stages()["TableOfMultiViewAblations"], MakeTable)
 
 
 def required(task: luigi.Task, kind: type[luigi.Task]) -> list[Any]:

@@ -7,12 +7,16 @@ import typer
 from treeviews.command.run import run_with_help, words_and_options
 from treeviews.pipeline.base.mistakes import DONE
 
+SWITCHES = {"--accept-unverified", "--allow-absent"}
+"""Options without a value, which may stand before the names of what is wanted."""
+
 
 def senteval(context: typer.Context) -> int:
     """Download SentEval's data: data download senteval [SET ...].
 
     The last line printed is the folder for evaluate --data. Options are DownloadSentEval's.
     """
+    context.args.sort(key=SWITCHES.__contains__)
     sets, options = words_and_options(context)
     datasets = ["--datasets", ",".join(sets)] if sets else []
     return run_with_help("DownloadSentEval", [*datasets, *options])
@@ -23,6 +27,7 @@ def vectors(context: typer.Context) -> int:
 
     The last line printed is the folder of the archive. Options are DownloadVectors's.
     """
+    context.args.sort(key=SWITCHES.__contains__)
     names, options = words_and_options(context)
     if names or options:
         named = ["--name", names[0]] if names else []

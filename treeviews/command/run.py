@@ -25,7 +25,7 @@ def run_with_help(stage: str, arguments: list[str]) -> int:
     from treeviews.tasks.command_line import parameters_help, run_stage, stages_help
 
     if {"-h", "--help"} & set(arguments):
-        print(parameters_help(stage) if stage else stages_help())
+        print(parameters_help(stage, arguments) if stage else stages_help())
         return 0
     return run_stage(stage or DEFAULT_STAGE, arguments)
 

@@ -47,6 +47,36 @@ def test_a_failure_is_one_line_and_its_traceback_a_file(
     assert text.endswith(f"{name}: {error}\n")
 
 
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (None, "job.json: no job ([Errno 2] No such file or directory"),
+        ("{'epochs': 1}", "job.json: no job (Expecting property name"),
+        ("\xff", "job.json: no job ('utf-8' codec can't decode"),
+    ],
+)
+def test_a_file_that_is_no_job_is_told_in_one_line(
+    content: str | None, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "job.json"
+    if content is not None:
+        path.write_bytes(content.encode("latin-1"))
+
+    assert run_from_command_line(lambda job, progress: None, [str(path)]) == 2
+
+    error = capsys.readouterr().err
+    assert told in error
+    assert error.count("\n") == 1
+    assert error.endswith("); give a JSON file of its settings\n")
+
+
+def test_a_job_without_an_argument_says_how_it_is_called(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run_from_command_line(lambda job, progress: None, []) == 2
+    assert capsys.readouterr().err == "usage: python -m MODULE JOB.json, got []\n"
+
+
 def test_processes_of_one_job_leave_a_traceback_each(tmp_path: Path) -> None:
     def fail(job: object, progress: object) -> None:
         raise ValueError("row 7 is no tree")
@@ -59,6 +89,9 @@ def test_processes_of_one_job_leave_a_traceback_each(tmp_path: Path) -> None:
 
     assert run_from_command_line(lambda job, progress: None, [path], part="rank-0") == 0
     assert [trace.name for trace in tmp_path.glob("*.txt")] == names[1:]
+
+    assert run_from_command_line(lambda job, progress: None, [path]) == 0
+    assert list(tmp_path.glob("*.txt")) == []
 
 
 @pytest.mark.parametrize(

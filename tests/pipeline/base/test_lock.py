@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -65,6 +66,19 @@ def test_a_job_that_outlives_its_parent_still_holds_the_lock(tmp_path: Path) -> 
 
     with locked(path, end):
         assert waited == ["yes"]
+
+
+def test_a_lock_whose_folder_was_deleted_meanwhile_is_taken_anew(tmp_path: Path) -> None:
+    path = tmp_path / "folder" / "lock"
+    holder = locked(path, never)
+    holder.__enter__()
+
+    def delete_and_free() -> None:
+        shutil.rmtree(path.parent)
+        holder.__exit__(None, None, None)
+
+    with locked(path, delete_and_free), locked(path, None) as is_free:
+        assert not is_free
 
 
 def test_a_file_system_without_locks_is_told(

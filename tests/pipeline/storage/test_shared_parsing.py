@@ -83,6 +83,18 @@ def test_a_job_takes_its_sentences_from_the_storage_and_gives_it_the_parses(
     assert list(scratch.glob(f"{SCRATCH_PREFIX}*")) == []
 
 
+def test_a_shard_cut_short_in_a_folder_is_made_again(job: StoredJob, tmp_path: Path) -> None:
+    files = parser_files(tmp_path)
+    make_stored_shards(job, files)
+    rows = tmp_path / "shared" / "parses" / "00001.parquet"
+    whole = rows.read_bytes()
+    rows.write_bytes(whole[:-1])
+
+    make_stored_shards(job, files)
+
+    assert rows.read_bytes() == whole
+
+
 @pytest.mark.slow
 def test_a_range_goes_around_what_stands_and_gives_each_shard_when_it_is_made(
     job: StoredJob, tmp_path: Path

@@ -109,7 +109,7 @@ MISTAKES = {
         "run",
         "--dependency-parser",
         NO_PARSER,
-        says=("no parser of dependencies", "known are dependency,"),
+        says=("no parser of dependencies; known are dependency,", "biaffine"),
     ),
     "no such vectors": mistake("run", "--vectors", "nowhere", says=("nowhere", "check the path")),
     "encoder misspelt": mistake(
@@ -153,6 +153,13 @@ MISTAKES = {
     ),
     "task misspelt": mistake(*SCORES, "english", "--tasks", "SICK-D", says=("mean SICK-",)),
     "data set misspelt": mistake("data", "download", "senteval", "MRP", says=("'MRP'", "mean MR")),
+    "data set misspelt after a switch": mistake(
+        *("data", "download", "senteval", "--accept-unverified", "MRP"), says=("mean MR",)
+    ),
+    "published parser of another stage": mistake(
+        *("run", "ParseDependencies", "--dependency-parser", "benepar_en3"),
+        says=("benepar_en3: a published parser of constituents", "as constituency_parser"),
+    ),
     "function not found": mistake(
         *SCORES, "own:encode", "--tasks", "MR", says=("own cannot be imported", "PYTHONPATH")
     ),
