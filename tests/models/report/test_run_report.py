@@ -14,7 +14,6 @@ from tests.support.report_examples import (
     HELD_OUT,
     SUMMARY,
     report_inputs,
-    row,
     usual_rows,
     with_rows,
 )
@@ -101,10 +100,9 @@ def test_several_training_seeds_are_averaged_and_their_spread_is_shown(
     held_out = {**SUMMARY["held_out"], "final": {**HELD_OUT, "accuracy": 0.05}}
     (folder / "summary.json").write_text(json.dumps({**SUMMARY, "seed": 1, "held_out": held_out}))
     shutil.copy(inputs.training_folders[0] / "metrics.jsonl", folder)
-    rows = [row("pair", 0.8), row("pair_seed_1", 0.7, seed=20), row("pair_seed_2", 0.72, seed=21)]
-    rows += [row(f"random_weights_{seed}", 0.6 + 0.02 * seed, seed=seed) for seed in range(3)]
     given = replace(
-        with_rows(inputs, tmp_path, rows), training_folders=(*inputs.training_folders, folder)
+        with_rows(inputs, tmp_path, usual_rows(0.8, 0.7, 0.72)),
+        training_folders=(*inputs.training_folders, folder),
     )
     text = written(tmp_path / "out", given)
     for expected in (
@@ -124,13 +122,12 @@ def test_scores_of_sentevals_tasks_are_a_section(tmp_path: Path) -> None:
     made = scored(task, setup, DataRecord("d1", "s1"), outcome, seconds={})
     write_result(result_path(tmp_path / "mine", task), made)
     given = replace(
-        with_rows(report_inputs(tmp_path), tmp_path, [row("pair", 0.8)]),
+        with_rows(report_inputs(tmp_path), tmp_path, usual_rows(0.8)),
         senteval=(tmp_path / "mine",),
     )
 
     text = written(tmp_path / "out", given)
 
-    assert "No row with random weights was evaluated" in text and "beats" not in text
     section = text.split("## SentEval")[1].split("\n## ")[0]
     assert "| MR | accuracy | 70.0 [" in section
 
