@@ -19,13 +19,12 @@ from treeviews.models.report.probing_table import (
     ProbingTable,
 )
 from treeviews.models.report.score_text import (
-    bounds,
     by_reason,
     count,
-    doubts,
     percent,
     with_interval,
 )
+from treeviews.models.report.scored_encoder import ALL_ROWS, doubts
 from treeviews.models.report.sections import Cell, Section, Table
 
 MIN_TEST_ITEMS = 500
@@ -111,7 +110,7 @@ def _titles(probing: Mapping[str, Any]) -> dict[str, str]:
 def _rows_table(table: ProbingTable, titles: Mapping[str, str]) -> Table:
     rows = [
         [
-            row.description,
+            row.title,
             str(row.width or "–"),
             *(_cell(table, row, task) for task in (*table.tasks, AVERAGE)),
         ]
@@ -122,10 +121,11 @@ def _rows_table(table: ProbingTable, titles: Mapping[str, str]) -> Table:
 
 
 def _cell(table: ProbingTable, row: ProbingRow, task: str) -> Cell:
-    mark, mean = table.mark(row.name, task), row.means[task]
-    if mean.deviation is not None:
-        return Cell(f"{mean.mean:.1f} ± {mean.deviation:.1f}", mark)
-    return Cell(percent(mean.mean), mark, bounds(row.figures[task]))
+    mark, figure = table.mark(row.name, task), row.figures[task]
+    value, *uncertain = figure.text().split(" ", 1)
+    if figure.deviation is None:
+        return Cell(value, mark, *uncertain)
+    return Cell(f"{value} ± {figure.deviation:.1f}", mark)
 
 
 def _tasks_table(probing: Mapping[str, Any], titles: Mapping[str, str]) -> Table:
@@ -161,7 +161,6 @@ def _comparison_table(table: ProbingTable, titles: Mapping[str, str]) -> Table:
 
 def notes_section(table: ProbingTable, probing: Mapping[str, Any]) -> Section:
     """Returns the notes, and how the tasks differ from the published ones."""
-    by_task = {task: [row.seeds[0][task] for row in table.rows] for task in table.tasks}
     tasks = probing["tasks"].items()
     by_sentence = [name for name, task in tasks if task["resampled_by"] == "sentence"]
     differing = [f"{_called(name)}: {task['differs']}" for name, task in tasks if task["differs"]]
@@ -171,7 +170,7 @@ def notes_section(table: ProbingTable, probing: Mapping[str, Any]) -> Section:
         "whose label is a property of the tree they see what sequences and bags of words must "
         "infer.",
         *([f"{FEW_DOCUMENTS} {listed(by_sentence)}."] if by_sentence else []),
-        *doubts("All rows together", by_task),
+        *doubts(ALL_ROWS, table.rows, table.tasks),
         f"Held-out sentences left out of the tasks: {by_reason(probing['excluded'])}.",
     ]
     return Section.of(

@@ -17,8 +17,9 @@ from treeviews.models.encoding.encoder_names import BAG_OF_WORDS, READY, SIF
 from treeviews.models.evaluation.averages import average_over_tasks
 from treeviews.models.evaluation.comparison import ComparisonConfig, compare
 from treeviews.models.evaluation.probing_tasks import TASKS
-from treeviews.models.evaluation.resampling import CONFIDENCE, Interval, SeedMean, over_seeds
-from treeviews.models.evaluation.task_result import TaskResult, read_result, scored_results
+from treeviews.models.evaluation.resampling import CONFIDENCE, Interval
+from treeviews.models.evaluation.task_result import read_result, scored_results
+from treeviews.models.report.scored_encoder import Figure, ScoredEncoder
 from treeviews.models.report.sections import Mark
 from treeviews.pipeline.base.bundled import BUNDLED_MODELS
 
@@ -109,13 +110,13 @@ def declare_rows(
 
 
 @dataclass(frozen=True)
-class ProbingRow:
-    """A row of the probing table: an encoder, or several that differ in their seed alone."""
+class ProbingRow(ScoredEncoder):
+    """A row of the probing table: an encoder, or several that differ in their seed alone.
+
+    Its results are by probing task, in the order of their declarations.
+    """
 
     name: str
-    description: str
-    seeds: tuple[Mapping[str, TaskResult], ...]
-    """By probing task, in the order of their declarations; one a seed."""
 
     @classmethod
     def read(cls, row: RowDeclaration, files: Sequence[Path]) -> ProbingRow:
@@ -131,28 +132,19 @@ class ProbingRow:
             for task in TASKS
             if task.evaluation_task in results
         }
-        return cls(row.name, row.description, (scored_results(by_probe),))
+        return cls(row.description, (scored_results(by_probe),), row.name)
 
     @cached_property
-    def figures(self) -> dict[str, Interval]:
-        """The accuracy of the first seed on each task, and their `AVERAGE`."""
-        return self._figures_of(self.seeds[0])
-
-    @cached_property
-    def means(self) -> dict[str, SeedMean]:
-        """The same over the seeds."""
-        seeds = list(map(self._figures_of, self.seeds))
-        return {task: over_seeds([seed[task].value for seed in seeds]) for task in seeds[0]}
-
-    @staticmethod
-    def _figures_of(results: Mapping[str, TaskResult]) -> dict[str, Interval]:
-        accuracies = {task: result.scores["accuracy"] for task, result in results.items()}
-        return {**accuracies, AVERAGE: average_over_tasks(results)}
+    def figures(self) -> dict[str, Figure]:
+        """The accuracy on each task, and their `AVERAGE`."""
+        figures = {task: self.score(task, "accuracy") for task in self.seeds[0]}
+        averages = [average_over_tasks(scored_results(results)) for results in self.seeds]
+        return {**figures, AVERAGE: Figure.over(averages)}
 
     @property
     def width(self) -> int:
         """Dimensions of the embeddings."""
-        return next(iter(self.seeds[0].values())).outcome.width
+        return self.scored[0].outcome.width
 
 
 # What follows from them.
@@ -226,7 +218,7 @@ class ProbingTable:
         for name, pattern in SEEDS_OF.items():
             seeds = tuple(row.seeds[0] for row in self.rows if pattern.fullmatch(row.name))
             text = f"{name}, mean ± sd over {len(seeds)} seeds"
-            together[name] = ProbingRow(name, text, seeds)
+            together[name] = ProbingRow(text, seeds, name)
         return together
 
     @property

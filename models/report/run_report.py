@@ -12,7 +12,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from treeviews.models.evaluation.averages import average_over_tasks
 from treeviews.models.evaluation.build_probing import read_summary
+from treeviews.models.evaluation.task_result import scored_results
 from treeviews.models.model.card import current_commit
 from treeviews.models.report.evaluation_table import evaluation_sections
 from treeviews.models.report.probing_section import notes_section, probing_section, statement
@@ -275,7 +277,7 @@ def _as_json(
 
 def _seeds_as_json(row: ProbingRow) -> dict[str, Any]:
     """Returns means and deviations over seeds, 0 for one seed; of the average over tasks first."""
-    figures = {task: (over.mean, over.deviation or 0.0) for task, over in row.means.items()}
+    figures = {task: (each.value, each.deviation or 0.0) for task, each in row.figures.items()}
     average, deviation = figures.pop(AVERAGE)
     return {
         "num_seeds": len(row.seeds),
@@ -287,6 +289,7 @@ def _seeds_as_json(row: ProbingRow) -> dict[str, Any]:
 
 def _row_as_json(row: ProbingRow) -> dict[str, Any]:
     """Returns a row without its answers to single items, which stand in the result files."""
+    results = scored_results(row.seeds[0])
     tasks = {
         task: {
             "accuracy": result.scores["accuracy"],
@@ -296,7 +299,7 @@ def _row_as_json(row: ProbingRow) -> dict[str, Any]:
             "at_grid_edge": result.outcome.at_grid_edge,
             "not_converged": result.outcome.not_converged,
         }
-        for task, result in row.seeds[0].items()
+        for task, result in results.items()
     }
-    result = {"tasks": tasks, "average": row.figures[AVERAGE], "width": row.width}
-    return {"name": row.name, "description": row.description, "result": result}
+    result = {"tasks": tasks, "average": average_over_tasks(results), "width": row.width}
+    return {"name": row.name, "description": row.title, "result": result}

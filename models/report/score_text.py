@@ -1,12 +1,10 @@
-"""How figures are written: intervals, spread over seeds, counts; and notes of what is doubtful."""
+"""How figures are written: intervals, counts, p values."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 
-from treeviews.models.evaluation.resampling import Interval, SeedMean
-from treeviews.models.evaluation.scores import ZERO_VECTORS
-from treeviews.models.evaluation.task_result import TaskResult
+from treeviews.models.evaluation.resampling import Interval
 
 SCORES_OF_ERRORS = frozenset({"mse"})
 """Scores of which the lower is the better; in their own unit, which needs more digits."""
@@ -26,13 +24,6 @@ def with_interval(interval: Interval, *, signed: bool = False, digits: int = 1) 
 def bounds(interval: Interval, form: str = "z.1f") -> str:
     """Returns an interval alone, as ``[61.0, 65.4]``."""
     return f"[{interval.low:{form}}, {interval.high:{form}}]"
-
-
-def with_seeds(figure: SeedMean, *, digits: int = 1) -> str:
-    """Returns a figure as ``80.1 ± 0.3 (3)``: mean, deviation and number of seeds."""
-    if figure.deviation is None:
-        return f"{figure.mean:.{digits}f}"
-    return f"{figure.mean:.{digits}f} ± {figure.deviation:.{digits}f} ({figure.num_seeds})"
 
 
 def digits_of(score: str) -> int:
@@ -59,66 +50,3 @@ def by_reason(counts: Mapping[str, int]) -> str:
     """Returns counts with their reasons as running text."""
     named = (f"{reason.replace('_', ' ')} {count(n)}" for reason, n in sorted(counts.items()) if n)
     return ", ".join(named) or "–"
-
-
-def task_title(task: str, corpora: Mapping[str, str]) -> str:
-    """Returns what a table calls a task; corpora are those of the derived tasks."""
-    return f"{task} (derived)" if task in corpora else task
-
-
-def derived_notes(corpora: Mapping[str, str]) -> list[str]:
-    """Returns one note a corpus; none where all tasks are the published ones."""
-    tasks: dict[str, list[str]] = {}
-    for task, corpus in corpora.items():
-        tasks.setdefault(corpus, []).append(task)
-    return [
-        f"{', '.join(names)}: derived from {corpus}, other sentences and labels than those of the "
-        "published tasks of these names; no published figure compares. Their intervals draw whole "
-        "documents, where a task has enough of them."
-        for corpus, names in tasks.items()
-    ]
-
-
-def doubts(encoder: str, by_task: Mapping[str, Sequence[TaskResult]]) -> list[str]:
-    """Returns a note a kind of doubt about an encoder's scores; none where there is no reason.
-
-    Args:
-        encoder: what the table calls it.
-        by_task: the results of its seeds, at least one a task.
-    """
-    notes = []
-    for kind, describe in _DOUBTS.items():
-        described = {task: describe(results) for task, results in by_task.items()}
-        if texts := [f"{task} {text}" for task, text in described.items() if text]:
-            notes.append(f"{encoder}: {kind}: {'; '.join(texts)}.")
-    return notes
-
-
-def _refused(results: Sequence[TaskResult]) -> str:
-    """Returns count and share of the distinct sentences, of the seed that refused most."""
-    data = max((result.data for result in results), key=lambda record: record.refused_share)
-    refused = _share([(data.num_refused, data.num_sentences)])
-    return refused and f"{refused} distinct ({100 * data.refused_share:.2f} %)"
-
-
-def _zero_vectors(results: Sequence[TaskResult]) -> str:
-    """Returns the count of such pairs, of the seed that has most."""
-    most = max(int(result.outcome.details.get(ZERO_VECTORS, 0)) for result in results)
-    return _share([(most, len(results[0].outcome.predictions.gold))])
-
-
-def _share(shares: Sequence[tuple[int, int]]) -> str:
-    part, whole = map(sum, zip(*shares, strict=True))
-    return f"{count(part)} of {count(whole)}" if part else ""
-
-
-_DOUBTS: dict[str, Callable[[Sequence[TaskResult]], str]] = {
-    "sentences that it refused, scored as zeros": _refused,
-    "pairs of which a vector is zero, as of unknown words, with cosine 0": _zero_vectors,
-    "fits that stopped before the tolerance was reached": lambda results: _share(
-        [(result.outcome.not_converged, result.outcome.num_fits) for result in results]
-    ),
-    "searches that chose the smallest or largest regulariser offered": lambda results: _share(
-        [(result.outcome.at_grid_edge, len(result.outcome.regularisers)) for result in results]
-    ),
-}

@@ -67,7 +67,7 @@ def row(name: str, share: float, *, seed: int = 0) -> ProbingRow:
         task: scored(task_named(_CALLED[task]), setup, data, outcome, seconds={"fit": 0.2})
         for task in TASKS
     }
-    return ProbingRow(name, f"row {name}", (results,))
+    return ProbingRow(f"row {name}", (results,), name)
 
 
 def report_inputs(tmp_path: Path) -> ReportInputs:
@@ -115,7 +115,7 @@ def with_rows(inputs: ReportInputs, folder: Path, rows: Sequence[ProbingRow]) ->
         files = [result_path(place, result.task) for result in results.values()]
         for path, result in zip(files, results.values(), strict=True):
             write_result(path, result)
-        written[RowDeclaration(one.name, one.description, "")] = files
+        written[RowDeclaration(one.name, one.title, "")] = files
     return replace(inputs, rows=written)
 
 

@@ -11,11 +11,12 @@ from tests.support.evaluation_examples import result, similarities, task
 from tests.support.scored_tables import MEAN, OURS, experiment, scored, scores, small_table, without
 from treeviews.models.evaluation.task_result import TaskResult
 from treeviews.models.report.experiment import NOT_HERE, Row, Training
-from treeviews.models.report.result_table import Cell, Line, ResultTable
+from treeviews.models.report.result_table import Line, ResultTable
+from treeviews.models.report.scored_encoder import Figure
 from treeviews.models.report.table_columns import MEAN_SIMILARITY, MEANS, Published
 
 
-def cell(table: ResultTable, column: str, *, row: int = 0, line: int = 0) -> Cell:
+def cell(table: ResultTable, column: str, *, row: int = 0, line: int = 0) -> Figure:
     place = [heading.name for heading in table.columns].index(column)
     return lines_of(table)[row][line].cells[place]
 
@@ -68,7 +69,7 @@ def test_what_is_not_here_says_why() -> None:
     assert (published.not_here, published.cells[0].value) == ("trained with labels", 67.1)
     assert not published.is_measured and published.scale == ""
     assert nothing.not_here == nothing.cells[0].reason == "no second text"
-    assert cell(table, "MR") == Cell(reason="no such file")
+    assert cell(table, "MR") == Figure(reason="no such file")
     assert cell(table, "STS14").value is not None
     assert "MR: absent (no such file)" in table.notes
 
@@ -93,7 +94,7 @@ def test_facts_are_those_of_the_model_and_its_training() -> None:
     table = small_table(scored(OURS, scores(0.8)), scored(MEAN, scores(0.7)), declared=declared)
 
     assert [cell(table, name).value for name in names] == [0.025, 1_234_567, 300, 75.0, 71.5]
-    assert cell(table, "hours", row=1) == Cell()
+    assert cell(table, "hours", row=1) == Figure()
 
 
 OTHER = Row("other", "trained", (Training("other", "B-G", changes={"epochs": 2}),))

@@ -16,16 +16,16 @@ from treeviews.models.report.experiment import NOT_HERE, Row
 from treeviews.models.report.result_table import (
     ABSENT,
     CSV_HEADER,
-    Cell,
     Heading,
     ResultTable,
-    figure,
+    figure_text,
     headline,
     read_table,
     scores_table,
     table_files,
     tables_files,
 )
+from treeviews.models.report.scored_encoder import Figure
 from treeviews.models.report.table_columns import Published
 
 
@@ -59,20 +59,20 @@ HOURS = Heading("hours", 2, is_fact=True)
 @pytest.mark.parametrize(
     ("cell", "heading", "measured", "text"),
     [
-        (Cell(85.04, 0.31, 3), Heading("MR"), True, "85.0 ± 0.3 (3)"),
-        (Cell(80.0, None, 1, 75.04, 84.96), Heading("MR"), True, "80.0 [75.0, 85.0]"),
-        (Cell(reason="no data"), Heading("MR"), True, "absent"),
-        (Cell(), Heading("MR"), True, "–"),
-        (Cell(71.1), Heading("MR"), False, "71.1"),
-        (Cell(9.0), HOURS, False, "9"),
-        (Cell(3.5), HOURS, False, "3.5"),
-        (Cell(0.0013, None, 1), HOURS, True, "0.0013"),
+        (Figure(85.04, 0.31, 3), Heading("MR"), True, "85.0 ± 0.3 (3)"),
+        (Figure(80.0, None, 1, 75.04, 84.96), Heading("MR"), True, "80.0 [75.0, 85.0]"),
+        (Figure(reason="no data"), Heading("MR"), True, "absent"),
+        (Figure(), Heading("MR"), True, "–"),
+        (Figure(71.1), Heading("MR"), False, "71.1"),
+        (Figure(9.0), HOURS, False, "9"),
+        (Figure(3.5), HOURS, False, "3.5"),
+        (Figure(0.0013, None, 1), HOURS, True, "0.0013"),
     ],
 )
 def test_a_figure_says_how_sure_it_is(
-    cell: Cell, heading: Heading, measured: bool, text: str
+    cell: Figure, heading: Heading, measured: bool, text: str
 ) -> None:
-    assert figure(cell, heading, measured=measured) == text
+    assert figure_text(cell, heading, measured=measured) == text
 
 
 def test_a_table_says_its_result_first_and_counts_what_it_shows(table: ResultTable) -> None:
