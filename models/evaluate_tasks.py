@@ -32,7 +32,8 @@ from treeviews.models.encoding.sentence_reader import keep_given
 from treeviews.models.encoding.torch_model import available_device
 from treeviews.models.evaluation.evaluate_task import Evaluation, evaluate_task
 from treeviews.models.evaluation.evaluation_settings import EvaluationSettings
-from treeviews.models.evaluation.resampling import Interval
+from treeviews.models.evaluation.representation import WORD_POOLING
+from treeviews.models.evaluation.resampling import Interval, Resampling
 from treeviews.models.evaluation.scores import main_metric
 from treeviews.models.evaluation.task_data import (
     AbsentDataError,
@@ -264,7 +265,7 @@ def check_views(tasks: Sequence[EvaluationTask], evaluation: Evaluation) -> None
     for protocol in dict.fromkeys(task.protocol for task in tasks):
         widths = evaluation.encoder.widths(representation.poolings(protocol))
         if evaluation.words is not None and evaluation.words.has_views:
-            widths |= evaluation.words.widths(representation.word_poolings())
+            widths |= evaluation.words.widths(WORD_POOLING)
         representation.check(widths, protocol)
 
 
@@ -323,7 +324,7 @@ def standing_result(path: Path, task: EvaluationTask, evaluation: Evaluation) ->
     is_same = (
         result.data.refused_share <= settings.max_refused
         and result.data.protocol == ({} if note is None else note.protocol)
-        and result.resampling == evaluation.resampling
+        and result.resampling == Resampling()
         and not _changed_files(result, settings.data)
     )
     return result if is_same else None

@@ -29,8 +29,8 @@ from treeviews.models.evaluation.evaluation_settings import (
     ProtocolConfig,
 )
 from treeviews.models.evaluation.pair_protocols import cosine_similarity, learn_relatedness
-from treeviews.models.evaluation.representation import Components, Representation
-from treeviews.models.evaluation.resampling import IntArray, Resampling, clusters_of
+from treeviews.models.evaluation.representation import WORD_POOLING, Components, Representation
+from treeviews.models.evaluation.resampling import IntArray, clusters_of
 from treeviews.models.evaluation.scores import Outcome
 from treeviews.models.evaluation.task_data import AbsentDataError, load_task
 from treeviews.models.evaluation.task_registry import EvaluationTask, Features, Items, TaskData
@@ -119,7 +119,6 @@ class Evaluation:
     identity: EncoderIdentity
     words: Encoder | None = None
     """The bag of words that is joined, where the representation asks for one."""
-    resampling: Resampling = field(default_factory=Resampling)
     run: Mapping[str, Any] = field(default_factory=dict)
     """What else the result says of where it was made."""
     cache: EmbeddingCache = field(default_factory=EmbeddingCache)
@@ -178,7 +177,6 @@ def evaluate_task(task: EvaluationTask, evaluation: Evaluation) -> Result:
             "embed_when_computed": round(embeddings.seconds, 3),
             "fit": round(fitted - embedded, 3),
         },
-        resampling=evaluation.resampling,
     )
 
 
@@ -192,7 +190,7 @@ def _embeddings(task: EvaluationTask, data: TaskData, evaluation: Evaluation) ->
     parts = [(evaluation.encoder, representation.poolings(task.protocol))]
     if representation.join_words:
         assert evaluation.words is not None, "join_words needs a bag of words"
-        parts.append((evaluation.words, representation.word_poolings()))
+        parts.append((evaluation.words, WORD_POOLING))
     made = [evaluation.cache.embeddings(part, data.sentences, pools) for part, pools in parts]
     refused = max((each.refused for each in made), key=len)
     num_sentences = len(data.sentences)

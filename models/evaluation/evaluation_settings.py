@@ -25,17 +25,12 @@ Classifier = Literal["logistic_regression", "compatibility"]
 """``logistic_regression``: convex, to a tolerance; ``compatibility``: SentEval's own, trained by
 Adam with early stopping."""
 
-NESTED_GRID = tuple(2.0**t for t in range(-2, 4))
-"""C of nested folds (SentEval, validation.py, InnerKFoldClassifier)."""
-FOLDS_GRID = tuple(2.0**t for t in range(-1, 6))
-"""C of folds of train (validation.py, KFoldClassifier)."""
-SPLIT_GRID = tuple(2.0**t for t in range(-2, 4))
-"""C of a given dev split (validation.py, SplitClassifier)."""
 GRIDS: Mapping[Protocol, tuple[float, ...]] = {
-    "nested_folds": NESTED_GRID,
-    "folds": FOLDS_GRID,
-    "split": SPLIT_GRID,
+    "nested_folds": tuple(2.0**t for t in range(-2, 4)),
+    "folds": tuple(2.0**t for t in range(-1, 6)),
+    "split": tuple(2.0**t for t in range(-2, 4)),
 }
+"""C (SentEval, validation.py: InnerKFoldClassifier, KFoldClassifier, SplitClassifier)."""
 COMPATIBILITY_GRID = tuple(10.0**t for t in range(-5, -1))
 """Weight decay of SentEval's own classifier, in all three."""
 DIGITS_OF_FOLDER = 8

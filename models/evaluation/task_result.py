@@ -9,7 +9,7 @@ import base64
 import hashlib
 import json
 import zlib
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -207,6 +207,35 @@ def scored(
     return TaskResult(task, setup, data, outcome, scores, how, seconds)
 
 
+def check_same_data(results: Sequence[TaskResult]) -> None:
+    """Refuses results of a task on different data.
+
+    Raises:
+        ValueError: names the task and the encoders.
+    """
+    for result in results:
+        if result.data.digest != results[0].data.digest:
+            raise ValueError(
+                f"{result.task.name}: scored on other data for {result.setup.encoder.name} than "
+                f"for {results[0].setup.encoder.name}; evaluate both on the same files"
+            )
+
+
+def check_seeds(setups: Sequence[Setup]) -> None:
+    """Refuses an encoder that is given twice among its seeds.
+
+    Raises:
+        ValueError: names it.
+    """
+    digests = [setup.encoder.digest for setup in setups]
+    for setup in setups:
+        if digests.count(setup.encoder.digest) > 1:
+            raise ValueError(
+                f"the encoder {setup.encoder.name} of digest {setup.encoder.digest} is given "
+                "twice; give each seed once"
+            )
+
+
 def result_path(folder: Path, task: EvaluationTask) -> Path:
     """Returns where the result of a task stands in an encoder's folder."""
     return folder / f"{task.name}.json"
@@ -290,25 +319,19 @@ def read_results(folder: Path) -> dict[str, Result]:
 
     Raises:
         FileNotFoundError: no such folder, or no result in it.
-        ValueError: as `read_result`, two files of one task, or results that are not of one
-            evaluation; names both files and the remedy.
+        ValueError: as `read_result`, or results that are not of one evaluation; names both files
+            and the remedy.
     """
     by_file = results_by_file(folder)
     if not by_file:
         raise FileNotFoundError(f"{folder}: holds no task result; run the evaluation first")
     # One that learns says the most of how results were made.
     path = next((p for p, each in by_file.items() if each.setup.learns), next(iter(by_file)))
-    first_of: dict[str, Path] = {}
     for other_path, other in by_file.items():
         if what := by_file[path].setup.difference(other.setup):
             raise ValueError(
                 f"{other_path}: of another {what} than {path}; evaluate one of them again, each "
                 "encoder, representation and classifier into a folder of its own"
-            )
-        if (first := first_of.setdefault(other.task.name, other_path)) != other_path:
-            raise ValueError(
-                f"{other_path}: a second result of {other.task.name} in this folder, beside "
-                f"{first.name}; keep one of them"
             )
     by_task = {result.task.name: result for result in by_file.values()}
     return dict(sorted(by_task.items()))

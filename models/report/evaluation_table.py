@@ -19,6 +19,8 @@ from treeviews.models.evaluation.task_registry import TASKS
 from treeviews.models.evaluation.task_result import (
     Result,
     Setup,
+    check_same_data,
+    check_seeds,
     corpora_of,
     read_results,
     scored_results,
@@ -84,7 +86,8 @@ def evaluation_sections(
     names = {task for seed in results for task in seed}
     declared = [task for task in _TASK_NAMES if task in names]
     tasks = [*declared, *sorted(names.difference(declared))]
-    _check_same_data(columns, tasks)
+    for task in tasks:
+        check_same_data(results_of(columns, [task]))
     header = ("task", "score", *(column.title for column in columns))
     scored = {result.task.name for result in results_of(columns, tasks)}
     averages = [average for average in AVERAGES if scored & average.parts.keys()]
@@ -121,9 +124,8 @@ def _columns(folders: Sequence[Mapping[str, Result]]) -> list[ScoredEncoder]:
         setup = shown_setup(results)
         # Seeds share all of it; classifiers only where something is learnt.
         groups.setdefault((setup.encoder.name, *setup.how_used()), []).append(results)
-    for (encoder, *_), seeds in groups.items():
-        if len({shown_setup(seed).encoder.digest for seed in seeds}) < len(seeds):
-            raise ValueError(f"{encoder}: two folders hold the same encoder; give each seed once")
+    for seeds in groups.values():
+        check_seeds(list(map(shown_setup, seeds)))
     pairs = zip(_titles(list(groups)), groups.values(), strict=True)
     return [ScoredEncoder(title, tuple(seeds)) for title, seeds in pairs]
 
@@ -137,21 +139,6 @@ def _titles(keys: Sequence[tuple[str, ...]]) -> list[str]:
         title if titles.count(title) == 1 else f"{title} #{place}"
         for place, title in enumerate(titles, start=1)
     ]
-
-
-def _check_same_data(columns: Sequence[ScoredEncoder], tasks: Sequence[str]) -> None:
-    """Refuses results of a task on different data.
-
-    Raises:
-        ValueError: names the task and the data's digests.
-    """
-    for task in tasks:
-        digests = {result.data.digest for result in results_of(columns, [task])}
-        if len(digests) > 1:
-            raise ValueError(
-                f"{task}: the encoders were scored on different data ({', '.join(sorted(digests))})"
-                "; evaluate all on the same files"
-            )
 
 
 def _rows(columns: Sequence[ScoredEncoder], task: str, *, subsets: bool) -> list[list[str]]:

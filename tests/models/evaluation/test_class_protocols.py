@@ -15,9 +15,7 @@ from treeviews.models.evaluation.adam_classifiers import AdamConfig, fit_adam
 from treeviews.models.evaluation.class_protocols import learn_classes, stratified_folds
 from treeviews.models.evaluation.evaluation_settings import (
     COMPATIBILITY_GRID,
-    FOLDS_GRID,
-    NESTED_GRID,
-    SPLIT_GRID,
+    GRIDS,
     Classifier,
     ProtocolConfig,
 )
@@ -147,9 +145,12 @@ COMPATIBLE = (by_adam, COMPATIBILITY, COMPATIBILITY_GRID)
 @pytest.mark.parametrize(
     ("fit", "config", "grid", "num_classes", "sizes"),
     [
-        *((plain, FEW_FOLDS, NESTED_GRID, k, {"all": 130}) for k in (2, 3)),
-        *((plain, FEW_FOLDS, FOLDS_GRID, k, {"train": 120, "test": 60}) for k in (2, 3)),
-        *((plain, FEW_FOLDS, SPLIT_GRID, k, {"train": 90, "dev": 70, "test": 60}) for k in (2, 3)),
+        *((plain, FEW_FOLDS, GRIDS["nested_folds"], k, {"all": 130}) for k in (2, 3)),
+        *((plain, FEW_FOLDS, GRIDS["folds"], k, {"train": 120, "test": 60}) for k in (2, 3)),
+        *(
+            (plain, FEW_FOLDS, GRIDS["split"], k, {"train": 90, "dev": 70, "test": 60})
+            for k in (2, 3)
+        ),
         (standardised, STANDARDISED, PENALTIES, 3, {"train": 120, "test": 60}),
         (standardised, STANDARDISED, PENALTIES, 3, {"train": 90, "dev": 70, "test": 60}),
         (*COMPATIBLE, 2, {"all": 100}),

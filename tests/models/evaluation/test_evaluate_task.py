@@ -16,7 +16,6 @@ from treeviews.models.encoding.search import FloatArray
 from treeviews.models.evaluate_tasks import execute
 from treeviews.models.evaluation.evaluate_task import Evaluation, evaluate_task
 from treeviews.models.evaluation.evaluation_settings import PROTOCOL_VERSION, EvaluationSettings
-from treeviews.models.evaluation.resampling import Resampling
 from treeviews.models.evaluation.task_registry import task_named
 from treeviews.models.evaluation.task_result import (
     AbsentResult,
@@ -40,7 +39,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def evaluation(data: Path, encoder: CountingEncoder, **changes: Any) -> Evaluation:
     fields = {"protocol": {"num_folds": 3}, "out": "results", "tasks": []} | changes
     settings = EvaluationSettings.from_dict({"encoder": "letters", "data": data} | fields)
-    return Evaluation(settings, encoder, IDENTITY, resampling=Resampling(num_resamples=50))
+    return Evaluation(settings, encoder, IDENTITY)
 
 
 def scored(name: str, made: Evaluation) -> TaskResult:

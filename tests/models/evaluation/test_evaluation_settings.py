@@ -8,9 +8,7 @@ import pytest
 
 from treeviews.models.evaluation.evaluation_settings import (
     COMPATIBILITY_GRID,
-    FOLDS_GRID,
-    NESTED_GRID,
-    SPLIT_GRID,
+    GRIDS,
     EvaluationSettings,
     ProtocolConfig,
 )
@@ -70,7 +68,7 @@ def test_what_is_asked_for_goes_before_what_the_data_declare(
 
 
 def test_the_grids_are_senteval_s() -> None:
-    assert NESTED_GRID == (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
-    assert FOLDS_GRID == (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
-    assert SPLIT_GRID == (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+    assert GRIDS["nested_folds"] == (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+    assert GRIDS["folds"] == (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+    assert GRIDS["split"] == (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
     assert COMPATIBILITY_GRID == (1e-5, 1e-4, 1e-3, 1e-2)

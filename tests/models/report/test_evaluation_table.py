@@ -127,8 +127,8 @@ def test_what_cannot_stand_side_by_side_is_refused(tmp_path: Path) -> None:
     made = result(answers(40, 0.8), task("MR"), encoder=other, data_digest="d1")
     b = written(tmp_path / "b", [made])
     for folders, message in (
-        ([a, b], r"MR: .* different data \(d0, d1\); evaluate all"),
-        ([a, a], "bag of words: two folders hold the same encoder"),
+        ([a, b], "MR: scored on other data for other than for bag of words; evaluate"),
+        ([a, a], "encoder bag of words of digest .* is given twice"),
         ([], "at least one folder"),
     ):
         with pytest.raises(ValueError, match=message):
