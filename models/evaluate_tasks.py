@@ -58,7 +58,7 @@ from treeviews.models.evaluation.task_result import (
     write_result,
 )
 from treeviews.models.report.evaluation_table import evaluation_table
-from treeviews.models.report.score_text import with_interval
+from treeviews.models.report.figures import with_interval
 from treeviews.pipeline.base.digest import sha256_of_file
 from treeviews.pipeline.base.job import Progress, run_job_from_command_line
 from treeviews.pipeline.downloads.senteval_data import check_data_folder

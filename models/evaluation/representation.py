@@ -285,13 +285,14 @@ def described(representation: Mapping[str, Any]) -> str:
         return name
     preset = REPRESENTATIONS[name].to_dict()
     changed = {k: v for k, v in representation.items() if v != preset.get(k)}
-    words = {
-        field: "+".join(map(str, value))
-        if isinstance(value, list | tuple)
-        else (value if isinstance(value, str) else json.dumps(value))
-        for field, value in changed.items()
-    }
-    return ", ".join([name, *(f"{field} {text}" for field, text in words.items())])
+    return ", ".join([name, *(f"{field} {in_words(value)}" for field, value in changed.items())])
+
+
+def in_words(value: Any, between: str = "+") -> str:
+    """Returns a setting's value as titles have it, what is between several given."""
+    if isinstance(value, list | tuple):
+        return between.join(map(str, value))
+    return value if isinstance(value, str) else json.dumps(value, default=dict)
 
 
 Matrix = npt.NDArray[np.float64]

@@ -26,21 +26,19 @@ from treeviews.models.evaluation.task_result import (
     scored_results,
     shown_setup,
 )
-from treeviews.models.report.score_text import (
-    digits_of,
-    p_value,
-    with_interval,
-)
-from treeviews.models.report.scored_encoder import (
+from treeviews.models.report.figures import (
     NOT_SCORED,
     Figure,
     ScoredEncoder,
     derived_notes,
+    digits_of,
     intervals_note,
     notes_of_tasks,
+    p_value,
     results_of,
     task_title,
     titles_by_note,
+    with_interval,
 )
 from treeviews.models.report.sections import Section, Table, markdown_section
 

@@ -16,26 +16,24 @@ from treeviews.models.evaluation.task_result import (
     shown_setup,
 )
 from treeviews.models.report.experiment import NOT_HERE, Experiment, Row
+from treeviews.models.report.figures import (
+    ALL_ROWS,
+    NOT_SCORED,
+    NOTHING,
+    SCORES_OF_ERRORS,
+    Figure,
+    ScoredEncoder,
+    count,
+    intervals_note,
+    notes_of_tasks,
+    percent,
+)
 from treeviews.models.report.result_table import (
     HERE,
     Heading,
     Line,
     ResultTable,
     figure_text,
-)
-from treeviews.models.report.score_text import (
-    SCORES_OF_ERRORS,
-    count,
-    percent,
-)
-from treeviews.models.report.scored_encoder import (
-    ALL_ROWS,
-    NOT_SCORED,
-    NOTHING,
-    Figure,
-    ScoredEncoder,
-    intervals_note,
-    notes_of_tasks,
 )
 from treeviews.models.report.table_columns import PAPERS, Column, Fact, published_beside
 from treeviews.models.training.training_records import duration

@@ -10,6 +10,14 @@ from typing import Any
 
 from treeviews.models.evaluation.probing_sentences import SPLITS
 from treeviews.models.evaluation.resampling import CONFIDENCE
+from treeviews.models.report.figures import (
+    ALL_ROWS,
+    by_reason,
+    count,
+    doubts,
+    percent,
+    with_interval,
+)
 from treeviews.models.report.probing_table import (
     AVERAGE,
     PAIR_ROW,
@@ -18,13 +26,6 @@ from treeviews.models.report.probing_table import (
     ProbingRow,
     ProbingTable,
 )
-from treeviews.models.report.score_text import (
-    by_reason,
-    count,
-    percent,
-    with_interval,
-)
-from treeviews.models.report.scored_encoder import ALL_ROWS, doubts
 from treeviews.models.report.sections import Cell, Section, Table
 
 MIN_TEST_ITEMS = 500

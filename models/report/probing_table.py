@@ -19,7 +19,7 @@ from treeviews.models.evaluation.comparison import ComparisonConfig, compare
 from treeviews.models.evaluation.probing_tasks import TASKS
 from treeviews.models.evaluation.resampling import CONFIDENCE, Interval
 from treeviews.models.evaluation.task_result import read_result, scored_results
-from treeviews.models.report.scored_encoder import Figure, ScoredEncoder
+from treeviews.models.report.figures import Figure, ScoredEncoder
 from treeviews.models.report.sections import Mark
 from treeviews.pipeline.base.bundled import BUNDLED_MODELS
 

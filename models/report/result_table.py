@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from treeviews.models.evaluation.task_result import validated
-from treeviews.models.report.score_text import number_of
-from treeviews.models.report.scored_encoder import NOTHING, Figure
+from treeviews.models.report.figures import NOTHING, Figure, number_of
 from treeviews.models.report.sections import (
     Folded,
     Page,

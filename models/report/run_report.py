@@ -17,6 +17,7 @@ from treeviews.models.evaluation.build_probing import read_summary
 from treeviews.models.evaluation.task_result import scored_results
 from treeviews.models.model.card import current_commit
 from treeviews.models.report.evaluation_table import evaluation_sections
+from treeviews.models.report.figures import by_reason, count, number_of
 from treeviews.models.report.probing_section import notes_section, probing_section, statement
 from treeviews.models.report.probing_table import (
     AVERAGE,
@@ -26,7 +27,6 @@ from treeviews.models.report.probing_table import (
     ProbingTable,
     RowDeclaration,
 )
-from treeviews.models.report.score_text import by_reason, count, number_of
 from treeviews.models.report.sections import (
     CodeBlock,
     Drawing,

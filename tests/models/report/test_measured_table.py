@@ -11,8 +11,8 @@ from tests.support.evaluation_examples import result, similarities, task
 from tests.support.scored_tables import MEAN, OURS, experiment, scored, scores, small_table, without
 from treeviews.models.evaluation.task_result import TaskResult
 from treeviews.models.report.experiment import NOT_HERE, Row, Training
+from treeviews.models.report.figures import Figure
 from treeviews.models.report.result_table import Line, ResultTable
-from treeviews.models.report.scored_encoder import Figure
 from treeviews.models.report.table_columns import MEAN_SIMILARITY, MEANS, Published
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from tests.support.scored_tables import MEAN, OURS, experiment, scored, scores, small_table, without
 from treeviews.models.report.experiment import NOT_HERE, Row
+from treeviews.models.report.figures import Figure
 from treeviews.models.report.result_table import (
     ABSENT,
     CSV_HEADER,
@@ -25,7 +26,6 @@ from treeviews.models.report.result_table import (
     table_files,
     tables_files,
 )
-from treeviews.models.report.scored_encoder import Figure
 from treeviews.models.report.table_columns import Published
 
 
