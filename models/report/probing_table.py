@@ -173,30 +173,23 @@ class RowComparison:
         compared = compare(first.seeds, second.seeds, how)
         average = compared.average
         assert average is not None, "probing tasks are derived from one corpus"
-        tasks = dict(zip(first.seeds[0], compared.tasks, strict=True))
-        marks = {
-            task: _mark(row.difference, is_sure=row.corrected_p < 1 - CONFIDENCE)
-            for task, row in tasks.items()
+        pairs = zip(first.seeds[0], compared.tasks, strict=True)
+        differences = {
+            task: (row.difference, row.corrected_p < 1 - CONFIDENCE) for task, row in pairs
         }
-        return cls(
-            first.name,
-            second.name,
-            average,
-            {task: row.difference for task, row in tasks.items()},
-            {**marks, AVERAGE: _mark(average, is_sure=average.excludes_zero)},
-        )
+        tasks = {task: difference for task, (difference, _) in differences.items()}
+        differences[AVERAGE] = average, average.excludes_zero
+        marks: dict[str, Mark] = {
+            task: ("better" if difference.value > 0 else "worse") if is_sure else ""
+            for task, (difference, is_sure) in differences.items()
+        }
+        return cls(first.name, second.name, average, tasks, marks)
 
     @property
     def verdict(self) -> str:
         """The outcome in words."""
         verbs = {"": "is not told apart from", "better": "beats", "worse": "is below"}
         return verbs[self.marks[AVERAGE]]
-
-
-def _mark(difference: Interval, *, is_sure: bool) -> Mark:
-    if not is_sure:
-        return ""
-    return "better" if difference.value > 0 else "worse"
 
 
 @dataclass(frozen=True)
