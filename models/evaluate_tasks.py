@@ -3,7 +3,7 @@
 The job is an `EvaluationSettings`::
 
     {"encoder": "data/work/models/DEP-CONST-…", "name": "DEP,CONST trained", "tasks": ["MR"],
-     "data": "senteval/data", "out": "results", "threads": 2}
+     "data": "senteval/data", "out": {"MR": "results"}, "threads": 2}
 
 One JSON file a task comes out, also for a task whose data is absent. A task whose result stands
 already is not scored again, if the encoder is known to be the same: a model, a baseline, or a

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -46,14 +46,11 @@ from treeviews.models.evaluation.task_result import (
 from treeviews.pipeline.base.refusal import RefusedSentence
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Embeddings:
+class Embeddings(NamedTuple):
     """What an encoder makes of sentences."""
 
     views: dict[str, FloatArray]
     """[n, H] by view and pooling."""
-    seconds: float
-    """Time that the computation took; little if parses were kept."""
     refused: tuple[RefusedSentence, ...]
     """Sentences that the encoder could not take and gave zeros for."""
 
@@ -93,7 +90,6 @@ class EmbeddingCache:
 
 
 def _embedded(encoder: Encoder, sentences: Sequence[str], pooling: Sequence[Pooling]) -> Embeddings:
-    started = time.perf_counter()
     if encoder.has_views:
         views = encoder.encode_views(sentences, pooling)
     else:
@@ -105,9 +101,7 @@ def _embedded(encoder: Encoder, sentences: Sequence[str], pooling: Sequence[Pool
                 "sentences, or values that are not finite"
             )
     by_view = sorted(views, key=lambda key: key.rpartition(".")[0])
-    seconds = time.perf_counter() - started
-    refused = tuple(getattr(encoder, "refused", ()))
-    return Embeddings({key: views[key] for key in by_view}, seconds, refused)
+    return Embeddings({key: views[key] for key in by_view}, tuple(getattr(encoder, "refused", ())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +168,6 @@ def evaluate_task(task: EvaluationTask, evaluation: Evaluation) -> Result:
         seconds={
             "load": round(loaded - started, 3),
             "embed": round(embedded - loaded, 3),
-            "embed_when_computed": round(embeddings.seconds, 3),
             "fit": round(fitted - embedded, 3),
         },
     )
@@ -201,7 +194,7 @@ def _embeddings(task: EvaluationTask, data: TaskData, evaluation: Evaluation) ->
             "that it is made for such text, or ask for zeros in their place by --on-refusal zero"
         )
     views = {key: matrix for each in made for key, matrix in each.views.items()}
-    return Embeddings(views, sum(each.seconds for each in made), refused)
+    return Embeddings(views, refused)
 
 
 def run_protocol(
@@ -254,8 +247,7 @@ def learn(
     if task.protocol == "relatedness":
         return learn_relatedness(features, _gold(data), config)
     labels = {name: items.labels.astype(np.int64) for name, items in data.splits.items()}
-    num_classes = len(data.class_names)
-    return learn_classes(task.protocol, features, labels, num_classes=num_classes, config=config)
+    return learn_classes(task.protocol, features, labels, len(data.class_names), config)
 
 
 def _gold(data: TaskData) -> dict[str, npt.NDArray[np.float64]]:

@@ -128,8 +128,8 @@ class EvaluationSettings(Settings):
     tasks: tuple[str, ...]
     data: Path
     """SentEval's ``data`` folder, the one that holds ``downstream`` and ``probing``."""
-    out: Path | Mapping[str, Path]
-    """Folder of the results, or of each task's by its name."""
+    out: Mapping[str, Path] | Path
+    """Folder of each task's result by its name, or of all of them."""
     name: str | None = None
     """What tables call the encoder; by default what it is asked for by."""
     seed: int | None = None
@@ -148,12 +148,6 @@ class EvaluationSettings(Settings):
     and ``config`` of an untrained one."""
     device: str = "cpu"
     threads: Count = 1
-
-    def __init__(self, **values: Any) -> None:
-        """Takes folders of several tasks as paths or, as JSON has them, as strings."""
-        if isinstance(out := values.get("out"), Mapping):
-            values["out"] = {task: Path(folder) for task, folder in out.items()}
-        super().__init__(**values)
 
     @property
     def max_refused(self) -> float:

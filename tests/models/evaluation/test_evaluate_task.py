@@ -37,7 +37,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def evaluation(data: Path, encoder: CountingEncoder, **changes: Any) -> Evaluation:
-    fields = {"protocol": {"num_folds": 3}, "out": "results", "tasks": []} | changes
+    fields = {"protocol": {"num_folds": 3}, "out": Path("results"), "tasks": []} | changes
     settings = EvaluationSettings.from_dict({"encoder": "letters", "data": data} | fields)
     return Evaluation(settings, encoder, IDENTITY)
 
@@ -98,7 +98,7 @@ def job_of(data: Path, folder: Path, /, **changes: Any) -> dict[str, Any]:
         "encoder": "english",
         "tasks": ["MR", "SICK-E"],
         "data": str(data),
-        "out": str(folder / "results"),
+        "out": folder / "results",
         "protocol": {"num_folds": 3},
         "encoder_version": "1",
     }

@@ -15,7 +15,7 @@ from treeviews.models.evaluation.evaluation_settings import (
 from treeviews.models.evaluation.representation import Representation, representation_named
 from treeviews.pipeline.base.settings import Settings
 
-JOB = {"encoder": "english", "tasks": ["MR"], "data": "data", "out": "results"}
+JOB = {"encoder": "english", "tasks": ["MR"], "data": "data", "out": {"MR": "results"}}
 
 
 @pytest.mark.parametrize(
