@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treeviews.models.evaluation.resampling import Interval, Resampling
-from treeviews.models.evaluation.scores import Outcome, Predictions, score_intervals
+from treeviews.models.evaluation.scores import Outcome, score_intervals
 from treeviews.models.evaluation.task_registry import EvaluationTask, TaskData
 from treeviews.pipeline.base.digest import DIGEST_CHARACTERS
 from treeviews.pipeline.base.json_files import read_json, write_sealed_json
@@ -275,18 +275,16 @@ def _result(path: Path, value: Any) -> Result:
     if value.get("absent"):
         return validated(AbsentResult, path, value, REMEDY)
     try:
-        outcome = value["outcome"]
-        packed = outcome["predictions"]
-        arrays: dict[str, Any] = {
+        packed = value["outcome"]["predictions"]
+        arrays = {
             name: _unpacked(packed[name]).astype(kind)
             for name, kind in _ARRAYS.items()
             if name in packed
         }
-        predictions = Predictions(**arrays, group_names=tuple(packed["group_names"]))
-    except (LookupError, TypeError, ValueError, AttributeError, zlib.error) as error:
+        outcome = {**value["outcome"], "predictions": {**packed, **arrays}}
+    except (LookupError, TypeError, ValueError, zlib.error) as error:
         raise ValueError(f"{path}: its predictions cannot be read ({error}); {REMEDY}") from error
-    value = {**value, "outcome": {**outcome, "predictions": predictions}}
-    return validated(TaskResult, path, value, REMEDY)
+    return validated(TaskResult, path, {**value, "outcome": outcome}, REMEDY)
 
 
 def validated(kind: type[Record], path: Path, value: Any, remedy: str) -> Record:

@@ -1,18 +1,36 @@
-"""Settings of an evaluation: what is refused, what data decide, and what SentEval fixes."""
+"""Settings of an evaluation: what is refused, what data decide; how views become features."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 
+from treeviews.models.evaluation.evaluate_task import Featuriser
 from treeviews.models.evaluation.evaluation_settings import (
     COMPATIBILITY_GRID,
     GRIDS,
     EvaluationSettings,
     ProtocolConfig,
 )
-from treeviews.models.evaluation.representation import Representation, representation_named
+from treeviews.models.evaluation.representation import (
+    REPRESENTATIONS,
+    Representation,
+    principal_components,
+    projected_in_place,
+    random_projection,
+    remove_components,
+    representation_named,
+)
+from treeviews.models.evaluation.task_registry import (
+    EvaluationTask,
+    Features,
+    Items,
+    Protocol,
+    TaskData,
+)
 from treeviews.pipeline.base.settings import Settings
 
 JOB = {"encoder": "english", "tasks": ["MR"], "data": "data", "out": {"MR": "results"}}
@@ -72,3 +90,147 @@ def test_the_grids_are_senteval_s() -> None:
     assert GRIDS["folds"] == (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
     assert GRIDS["split"] == (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
     assert COMPATIBILITY_GRID == (1e-5, 1e-4, 1e-3, 1e-2)
+
+
+# How views become features.
+
+Matrix = npt.NDArray[np.float32]
+POOLINGS = ("last", "max", "mean", "min")
+
+
+def vectors(rows: int, width: int, *, seed: int = 0) -> Matrix:
+    found: Matrix = np.random.default_rng(seed).normal(size=(rows, width)).astype(np.float32)
+    return found
+
+
+def views(*names: str, rows: int = 6, width: int = 4) -> dict[str, Matrix]:
+    keys = [f"{name}.{pooling}" for name in names for pooling in POOLINGS]
+    return {key: vectors(rows, width, seed=i) for i, key in enumerate(keys)}
+
+
+def unit(matrix: Matrix) -> Matrix:
+    scaled: Matrix = matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
+    return scaled
+
+
+def without_first(matrix: Matrix) -> Matrix:
+    """By the definition: numpy's singular value decomposition of the vectors as they are."""
+    first = np.linalg.svd(matrix.astype(np.float64), full_matrices=False)[2][0]
+    removed: Matrix = (matrix - np.outer(matrix @ first, first)).astype(np.float32)
+    return removed
+
+
+def test_multi_view_supervised_is_table_2_of_the_paper() -> None:
+    batch = views("0-SEQ", "1-BOW")
+
+    features = REPRESENTATIONS["multi-view"].apply(batch, "nested_folds")
+
+    f = np.concatenate([batch[f"0-SEQ.{p}"] for p in ("max", "mean", "min", "last")], axis=1)
+    g = np.concatenate([batch[f"1-BOW.{p}"] for p in ("max", "mean", "min")], axis=1)
+    parts = [unit(without_first(f)), unit(without_first(g))]
+    np.testing.assert_allclose(features, np.concatenate(parts, axis=1), atol=1e-5)
+
+
+def test_impossible_choices_are_found_from_widths_alone() -> None:
+    widths = {"0-SEQ.mean": 8, "1-BOW.mean": 4, "words.mean": 4}
+    representation = representation_named("multi-view", join_words=True)
+
+    with pytest.raises(ValueError, match=r"different widths .*'0-SEQ': 8, '1-BOW': 4.*; give unsu"):
+        representation.check(widths, "similarity")
+    representation.changed(views=("BOW",)).check(widths, "similarity")
+    representation.changed(unsupervised_combine="concatenate").check(widths, "similarity")
+
+
+def test_a_projection_in_place_has_its_inner_products_in_as_few_dimensions() -> None:
+    vectors = np.random.default_rng(0).standard_normal((9, 6)).astype(np.float32)
+
+    placed = projected_in_place(vectors, 40, seed=3)
+
+    wide = random_projection(vectors, 40, seed=3)
+    assert placed.shape == (9, 6)
+    np.testing.assert_allclose(placed @ placed.T, wide @ wide.T, rtol=1e-4, atol=1e-4)
+
+
+# The features of a task's items.
+
+KEY = "0-encoder.last"
+BATCH = 128
+
+
+def embeddings(num_sentences: int, width: int = 5) -> Matrix:
+    """Returns vectors that share a direction, so that its removal is seen."""
+    random = np.random.default_rng(num_sentences)
+    return (random.normal(size=(num_sentences, width)) + 2.0).astype(np.float32)
+
+
+def items_of(*sentences: npt.ArrayLike) -> Items:
+    rows = tuple(np.asarray(column, dtype=np.int64) for column in sentences)
+    return Items(rows, np.zeros(len(rows[0]), dtype=np.int64))
+
+
+def featuriser(
+    vectors: Matrix,
+    splits: dict[str, Items],
+    representation: Representation,
+    *,
+    protocol: Protocol = "split",
+    features: Features | None = None,
+    batch_items: int = BATCH,
+) -> Featuriser:
+    """Returns the featuriser of a task; what is learnt from is by default that of pairs."""
+    is_pair = len(next(iter(splits.values())).sentences) == 2
+    task = EvaluationTask(
+        "T", "T", protocol, "made by hand", "nobody",
+        features=features or ("pair" if is_pair else "sentence"),
+    )  # fmt: skip
+    data = TaskData(tuple(f"s{i}" for i in range(len(vectors))), splits)
+    return Featuriser.of({KEY: vectors}, task, data, representation, batch_items)
+
+
+def without_own_component(vectors: Matrix) -> Matrix:
+    return remove_components(vectors, principal_components(vectors, 1))
+
+
+def test_pairs_are_difference_and_product_and_nothing_else() -> None:
+    vectors = np.array([[1.0, -2.0], [3.0, 4.0], [0.5, 0.0]], dtype=np.float32)
+    items = items_of([0, 1], [1, 2])
+    found = featuriser(vectors, {"train": items}, Representation()).features(items)
+    assert found.tolist() == [[2.0, 6.0, 3.0, -8.0], [2.5, 4.0, 1.5, 0.0]]
+
+
+def test_passages_are_read_by_their_neighbours() -> None:
+    x = embeddings(6, width=2)
+    passage = items_of(*([row] for row in range(6)))
+
+    made = featuriser(x, {"train": passage}, Representation(), features="passage")
+
+    neighbours = [(x[row], x[row + 1]) for row in range(5)]
+    sums = [sum(abs(u - v) for u, v in neighbours), sum(u * v for u, v in neighbours)]
+    np.testing.assert_allclose(made.features(passage), [np.concatenate(sums)], rtol=1e-6)
+
+
+def test_components_are_removed_batch_by_batch_in_the_order_of_the_items() -> None:
+    vectors = embeddings(300)
+    order = np.random.default_rng(0).permutation(300)
+    made = featuriser(vectors, {"train": items_of(order)}, Representation(remove_components=1))
+    batches = [vectors[order[start : start + BATCH]] for start in (0, 128, 256)]
+    np.testing.assert_allclose(
+        made.features(items_of(order)),
+        np.concatenate([without_own_component(batch) for batch in batches]),
+        atol=1e-6,
+    )
+
+
+def test_components_fitted_on_train_know_nothing_of_test() -> None:
+    vectors = embeddings(60)
+    splits = {"train": items_of(np.arange(40)), "test": items_of(np.arange(40, 60))}
+    fitted = Representation(remove_components=1, components_from="train")
+    component = principal_components(vectors[:40], 1)
+
+    found = featuriser(vectors, splits, fitted).features(splits["test"])
+    np.testing.assert_allclose(found, remove_components(vectors[40:], component), atol=1e-6)
+
+    changed = vectors.copy()
+    changed[40:50] = -3.0 * changed[40:50]
+    other = featuriser(changed, splits, fitted).features(splits["test"])
+    np.testing.assert_array_equal(other[10:], found[10:])
