@@ -15,7 +15,7 @@ import torch
 
 from benchmarks.corpus import corpus_folders
 from treeviews.models.encoding.encoder import Encoder
-from treeviews.models.evaluation.evaluate_task import EmbeddingCache, Featuriser, features_by_split
+from treeviews.models.evaluation.evaluate_task import EmbeddingCache, features_by_split, vectors_of
 from treeviews.models.evaluation.evaluation_settings import ProtocolConfig
 from treeviews.models.evaluation.representation import Representation
 from treeviews.models.evaluation.task_data import load_task, missing_files
@@ -91,10 +91,8 @@ def _featurised(
     cache: EmbeddingCache,
 ) -> Input:
     views = cache.embeddings(encoder, data.sentences, representation.poolings(task.protocol))
-    featuriser = Featuriser.of(
-        views.views, task, data, representation, ProtocolConfig().batch_items
-    )
-    return Input(task, data, features_by_split(data, featuriser))
+    vectors = vectors_of(views.views, task, data, representation, ProtocolConfig().batch_items)
+    return Input(task, data, features_by_split(task, data, vectors))
 
 
 def made_task(corpus: Path | None, most: int = MR_SIZE) -> tuple[EvaluationTask, TaskData]:

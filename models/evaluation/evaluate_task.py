@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -29,11 +30,11 @@ from treeviews.models.evaluation.evaluation_settings import (
     ProtocolConfig,
 )
 from treeviews.models.evaluation.pair_protocols import cosine_similarity, learn_relatedness
-from treeviews.models.evaluation.representation import WORD_POOLING, Components, Representation
+from treeviews.models.evaluation.representation import WORD_POOLING, Representation
 from treeviews.models.evaluation.resampling import IntArray, clusters_of
 from treeviews.models.evaluation.scores import Outcome
 from treeviews.models.evaluation.task_data import AbsentDataError, load_task
-from treeviews.models.evaluation.task_registry import EvaluationTask, Features, Items, TaskData
+from treeviews.models.evaluation.task_registry import EvaluationTask, Features, TaskData
 from treeviews.models.evaluation.task_result import (
     COSINE,
     AbsentResult,
@@ -155,10 +156,10 @@ def evaluate_task(task: EvaluationTask, evaluation: Evaluation) -> Result:
     loaded = time.perf_counter()
     embeddings = _embeddings(task, data, evaluation)
     embedded = time.perf_counter()
-    representation, batch_items = settings.representation, settings.protocol.batch_items
-    featuriser = Featuriser.of(embeddings.views, task, data, representation, batch_items)
+    batch_items = settings.protocol.batch_items
+    vectors = vectors_of(embeddings.views, task, data, settings.representation, batch_items)
     protocol = settings.protocol.on_data(data.protocol)
-    outcome = run_protocol(task, data, featuriser, protocol, settings.device)
+    outcome = run_protocol(task, data, vectors, protocol, settings.device)
     fitted = time.perf_counter()
     return scored(
         task,
@@ -198,25 +199,19 @@ def _embeddings(task: EvaluationTask, data: TaskData, evaluation: Evaluation) ->
 
 
 def run_protocol(
-    task: EvaluationTask,
-    data: TaskData,
-    featuriser: Featuriser,
-    config: ProtocolConfig,
-    device: str = "cpu",
+    task: EvaluationTask, data: TaskData, vectors: Vectors, config: ProtocolConfig, device: str
 ) -> Outcome:
-    """Returns the outcome of the task's protocol."""
+    """Returns the outcome of the task's protocol, computed on a device."""
     if task.protocol == "similarity":
-        splits = data.splits.items()
-        pairs = {name: [featuriser.vectors(rows) for rows in i.sentences] for name, i in splits}
+        pairs = {name: list(map(vectors, items.sentences)) for name, items in data.splits.items()}
         return cosine_similarity(pairs, _gold(data))
     by_inner_products = config.classifier == "logistic_regression" and not config.standardise
-    featuriser = replace(featuriser, in_place=by_inner_products and task.features == "sentence")
-    features = features_by_split(data, featuriser)
+    in_place = by_inner_products and task.features == "sentence"
+    features = features_by_split(task, data, partial(vectors, in_place=in_place))
     on_device = {name: matrix.to(device) for name, matrix in features.items()}
     outcome = learn(task, data, on_device, config)
-    if featuriser.in_place:  # the width that was asked for
-        one = replace(featuriser, in_place=False).vectors(np.zeros(1, np.int64))
-        outcome = replace(outcome, width=int(one.shape[1]))
+    if in_place:  # the width that was asked for
+        outcome = replace(outcome, width=vectors(np.zeros(1, np.int64)).shape[1])
     if data.units is None or "test" not in data.splits:
         return outcome
     # What the bootstrap draws as one, where the data know documents.
@@ -225,11 +220,15 @@ def run_protocol(
     return replace(outcome, predictions=replace(outcome.predictions, clusters=clusters))
 
 
-def features_by_split(data: TaskData, featuriser: Featuriser) -> dict[str, torch.Tensor]:
-    """Returns what is learnt from, float32 [n, D] a split, on the CPU."""
-    return {
-        name: torch.from_numpy(featuriser.features(items)) for name, items in data.splits.items()
+def features_by_split(
+    task: EvaluationTask, data: TaskData, vectors: Vectors
+) -> dict[str, torch.Tensor]:
+    """Returns what is learnt from, float32 [n, F] a split as `Features` has it, on the CPU."""
+    parts = {
+        name: FEATURES[task.features](list(map(vectors, items.sentences)))
+        for name, items in data.splits.items()
     }
+    return {name: torch.from_numpy(np.concatenate(of, axis=1)) for name, of in parts.items()}
 
 
 def learn(
@@ -254,58 +253,42 @@ def _gold(data: TaskData) -> dict[str, npt.NDArray[np.float64]]:
     return {name: items.labels.astype(np.float64) for name, items in data.splits.items()}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Featuriser:
-    """A task's views and how they become vectors."""
+Vectors = Callable[..., FloatArray]
+"""From numbers of sentences, [n], to what represents them in this order, float32 [n, D]; by
+``in_place`` as `Representation.apply` has it, for what learns from inner products alone."""
 
-    views: Mapping[str, FloatArray]
-    """[sentences, d_v] by view and pooling."""
-    task: EvaluationTask
-    representation: Representation
-    batch_items: int
-    components: Components | None = None
-    """What is removed, where it is fitted on the training split."""
-    in_place: bool = False
-    """See `Representation.apply`; for what learns from inner products of vectors alone."""
 
-    @classmethod
-    def of(
-        cls,
-        views: Mapping[str, FloatArray],
-        task: EvaluationTask,
-        data: TaskData,
-        representation: Representation,
-        batch_items: int,
-    ) -> Featuriser:
-        """Returns the featuriser, fitted on the sentences of train if it asks to be.
+def vectors_of(
+    views: Mapping[str, FloatArray],
+    task: EvaluationTask,
+    data: TaskData,
+    representation: Representation,
+    batch_items: int,
+) -> Vectors:
+    """Returns what represents a task's sentences, fitted on those of train if it asks to be.
 
-        Where a task has no training split, all its sentences take its place: none has a label.
-        """
-        components = None
-        if representation.needs_fit:
-            fitted = [data.splits["train"]] if "train" in data.splits else data.splits.values()
-            rows = np.concatenate([rows for items in fitted for rows in items.sentences])
-            chosen = {key: matrix[rows] for key, matrix in views.items()}
-            components = representation.fit(chosen, task.protocol)
-        return cls(views, task, representation, batch_items, components)
+    Where a task has no training split, all its sentences take its place: none has a label.
 
-    def vectors(self, rows: IntArray) -> FloatArray:
-        """Returns the representation, float32 [n, D], of sentences [n] in this order."""
-        parts = [
-            self.representation.apply(
-                {key: matrix[batch] for key, matrix in self.views.items()},
-                self.task.protocol,
-                components=self.components,
-                in_place=self.in_place,
-            )
-            for batch in np.split(rows, range(self.batch_items, len(rows), self.batch_items))
-        ]
-        return np.concatenate(parts)
+    Args:
+        views: [sentences, d_v] by view and pooling.
+        batch_items: sentences that are represented at once.
+    """
+    components = None
+    if representation.needs_fit:
+        fitted = [data.splits["train"]] if "train" in data.splits else data.splits.values()
+        chosen = np.concatenate([rows for items in fitted for rows in items.sentences])
+        of_train = {key: matrix[chosen] for key, matrix in views.items()}
+        components = representation.fit(of_train, task.protocol)
 
-    def features(self, items: Items) -> FloatArray:
-        """Returns what a classifier reads of items, [n, F], as `Features` has it."""
-        vectors = [self.vectors(rows) for rows in items.sentences]
-        return np.concatenate(FEATURES[self.task.features](vectors), axis=1)
+    def vectors(rows: IntArray, *, in_place: bool = False) -> FloatArray:
+        batches = (
+            {key: matrix[batch] for key, matrix in views.items()}
+            for batch in np.split(rows, range(batch_items, len(rows), batch_items))
+        )
+        how: dict[str, Any] = {"components": components, "in_place": in_place}
+        return np.concatenate([representation.apply(b, task.protocol, **how) for b in batches])
+
+    return vectors
 
 
 FEATURES: Mapping[Features, Callable[[Sequence[FloatArray]], Sequence[FloatArray]]] = {

@@ -22,7 +22,6 @@ from treeviews.models.evaluation.comparison import (
 from treeviews.models.evaluation.resampling import Resampling
 from treeviews.models.evaluation.scores import Predictions, scorer
 from treeviews.models.evaluation.task_result import (
-    AbsentResult,
     EncoderIdentity,
     Result,
     result_path,
@@ -75,14 +74,6 @@ def test_what_cannot_be_compared_is_named(
 ) -> None:
     with pytest.raises(ValueError, match=said):
         compare([results("a", first)], [results("b", second)], FAST)
-
-
-def test_a_task_absent_on_both_sides_is_listed() -> None:
-    sides = [results(name, {"MR": answers(20, 0.8)}) for name in "ab"]
-    for side in sides:
-        side["CR"] = AbsentResult(task("CR"), side["MR"].setup, "no custrev.pos")
-    found = compare(sides[:1], sides[1:], FAST)
-    assert found.absent == {"CR": "no custrev.pos"} and len(found.tasks) == 1
 
 
 def test_the_command_line_prints_a_table_and_writes_json(

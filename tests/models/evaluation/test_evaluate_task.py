@@ -155,7 +155,6 @@ def test_zeros_in_any_number_are_asked_for_and_not_handed_back_unasked(
         ({"encoder": "bag_of_words"}, "encoder"),
         ({"encoder_version": "2"}, "state of english"),
         ({"seed": 3}, "name or seed of the encoder"),
-        ({"name": "mine"}, "name or seed of the encoder"),
         ({"protocol": {"batch_items": 4}}, r"classifier \(batch_items\)"),
         ({"representation": {"normalise": True}}, "representation"),
     ],

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from treeviews.models.evaluation.evaluate_task import Featuriser
+from treeviews.models.evaluation.evaluate_task import features_by_split, vectors_of
 from treeviews.models.evaluation.evaluation_settings import (
     COMPATIBILITY_GRID,
     GRIDS,
@@ -28,7 +28,6 @@ from treeviews.models.evaluation.task_registry import (
     EvaluationTask,
     Features,
     Items,
-    Protocol,
     TaskData,
 )
 from treeviews.pipeline.base.settings import Settings
@@ -39,13 +38,10 @@ JOB = {"encoder": "english", "tasks": ["MR"], "data": "data", "out": {"MR": "res
 @pytest.mark.parametrize(
     ("kind", "fields", "said"),
     [
-        (ProtocolConfig, {"classifier": "svm"}, "classifier must be 'logistic_regression' or"),
         (ProtocolConfig, {"penalties": [1.0], "grid_scale": 4.0}, "grid_scale is of SentEval's"),
         (ProtocolConfig, {"classifier": "compatibility", "standardise": True}, "standardise and"),
         (ProtocolConfig, {"compatibility_loss": "mean"}, "is of the classifier compatibility, not"),
         (Representation, {"supervised_pooling": []}, "must name one pooling or several"),
-        (Representation, {"normalize": True}, "unknown representation settings"),
-        (EvaluationSettings, {}, "missing evaluation settings"),
         (EvaluationSettings, JOB | {"task": "MR"}, r"unknown evaluation settings \['task'\]"),
         (EvaluationSettings, JOB | {"protocol": {"num_folds": 1}}, "num_folds must be at least 2"),
     ],
@@ -168,23 +164,17 @@ def items_of(*sentences: npt.ArrayLike) -> Items:
     return Items(rows, np.zeros(len(rows[0]), dtype=np.int64))
 
 
-def featuriser(
+def features_of(
     vectors: Matrix,
     splits: dict[str, Items],
     representation: Representation,
-    *,
-    protocol: Protocol = "split",
-    features: Features | None = None,
-    batch_items: int = BATCH,
-) -> Featuriser:
-    """Returns the featuriser of a task; what is learnt from is by default that of pairs."""
-    is_pair = len(next(iter(splits.values())).sentences) == 2
-    task = EvaluationTask(
-        "T", "T", protocol, "made by hand", "nobody",
-        features=features or ("pair" if is_pair else "sentence"),
-    )  # fmt: skip
+    features: Features = "sentence",
+) -> dict[str, npt.NDArray[np.float32]]:
+    """Returns what is learnt from in each split."""
+    task = EvaluationTask("T", "T", "split", "made by hand", "nobody", features=features)
     data = TaskData(tuple(f"s{i}" for i in range(len(vectors))), splits)
-    return Featuriser.of({KEY: vectors}, task, data, representation, batch_items)
+    made = vectors_of({KEY: vectors}, task, data, representation, BATCH)
+    return {name: x.numpy() for name, x in features_by_split(task, data, made).items()}
 
 
 def without_own_component(vectors: Matrix) -> Matrix:
@@ -193,29 +183,28 @@ def without_own_component(vectors: Matrix) -> Matrix:
 
 def test_pairs_are_difference_and_product_and_nothing_else() -> None:
     vectors = np.array([[1.0, -2.0], [3.0, 4.0], [0.5, 0.0]], dtype=np.float32)
-    items = items_of([0, 1], [1, 2])
-    found = featuriser(vectors, {"train": items}, Representation()).features(items)
-    assert found.tolist() == [[2.0, 6.0, 3.0, -8.0], [2.5, 4.0, 1.5, 0.0]]
+    found = features_of(vectors, {"all": items_of([0, 1], [1, 2])}, Representation(), "pair")
+    assert found["all"].tolist() == [[2.0, 6.0, 3.0, -8.0], [2.5, 4.0, 1.5, 0.0]]
 
 
 def test_passages_are_read_by_their_neighbours() -> None:
     x = embeddings(6, width=2)
     passage = items_of(*([row] for row in range(6)))
 
-    made = featuriser(x, {"train": passage}, Representation(), features="passage")
+    found = features_of(x, {"all": passage}, Representation(), "passage")
 
     neighbours = [(x[row], x[row + 1]) for row in range(5)]
     sums = [sum(abs(u - v) for u, v in neighbours), sum(u * v for u, v in neighbours)]
-    np.testing.assert_allclose(made.features(passage), [np.concatenate(sums)], rtol=1e-6)
+    np.testing.assert_allclose(found["all"], [np.concatenate(sums)], rtol=1e-6)
 
 
 def test_components_are_removed_batch_by_batch_in_the_order_of_the_items() -> None:
     vectors = embeddings(300)
     order = np.random.default_rng(0).permutation(300)
-    made = featuriser(vectors, {"train": items_of(order)}, Representation(remove_components=1))
+    found = features_of(vectors, {"all": items_of(order)}, Representation(remove_components=1))
     batches = [vectors[order[start : start + BATCH]] for start in (0, 128, 256)]
     np.testing.assert_allclose(
-        made.features(items_of(order)),
+        found["all"],
         np.concatenate([without_own_component(batch) for batch in batches]),
         atol=1e-6,
     )
@@ -227,10 +216,10 @@ def test_components_fitted_on_train_know_nothing_of_test() -> None:
     fitted = Representation(remove_components=1, components_from="train")
     component = principal_components(vectors[:40], 1)
 
-    found = featuriser(vectors, splits, fitted).features(splits["test"])
+    found = features_of(vectors, splits, fitted)["test"]
     np.testing.assert_allclose(found, remove_components(vectors[40:], component), atol=1e-6)
 
     changed = vectors.copy()
     changed[40:50] = -3.0 * changed[40:50]
-    other = featuriser(changed, splits, fitted).features(splits["test"])
+    other = features_of(changed, splits, fitted)["test"]
     np.testing.assert_array_equal(other[10:], found[10:])

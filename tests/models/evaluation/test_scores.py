@@ -96,11 +96,6 @@ def test_resampled_accuracies_are_those_of_the_drawn_items() -> None:
         assert found["f1"][place] == pytest.approx(100 * 2 * hits / called)
 
 
-def test_predictions_that_do_not_fit_are_refused_by_name() -> None:
-    with pytest.raises(ValueError, match="MR: a prediction or gold answer is not finite"):
-        score(task(), predictions([1, float("inf")], [1, 0]))
-
-
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=3, max_size=40))
 def test_correlation_and_ranks_are_scipys_with_ties(pairs: list[tuple[int, int]]) -> None:
     x, y = (np.array(column, dtype=float) for column in zip(*pairs, strict=True))
