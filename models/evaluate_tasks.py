@@ -17,7 +17,6 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +60,7 @@ from treeviews.models.report.evaluation_table import evaluation_table
 from treeviews.models.report.figures import with_interval
 from treeviews.pipeline.base.digest import sha256_of_file
 from treeviews.pipeline.base.job import Progress, run_job_from_command_line
+from treeviews.pipeline.base.settings import to_json
 from treeviews.pipeline.downloads.senteval_data import check_data_folder
 
 
@@ -145,7 +145,7 @@ def scores_in(folder: Path, tasks: Sequence[str] | None = None) -> dict[str, Any
     return {
         task: {"absent": result.reason}
         if isinstance(result, AbsentResult)
-        else {score: asdict(interval) for score, interval in result.scores.items()}
+        else to_json(result.scores)
         for task, result in read_results(folder).items()
         if tasks is None or task in tasks
     }

@@ -17,7 +17,7 @@ from typing import Any
 from treeviews.models.config.views import needed_stages
 from treeviews.models.evaluation.scores import main_metric
 from treeviews.models.evaluation.task_result import TaskResult, results_by_file
-from treeviews.models.model.card import CARD_FILE, licence_of
+from treeviews.models.model.card import licence_of
 from treeviews.models.model.ensemble import is_ensemble, read_ensemble
 from treeviews.models.model.hub import folder_called
 from treeviews.models.model.model_description import MODEL_FILE, read_model_description
@@ -310,9 +310,3 @@ def model_facts(folder: Path) -> dict[str, Any]:
         "licence": description.licence or licence_of(folder),
         "config": trained,
     }
-
-
-def model_card(folder: Path) -> str | None:
-    """Returns a model's card, if it has one."""
-    card = folder / CARD_FILE
-    return card.read_text(encoding="utf-8") if card.is_file() else None

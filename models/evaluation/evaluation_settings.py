@@ -33,7 +33,6 @@ GRIDS: Mapping[Protocol, tuple[float, ...]] = {
 """C (SentEval, validation.py: InnerKFoldClassifier, KFoldClassifier, SplitClassifier)."""
 COMPATIBILITY_GRID = tuple(10.0**t for t in range(-5, -1))
 """Weight decay of SentEval's own classifier, in all three."""
-DIGITS_OF_FOLDER = 8
 
 
 class ProtocolConfig(Settings):
@@ -178,4 +177,4 @@ def results_folder(
     if (representation, protocol) == (Representation(), ProtocolConfig()):
         return Path("results", name)
     used = {"representation": representation.to_dict(), "protocol": protocol.to_dict()}
-    return Path("results", f"{name}-{digest_of(used)[:DIGITS_OF_FOLDER]}")
+    return Path("results", f"{name}-{digest_of(used)[:8]}")

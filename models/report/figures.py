@@ -190,9 +190,7 @@ def task_title(task: str, corpora: Mapping[str, str]) -> str:
 
 def derived_notes(corpora: Mapping[str, str]) -> list[str]:
     """Returns a note a corpus."""
-    tasks: dict[str, list[str]] = {}
-    for task, corpus in corpora.items():
-        tasks.setdefault(corpus, []).append(task)
+    tasks = titles_by_note((corpus, task) for task, corpus in corpora.items())
     return [
         f"{', '.join(names)}: derived from {corpus}, other sentences and labels than those of the "
         "published tasks of these names; no published figure compares. Their intervals draw whole "
@@ -250,11 +248,6 @@ _DOUBTS: dict[str, Callable[[Sequence[TaskResult]], str]] = {
 
 SCORES_OF_ERRORS = frozenset({"mse"})
 """Scores of which the lower is the better; in their own unit, which needs more digits."""
-
-
-def percent(value: float) -> str:
-    """Returns a percentage with one decimal and no sign, as tables give it."""
-    return f"{value:.1f}"
 
 
 def with_interval(interval: Interval, *, signed: bool = False, digits: int = 1) -> str:

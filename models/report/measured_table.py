@@ -26,7 +26,6 @@ from treeviews.models.report.figures import (
     count,
     intervals_note,
     notes_of_tasks,
-    percent,
 )
 from treeviews.models.report.result_table import (
     HERE,
@@ -144,18 +143,13 @@ def _lines(
 
 def _best(experiment: Experiment, rows: Sequence[ScoredRow]) -> ScoredRow | None:
     """Returns the trained row that is best by the fact that decides, if all of these have it."""
-    decides = next((c for c in experiment.columns if c.fact == experiment.best_by), None)
-    if experiment.best_by is None or decides is None:
-        return None
-    values = {
-        place: measured_figure(row, decides).value
-        for place, row in enumerate(rows)
-        if row.row.is_trained
-    }
-    known = {place: value for place, value in values.items() if value is not None}
+    decides = next((c for c in experiment.columns if c.fact and c.fact == experiment.best_by), None)
+    trained = [row for row in rows if row.row.is_trained]
+    values = [measured_figure(row, decides).value for row in trained] if decides else []
+    known = [value for value in values if value is not None]
     if not known or len(known) < len(values):
         return None
-    return rows[max(known, key=lambda place: known[place])]
+    return trained[known.index(max(known))]
 
 
 def _training_line(name: str, summaries: Sequence[Summary]) -> tuple[str, ...]:
@@ -170,7 +164,7 @@ def _training_line(name: str, summaries: Sequence[Summary]) -> tuple[str, ...]:
         count(summary["num_parameters"]),
         count(summary["train_sentences"]),
         count(num_words(summary)),
-        f"{percent(100 * summary['coverage']['known_share'])} %",
+        f"{100 * summary['coverage']['known_share']:.1f} %",
         str(summary["epochs"]),
         count(summary["steps"]),
         f"{accuracy} (chance {100 * final['chance']:.1f})" if final["num_sentences"] else NOTHING,

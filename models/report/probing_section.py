@@ -15,7 +15,6 @@ from treeviews.models.report.figures import (
     by_reason,
     count,
     doubts,
-    percent,
     with_interval,
 )
 from treeviews.models.report.probing_table import (
@@ -138,7 +137,7 @@ def _tasks_table(probing: Mapping[str, Any], titles: Mapping[str, str]) -> Table
             f"{count(task['num_resampled'])} {task['resampled_by']}s",
             str(len(task["classes"])),
             " / ".join(count(task["sizes"][split]) for split in SPLITS),
-            percent(task["chance"]),
+            f"{task['chance']:.1f}",
         ]
         for name, task in probing["tasks"].items()
     ]
