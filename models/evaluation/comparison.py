@@ -277,7 +277,8 @@ def permutation_p_value(
         kept_rn = 1.0 - swapped_rn
         sides = [np.concatenate(pair, 1) for pair in permutations((kept_rn, swapped_rn))]
         pairs = ([scorer(weights)[name] for weights in sides] for scorer in scorers)
-        return np.sum([(first - second) / len(scorers) for first, second in pairs], axis=0)
+        means: FloatArray = np.sum([(a - b) / len(scorers) for a, b in pairs], axis=0)
+        return means
 
     generator = np.random.default_rng([resampling.seed, stream])
     num_items, num_coins = len(coin_of_n), int(coin_of_n.max()) + 1

@@ -25,7 +25,7 @@ from treeviews.models.report.probing_table import (
     ProbingRow,
     ProbingTable,
 )
-from treeviews.models.report.sections import Cell, Section, Table
+from treeviews.models.report.sections import Cell, Row, Section, Table
 
 MIN_TEST_ITEMS = 500
 """Test items over all tasks below which the report gives no verdict."""
@@ -108,7 +108,7 @@ def _titles(probing: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _rows_table(table: ProbingTable, titles: Mapping[str, str]) -> Table:
-    rows = [
+    rows: list[Row] = [
         [
             row.title,
             str(row.width or "–"),
