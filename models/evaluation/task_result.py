@@ -195,14 +195,13 @@ def scored(
     outcome: Outcome,
     *,
     seconds: Mapping[str, float],
-    resampling: Resampling | None = None,
 ) -> TaskResult:
     """Returns the result of an outcome, with its scores and their intervals.
 
     Raises:
         ValueError: the predictions do not fit the task; names it.
     """
-    how = resampling or Resampling()
+    how = Resampling()
     scores = score_intervals(task, outcome.predictions, how)
     return TaskResult(task, setup, data, outcome, scores, how, seconds)
 

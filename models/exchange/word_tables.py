@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -125,7 +124,7 @@ def write_modules(folder: Path, module: str) -> None:
     """
     modules = [{"idx": 0, "name": "0", "path": "", "type": module}]
     write_bytes_atomically(folder / "modules.json", json_bytes(modules))
-    settings: dict[str, Any] = {
+    settings = {
         "model_type": "SentenceTransformer",
         "prompts": {},
         "default_prompt_name": None,

@@ -75,7 +75,7 @@ def evaluation_sections(
 
     Raises:
         FileNotFoundError: a folder without results.
-        ValueError: no folder, a damaged result, or results of a task on different data.
+        ValueError: a damaged result, or results of a task on different data.
     """
     results = [read_results(folder) for folder in folders]
     if only is not None:
@@ -113,10 +113,8 @@ def _columns(folders: Sequence[Mapping[str, Result]]) -> list[ScoredEncoder]:
     """Returns the encoders in the order given, seeds together.
 
     Raises:
-        ValueError: no folder, or the same encoder twice.
+        ValueError: the same encoder twice.
     """
-    if not folders:
-        raise ValueError("a table needs at least one folder of task results")
     groups: dict[tuple[str, ...], list[Mapping[str, Result]]] = {}
     for results in folders:
         setup = shown_setup(results)
