@@ -261,6 +261,15 @@ def bytes_below(folder: Path) -> int:
     return size
 
 
+def size_in_words(num_bytes: float) -> str:
+    """Returns a size as people read it: ``433 kB``, ``4.4 MB``."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if num_bytes < 1000:
+            return f"{num_bytes:.{0 if unit in ('B', 'kB') or num_bytes >= 100 else 1}f} {unit}"
+        num_bytes /= 1000
+    return f"{num_bytes:,.1f} TB"
+
+
 def model_folder(called: str) -> Path:
     """Returns the folder of a model that ships, by its name, or of another, by its path.
 

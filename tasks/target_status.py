@@ -9,9 +9,8 @@ from typing import Literal
 
 import luigi
 from luigi.task import flatten
-from rich.filesize import decimal
 
-from treeviews.models.listing import bytes_below
+from treeviews.models.listing import bytes_below, size_in_words
 from treeviews.pipeline.base.mistakes import sentence_of
 from treeviews.pipeline.shards.manifests import manifest_path, shard_numbers
 from treeviews.tasks.artefact import Artefact
@@ -86,7 +85,7 @@ def status_lines(stages: list[StageStatus]) -> list[str]:
         num_bytes = sum(stage.num_bytes for stage in alike)
         num_shards = sum(stage.num_shards for stage in alike)
         shards = f"{num_shards:,} shard{'s' * (num_shards > 1)}" if num_shards else ""
-        size = decimal(num_bytes) if num_bytes else ""
+        size = size_in_words(num_bytes) if num_bytes else ""
         lines.append(f"{state:7}  {name + many:32}  {size:>8}  {shards}".rstrip())
         lines += [f"         {stage.problem}" for stage in alike if stage.problem]
     names = Counter(stage.name for stage in stages if stage.would_run)

@@ -28,10 +28,10 @@ from treeviews.models.evaluation.task_result import (
 )
 from treeviews.models.report.figures import (
     NOT_SCORED,
+    SCORES_OF_ERRORS,
     Figure,
     ScoredEncoder,
     derived_notes,
-    digits_of,
     intervals_note,
     notes_of_tasks,
     p_value,
@@ -153,7 +153,7 @@ def _rows(columns: Sequence[ScoredEncoder], task: str, *, subsets: bool) -> list
 def _score_cell(encoder: ScoredEncoder, task: str, score: str) -> str:
     figure = encoder.score(task, score)
     nothing = NOT_EVALUATED if figure.reason == NOT_SCORED else ABSENT
-    return figure.text(digits_of(score), nothing=nothing)
+    return figure.text(3 if score in SCORES_OF_ERRORS else 1, nothing=nothing)
 
 
 def _average_rows(

@@ -250,20 +250,10 @@ SCORES_OF_ERRORS = frozenset({"mse"})
 """Scores of which the lower is the better; in their own unit, which needs more digits."""
 
 
-def with_interval(interval: Interval, *, signed: bool = False, digits: int = 1) -> str:
+def with_interval(interval: Interval, *, signed: bool = False) -> str:
     """Returns a figure with its interval's bounds, as ``63.2 [61.0, 65.4]``; no 0 is negative."""
-    form = f"{'+' if signed else ''}z.{digits}f"
-    return f"{interval.value:{form}} {bounds(interval, form)}"
-
-
-def bounds(interval: Interval, form: str = "z.1f") -> str:
-    """Returns an interval alone, as ``[61.0, 65.4]``."""
-    return f"[{interval.low:{form}}, {interval.high:{form}}]"
-
-
-def digits_of(score: str) -> int:
-    """Returns how many decimals a score is given with."""
-    return 3 if score in SCORES_OF_ERRORS else 1
+    form = "+z.1f" if signed else "z.1f"
+    return f"{interval.value:{form}} [{interval.low:{form}}, {interval.high:{form}}]"
 
 
 def p_value(p: float) -> str:

@@ -21,9 +21,7 @@ def list_folder(work_folder: _WorkFolder = _DEFAULT, as_json: AsJson = False) ->
     """List corpora, models, results, reports and tables, and what ships."""
     from dataclasses import asdict
 
-    from rich.filesize import decimal
-
-    from treeviews.models.listing import listed, shipped
+    from treeviews.models.listing import listed, shipped, size_in_words
     from treeviews.models.report.sections import markdown_table
 
     is_there = work_folder.is_dir() or work_folder != _DEFAULT
@@ -39,7 +37,7 @@ def list_folder(work_folder: _WorkFolder = _DEFAULT, as_json: AsJson = False) ->
             one.text,
             f"{datetime.fromtimestamp(one.made):%Y-%m-%d %H:%M}" if one.made else "",
             one.score,
-            decimal(one.num_bytes),
+            size_in_words(one.num_bytes),
         )
         for one in found
     ]
