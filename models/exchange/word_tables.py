@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -124,7 +125,7 @@ def write_modules(folder: Path, module: str) -> None:
     """
     modules = [{"idx": 0, "name": "0", "path": "", "type": module}]
     write_bytes_atomically(folder / "modules.json", json_bytes(modules))
-    settings = {
+    settings: dict[str, Any] = {
         "model_type": "SentenceTransformer",
         "prompts": {},
         "default_prompt_name": None,
