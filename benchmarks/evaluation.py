@@ -32,7 +32,7 @@ from benchmarks.stopwatch import Spent, Stopwatch
 from treeviews.models.config.training_presets import preset
 from treeviews.models.encoding.encoder import EncoderSettings
 from treeviews.models.encoding.load_encoder import load_encoder
-from treeviews.models.evaluation.evaluate_task import EmbeddingCache, learn
+from treeviews.models.evaluation.evaluate_task import learn
 from treeviews.models.evaluation.evaluation_settings import (
     GRIDS,
     ProtocolConfig,
@@ -121,7 +121,7 @@ def _inputs(options: argparse.Namespace) -> list[Input]:
     return inputs(
         encoder,
         representation,
-        EmbeddingCache(),
+        {},
         data_folder=options.data,
         tasks=options.tasks,
         corpus=options.corpus,

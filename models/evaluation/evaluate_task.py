@@ -56,38 +56,31 @@ class Embeddings(NamedTuple):
     """Sentences that the encoder could not take and gave zeros for."""
 
 
-class EmbeddingCache:
-    """Embeddings by encoder and pooling, until another list of sentences is asked for.
+Kept = dict[tuple[tuple[str, ...], Encoder, tuple[Pooling, ...]], Embeddings]
+"""Embeddings by sentences, encoder and pooling."""
+
+
+def embeddings_of(
+    kept: Kept, encoder: Encoder, sentences: Sequence[str], pooling: Sequence[Pooling] = ("last",)
+) -> Embeddings:
+    """Returns the embeddings, which are kept until another list of sentences is asked for.
 
     Tasks of one dataset follow one another. Nothing is kept on disk: parses are, and what is made
     of them is quick.
+
+    Args:
+        encoder: one that knows no views gives the view ``0-encoder.last``, whatever the pooling.
+        pooling: how a view's states become one vector.
+
+    Raises:
+        ValueError: what the encoder says of its input.
     """
-
-    def __init__(self) -> None:
-        self._sentences: tuple[str, ...] = ()
-        self._kept: dict[tuple[Encoder, tuple[Pooling, ...]], Embeddings] = {}
-
-    def embeddings(
-        self, encoder: Encoder, sentences: Sequence[str], pooling: Sequence[Pooling] = ("last",)
-    ) -> Embeddings:
-        """Returns the embeddings.
-
-        Args:
-            encoder: one that knows no views gives the view ``0-encoder.last``, whatever the
-                pooling.
-            sentences: a list.
-            pooling: how a view's states become one vector.
-
-        Raises:
-            ValueError: what the encoder says of its input.
-        """
-        if self._sentences != tuple(sentences):
-            self._kept.clear()  # frees the memory before more is taken
-            self._sentences = tuple(sentences)
-        key = (encoder, tuple(pooling) if encoder.has_views else ())
-        if key not in self._kept:
-            self._kept[key] = _embedded(encoder, sentences, pooling)
-        return self._kept[key]
+    key = (tuple(sentences), encoder, tuple(pooling) if encoder.has_views else ())
+    if any(of != key[0] for of, *_ in kept):
+        kept.clear()  # frees the memory before more is taken
+    if key not in kept:
+        kept[key] = _embedded(encoder, sentences, pooling)
+    return kept[key]
 
 
 def _embedded(encoder: Encoder, sentences: Sequence[str], pooling: Sequence[Pooling]) -> Embeddings:
@@ -116,7 +109,7 @@ class Evaluation:
     """The bag of words that is joined, where the representation asks for one."""
     run: Mapping[str, Any] = field(default_factory=dict)
     """What else the result says of where it was made."""
-    cache: EmbeddingCache = field(default_factory=EmbeddingCache)
+    kept: Kept = field(default_factory=dict)
 
     @property
     def is_versioned(self) -> bool:
@@ -185,7 +178,7 @@ def _embeddings(task: EvaluationTask, data: TaskData, evaluation: Evaluation) ->
     if representation.join_words:
         assert evaluation.words is not None, "join_words needs a bag of words"
         parts.append((evaluation.words, WORD_POOLING))
-    made = [evaluation.cache.embeddings(part, data.sentences, pools) for part, pools in parts]
+    made = [embeddings_of(evaluation.kept, part, data.sentences, pools) for part, pools in parts]
     refused = max((each.refused for each in made), key=len)
     num_sentences = len(data.sentences)
     if len(refused) > settings.max_refused * num_sentences:
