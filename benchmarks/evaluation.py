@@ -32,11 +32,9 @@ from benchmarks.stopwatch import Spent, Stopwatch
 from treeviews.models.config.training_presets import preset
 from treeviews.models.encoding.encoder import EncoderSettings
 from treeviews.models.encoding.load_encoder import load_encoder
-from treeviews.models.evaluation.evaluate_task import EmbeddingCache, learn
+from treeviews.models.evaluation.evaluate_task import learn
 from treeviews.models.evaluation.evaluation_settings import (
-    FOLDS_GRID,
-    NESTED_GRID,
-    SPLIT_GRID,
+    GRIDS,
     ProtocolConfig,
 )
 from treeviews.models.evaluation.representation import representation_named
@@ -123,7 +121,7 @@ def _inputs(options: argparse.Namespace) -> list[Input]:
     return inputs(
         encoder,
         representation,
-        EmbeddingCache(),
+        {},
         data_folder=options.data,
         tasks=options.tasks,
         corpus=options.corpus,
@@ -183,11 +181,11 @@ def _run_reference(
         solver=solver,
     )
     if task.task.protocol == "nested_folds":
-        return reference.nested_folds(NESTED_GRID, config.num_folds)
+        return reference.nested_folds(GRIDS["nested_folds"], config.num_folds)
     train, test = places["train"], places["test"]
     if task.task.protocol == "folds":
-        return reference.folds_of_train(train, test, FOLDS_GRID, config.num_folds)
-    return reference.searched([(train, places["dev"])], train, test, SPLIT_GRID)
+        return reference.folds_of_train(train, test, GRIDS["folds"], config.num_folds)
+    return reference.searched([(train, places["dev"])], train, test, GRIDS["split"])
 
 
 def _table(compared: Sequence[Comparison], options: argparse.Namespace) -> Table:

@@ -15,7 +15,12 @@ import torch
 
 from benchmarks.corpus import corpus_folders
 from treeviews.models.encoding.encoder import Encoder
-from treeviews.models.evaluation.evaluate_task import EmbeddingCache, Featuriser, features_by_split
+from treeviews.models.evaluation.evaluate_task import (
+    Kept,
+    embeddings_of,
+    features_by_split,
+    vectors_of,
+)
 from treeviews.models.evaluation.evaluation_settings import ProtocolConfig
 from treeviews.models.evaluation.representation import Representation
 from treeviews.models.evaluation.task_data import load_task, missing_files
@@ -45,7 +50,7 @@ class Input:
 def inputs(
     encoder: Encoder,
     representation: Representation,
-    cache: EmbeddingCache,
+    cache: Kept,
     *,
     data_folder: Path | None,
     tasks: str,
@@ -88,13 +93,11 @@ def _featurised(
     data: TaskData,
     encoder: Encoder,
     representation: Representation,
-    cache: EmbeddingCache,
+    cache: Kept,
 ) -> Input:
-    views = cache.embeddings(encoder, data.sentences, representation.poolings(task.protocol))
-    featuriser = Featuriser.of(
-        views.views, task, data, representation, ProtocolConfig().batch_items
-    )
-    return Input(task, data, features_by_split(data, featuriser))
+    views = embeddings_of(cache, encoder, data.sentences, representation.poolings(task.protocol))
+    vectors = vectors_of(views.views, task, data, representation, ProtocolConfig().batch_items)
+    return Input(task, data, features_by_split(task, data, vectors))
 
 
 def made_task(corpus: Path | None, most: int = MR_SIZE) -> tuple[EvaluationTask, TaskData]:

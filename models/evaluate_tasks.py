@@ -3,7 +3,7 @@
 The job is an `EvaluationSettings`::
 
     {"encoder": "data/work/models/DEP-CONST-…", "name": "DEP,CONST trained", "tasks": ["MR"],
-     "data": "senteval/data", "out": "results", "threads": 2}
+     "data": "senteval/data", "out": {"MR": "results"}, "threads": 2}
 
 One JSON file a task comes out, also for a task whose data is absent. A task whose result stands
 already is not scored again, if the encoder is known to be the same: a model, a baseline, or a
@@ -17,7 +17,6 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,8 @@ from treeviews.models.encoding.sentence_reader import keep_given
 from treeviews.models.encoding.torch_model import available_device
 from treeviews.models.evaluation.evaluate_task import Evaluation, evaluate_task
 from treeviews.models.evaluation.evaluation_settings import EvaluationSettings
-from treeviews.models.evaluation.resampling import Interval
+from treeviews.models.evaluation.representation import WORD_POOLING
+from treeviews.models.evaluation.resampling import Interval, Resampling
 from treeviews.models.evaluation.scores import main_metric
 from treeviews.models.evaluation.task_data import (
     AbsentDataError,
@@ -57,9 +57,10 @@ from treeviews.models.evaluation.task_result import (
     write_result,
 )
 from treeviews.models.report.evaluation_table import evaluation_table
-from treeviews.models.report.score_text import with_interval
+from treeviews.models.report.figures import with_interval
 from treeviews.pipeline.base.digest import sha256_of_file
 from treeviews.pipeline.base.job import Progress, run_job_from_command_line
+from treeviews.pipeline.base.settings import to_json
 from treeviews.pipeline.downloads.senteval_data import check_data_folder
 
 
@@ -144,7 +145,7 @@ def scores_in(folder: Path, tasks: Sequence[str] | None = None) -> dict[str, Any
     return {
         task: {"absent": result.reason}
         if isinstance(result, AbsentResult)
-        else {score: asdict(interval) for score, interval in result.scores.items()}
+        else to_json(result.scores)
         for task, result in read_results(folder).items()
         if tasks is None or task in tasks
     }
@@ -264,7 +265,7 @@ def check_views(tasks: Sequence[EvaluationTask], evaluation: Evaluation) -> None
     for protocol in dict.fromkeys(task.protocol for task in tasks):
         widths = evaluation.encoder.widths(representation.poolings(protocol))
         if evaluation.words is not None and evaluation.words.has_views:
-            widths |= evaluation.words.widths(representation.word_poolings())
+            widths |= evaluation.words.widths(WORD_POOLING)
         representation.check(widths, protocol)
 
 
@@ -323,7 +324,7 @@ def standing_result(path: Path, task: EvaluationTask, evaluation: Evaluation) ->
     is_same = (
         result.data.refused_share <= settings.max_refused
         and result.data.protocol == ({} if note is None else note.protocol)
-        and result.resampling == evaluation.resampling
+        and result.resampling == Resampling()
         and not _changed_files(result, settings.data)
     )
     return result if is_same else None

@@ -17,10 +17,14 @@ from typing import Any
 from treeviews.models.config.views import needed_stages
 from treeviews.models.evaluation.scores import main_metric
 from treeviews.models.evaluation.task_result import TaskResult, results_by_file
-from treeviews.models.model.card import CARD_FILE, licence_of
-from treeviews.models.model.ensemble import is_ensemble, read_ensemble
+from treeviews.models.model.card import licence_of
+from treeviews.models.model.ensemble import EnsembleDescription, is_ensemble, read_ensemble
 from treeviews.models.model.hub import folder_called
-from treeviews.models.model.model_description import MODEL_FILE, read_model_description
+from treeviews.models.model.model_description import (
+    MODEL_FILE,
+    ModelDescription,
+    read_model_description,
+)
 from treeviews.pipeline.base.bundled import (
     BUNDLED_MODELS,
     BUNDLED_PARSERS,
@@ -288,40 +292,30 @@ def model_facts(folder: Path) -> dict[str, Any]:
         FileNotFoundError: no model there.
         ValueError: it is damaged.
     """
+    described: EnsembleDescription | ModelDescription
     if is_ensemble(folder):
-        ensemble, places = read_ensemble(folder)
+        described, places = read_ensemble(folder)
         members = [model_facts(place) for place in places]
-        pairs = zip(ensemble.members, members, strict=True)
-        return {
-            "path": str(folder),
+        pairs = zip(described.members, members, strict=True)
+        own: dict[str, Any] = {
             "views": [view for m, facts in pairs for view in m.views or facts["views"]],
             "objective": ", ".join(dict.fromkeys(facts["objective"] for facts in members)),
             "needs": list(dict.fromkeys(stage for facts in members for stage in facts["needs"])),
-            "bytes": bytes_below(folder),
             "seed": ", ".join(str(facts["seed"]) for facts in members),
-            "made": dict(ensemble.made),
-            "licence": ensemble.licence or licence_of(folder),
             "members": members,
         }
-    description = read_model_description(folder)
-    config = description.config
-    # A small folder computes a mean of words; how these were trained stands beside that.
-    as_trained = _read(folder / MODEL_FILE).get("trained", {}).get("config", {})
-    trained = {**config.to_dict(), **as_trained}
+    else:
+        described = read_model_description(folder)
+        # A small folder computes a mean of words; how these were trained stands beside that.
+        as_trained = _read(folder / MODEL_FILE).get("trained", {}).get("config", {})
+        trained = {**described.config.to_dict(), **as_trained}
+        views = described.config.views
+        own = {name: trained[name] for name in ("objective", "seed")}
+        own |= {"views": list(views), "needs": needed_stages(views), "config": trained}
     return {
         "path": str(folder),
-        "views": list(config.views),
-        "objective": trained["objective"],
-        "needs": needed_stages(config.views),
         "bytes": bytes_below(folder),
-        "seed": trained["seed"],
-        "made": dict(description.made),
-        "licence": description.licence or licence_of(folder),
-        "config": trained,
+        "made": dict(described.made),
+        "licence": described.licence or licence_of(folder),
+        **own,
     }
-
-
-def model_card(folder: Path) -> str | None:
-    """Returns a model's card, if it has one."""
-    card = folder / CARD_FILE
-    return card.read_text(encoding="utf-8") if card.is_file() else None

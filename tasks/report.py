@@ -11,6 +11,7 @@ from typing import Any
 import luigi
 
 from treeviews.models.config.held_out import HELD_OUT_REMEDY
+from treeviews.models.report.figures import number_of
 from treeviews.models.report.probing_table import RowDeclaration, declare_rows
 from treeviews.models.report.run_report import (
     PAGE_NAME,
@@ -19,7 +20,6 @@ from treeviews.models.report.run_report import (
     StageRecord,
     write_report,
 )
-from treeviews.models.report.score_text import number_of
 from treeviews.pipeline.base.json_files import read_json
 from treeviews.pipeline.parsers.parser_files import read_scores
 from treeviews.pipeline.shards.manifests import read_dataset_manifest

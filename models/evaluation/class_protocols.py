@@ -80,7 +80,6 @@ def learn_classes(
     protocol: Protocol,
     features: Mapping[str, Tensor],
     labels: Mapping[str, IntArray],
-    *,
     num_classes: int,
     config: ProtocolConfig,
 ) -> Outcome:

@@ -26,6 +26,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import permutations
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -40,7 +41,6 @@ from treeviews.models.evaluation.resampling import (
     Resampling,
     Scorer,
     SeedMean,
-    concatenated,
     drawn_as,
     over_seeds,
     percentile_interval,
@@ -58,6 +58,8 @@ from treeviews.models.evaluation.task_result import (
     Result,
     Setup,
     TaskResult,
+    check_same_data,
+    check_seeds,
     corpora_of,
     read_results,
     scored_results,
@@ -188,8 +190,9 @@ def _compare_task(
     first: Sequence[TaskResult], second: Sequence[TaskResult], config: ComparisonConfig
 ) -> TaskComparison:
     task = first[0].task
-    _check_items([*first, *second])
+    check_same_data([*first, *second])
     sides = [[result.outcome.predictions for result in side] for side in (first, second)]
+    check_items(task, *sides[0], *sides[1])
     name = main_metric(task)
     a, b = (over_seeds([score(task, seed)[name] for seed in side]) for side in sides)
     resampled = np.zeros(config.resampling.num_resamples)  # both sides on the same resamples
@@ -206,7 +209,7 @@ def _compare_task(
             coins = np.unique(clusters, return_inverse=True)[1]
         pairs = [[side[i % len(side)] for side in sides] for i in range(num_pairs)]
         scorers = [scorer(task, *pair) for pair in pairs]
-        p = permutation_p_values(scorers, coins, config.resampling, stream=stream_of(task))[name]
+        p = permutation_p_value(name, scorers, coins, config.resampling, stream=stream_of(task))
     difference = percentile_interval(
         a.mean - b.mean, resampled, confidence=config.resampling.confidence
     )
@@ -214,49 +217,32 @@ def _compare_task(
 
 
 def _check_seeds(seeds: Seeds) -> None:
-    name, setups = _name(seeds), _setups(seeds)
-    digests = [setup.encoder.digest for setup in setups]
-    if twice := sorted({digest for digest in digests if digests.count(digest) > 1}):
-        raise ValueError(
-            f"the encoder {name} of digest {twice[0]} is given twice on one side; give each seed "
-            "once"
-        )
+    setups = _setups(seeds)
+    check_seeds(setups)
     for task in seeds[0]:
         if len({results[task].setup.how_used() for results in seeds}) > 1:
             raise ValueError(
-                f"{task}: the seeds of {name} differ in representation or classifier; compare one "
-                "at a time"
+                f"{task}: the seeds of {setups[0].encoder.name} differ in representation or "
+                "classifier; compare one at a time"
             )
 
 
 def _shared_tasks(folders: Seeds) -> list[str]:
     """Returns the tasks to compare: all must have been scored on them, or none."""
     for name in sorted({task for results in folders for task in results}):
-        scored = {isinstance(results.get(name), TaskResult): results for results in folders}
-        if len(scored) == 2:
+        encoders = {
+            isinstance(results.get(name), TaskResult): shown_setup(results).encoder.name
+            for results in folders
+        }
+        if len(encoders) == 2:
             raise ValueError(
-                f"{name}: {_name([scored[True]])} has a result and {_name([scored[False]])} has "
-                "none; evaluate both on it, or name the tasks to compare with --tasks"
+                f"{name}: {encoders[True]} has a result and {encoders[False]} has none; evaluate "
+                "both on it, or name the tasks to compare with --tasks"
             )
     shared = [name for name in folders[0] if all(name in results for results in folders)]
     if not shared:
         raise ValueError("the two have no task in common; evaluate both on the same")
     return shared
-
-
-def _check_items(results: Sequence[TaskResult]) -> None:
-    first = results[0]
-    for other in results[1:]:
-        if other.data.digest != first.data.digest:
-            raise ValueError(
-                f"{first.task.name}: scored on other data for {other.setup.encoder.name} than for "
-                f"{first.setup.encoder.name}; evaluate both on the same files"
-            )
-    check_items(first.task, *(result.outcome.predictions for result in results))
-
-
-def _name(seeds: Seeds) -> str:
-    return _setups(seeds)[0].encoder.name
 
 
 def _setups(seeds: Seeds) -> tuple[Setup, ...]:
@@ -267,50 +253,47 @@ ROUNDING = 1e-9
 """By how much a difference may fall short of the observed one and still count as equal to it."""
 
 
-def permutation_p_values(
-    scorers: Sequence[Scorer], coin_of_n: IntArray, resampling: Resampling, *, stream: int = 0
-) -> dict[str, float]:
-    """Returns the two-sided p value of each score's difference (Noreen 1989; Dror et al. 2018).
+def permutation_p_value(
+    name: str,
+    scorers: Sequence[Scorer],
+    coin_of_n: IntArray,
+    resampling: Resampling,
+    *,
+    stream: int = 0,
+) -> float:
+    """Returns the two-sided p value of a score's difference (Noreen 1989; Dror et al. 2018).
 
     Args:
+        name: of the score.
         scorers: each scores weights over 2n answers, [R, 2n]: those of the first encoder, then
             those of the second. Several are pairs of seeds, swapped by the same coins and
             averaged, so that an item's answers stay together.
         coin_of_n: number of each item's coin, from 0; items of one cluster have one.
         stream: as in `bootstrap_scores`.
     """
+
+    def differences(swapped_rn: FloatArray) -> FloatArray:
+        """Returns first side minus second, [R], where some items are swapped."""
+        kept_rn = 1.0 - swapped_rn
+        sides = [np.concatenate(pair, 1) for pair in permutations((kept_rn, swapped_rn))]
+        pairs = ([scorer(weights)[name] for weights in sides] for scorer in scorers)
+        means: FloatArray = np.sum([(a - b) / len(scorers) for a, b in pairs], axis=0)
+        return means
+
     generator = np.random.default_rng([resampling.seed, stream])
     num_items, num_coins = len(coin_of_n), int(coin_of_n.max()) + 1
-    observed = _differences(scorers, np.zeros((1, num_items)))
-    coins = (
-        generator.integers(0, 2, (size, num_coins)).astype(np.float64)
-        for size in resampling.block_sizes(2 * num_items)
-    )
-    parts = [_differences(scorers, thrown[:, coin_of_n]) for thrown in coins]
-    p_values = {}
-    for name, swapped_r in concatenated(parts).items():
-        as_large = np.abs(swapped_r) >= abs(observed[name][0]) - ROUNDING
-        p_values[name] = (1.0 + float(as_large.sum())) / (1.0 + resampling.num_resamples)
-    return p_values
+    observed = abs(differences(np.zeros((1, num_items)))[0])
+    as_large = 0
+    for size in resampling.block_sizes(2 * num_items):
+        coins = generator.integers(0, 2, (size, num_coins)).astype(np.float64)
+        as_large += int((np.abs(differences(coins[:, coin_of_n])) >= observed - ROUNDING).sum())
+    return (1.0 + as_large) / (1.0 + resampling.num_resamples)
 
 
 def bootstrap_p_value(differences_r: FloatArray) -> float:
     """Returns the two-sided p value that resampled differences, [R], give for none."""
     low, high = (differences_r <= 0.0).sum(), (differences_r >= 0.0).sum()
     return min(1.0, 2.0 * (1.0 + float(min(low, high))) / (1.0 + len(differences_r)))
-
-
-def _differences(scorers: Sequence[Scorer], swapped_rn: FloatArray) -> dict[str, FloatArray]:
-    """Returns first side minus second of each score, [R], where some items are swapped."""
-    kept_rn = 1.0 - swapped_rn
-    first = np.concatenate([kept_rn, swapped_rn], axis=1)
-    second = np.concatenate([swapped_rn, kept_rn], axis=1)
-    sums: dict[str, FloatArray] = {}
-    for pair in scorers:
-        scores_a, scores_b = pair(first), pair(second)
-        for name, value in scores_a.items():
-            sums[name] = sums.get(name, 0.0) + (value - scores_b[name]) / len(scorers)
-    return sums
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -11,8 +11,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -29,11 +30,11 @@ from treeviews.models.evaluation.evaluation_settings import (
     ProtocolConfig,
 )
 from treeviews.models.evaluation.pair_protocols import cosine_similarity, learn_relatedness
-from treeviews.models.evaluation.representation import Components, Representation
-from treeviews.models.evaluation.resampling import IntArray, Resampling, clusters_of
+from treeviews.models.evaluation.representation import WORD_POOLING, Representation
+from treeviews.models.evaluation.resampling import IntArray, clusters_of
 from treeviews.models.evaluation.scores import Outcome
 from treeviews.models.evaluation.task_data import AbsentDataError, load_task
-from treeviews.models.evaluation.task_registry import EvaluationTask, Features, Items, TaskData
+from treeviews.models.evaluation.task_registry import EvaluationTask, Features, TaskData
 from treeviews.models.evaluation.task_result import (
     COSINE,
     AbsentResult,
@@ -46,54 +47,43 @@ from treeviews.models.evaluation.task_result import (
 from treeviews.pipeline.base.refusal import RefusedSentence
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Embeddings:
+class Embeddings(NamedTuple):
     """What an encoder makes of sentences."""
 
     views: dict[str, FloatArray]
     """[n, H] by view and pooling."""
-    seconds: float
-    """Time that the computation took; little if parses were kept."""
     refused: tuple[RefusedSentence, ...]
     """Sentences that the encoder could not take and gave zeros for."""
 
 
-class EmbeddingCache:
-    """Embeddings by encoder and pooling, until another list of sentences is asked for.
+Kept = dict[tuple[tuple[str, ...], Encoder, tuple[Pooling, ...]], Embeddings]
+"""Embeddings by sentences, encoder and pooling."""
+
+
+def embeddings_of(
+    kept: Kept, encoder: Encoder, sentences: Sequence[str], pooling: Sequence[Pooling] = ("last",)
+) -> Embeddings:
+    """Returns the embeddings, which are kept until another list of sentences is asked for.
 
     Tasks of one dataset follow one another. Nothing is kept on disk: parses are, and what is made
     of them is quick.
+
+    Args:
+        encoder: one that knows no views gives the view ``0-encoder.last``, whatever the pooling.
+        pooling: how a view's states become one vector.
+
+    Raises:
+        ValueError: what the encoder says of its input.
     """
-
-    def __init__(self) -> None:
-        self._sentences: tuple[str, ...] = ()
-        self._kept: dict[tuple[Encoder, tuple[Pooling, ...]], Embeddings] = {}
-
-    def embeddings(
-        self, encoder: Encoder, sentences: Sequence[str], pooling: Sequence[Pooling] = ("last",)
-    ) -> Embeddings:
-        """Returns the embeddings.
-
-        Args:
-            encoder: one that knows no views gives the view ``0-encoder.last``, whatever the
-                pooling.
-            sentences: a list.
-            pooling: how a view's states become one vector.
-
-        Raises:
-            ValueError: what the encoder says of its input.
-        """
-        if self._sentences != tuple(sentences):
-            self._kept.clear()  # frees the memory before more is taken
-            self._sentences = tuple(sentences)
-        key = (encoder, tuple(pooling) if encoder.has_views else ())
-        if key not in self._kept:
-            self._kept[key] = _embedded(encoder, sentences, pooling)
-        return self._kept[key]
+    key = (tuple(sentences), encoder, tuple(pooling) if encoder.has_views else ())
+    if any(of != key[0] for of, *_ in kept):
+        kept.clear()  # frees the memory before more is taken
+    if key not in kept:
+        kept[key] = _embedded(encoder, sentences, pooling)
+    return kept[key]
 
 
 def _embedded(encoder: Encoder, sentences: Sequence[str], pooling: Sequence[Pooling]) -> Embeddings:
-    started = time.perf_counter()
     if encoder.has_views:
         views = encoder.encode_views(sentences, pooling)
     else:
@@ -105,9 +95,7 @@ def _embedded(encoder: Encoder, sentences: Sequence[str], pooling: Sequence[Pool
                 "sentences, or values that are not finite"
             )
     by_view = sorted(views, key=lambda key: key.rpartition(".")[0])
-    seconds = time.perf_counter() - started
-    refused = tuple(getattr(encoder, "refused", ()))
-    return Embeddings({key: views[key] for key in by_view}, seconds, refused)
+    return Embeddings({key: views[key] for key in by_view}, tuple(getattr(encoder, "refused", ())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +107,9 @@ class Evaluation:
     identity: EncoderIdentity
     words: Encoder | None = None
     """The bag of words that is joined, where the representation asks for one."""
-    resampling: Resampling = field(default_factory=Resampling)
     run: Mapping[str, Any] = field(default_factory=dict)
     """What else the result says of where it was made."""
-    cache: EmbeddingCache = field(default_factory=EmbeddingCache)
+    kept: Kept = field(default_factory=dict)
 
     @property
     def is_versioned(self) -> bool:
@@ -162,10 +149,10 @@ def evaluate_task(task: EvaluationTask, evaluation: Evaluation) -> Result:
     loaded = time.perf_counter()
     embeddings = _embeddings(task, data, evaluation)
     embedded = time.perf_counter()
-    representation, batch_items = settings.representation, settings.protocol.batch_items
-    featuriser = Featuriser.of(embeddings.views, task, data, representation, batch_items)
+    batch_items = settings.protocol.batch_items
+    vectors = vectors_of(embeddings.views, task, data, settings.representation, batch_items)
     protocol = settings.protocol.on_data(data.protocol)
-    outcome = run_protocol(task, data, featuriser, protocol, settings.device)
+    outcome = run_protocol(task, data, vectors, protocol, settings.device)
     fitted = time.perf_counter()
     return scored(
         task,
@@ -175,10 +162,8 @@ def evaluate_task(task: EvaluationTask, evaluation: Evaluation) -> Result:
         seconds={
             "load": round(loaded - started, 3),
             "embed": round(embedded - loaded, 3),
-            "embed_when_computed": round(embeddings.seconds, 3),
             "fit": round(fitted - embedded, 3),
         },
-        resampling=evaluation.resampling,
     )
 
 
@@ -192,8 +177,8 @@ def _embeddings(task: EvaluationTask, data: TaskData, evaluation: Evaluation) ->
     parts = [(evaluation.encoder, representation.poolings(task.protocol))]
     if representation.join_words:
         assert evaluation.words is not None, "join_words needs a bag of words"
-        parts.append((evaluation.words, representation.word_poolings()))
-    made = [evaluation.cache.embeddings(part, data.sentences, pools) for part, pools in parts]
+        parts.append((evaluation.words, WORD_POOLING))
+    made = [embeddings_of(evaluation.kept, part, data.sentences, pools) for part, pools in parts]
     refused = max((each.refused for each in made), key=len)
     num_sentences = len(data.sentences)
     if len(refused) > settings.max_refused * num_sentences:
@@ -203,29 +188,23 @@ def _embeddings(task: EvaluationTask, data: TaskData, evaluation: Evaluation) ->
             "that it is made for such text, or ask for zeros in their place by --on-refusal zero"
         )
     views = {key: matrix for each in made for key, matrix in each.views.items()}
-    return Embeddings(views, sum(each.seconds for each in made), refused)
+    return Embeddings(views, refused)
 
 
 def run_protocol(
-    task: EvaluationTask,
-    data: TaskData,
-    featuriser: Featuriser,
-    config: ProtocolConfig,
-    device: str = "cpu",
+    task: EvaluationTask, data: TaskData, vectors: Vectors, config: ProtocolConfig, device: str
 ) -> Outcome:
-    """Returns the outcome of the task's protocol."""
+    """Returns the outcome of the task's protocol, computed on a device."""
     if task.protocol == "similarity":
-        splits = data.splits.items()
-        pairs = {name: [featuriser.vectors(rows) for rows in i.sentences] for name, i in splits}
+        pairs = {name: list(map(vectors, items.sentences)) for name, items in data.splits.items()}
         return cosine_similarity(pairs, _gold(data))
     by_inner_products = config.classifier == "logistic_regression" and not config.standardise
-    featuriser = replace(featuriser, in_place=by_inner_products and task.features == "sentence")
-    features = features_by_split(data, featuriser)
+    in_place = by_inner_products and task.features == "sentence"
+    features = features_by_split(task, data, partial(vectors, in_place=in_place))
     on_device = {name: matrix.to(device) for name, matrix in features.items()}
     outcome = learn(task, data, on_device, config)
-    if featuriser.in_place:  # the width that was asked for
-        one = replace(featuriser, in_place=False).vectors(np.zeros(1, np.int64))
-        outcome = replace(outcome, width=int(one.shape[1]))
+    if in_place:  # the width that was asked for
+        outcome = replace(outcome, width=vectors(np.zeros(1, np.int64)).shape[1])
     if data.units is None or "test" not in data.splits:
         return outcome
     # What the bootstrap draws as one, where the data know documents.
@@ -234,11 +213,15 @@ def run_protocol(
     return replace(outcome, predictions=replace(outcome.predictions, clusters=clusters))
 
 
-def features_by_split(data: TaskData, featuriser: Featuriser) -> dict[str, torch.Tensor]:
-    """Returns what is learnt from, float32 [n, D] a split, on the CPU."""
-    return {
-        name: torch.from_numpy(featuriser.features(items)) for name, items in data.splits.items()
+def features_by_split(
+    task: EvaluationTask, data: TaskData, vectors: Vectors
+) -> dict[str, torch.Tensor]:
+    """Returns what is learnt from, float32 [n, F] a split as `Features` has it, on the CPU."""
+    parts = {
+        name: FEATURES[task.features](list(map(vectors, items.sentences)))
+        for name, items in data.splits.items()
     }
+    return {name: torch.from_numpy(np.concatenate(of, axis=1)) for name, of in parts.items()}
 
 
 def learn(
@@ -256,66 +239,49 @@ def learn(
     if task.protocol == "relatedness":
         return learn_relatedness(features, _gold(data), config)
     labels = {name: items.labels.astype(np.int64) for name, items in data.splits.items()}
-    num_classes = len(data.class_names)
-    return learn_classes(task.protocol, features, labels, num_classes=num_classes, config=config)
+    return learn_classes(task.protocol, features, labels, len(data.class_names), config)
 
 
 def _gold(data: TaskData) -> dict[str, npt.NDArray[np.float64]]:
     return {name: items.labels.astype(np.float64) for name, items in data.splits.items()}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Featuriser:
-    """A task's views and how they become vectors."""
+Vectors = Callable[..., FloatArray]
+"""From numbers of sentences, [n], to what represents them in this order, float32 [n, D]; by
+``in_place`` as `Representation.apply` has it, for what learns from inner products alone."""
 
-    views: Mapping[str, FloatArray]
-    """[sentences, d_v] by view and pooling."""
-    task: EvaluationTask
-    representation: Representation
-    batch_items: int
-    components: Components | None = None
-    """What is removed, where it is fitted on the training split."""
-    in_place: bool = False
-    """See `Representation.apply`; for what learns from inner products of vectors alone."""
 
-    @classmethod
-    def of(
-        cls,
-        views: Mapping[str, FloatArray],
-        task: EvaluationTask,
-        data: TaskData,
-        representation: Representation,
-        batch_items: int,
-    ) -> Featuriser:
-        """Returns the featuriser, fitted on the sentences of train if it asks to be.
+def vectors_of(
+    views: Mapping[str, FloatArray],
+    task: EvaluationTask,
+    data: TaskData,
+    representation: Representation,
+    batch_items: int,
+) -> Vectors:
+    """Returns what represents a task's sentences, fitted on those of train if it asks to be.
 
-        Where a task has no training split, all its sentences take its place: none has a label.
-        """
-        components = None
-        if representation.needs_fit:
-            fitted = [data.splits["train"]] if "train" in data.splits else data.splits.values()
-            rows = np.concatenate([rows for items in fitted for rows in items.sentences])
-            chosen = {key: matrix[rows] for key, matrix in views.items()}
-            components = representation.fit(chosen, task.protocol)
-        return cls(views, task, representation, batch_items, components)
+    Where a task has no training split, all its sentences take its place: none has a label.
 
-    def vectors(self, rows: IntArray) -> FloatArray:
-        """Returns the representation, float32 [n, D], of sentences [n] in this order."""
-        parts = [
-            self.representation.apply(
-                {key: matrix[batch] for key, matrix in self.views.items()},
-                self.task.protocol,
-                components=self.components,
-                in_place=self.in_place,
-            )
-            for batch in np.split(rows, range(self.batch_items, len(rows), self.batch_items))
-        ]
-        return np.concatenate(parts)
+    Args:
+        views: [sentences, d_v] by view and pooling.
+        batch_items: sentences that are represented at once.
+    """
+    components = None
+    if representation.needs_fit:
+        fitted = [data.splits["train"]] if "train" in data.splits else data.splits.values()
+        chosen = np.concatenate([rows for items in fitted for rows in items.sentences])
+        of_train = {key: matrix[chosen] for key, matrix in views.items()}
+        components = representation.fit(of_train, task.protocol)
 
-    def features(self, items: Items) -> FloatArray:
-        """Returns what a classifier reads of items, [n, F], as `Features` has it."""
-        vectors = [self.vectors(rows) for rows in items.sentences]
-        return np.concatenate(FEATURES[self.task.features](vectors), axis=1)
+    def vectors(rows: IntArray, *, in_place: bool = False) -> FloatArray:
+        batches = (
+            {key: matrix[batch] for key, matrix in views.items()}
+            for batch in np.split(rows, range(batch_items, len(rows), batch_items))
+        )
+        how: dict[str, Any] = {"components": components, "in_place": in_place}
+        return np.concatenate([representation.apply(b, task.protocol, **how) for b in batches])
+
+    return vectors
 
 
 FEATURES: Mapping[Features, Callable[[Sequence[FloatArray]], Sequence[FloatArray]]] = {

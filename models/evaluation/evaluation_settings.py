@@ -25,20 +25,14 @@ Classifier = Literal["logistic_regression", "compatibility"]
 """``logistic_regression``: convex, to a tolerance; ``compatibility``: SentEval's own, trained by
 Adam with early stopping."""
 
-NESTED_GRID = tuple(2.0**t for t in range(-2, 4))
-"""C of nested folds (SentEval, validation.py, InnerKFoldClassifier)."""
-FOLDS_GRID = tuple(2.0**t for t in range(-1, 6))
-"""C of folds of train (validation.py, KFoldClassifier)."""
-SPLIT_GRID = tuple(2.0**t for t in range(-2, 4))
-"""C of a given dev split (validation.py, SplitClassifier)."""
 GRIDS: Mapping[Protocol, tuple[float, ...]] = {
-    "nested_folds": NESTED_GRID,
-    "folds": FOLDS_GRID,
-    "split": SPLIT_GRID,
+    "nested_folds": tuple(2.0**t for t in range(-2, 4)),
+    "folds": tuple(2.0**t for t in range(-1, 6)),
+    "split": tuple(2.0**t for t in range(-2, 4)),
 }
+"""C (SentEval, validation.py: InnerKFoldClassifier, KFoldClassifier, SplitClassifier)."""
 COMPATIBILITY_GRID = tuple(10.0**t for t in range(-5, -1))
 """Weight decay of SentEval's own classifier, in all three."""
-DIGITS_OF_FOLDER = 8
 
 
 class ProtocolConfig(Settings):
@@ -133,8 +127,8 @@ class EvaluationSettings(Settings):
     tasks: tuple[str, ...]
     data: Path
     """SentEval's ``data`` folder, the one that holds ``downstream`` and ``probing``."""
-    out: Path | Mapping[str, Path]
-    """Folder of the results, or of each task's by its name."""
+    out: Mapping[str, Path] | Path
+    """Folder of each task's result by its name, or of all of them."""
     name: str | None = None
     """What tables call the encoder; by default what it is asked for by."""
     seed: int | None = None
@@ -153,12 +147,6 @@ class EvaluationSettings(Settings):
     and ``config`` of an untrained one."""
     device: str = "cpu"
     threads: Count = 1
-
-    def __init__(self, **values: Any) -> None:
-        """Takes folders of several tasks as paths or, as JSON has them, as strings."""
-        if isinstance(out := values.get("out"), Mapping):
-            values["out"] = {task: Path(folder) for task, folder in out.items()}
-        super().__init__(**values)
 
     @property
     def max_refused(self) -> float:
@@ -189,4 +177,4 @@ def results_folder(
     if (representation, protocol) == (Representation(), ProtocolConfig()):
         return Path("results", name)
     used = {"representation": representation.to_dict(), "protocol": protocol.to_dict()}
-    return Path("results", f"{name}-{digest_of(used)[:DIGITS_OF_FOLDER]}")
+    return Path("results", f"{name}-{digest_of(used)[:8]}")

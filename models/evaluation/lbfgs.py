@@ -11,7 +11,6 @@ Legend: N sentences, F features with the constant, P problems still walking, V v
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
 from typing import NamedTuple
 
 import torch
@@ -112,8 +111,7 @@ def _summed(values: Tensor) -> Tensor:
     return values.sum(dim=0, dtype=torch.float64)
 
 
-@dataclass(slots=True, eq=False)
-class Walkers:
+class Walkers(NamedTuple):
     """What each walking problem is and where it stands; every tensor has P somewhere."""
 
     number: Tensor
@@ -139,15 +137,14 @@ class Walkers:
 
     def kept(self, chosen: Tensor) -> Walkers:
         """Returns only the chosen problems [P], bool."""
-        parts = {field.name: getattr(self, field.name) for field in fields(self)}
-        for name, value in parts.items():
-            sentences_first = name in ("rows_np", "logits")
-            parts[name] = value[:, chosen] if sentences_first else value[chosen]
+        parts = {
+            name: part[:, chosen] if name in ("rows_np", "logits") else part[chosen]
+            for name, part in self._asdict().items()
+        }
         return Walkers(**parts)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Step:
+class _Step(NamedTuple):
     """One remembered step."""
 
     change: Tensor
@@ -158,9 +155,6 @@ class _Step:
     """[P, V, F]; of the gradients in the metric."""
     inverse_product: Tensor
     """[P]; 1 / (change · bend), or 0 where the problem stood still."""
-
-    def kept(self, chosen: Tensor) -> _Step:
-        return _Step(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
 
 class Arrival(NamedTuple):
@@ -217,7 +211,7 @@ class Walk:
                 return arrival
             if float(walking.float().mean()) <= KEPT_SHARE:
                 _arrive(arrival, walkers, gaps)
-                self._memory = [step.kept(walking) for step in self._memory]
+                self._memory = [_Step(*(part[walking] for part in step)) for step in self._memory]
                 walkers, stuck = walkers.kept(walking), stuck[walking]
                 walking = walking[walking]
             walkers, stalled = self._step(walkers, walking, first=steps == 0)
@@ -273,8 +267,7 @@ class Walk:
         weights = walkers.weights + stretched * direction
         logits = walkers.logits + stretched[:, 0] * along
         gradients = self._gradients(logits, walkers.rows_np, walkers.penalty_pvf * weights)
-        moved = replace(
-            walkers,
+        moved = walkers._replace(
             weights=weights,
             logits=logits,
             values=self._loss.values(logits, walkers.rows_np)

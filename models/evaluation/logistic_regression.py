@@ -19,12 +19,13 @@ Legend: N sentences, D features, P problems, K classes, V vectors of weights a p
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from treeviews.models.evaluation.lbfgs import Arrival, LogitLoss, Loss, SoftmaxLoss, Walk
+from treeviews.models.evaluation.lbfgs import Arrival, LogitLoss, Loss, Metric, SoftmaxLoss, Walk
 
 ELEMENTS_AT_ONCE = 60_000_000
 """Logits that walk together; more are solved in turns. Each takes some 30 bytes in float32, with
@@ -93,17 +94,16 @@ def fit_logistic_regression(
         ValueError: features of a size whose squares cannot be handled.
     """
     targets, penalties = targets.to(features.device), penalties.to(features.device, torch.float64)
-    prepared = _prepared(features)
+    extended, size, restore = _prepared(features)
     order = torch.argsort(penalties, stable=True)
     if rows is None:
         rows = torch.ones((len(penalties), len(features)), dtype=torch.bool)
-    rows, scaled = rows.to(order.device)[order], penalties[order] / prepared.size**2
+    rows, scaled = rows.to(order.device)[order], penalties[order] / size**2
     distinct, group = torch.unique_consecutive(scaled, return_inverse=True)
-    extended = prepared.extended
     loss: Loss = SoftmaxLoss(targets, num_classes, features.dtype)
     if targets.ndim == 1 and num_classes == 2:
         loss = LogitLoss(targets, features.dtype)
-    metric = InverseMoments(extended, distinct, loss.curvature_bound, rows.any(dim=0))
+    metric = inverse_moments(extended, distinct, loss.curvature_bound, rows.any(dim=0))
     at_once = max(1, ELEMENTS_AT_ONCE // (len(features) * loss.num_vectors))
     arrivals = [
         Walk(extended, loss, metric)(
@@ -113,33 +113,21 @@ def fit_logistic_regression(
     ]
     arrival = Arrival(*(torch.cat(parts) for parts in zip(*arrivals, strict=True)))
     back = torch.argsort(order)
-    weights = arrival.weights[back, :, :-1] / prepared.size
-    if prepared.basis is not None:
-        weights = weights @ prepared.basis.T
+    gaps = arrival.gaps[back]
     return LogisticModels(
-        weights,
-        arrival.weights[back, :, -1] - weights @ prepared.mean,
-        arrival.answers[back],
-        arrival.gaps[back],
-        arrival.gaps[back] <= tolerance,
+        *restore(arrival.weights[back]), arrival.answers[back], gaps, gaps <= tolerance
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Prepared:
-    """Features as the walk takes them: centred, of size 1, no more of them than sentences."""
-
-    extended: Tensor
-    """[N, F], the last column 1."""
-    mean: Tensor
-    """[D]."""
-    size: float
-    basis: Tensor | None
-    """[D, F - 1]; what the columns are coordinates in, if not the features themselves."""
+Restore = Callable[[Tensor], tuple[Tensor, Tensor]]
+"""From weights [P, V, F] on prepared features to weights [P, V, D] and biases [P, V]."""
 
 
-def _prepared(features: Tensor) -> _Prepared:
-    """Returns the prepared features; one copy of them is made.
+def _prepared(features: Tensor) -> tuple[Tensor, float, Restore]:
+    """Returns features as the walk takes them, what they were divided by, and the way back.
+
+    They are [N, F], centred, of size 1, no more of them than sentences, and a last column of 1; one
+    copy of them is made.
 
     Raises:
         ValueError: their squares cannot be handled.
@@ -165,36 +153,35 @@ def _prepared(features: Tensor) -> _Prepared:
         )
     inner /= size
     extended[:, -1] = 1.0
-    return _Prepared(extended, mean, size, basis)
+
+    def restore(weights_pvf: Tensor) -> tuple[Tensor, Tensor]:
+        weights = weights_pvf[:, :, :-1] / size
+        if basis is not None:
+            weights = weights @ basis.T
+        return weights, weights_pvf[:, :, -1] - weights @ mean
+
+    return extended, size, restore
 
 
-class InverseMoments:
-    """Inverse matrices, one a penalty, applied to gradients."""
+def inverse_moments(
+    features_nf: Tensor, penalties: Tensor, curvature: float, used: Tensor
+) -> Metric:
+    """Returns what multiplies gradients with an inverse matrix, one a penalty.
 
-    def __init__(
-        self, features_nf: Tensor, penalties: Tensor, curvature: float, used: Tensor
-    ) -> None:
-        """Factorises one matrix a distinct penalty.
+    Args:
+        features_nf: [N, F], the last column constant.
+        penalties: [G], each once.
+        curvature: c.
+        used: [N], bool; sentences that some problem trains on.
+    """
+    moment = _second_moment(features_nf, used).mul_(curvature)
+    factors = [_factor(moment, penalty) for penalty in penalties]
 
-        Args:
-            features_nf: [N, F], the last column constant.
-            penalties: [G], each once.
-            curvature: c.
-            used: [N], bool; sentences that some problem trains on.
-        """
-        moment = _second_moment(features_nf, used).mul_(curvature)
-        self._factors = [_factor(moment, penalty) for penalty in penalties]
-
-    def __call__(self, gradients_pvf: Tensor, groups: Tensor) -> Tensor:
-        """Returns gradients [P, V, F] times the inverse matrix of their penalty.
-
-        Args:
-            groups: [P], int64, ascending; which penalty each problem has.
-        """
+    def metric(gradients_pvf: Tensor, groups: Tensor) -> Tensor:
         result = torch.empty_like(gradients_pvf)
-        counts = torch.bincount(groups, minlength=len(self._factors)).tolist()
+        counts = torch.bincount(groups, minlength=len(factors)).tolist()
         first = 0
-        for factor, count in zip(self._factors, counts, strict=True):
+        for factor, count in zip(factors, counts, strict=True):
             if count:
                 part = gradients_pvf[first : first + count]
                 flat = part.reshape(-1, part.shape[2])
@@ -202,6 +189,8 @@ class InverseMoments:
                 result[first : first + count] = solved.reshape(part.shape)
             first += count
         return result
+
+    return metric
 
 
 def _second_moment(features_nf: Tensor, used: Tensor) -> Tensor:

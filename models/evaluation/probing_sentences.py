@@ -21,10 +21,6 @@ from treeviews.pipeline.base.settings import Count, Range, Settings
 from treeviews.pipeline.shards.manifests import check_parsed_from, read_dataset_manifest
 from treeviews.pipeline.shards.shards import aligned_table
 
-_ANY_HELD_OUT = Range(
-    "lie in (0, 1], as probing needs held-out documents", lambda value: 0 < value <= 1
-)
-
 STAGES = ("sentences", "dependencies", "constituents")
 SPLITS = ("train", "dev", "test")
 SCARCE_SHARES: Mapping[str, float] = {"train": 1 / 2, "dev": 1 / 6, "test": 1 / 3}
@@ -47,7 +43,10 @@ class ProbingConfig(Settings):
     called: ClassVar[str] = "probing setting"
 
     seed: int = 0
-    held_out_fraction: Annotated[float, _ANY_HELD_OUT] = 0.3
+    held_out_fraction: Annotated[
+        float,
+        Range("lie in (0, 1], as probing needs held-out documents", lambda value: 0 < value <= 1),
+    ] = 0.3
     held_out_seed: int = 0
     held_out_unit: HeldOutUnit = "document"
     held_out_block_sentences: Count = 50

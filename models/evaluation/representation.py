@@ -36,6 +36,8 @@ from treeviews.pipeline.base.mistakes import did_you_mean
 from treeviews.pipeline.base.settings import Natural, Settings, at_least
 
 Combine = Literal["concatenate", "average"]
+WORD_POOLING: tuple[Pooling, ...] = ("mean",)
+"""What a bag of words is asked for that is joined."""
 Components = Mapping[str, FloatArray]
 """View -> the components [k, d_v] that are removed from it."""
 
@@ -102,12 +104,8 @@ class Representation(Settings):
 
     def poolings(self, protocol: Protocol) -> tuple[Pooling, ...]:
         """Returns what an encoder is asked for."""
-        is_cosine = protocol == "similarity"
-        return self.unsupervised_pooling if is_cosine else self.supervised_pooling
-
-    def word_poolings(self) -> tuple[Pooling, ...]:
-        """Returns what a bag of words is asked for beside the encoder; () if it is not joined."""
-        return ("mean",) if self.join_words else ()
+        poolings: tuple[Pooling, ...] = getattr(self, _field("pooling", protocol))
+        return poolings
 
     def keys(self, available: Iterable[str], protocol: Protocol) -> dict[str, tuple[str, ...]]:
         """Returns, for each view, the keys that are put side by side, in order.
@@ -161,17 +159,17 @@ class Representation(Settings):
         """Refuses an encoder that this cannot be made of, before it has encoded anything.
 
         Args:
-            widths: of each array of an encoder, see `poolings` and `word_poolings`.
+            widths: of each array of an encoder, see `poolings` and `WORD_POOLING`.
 
         Raises:
             ValueError: see `keys`, and views that differ in width are averaged.
         """
-        keys, name = self.keys(widths, protocol), _combine(protocol)
+        keys, combine = self.keys(widths, protocol), _field("combine", protocol)
         parts = {v: sum(widths[key] for key in keys[v]) for v in keys if v != WORDS_VIEW}
-        if getattr(self, name) == "average" and len(set(parts.values())) > 1:
+        if getattr(self, combine) == "average" and len(set(parts.values())) > 1:
             raise ValueError(
                 f"{self.name}: views of different widths cannot be averaged: {parts}; give "
-                f"{name} concatenate, or choose views of one width"
+                f"{combine} concatenate, or choose views of one width"
             )
 
     def fit(self, views: Mapping[str, FloatArray], protocol: Protocol) -> Components:
@@ -223,7 +221,7 @@ class Representation(Settings):
             parts[view] = vectors
         words = [parts.pop(WORDS_VIEW)] if self.join_words else []
         features: FloatArray
-        if getattr(self, _combine(protocol)) == "concatenate":
+        if getattr(self, _field("combine", protocol)) == "concatenate":
             features = np.concatenate(list(parts.values()), axis=1)
         else:
             features = np.mean(list(parts.values()), axis=0, dtype=np.float32)
@@ -234,9 +232,9 @@ class Representation(Settings):
         return np.concatenate([features, *words], axis=1)
 
 
-def _combine(protocol: Protocol) -> str:
-    """Returns the field that says what is done with the views."""
-    return "unsupervised_combine" if protocol == "similarity" else "supervised_combine"
+def _field(what: str, protocol: Protocol) -> str:
+    """Returns the name of the field that says how views are pooled or combined."""
+    return f"unsupervised_{what}" if protocol == "similarity" else f"supervised_{what}"
 
 
 def _side_by_side(views: Mapping[str, FloatArray], keys: tuple[str, ...]) -> FloatArray:
@@ -287,13 +285,14 @@ def described(representation: Mapping[str, Any]) -> str:
         return name
     preset = REPRESENTATIONS[name].to_dict()
     changed = {k: v for k, v in representation.items() if v != preset.get(k)}
-    words = {
-        field: "+".join(map(str, value))
-        if isinstance(value, list | tuple)
-        else (value if isinstance(value, str) else json.dumps(value))
-        for field, value in changed.items()
-    }
-    return ", ".join([name, *(f"{field} {text}" for field, text in words.items())])
+    return ", ".join([name, *(f"{field} {in_words(value)}" for field, value in changed.items())])
+
+
+def in_words(value: Any, between: str = "+") -> str:
+    """Returns a setting's value as titles have it, what is between several given."""
+    if isinstance(value, list | tuple):
+        return between.join(map(str, value))
+    return value if isinstance(value, str) else json.dumps(value, default=dict)
 
 
 Matrix = npt.NDArray[np.float64]

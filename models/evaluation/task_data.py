@@ -159,9 +159,8 @@ def why_absent(task: EvaluationTask, data_folder: Path) -> str:
             f"{task.name}: no {missing[0]}; SentEval's data do not hold this task, which "
             "BuildProbing derives from a corpus: name the folder senteval/ that it wrote"
         )
-    others = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
     return (
-        f"{task.name}: no {missing[0]}{others}; download SentEval's data, or name the folder that "
+        f"{task.name}: no {missing[0]}; download SentEval's data, or name the folder that "
         "holds its downstream/ and probing/"
     )
 

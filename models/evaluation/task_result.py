@@ -9,7 +9,7 @@ import base64
 import hashlib
 import json
 import zlib
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treeviews.models.evaluation.resampling import Interval, Resampling
-from treeviews.models.evaluation.scores import Outcome, Predictions, score_intervals
+from treeviews.models.evaluation.scores import Outcome, score_intervals
 from treeviews.models.evaluation.task_registry import EvaluationTask, TaskData
 from treeviews.pipeline.base.digest import DIGEST_CHARACTERS
 from treeviews.pipeline.base.json_files import read_json, write_sealed_json
@@ -195,16 +195,44 @@ def scored(
     outcome: Outcome,
     *,
     seconds: Mapping[str, float],
-    resampling: Resampling | None = None,
 ) -> TaskResult:
     """Returns the result of an outcome, with its scores and their intervals.
 
     Raises:
         ValueError: the predictions do not fit the task; names it.
     """
-    how = resampling or Resampling()
+    how = Resampling()
     scores = score_intervals(task, outcome.predictions, how)
     return TaskResult(task, setup, data, outcome, scores, how, seconds)
+
+
+def check_same_data(results: Sequence[TaskResult]) -> None:
+    """Refuses results of a task on different data.
+
+    Raises:
+        ValueError: names the task and the encoders.
+    """
+    for result in results:
+        if result.data.digest != results[0].data.digest:
+            raise ValueError(
+                f"{result.task.name}: scored on other data for {result.setup.encoder.name} than "
+                f"for {results[0].setup.encoder.name}; evaluate both on the same files"
+            )
+
+
+def check_seeds(setups: Sequence[Setup]) -> None:
+    """Refuses an encoder that is given twice among its seeds.
+
+    Raises:
+        ValueError: names it.
+    """
+    digests = [setup.encoder.digest for setup in setups]
+    for setup in setups:
+        if digests.count(setup.encoder.digest) > 1:
+            raise ValueError(
+                f"the encoder {setup.encoder.name} of digest {setup.encoder.digest} is given "
+                "twice; give each seed once"
+            )
 
 
 def result_path(folder: Path, task: EvaluationTask) -> Path:
@@ -246,18 +274,16 @@ def _result(path: Path, value: Any) -> Result:
     if value.get("absent"):
         return validated(AbsentResult, path, value, REMEDY)
     try:
-        outcome = value["outcome"]
-        packed = outcome["predictions"]
-        arrays: dict[str, Any] = {
+        packed = value["outcome"]["predictions"]
+        arrays = {
             name: _unpacked(packed[name]).astype(kind)
             for name, kind in _ARRAYS.items()
             if name in packed
         }
-        predictions = Predictions(**arrays, group_names=tuple(packed["group_names"]))
-    except (LookupError, TypeError, ValueError, AttributeError, zlib.error) as error:
+        outcome = {**value["outcome"], "predictions": {**packed, **arrays}}
+    except (LookupError, TypeError, ValueError, zlib.error) as error:
         raise ValueError(f"{path}: its predictions cannot be read ({error}); {REMEDY}") from error
-    value = {**value, "outcome": {**outcome, "predictions": predictions}}
-    return validated(TaskResult, path, value, REMEDY)
+    return validated(TaskResult, path, {**value, "outcome": outcome}, REMEDY)
 
 
 def validated(kind: type[Record], path: Path, value: Any, remedy: str) -> Record:
@@ -290,25 +316,19 @@ def read_results(folder: Path) -> dict[str, Result]:
 
     Raises:
         FileNotFoundError: no such folder, or no result in it.
-        ValueError: as `read_result`, two files of one task, or results that are not of one
-            evaluation; names both files and the remedy.
+        ValueError: as `read_result`, or results that are not of one evaluation; names both files
+            and the remedy.
     """
     by_file = results_by_file(folder)
     if not by_file:
         raise FileNotFoundError(f"{folder}: holds no task result; run the evaluation first")
     # One that learns says the most of how results were made.
     path = next((p for p, each in by_file.items() if each.setup.learns), next(iter(by_file)))
-    first_of: dict[str, Path] = {}
     for other_path, other in by_file.items():
         if what := by_file[path].setup.difference(other.setup):
             raise ValueError(
                 f"{other_path}: of another {what} than {path}; evaluate one of them again, each "
                 "encoder, representation and classifier into a folder of its own"
-            )
-        if (first := first_of.setdefault(other.task.name, other_path)) != other_path:
-            raise ValueError(
-                f"{other_path}: a second result of {other.task.name} in this folder, beside "
-                f"{first.name}; keep one of them"
             )
     by_task = {result.task.name: result for result in by_file.values()}
     return dict(sorted(by_task.items()))

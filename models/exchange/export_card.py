@@ -119,10 +119,8 @@ def _this_folder(out: Path, licence: str, options: ExportOptions) -> str:
         *([f"- Licence of the text: {options.text_licence}."] if options.text_licence else []),
     ]
     for place in sorted([*out.glob(f"{PARSERS_FOLDER}/*"), *out.glob(WORDS_FOLDER)]):
-        if (place / CARD_FILE).is_file():
-            lines.append(f"- `{place.relative_to(out)}` inside: licence {licence_of(place)}.")
-        else:
-            lines.append(f"- `{place.relative_to(out)}` inside.")
+        licensed = f": licence {licence_of(place)}" if (place / CARD_FILE).is_file() else ""
+        lines.append(f"- `{place.relative_to(out)}` inside{licensed}.")
     return "\n".join(lines) + "\n"
 
 

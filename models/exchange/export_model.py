@@ -88,10 +88,13 @@ def export_model(model: str | Path, out: Path, options: ExportOptions | None = N
             _export_ensemble(name, out, options)
         elif name.kind in (BAG_OF_WORDS, SIF):
             _export_baseline(name.kind, out, options)
-        elif options.format == "treeviews":
-            _export_ours(folder_called(model), out, options)
         else:
-            _export_for_others(folder_called(model), out, options)
+            folder = folder_called(model)
+            export = _export_ours if options.format == "treeviews" else _export_for_others
+            export(folder, out, options)
+            write_card(folder, out, options)
+        if options.format != "treeviews":
+            write_readme(out, options)
 
 
 def push_model(
@@ -186,7 +189,6 @@ def _export_ours(folder: Path, out: Path, options: ExportOptions) -> None:
         export_bag(folder, out, options)
     else:
         _export_whole(folder, out, options)
-    write_card(folder, out, options)
 
 
 def _export_whole(folder: Path, out: Path, options: ExportOptions) -> None:
@@ -315,8 +317,6 @@ def _export_for_others(folder: Path, out: Path, options: ExportOptions) -> None:
     else:
         _export_whole(folder, out, options.changed(self_contained=True))
         write_modules(out, MODULE)
-    write_card(folder, out, options)
-    write_readme(out, options)
 
 
 def _export_baseline(name: str, out: Path, options: ExportOptions) -> None:
@@ -336,4 +336,3 @@ def _export_baseline(name: str, out: Path, options: ExportOptions) -> None:
     text, licence = "none: the word vectors as they are", licence_of(place)
     facts = CardFacts(name, SIF_WORDS, made_with(), text, options.licence or licence)
     write_text_atomically(out / CARD_FILE, model_card(facts))
-    write_readme(out, options)

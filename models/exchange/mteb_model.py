@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,9 +22,6 @@ from treeviews.models.encoding.encoder_names import parse_encoder_name
 from treeviews.models.encoding.load_encoder import encoder_of, load_encoder
 from treeviews.models.encoding.search import FloatArray
 from treeviews.pipeline.base.bundled import BUNDLED_MODELS, how_to_install
-
-if TYPE_CHECKING:
-    import torch
 
 ORGANISATION = "treeviews"
 CODE = "https://github.com/treeviews/treeviews"
@@ -54,8 +51,11 @@ class MTEBModel:
                 f"MTEB's models need mteb, which cannot be loaded ({error}); "
                 f"{how_to_install('mteb')}"
             ) from error
-        self._functions = mteb.similarity_functions
         self.encoder = encoder
+        self.similarity = mteb.similarity_functions.cos_sim
+        """Returns the cosine of each of [n, d] with each of [m, d], [n, m]."""
+        self.similarity_pairwise = mteb.similarity_functions.pairwise_cos_sim
+        """Returns the cosine of each row of [n, d] with the same row of [n, d], [n]."""
         self.mteb_model_meta = _model_meta(encoder, name, meta)
         """What MTEB's result files say of the model."""
 
@@ -72,16 +72,6 @@ class MTEBModel:
         if not texts:
             return np.zeros((0, self.mteb_model_meta.embed_dim or 0), dtype=np.float32)
         return self.encoder.encode(texts)
-
-    def similarity(self, embeddings1: Any, embeddings2: Any) -> torch.Tensor:
-        """Returns the cosine of each of [n, d] with each of [m, d], [n, m]."""
-        cosines: torch.Tensor = self._functions.cos_sim(embeddings1, embeddings2)
-        return cosines
-
-    def similarity_pairwise(self, embeddings1: Any, embeddings2: Any) -> torch.Tensor:
-        """Returns the cosine of each row of [n, d] with the same row of [n, d], [n]."""
-        cosines: torch.Tensor = self._functions.pairwise_cos_sim(embeddings1, embeddings2)
-        return cosines
 
 
 def mteb_model(

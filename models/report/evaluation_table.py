@@ -4,40 +4,41 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple
 from pathlib import Path
 
 from treeviews.models.evaluation.averages import (
     AVERAGES,
     AverageDeclaration,
     average_over_tasks,
-    average_value,
     lacking,
-    published_average,
 )
 from treeviews.models.evaluation.comparison import Comparison
 from treeviews.models.evaluation.representation import described
-from treeviews.models.evaluation.resampling import Interval, over_seeds
 from treeviews.models.evaluation.task_registry import TASKS
 from treeviews.models.evaluation.task_result import (
-    AbsentResult,
     Result,
     Setup,
-    TaskResult,
+    check_same_data,
+    check_seeds,
     corpora_of,
     read_results,
     scored_results,
     shown_setup,
 )
-from treeviews.models.report.score_text import (
+from treeviews.models.report.figures import (
+    NOT_SCORED,
     SCORES_OF_ERRORS,
+    Figure,
+    ScoredEncoder,
     derived_notes,
-    digits_of,
-    doubts,
+    intervals_note,
+    notes_of_tasks,
     p_value,
+    results_of,
     task_title,
+    titles_by_note,
     with_interval,
-    with_seeds,
 )
 from treeviews.models.report.sections import Section, Table, markdown_section
 
@@ -48,39 +49,6 @@ SCORES_IN_ORDER = (
     *("pearson_mean", "pearson_weighted", "pearson_all"),
     *("spearman_mean", "spearman_weighted", "spearman_all"),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class EncoderColumn:
-    """One encoder, with the results of each of its seeds by task."""
-
-    title: str
-    seeds: tuple[Mapping[str, Result], ...]
-
-    @property
-    def setups(self) -> list[Setup]:
-        """How each seed was evaluated."""
-        return list(map(shown_setup, self.seeds))
-
-    @property
-    def scored(self) -> list[TaskResult]:
-        """All results of its seeds but the absent ones."""
-        return [result for results in self.seeds for result in scored_results(results).values()]
-
-    def of_task(self, task: str) -> list[TaskResult]:
-        """Returns the results of the seeds that were scored on a task."""
-        return [result for result in self.scored if result.task.name == task]
-
-    def why_not(self, task: str) -> str | None:
-        """Returns why a task was not scored, or None where no seed was to be."""
-        results = [seed.get(task) for seed in self.seeds]
-        return next((one.reason for one in results if isinstance(one, AbsentResult)), None)
-
-
-def by_task(columns: Sequence[EncoderColumn], tasks: Sequence[str]) -> dict[str, list[TaskResult]]:
-    """Returns all results of each task that any encoder was scored on."""
-    results = {task: [one for column in columns for one in column.of_task(task)] for task in tasks}
-    return {task: scored for task, scored in results.items() if scored}
 
 
 def evaluation_table(
@@ -107,7 +75,7 @@ def evaluation_sections(
 
     Raises:
         FileNotFoundError: a folder without results.
-        ValueError: no folder, a damaged result, or results of a task on different data.
+        ValueError: a damaged result, or results of a task on different data.
     """
     results = [read_results(folder) for folder in folders]
     if only is not None:
@@ -116,19 +84,17 @@ def evaluation_sections(
     names = {task for seed in results for task in seed}
     declared = [task for task in _TASK_NAMES if task in names]
     tasks = [*declared, *sorted(names.difference(declared))]
-    _check_same_data(columns, tasks)
+    for task in tasks:
+        check_same_data(results_of(columns, [task]))
     header = ("task", "score", *(column.title for column in columns))
-    scored = [result for task in tasks for column in columns for result in column.of_task(task)]
-    needed = {result.task.name for result in scored}
-    averages = [average for average in AVERAGES if needed & average.parts.keys()]
+    scored = {result.task.name for result in results_of(columns, tasks)}
+    averages = [average for average in AVERAGES if scored & average.parts.keys()]
     rows = [row for task in tasks for row in _rows(columns, task, subsets=False)]
     rows += _average_rows(columns, averages)
     notes = [
         intervals_note(columns),
-        *absence_notes(columns, tasks),
+        *notes_of_tasks(columns, tasks),
         *_lacks(columns, averages),
-        *(note for one in columns for note in doubts(one.title, by_task([one], tasks))),
-        *derived_notes(corpora_of(scored)),
         *(f"{average.name}: {average.description}." for average in averages),
     ]
     table = Table("Scores of encoders by task, with intervals", header, rows, range(2))
@@ -143,24 +109,21 @@ def evaluation_sections(
     ]
 
 
-def _columns(folders: Sequence[Mapping[str, Result]]) -> list[EncoderColumn]:
+def _columns(folders: Sequence[Mapping[str, Result]]) -> list[ScoredEncoder]:
     """Returns the encoders in the order given, seeds together.
 
     Raises:
-        ValueError: no folder, or the same encoder twice.
+        ValueError: the same encoder twice.
     """
-    if not folders:
-        raise ValueError("a table needs at least one folder of task results")
     groups: dict[tuple[str, ...], list[Mapping[str, Result]]] = {}
     for results in folders:
         setup = shown_setup(results)
         # Seeds share all of it; classifiers only where something is learnt.
         groups.setdefault((setup.encoder.name, *setup.how_used()), []).append(results)
-    for (encoder, *_), seeds in groups.items():
-        if len({shown_setup(seed).encoder.digest for seed in seeds}) < len(seeds):
-            raise ValueError(f"{encoder}: two folders hold the same encoder; give each seed once")
+    for seeds in groups.values():
+        check_seeds(list(map(shown_setup, seeds)))
     pairs = zip(_titles(list(groups)), groups.values(), strict=True)
-    return [EncoderColumn(title, tuple(seeds)) for title, seeds in pairs]
+    return [ScoredEncoder(title, tuple(seeds)) for title, seeds in pairs]
 
 
 def _titles(keys: Sequence[tuple[str, ...]]) -> list[str]:
@@ -174,23 +137,8 @@ def _titles(keys: Sequence[tuple[str, ...]]) -> list[str]:
     ]
 
 
-def _check_same_data(columns: Sequence[EncoderColumn], tasks: Sequence[str]) -> None:
-    """Refuses results of a task on different data.
-
-    Raises:
-        ValueError: names the task and the data's digests.
-    """
-    for task in tasks:
-        digests = {result.data.digest for column in columns for result in column.of_task(task)}
-        if len(digests) > 1:
-            raise ValueError(
-                f"{task}: the encoders were scored on different data ({', '.join(sorted(digests))})"
-                "; evaluate all on the same files"
-            )
-
-
-def _rows(columns: Sequence[EncoderColumn], task: str, *, subsets: bool) -> list[list[str]]:
-    scored = [result for column in columns for result in column.of_task(task)]
+def _rows(columns: Sequence[ScoredEncoder], task: str, *, subsets: bool) -> list[list[str]]:
+    scored = results_of(columns, [task])
     names = [name for name in scored[0].scores if (":" in name) == subsets] if scored else [""]
     if subsets and len({name.partition(":")[2] for name in names}) < 2:  # its scores are the task's
         return []
@@ -202,46 +150,31 @@ def _rows(columns: Sequence[EncoderColumn], task: str, *, subsets: bool) -> list
     ]
 
 
-def _score_cell(column: EncoderColumn, task: str, score: str) -> str:
-    """Returns a score with its interval, over seeds with their deviation, or why there is none."""
-    results = column.of_task(task)
-    if not results:
-        return NOT_EVALUATED if column.why_not(task) is None else ABSENT
-    return _figure([result.scores[score] for result in results], digits=digits_of(score))
-
-
-def _figure(seeds: Sequence[Interval], digits: int = 1) -> str:
-    if len(seeds) == 1:
-        return with_interval(seeds[0], digits=digits)
-    return with_seeds(over_seeds([seed.value for seed in seeds]), digits=digits)
+def _score_cell(encoder: ScoredEncoder, task: str, score: str) -> str:
+    figure = encoder.score(task, score)
+    nothing = NOT_EVALUATED if figure.reason == NOT_SCORED else ABSENT
+    return figure.text(3 if score in SCORES_OF_ERRORS else 1, nothing=nothing)
 
 
 def _average_rows(
-    columns: Sequence[EncoderColumn], averages: Sequence[AverageDeclaration]
+    columns: Sequence[ScoredEncoder], averages: Sequence[AverageDeclaration]
 ) -> list[list[str]]:
     """Returns the averages and, if any encoder has them, the mean over derived tasks."""
     rows = [
-        [average.name, "", *(_average_cell(column, average) for column in columns)]
+        [average.name, "", *(column.average(average).text(nothing=NOT_GIVEN) for column in columns)]
         for average in averages
     ]
     derived = [_derived_average(column) for column in columns]
-    if any(cell != NOT_GIVEN for cell in derived):
-        rows.append(["average of the derived tasks", "accuracy", *derived])
+    if any(figure.value is not None for figure in derived):
+        cells = (figure.text(nothing=NOT_GIVEN) for figure in derived)
+        rows.append(["average of the derived tasks", "accuracy", *cells])
     return rows
 
 
-def _average_cell(column: EncoderColumn, average: AverageDeclaration) -> str:
-    if any(lacking(average, seed) for seed in column.seeds):
-        return NOT_GIVEN
-    if len(column.seeds) == 1:
-        return with_interval(published_average(average, column.seeds[0]))
-    return with_seeds(over_seeds([average_value(average, seed) for seed in column.seeds]))
-
-
-def _derived_average(column: EncoderColumn) -> str:
+def _derived_average(column: ScoredEncoder) -> Figure:
     """Returns the mean over the tasks whose documents are known, if they are of one corpus."""
     if len({*corpora_of(r for seed in column.seeds for r in seed.values()).values()}) > 1:
-        return NOT_GIVEN
+        return Figure()
     derived = (
         {
             task: result
@@ -250,51 +183,18 @@ def _derived_average(column: EncoderColumn) -> str:
         }
         for results in column.seeds
     )
-    averages = [average_over_tasks(results) for results in derived if results]
-    return _figure(averages) if averages else NOT_GIVEN
+    return Figure.over([average_over_tasks(results) for results in derived if results])
 
 
-def _lacks(columns: Sequence[EncoderColumn], averages: Sequence[AverageDeclaration]) -> list[str]:
+def _lacks(columns: Sequence[ScoredEncoder], averages: Sequence[AverageDeclaration]) -> list[str]:
     """Returns which tasks averages lack, and of which encoders."""
-    notes: dict[str, list[str]] = {}
-    for average in averages:
-        for column in columns:
-            if missing := {task for seed in column.seeds for task in lacking(average, seed)}:
-                note = f"{average.name}: not given without {', '.join(sorted(missing))}"
-                notes.setdefault(note, []).append(column.title)
-    return [f"{note}, for {', '.join(titles)}" for note, titles in notes.items()]
-
-
-def absence_notes(columns: Sequence[EncoderColumn], tasks: Sequence[str]) -> list[str]:
-    """Returns which tasks were not scored, why, and of which encoders."""
-    notes: dict[str, list[str]] = {}
-    for task in tasks:
-        for column in columns:
-            reason = column.why_not(task)
-            if reason is not None:
-                notes.setdefault(f"{task}: absent ({reason})", []).append(column.title)
-    return [
-        note if len(titles) == len(columns) else f"{note}, for {', '.join(titles)}"
-        for note, titles in notes.items()
-    ]
-
-
-def intervals_note(columns: Sequence[EncoderColumn], *, has_errors: bool = True) -> str:
-    """Returns what stands in brackets and behind ±.
-
-    Args:
-        has_errors: whether there are scores of which the lower is the better.
-    """
-    confidence = {f"{one.resampling.confidence:.0%}" for column in columns for one in column.scored}
-    note = (
-        f"In brackets: bootstrap interval over test items ({', '.join(sorted(confidence))})."
-        if confidence
-        else "Nothing was scored."
+    notes = (
+        (f"{average.name}: not given without {', '.join(sorted(missing))}", column.title)
+        for average in averages
+        for column in columns
+        if (missing := {task for seed in column.seeds for task in lacking(average, seed)})
     )
-    if any(len(column.seeds) > 1 for column in columns):
-        note += " With ±: mean and standard deviation over seeds, their number in parentheses."
-    errors = f" Of {', '.join(sorted(SCORES_OF_ERRORS))} the lower is the better."
-    return note + errors * has_errors
+    return [f"{note}, for {', '.join(titles)}" for note, titles in titles_by_note(notes).items()]
 
 
 def _origin(title: str, setups: Sequence[Setup]) -> str:
@@ -319,8 +219,7 @@ def comparison_table(comparison: Comparison) -> str:
         [
             task_title(row.task, comparison.derived),
             row.score,
-            with_seeds(row.first),
-            with_seeds(row.second),
+            *(Figure(*astuple(side)).text() for side in (row.first, row.second)),
             with_interval(row.difference, signed=True),
             p_value(row.p),
             p_value(row.corrected_p),

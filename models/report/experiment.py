@@ -28,6 +28,8 @@ from typing import Any, Literal
 
 from treeviews.models.config.training_config import TrainingConfig
 from treeviews.models.config.training_presets import preset
+from treeviews.models.encoding.encoder_names import BAG_OF_WORDS, SIF
+from treeviews.models.evaluation.representation import in_words
 from treeviews.models.report.table_columns import Column, Fact, Published, columns, published_rows
 from treeviews.pipeline.base.bundled import PUBLISHED_FIGURES
 
@@ -230,8 +232,6 @@ def models_of_others(tables: Sequence[str], reason: str = "", *, group: str = ""
 
 # Which configuration each training has.
 
-WIDTH = "hidden_size"
-
 
 def changes_of(
     training: Training, changes: Mapping[str, Any], width: int | None = None
@@ -246,18 +246,20 @@ def changes_of(
         changes: of all trainings of the table.
         width: of each view, where it is given.
     """
-    wide = {} if width is None else {WIDTH: width}
+    wide = {} if width is None else {"hidden_size": width}
     return {**changes, **training.changes, **wide}
 
 
-def config_of(training: Training, changes: Mapping[str, Any]) -> TrainingConfig:
-    """Returns the configuration of a training; `changes_of` says which changes.
+def config_of(
+    training: Training, changes: Mapping[str, Any], width: int | None = None
+) -> TrainingConfig:
+    """Returns the configuration of a training, see `changes_of`.
 
     Raises:
         ValueError: see `preset`.
     """
     views = {"views": training.views} if training.views else {}
-    return preset(training.preset, **views, **changes)
+    return preset(training.preset, **views, **changes_of(training, changes, width))
 
 
 def check_trainings(
@@ -273,14 +275,14 @@ def check_trainings(
     Raises:
         ValueError: names the training and the field, or the two trainings.
     """
-    if width is not None and (WIDTH in changes or width < 1):
+    if width is not None and ("hidden_size" in changes or width < 1):
         raise ValueError(
-            f"--width must be at least 1, and --changes not set {WIDTH} beside it, not {width}"
+            f"--width must be at least 1, and --changes not set hidden_size beside it, not {width}"
         )
     configs = []
     for training in experiment.trainings:
         try:
-            config = config_of(training, changes_of(training, changes, width))
+            config = config_of(training, changes, width)
             config.check_trainable()
         except ValueError as error:
             raise ValueError(f"training {training.name}: {error}") from error
@@ -291,3 +293,107 @@ def check_trainings(
                 f"trainings {first.name} and {second.name} are the same; leave one out, or the "
                 "field that --changes or --width made equal"
             )
+
+
+# A grid of changes as a table: a training a cell, beside random weights and word vectors.
+
+DEFAULT_TASKS = ("STS14", "SICK14", "MR", "TREC")
+RESERVED = ("seed", "held_out_fraction", "held_out_seed", "held_out_unit")
+"""Fields that have parameters of their own."""
+
+
+def grid_trainings(
+    of_preset: str,
+    views: Sequence[str],
+    grid: Mapping[str, Sequence[Any]],
+    all_changes: Mapping[str, Any],
+) -> list[Training]:
+    """Returns the training of each cell, the last field's values changing fastest.
+
+    Args:
+        of_preset: what is trained but for the changes.
+        views: () takes the preset's.
+        grid: field of the preset -> its values.
+        all_changes: of the preset in all cells.
+
+    Raises:
+        ValueError: an unknown field, one that is given elsewhere, too, or that has no effect, or no
+            list of values.
+    """
+    if not grid:
+        raise ValueError("--grid names no field; give '{\"hidden_size\": [100, 300]}', say")
+    TrainingConfig.check_names(grid)
+    elsewhere = {*RESERVED, *all_changes, *(["views"] if views else [])}
+    for name, values in grid.items():
+        if name in elsewhere:
+            raise ValueError(f"--grid sets {name}, which another parameter gives; give it once")
+        if not isinstance(values, list | tuple) or not values:
+            raise ValueError(f"--grid: {name} must have a list of values, not {values!r}")
+    trainings = {}
+    for values in product(*grid.values()):
+        cell = dict(zip(grid, values, strict=True))
+        name = ", ".join(f"{field} {in_words(value, ',')}" for field, value in cell.items())
+        trainings[name] = Training(name, of_preset, tuple(cell.pop("views", views)), cell)
+    configs = [config_of(t, all_changes) for t in trainings.values()]
+    for name in grid:
+        if all(config.idle([name]) for config in configs):
+            raise ValueError(f"--grid varies {name}, which has no effect in these trainings")
+    return list(trainings.values())
+
+
+def sweep(
+    trainings: Sequence[Training],
+    all_changes: Mapping[str, Any],
+    *,
+    title: str,
+    representation: str,
+    changes: Mapping[str, Any],
+) -> Experiment:
+    """Returns the table of a grid; the best cell is marked.
+
+    Args:
+        trainings: of the cells.
+        all_changes: of the preset in all cells.
+        representation: of all rows.
+        changes: of the representation.
+
+    Raises:
+        ValueError: cells that cannot be.
+    """
+    architectures: list[dict[str, Any]] = []  # all that matters to random weights
+    untrained = []
+    for training in trainings:
+        own = config_of(training, all_changes).architecture()
+        if own not in architectures:
+            architectures.append(own)
+            untrained.append(training)
+    # A bag of words has no views to choose and no words beside it.
+    of_words = {name: v for name, v in changes.items() if name not in {"views", "join_words"}}
+    shared: dict[str, Any] = {"group": "untrained", "changes": of_words}
+    random: dict[str, Any] = {"taken": "random weights", "group": "untrained", "changes": changes}
+    return Experiment(
+        "sweep",
+        title,
+        (),
+        rows=(
+            *(
+                Row(training.name, "trained", (training,), group="trained", changes=changes)
+                for training in trainings
+            ),
+            *(Row(training.name, UNTRAINED, (training,), **random) for training in untrained),
+            Row("word vectors", BAG_OF_WORDS, taken="mean", **shared),
+            Row("word vectors, SIF weights", SIF, taken="mean", **shared),
+        ),
+        columns=columns(
+            *DEFAULT_TASKS, "development score", "held-out accuracy", "parameters", "hours"
+        ),
+        notes=(
+            {
+                "text": "Best: the cell of the highest mean development score of the tasks that "
+                "learn. The test scores of a cell that was chosen so are a little too high, and a "
+                "difference within the deviation over seeds is none."
+            },
+        ),
+        representation=representation,
+        best_by="development score",
+    )

@@ -9,44 +9,30 @@ from itertools import zip_longest
 from statistics import fmean
 from typing import Any
 
-from treeviews.models.evaluation.averages import (
-    AverageDeclaration,
-    average_value,
-    lacking,
-    published_average,
-)
 from treeviews.models.evaluation.representation import described
-from treeviews.models.evaluation.resampling import Interval, over_seeds
 from treeviews.models.evaluation.task_result import (
-    AbsentResult,
     Result,
-    TaskResult,
-    corpora_of,
     scored_results,
     shown_setup,
 )
-from treeviews.models.report.evaluation_table import (
-    EncoderColumn,
-    absence_notes,
-    by_task,
-    intervals_note,
-)
 from treeviews.models.report.experiment import NOT_HERE, Experiment, Row
+from treeviews.models.report.figures import (
+    ALL_ROWS,
+    NOT_SCORED,
+    NOTHING,
+    SCORES_OF_ERRORS,
+    Figure,
+    ScoredEncoder,
+    count,
+    intervals_note,
+    notes_of_tasks,
+)
 from treeviews.models.report.result_table import (
     HERE,
-    NOTHING,
-    Cell,
     Heading,
     Line,
     ResultTable,
-    figure,
-)
-from treeviews.models.report.score_text import (
-    SCORES_OF_ERRORS,
-    count,
-    derived_notes,
-    doubts,
-    percent,
+    figure_text,
 )
 from treeviews.models.report.table_columns import PAPERS, Column, Fact, published_beside
 from treeviews.models.training.training_records import duration
@@ -71,6 +57,10 @@ class ScoredRow:
     """Of what was trained for it, one tuple a seed; joined models have several."""
     folders: tuple[str, ...] = ()
     """Of the results, one a seed, within the table's folder."""
+
+    def encoder(self, *, derived: bool) -> ScoredEncoder:
+        """Returns the encoder with its results on published or on derived tasks."""
+        return ScoredEncoder(self.row.full_title, self.derived if derived else self.seeds)
 
 
 def assemble_table(
@@ -130,7 +120,7 @@ def _lines(
     called, columns = (row.title, row.taken, row.group), experiment.columns
     lines = []
     if scored is not None:
-        cells = tuple(measured_cell(scored, column, absent) for column in columns)
+        cells = tuple(measured_figure(scored, column, absent) for column in columns)
         best_by = (scored is best and experiment.best_by) or ""
         lines.append(Line(*called, HERE, cells, scored.scale, best_by, "", scored.folders))
     # Of models of others the corpus is known, and no more.
@@ -140,38 +130,33 @@ def _lines(
             Line(
                 *called,
                 published.source,
-                tuple(Cell(published.figure(column)) for column in columns),
+                tuple(Figure(published.figure(column)) for column in columns),
                 scales.get(published.paper, {}).get(published.corpus, published.corpus),
                 not_here=row.reason,
             )
             for published in published_beside(row.published, experiment.tables)
             if any(column.name in published.figures for column in columns)
         ]
-    nothing = tuple(Cell(reason="" if column.fact else row.reason) for column in columns)
+    nothing = tuple(Figure(reason="" if column.fact else row.reason) for column in columns)
     return lines or [Line(*called, NOTHING, nothing, not_here=row.reason)]
 
 
 def _best(experiment: Experiment, rows: Sequence[ScoredRow]) -> ScoredRow | None:
     """Returns the trained row that is best by the fact that decides, if all of these have it."""
-    decides = next((c for c in experiment.columns if c.fact == experiment.best_by), None)
-    if experiment.best_by is None or decides is None:
-        return None
-    values = {
-        place: measured_cell(row, decides).value
-        for place, row in enumerate(rows)
-        if row.row.is_trained
-    }
-    known = {place: value for place, value in values.items() if value is not None}
+    decides = next((c for c in experiment.columns if c.fact and c.fact == experiment.best_by), None)
+    trained = [row for row in rows if row.row.is_trained]
+    values = [measured_figure(row, decides).value for row in trained] if decides else []
+    known = [value for value in values if value is not None]
     if not known or len(known) < len(values):
         return None
-    return rows[max(known, key=lambda place: known[place])]
+    return trained[known.index(max(known))]
 
 
 def _training_line(name: str, summaries: Sequence[Summary]) -> tuple[str, ...]:
     """Returns how a training went, in the columns of `TRAININGS`; seconds are of all seeds."""
     summary = summaries[0]
     final = summary["held_out"]["final"]
-    accuracy = figure(_held_out_accuracy(summaries), Heading(""))
+    accuracy = figure_text(_held_out_accuracy(summaries), Heading(""))
     return (
         name,
         ", ".join(summary["views"]),
@@ -179,7 +164,7 @@ def _training_line(name: str, summaries: Sequence[Summary]) -> tuple[str, ...]:
         count(summary["num_parameters"]),
         count(summary["train_sentences"]),
         count(num_words(summary)),
-        f"{percent(100 * summary['coverage']['known_share'])} %",
+        f"{100 * summary['coverage']['known_share']:.1f} %",
         str(summary["epochs"]),
         count(summary["steps"]),
         f"{accuracy} (chance {100 * final['chance']:.1f})" if final["num_sentences"] else NOTHING,
@@ -194,60 +179,30 @@ def num_words(summary: Summary) -> int:
 
 # Cells.
 
-NOT_SCORED = "not scored"
 
-
-def measured_cell(row: ScoredRow, column: Column, absent: Mapping[str, str] | None = None) -> Cell:
+def measured_figure(
+    row: ScoredRow, column: Column, absent: Mapping[str, str] | None = None
+) -> Figure:
     """Returns what a row has in a column, over its seeds.
 
     Args:
         row: what was measured of it.
         column: the column.
-        absent: tasks whose data are not there, with the reason.
+        absent: published tasks whose data are not there, with the reason.
     """
     if column.fact is not None:
         return _fact(row, column.fact)
-    seeds = row.derived if column.derived else row.seeds
+    encoder = row.encoder(derived=column.derived)
     if column.average is not None:
-        return _average(column.average, seeds)
+        return encoder.average(column.average)
     (task,) = column.tasks
-    results = [seed.get(task) for seed in seeds]
-    scored = [result for result in results if isinstance(result, TaskResult)]
-    if not scored or len(scored) < len(results):
-        absences = (result.reason for result in results if isinstance(result, AbsentResult))
-        reason = next(absences, NOT_SCORED)
-        return Cell(reason=reason if column.derived else (absent or {}).get(task, reason))
-    if any(column.score not in result.scores for result in scored):
-        return Cell(reason=f"{task} has no score {column.score}")
-    return _over_cells([result.scores[column.score] for result in scored], times=column.times)
+    figure = encoder.score(task, column.score, times=column.times)
+    if figure.value is None and absent and task in absent and not column.derived:
+        return Figure(reason=absent[task])
+    return figure
 
 
-def _over_cells(seeds: Sequence[Interval], *, times: float = 1.0) -> Cell:
-    """Returns one figure a seed as a cell: a single one with its interval."""
-    if len(seeds) > 1:
-        return _over_values([times * seed.value for seed in seeds])
-    (seed,) = seeds
-    return Cell(times * seed.value, None, 1, times * seed.low, times * seed.high)
-
-
-def _over_values(values: Sequence[float]) -> Cell:
-    """Returns figures without intervals, one a seed, as a cell; without any, an empty one."""
-    if not values:
-        return Cell()
-    mean = over_seeds(values)
-    return Cell(mean.mean, mean.deviation, mean.num_seeds)
-
-
-def _average(declared: AverageDeclaration, seeds: Sequence[Mapping[str, Result]]) -> Cell:
-    missing = sorted({task for results in seeds or ({},) for task in lacking(declared, results)})
-    if missing:
-        return Cell(reason=f"without {', '.join(missing)} it would be another figure")
-    if len(seeds) == 1:
-        return _over_cells([published_average(declared, seeds[0])])
-    return _over_values([average_value(declared, results) for results in seeds])
-
-
-def _fact(row: ScoredRow, fact: Fact) -> Cell:
+def _fact(row: ScoredRow, fact: Fact) -> Figure:
     single = [seed[0] for seed in row.summaries if len(seed) == 1]
     match fact:
         case "dimensions":
@@ -256,21 +211,21 @@ def _fact(row: ScoredRow, fact: Fact) -> Cell:
             return _development(row)
         case "hours":
             spent = [sum(part["seconds"] for part in seed) for seed in row.summaries]
-            return _over_values([seconds / 3600 for seconds in spent])
+            return Figure.over([seconds / 3600 for seconds in spent])
         case "parameters":
-            return _over_values([float(summary["num_parameters"]) for summary in single[:1]])
+            return Figure.over([float(summary["num_parameters"]) for summary in single[:1]])
     return _held_out_accuracy(single)
 
 
-def _held_out_accuracy(summaries: Sequence[Summary]) -> Cell:
+def _held_out_accuracy(summaries: Sequence[Summary]) -> Figure:
     """Returns the accuracy on held-out sentences over seeds, in percent."""
     final = [summary["held_out"]["final"] for summary in summaries]
     if not all(held_out["num_sentences"] for held_out in final):
-        return Cell(reason="nothing is held out")
-    return _over_values([100.0 * held_out["accuracy"] for held_out in final])
+        return Figure(reason="nothing is held out")
+    return Figure.over([100.0 * held_out["accuracy"] for held_out in final])
 
 
-def _dimensions(row: ScoredRow) -> Cell:
+def _dimensions(row: ScoredRow) -> Figure:
     """Returns the width of a sentence's vector, where a classifier reads it if one does.
 
     A classifier reads two parts as wide as a sentence of a pair or a passage, side by side.
@@ -280,10 +235,10 @@ def _dimensions(row: ScoredRow) -> Cell:
         learns = result.setup.learns
         parts = 2 if learns and result.task.features != "sentence" else 1
         widths.append((learns, result.outcome.width // parts))
-    return _over_values([float(max(widths)[1])]) if widths else Cell(reason=NOT_SCORED)
+    return Figure.over([float(max(widths)[1])]) if widths else Figure(reason=NOT_SCORED)
 
 
-def _development(row: ScoredRow) -> Cell:
+def _development(row: ScoredRow) -> Figure:
     """Returns the mean development score of all tasks that learn."""
     nothing: Mapping[str, Result] = {}
     scores = [
@@ -296,8 +251,8 @@ def _development(row: ScoredRow) -> Cell:
         for seed in zip_longest(row.seeds, row.derived, fillvalue=nothing)
     ]
     if not all(scores):
-        return Cell(reason="no task of the table learns")
-    return _over_values(list(map(fmean, scores)))
+        return Figure(reason="no task of the table learns")
+    return Figure.over(list(map(fmean, scores)))
 
 
 # Notes: how figures came about, what is absent, how ours differ.
@@ -310,10 +265,8 @@ def _notes(
     experiment: Experiment, rows: Sequence[ScoredRow], absent: Mapping[str, str]
 ) -> list[str]:
     names = {column.name for column in experiment.columns}
-    encoders = [
-        [EncoderColumn(row.row.full_title, seeds) for row, seeds in kind if seeds]
-        for kind in zip(*(((row, row.seeds), (row, row.derived)) for row in rows), strict=True)
-    ]
+    kinds = ([row.encoder(derived=derived) for row in rows] for derived in (False, True))
+    encoders = [[encoder for encoder in kind if encoder.seeds] for kind in kinds]
     has_errors = any(column.score in SCORES_OF_ERRORS for column in experiment.columns)
     return [
         intervals_note([encoder for kind in encoders for encoder in kind], has_errors=has_errors),
@@ -323,20 +276,8 @@ def _notes(
             if "columns" not in note or names & {*note["columns"]}
         ),
         *(f"{task}: absent ({reason})" for task, reason in absent.items()),
-        *(note for kind in encoders for note in _of_tasks(kind)),
+        *(note for kind in encoders for note in notes_of_tasks(kind, together=ALL_ROWS)),
         *_of_scoring(experiment, rows),
-    ]
-
-
-def _of_tasks(columns: Sequence[EncoderColumn]) -> list[str]:
-    tasks = list(
-        dict.fromkeys(task for column in columns for seed in column.seeds for task in seed)
-    )
-    scored = by_task(columns, tasks)
-    return [
-        *absence_notes(columns, tasks),
-        *doubts("All rows together", scored),
-        *derived_notes(corpora_of(result for results in scored.values() for result in results)),
     ]
 
 

@@ -14,7 +14,7 @@ from treeviews.models.config.training_config import TrainingConfig
 from treeviews.models.config.training_presets import PRESETS
 from treeviews.models.model.model_folder import num_parameters
 from treeviews.models.model.sentence_model import SentenceModel
-from treeviews.models.report.score_text import count
+from treeviews.models.report.figures import count
 from treeviews.models.report.sections import markdown_table
 from treeviews.models.words.word_vectors import WordVectors
 

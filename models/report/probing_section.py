@@ -10,23 +10,20 @@ from typing import Any
 
 from treeviews.models.evaluation.probing_sentences import SPLITS
 from treeviews.models.evaluation.resampling import CONFIDENCE
+from treeviews.models.report.figures import (
+    ALL_ROWS,
+    by_reason,
+    count,
+    doubts,
+    with_interval,
+)
 from treeviews.models.report.probing_table import (
     AVERAGE,
     PAIR_ROW,
-    RANDOM_WEIGHTS,
     TRAINED,
     TRAINED_SEEDS,
     ProbingRow,
     ProbingTable,
-    RowComparison,
-)
-from treeviews.models.report.score_text import (
-    bounds,
-    by_reason,
-    count,
-    doubts,
-    percent,
-    with_interval,
 )
 from treeviews.models.report.sections import Cell, Row, Section, Table
 
@@ -54,23 +51,17 @@ def statement(table: ProbingTable, probing: Mapping[str, Any]) -> str:
             f"{which} tasks could be built, {count(num_items)} test items: too little for a "
             "verdict."
         )
-    for comparison in table.comparisons:
-        if comparison.first in (PAIR_ROW, TRAINED_SEEDS) and comparison.second == RANDOM_WEIGHTS:
-            return _verdict(comparison, table)
-    return "No row with random weights was evaluated, so what training adds is not known."
-
-
-def _verdict(comparison: RowComparison, table: ProbingTable) -> str:
-    row = TRAINED if comparison.first == TRAINED_SEEDS else PAIR_ROW
+    trained, comparison = table.over_seeds[TRAINED], table.comparisons[0]
+    row, several = PAIR_ROW, ""
+    if len(trained.seeds) > 1:
+        row, several = TRAINED, f" (mean over {len(trained.seeds)} training seeds)"
     better, worse = (
         listed(task for task in table.tasks if table.mark(row, task) == way)
         for way in ("better", "worse")
     )
-    several = table.spreads.get(TRAINED)
-    seeds = f" (mean over {several.num_seeds} training seeds)" if several else ""
     return (
         f"On the average of the probing tasks the trained model {comparison.verdict} the same "
-        f"architecture with random weights{seeds}: "
+        f"architecture with random weights{several}: "
         f"{with_interval(comparison.difference, signed=True)} points. "
         f"Told apart task by task, corrected for their number: better on {better}; "
         f"worse on {worse}."
@@ -95,8 +86,7 @@ def probing_section(table: ProbingTable, probing: Mapping[str, Any]) -> Section:
         "Test accuracy in percent of a logistic regression on each task (Conneau et al. 2018; "
         "discourse coherence: Chen et al. 2019), on held-out sentences. Intervals: 95 %, bootstrap "
         "over what the second table names as resampled, drawn for all tasks at once.",
-        table.baseline
-        and f"▲ better, ▼ worse than {table.baseline} on the same test items (paired bootstrap, "
+        f"▲ better, ▼ worse than {table.baseline} on the same test items (paired bootstrap, "
         f"{CONFIDENCE:.0%}; of tasks corrected for their number by Holm's method, of the "
         "average its interval); without a sign not told apart.",
         _rows_table(table, titles),
@@ -118,33 +108,24 @@ def _titles(probing: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _rows_table(table: ProbingTable, titles: Mapping[str, str]) -> Table:
-    last = {table.of_spread(name)[-1].name: name for name in table.spreads}
-    rows: list[Row] = []
-    for row in table.rows:
-        rows.append(_cells(table, row))
-        if row.name in last:
-            rows.append(_spread_cells(table, last[row.name], str(row.width)))
+    rows: list[Row] = [
+        [
+            row.title,
+            str(row.width or "–"),
+            *(_cell(table, row, task) for task in (*table.tasks, AVERAGE)),
+        ]
+        for row in table.all_rows
+    ]
     header = ("row", "width", *(titles[task] for task in table.tasks), AVERAGE)
     return Table("Test accuracy in percent, by row and task, with 95 % intervals", header, rows)
 
 
-def _cells(table: ProbingTable, row: ProbingRow) -> list[str | Cell]:
-    figures = {task: row.accuracy(task) for task in table.tasks} | {AVERAGE: row.average}
-    cells = (
-        Cell(percent(figure.value), table.mark(row.name, task), bounds(figure))
-        for task, figure in figures.items()
-    )
-    return [row.description, str(row.width or "–"), *cells]
-
-
-def _spread_cells(table: ProbingTable, name: str, width: str) -> list[str | Cell]:
-    spread = table.spreads[name]
-    figures = {**spread.tasks, AVERAGE: (spread.average, spread.deviation)}
-    cells = (
-        Cell(f"{mean:.1f} ± {deviation:.1f}", table.mark(name, task))
-        for task, (mean, deviation) in figures.items()
-    )
-    return [f"{name}, mean ± sd over {spread.num_seeds} seeds", width, *cells]
+def _cell(table: ProbingTable, row: ProbingRow, task: str) -> Cell:
+    mark, figure = table.mark(row.name, task), row.figures[task]
+    value, *uncertain = figure.text().split(" ", 1)
+    if figure.deviation is None:
+        return Cell(value, mark, *uncertain)
+    return Cell(f"{value} ± {figure.deviation:.1f}", mark)
 
 
 def _tasks_table(probing: Mapping[str, Any], titles: Mapping[str, str]) -> Table:
@@ -156,7 +137,7 @@ def _tasks_table(probing: Mapping[str, Any], titles: Mapping[str, str]) -> Table
             f"{count(task['num_resampled'])} {task['resampled_by']}s",
             str(len(task["classes"])),
             " / ".join(count(task["sizes"][split]) for split in SPLITS),
-            percent(task["chance"]),
+            f"{task['chance']:.1f}",
         ]
         for name, task in probing["tasks"].items()
     ]
@@ -180,7 +161,6 @@ def _comparison_table(table: ProbingTable, titles: Mapping[str, str]) -> Table:
 
 def notes_section(table: ProbingTable, probing: Mapping[str, Any]) -> Section:
     """Returns the notes, and how the tasks differ from the published ones."""
-    by_task = {task: [row.results[task] for row in table.rows] for task in table.tasks}
     tasks = probing["tasks"].items()
     by_sentence = [name for name, task in tasks if task["resampled_by"] == "sentence"]
     differing = [f"{_called(name)}: {task['differs']}" for name, task in tasks if task["differs"]]
@@ -190,7 +170,7 @@ def notes_section(table: ProbingTable, probing: Mapping[str, Any]) -> Section:
         "whose label is a property of the tree they see what sequences and bags of words must "
         "infer.",
         *([f"{FEW_DOCUMENTS} {listed(by_sentence)}."] if by_sentence else []),
-        *doubts("All rows together", by_task),
+        *doubts(ALL_ROWS, table.rows, table.tasks),
         f"Held-out sentences left out of the tasks: {by_reason(probing['excluded'])}.",
     ]
     return Section.of(
@@ -202,9 +182,9 @@ def notes_section(table: ProbingTable, probing: Mapping[str, Any]) -> Section:
 
 
 def _of_seeds(table: ProbingTable) -> str:
-    if several := table.spreads.get(TRAINED):
+    if (num_seeds := len(table.over_seeds[TRAINED].seeds)) > 1:
         return (
-            f"The model was trained from {several.num_seeds} seeds; its single views and its join "
+            f"The model was trained from {num_seeds} seeds; its single views and its join "
             "with the words are those of the first. The intervals cover the choice of test "
             "documents alone."
         )

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from treeviews.models.evaluation.task_result import validated
-from treeviews.models.report.score_text import number_of
+from treeviews.models.report.figures import NOTHING, Figure, number_of
 from treeviews.models.report.sections import (
     Folded,
     Page,
@@ -27,26 +27,8 @@ from treeviews.models.report.sections import (
 )
 from treeviews.pipeline.base.json_files import read_json
 
-NOTHING = "–"
 ABSENT = "absent"
 HERE = "here"
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One figure, or why there is none."""
-
-    value: float | None = None
-    """Mean over seeds, or as published."""
-    deviation: float | None = None
-    """Sample standard deviation over seeds; None of a single one."""
-    num_seeds: int = 0
-    """0 of a published figure."""
-    low: float | None = None
-    """Of the bootstrap interval of a single seed; None over several, and of facts."""
-    high: float | None = None
-    reason: str = ""
-    """Why there is no figure; empty where none belongs here, as a baseline has no hours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +40,7 @@ class Line:
     group: str
     source: str
     """Where it stands: `HERE`, ``B, table 3, G1``, or `NOTHING` where there are no figures."""
-    cells: tuple[Cell, ...]
+    cells: tuple[Figure, ...]
     """One a column."""
     scale: str = ""
     """On what the encoder was trained, in words."""
@@ -168,21 +150,16 @@ def _files(page: Page, tables: Sequence[ResultTable]) -> dict[str, str]:
 # Figures.
 
 
-def figure(cell: Cell, heading: Heading, *, measured: bool = True) -> str:
+def figure_text(figure: Figure, heading: Heading, *, measured: bool = True) -> str:
     """Returns a figure with what is known of its uncertainty, ``absent``, or a dash."""
-    if cell.value is None:
-        return ABSENT if measured and cell.reason else NOTHING
+    if figure.value is None:
+        return ABSENT if measured and figure.reason else NOTHING
     digits = heading.digits
     if heading.is_fact and not measured:  # as the paper prints it: hours may be whole
-        digits = 0 if cell.value == int(cell.value) else 1
-    elif heading.is_fact and 0 < abs(cell.value) < 0.1:  # seconds are some part of an hour
+        digits = 0 if figure.value == int(figure.value) else 1
+    elif heading.is_fact and 0 < abs(figure.value) < 0.1:  # seconds are some part of an hour
         digits += 2
-    text = f"{cell.value:,.{digits}f}"
-    if cell.deviation is not None:
-        text += f" ± {cell.deviation:.{digits}f} ({cell.num_seeds})"
-    elif cell.low is not None and cell.high is not None:
-        text += f" [{cell.low:.{digits}f}, {cell.high:.{digits}f}]"
-    return text
+    return figure.text(digits)
 
 
 def scores_table(table: ResultTable) -> Table:
@@ -197,7 +174,7 @@ def scores_table(table: ResultTable) -> Table:
         reason = f"not here: {line.not_here}" if line.not_here else ""
         called = ", ".join(filter(None, (line.full_title, best, reason)))
         pairs = zip(line.cells, table.columns, strict=True)
-        figures = (figure(cell, heading, measured=line.is_measured) for cell, heading in pairs)
+        figures = (figure_text(cell, heading, measured=line.is_measured) for cell, heading in pairs)
         model = "" if line.full_title == title else called
         rows.append([model, line.source, *figures, line.scale or NOTHING])
         title = line.full_title
@@ -207,7 +184,7 @@ def scores_table(table: ResultTable) -> Table:
 
 CSV_HEADER = (
     *("table", "group", "model", "representation", "source", "measured", "scale", "column"),
-    *(field.name for field in fields(Cell)),
+    *(field.name for field in fields(Figure)),
     "best_by",
 )
 

@@ -7,22 +7,26 @@ import os
 import platform
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from treeviews.models.evaluation.averages import average_over_tasks
 from treeviews.models.evaluation.build_probing import read_summary
+from treeviews.models.evaluation.task_result import scored_results
 from treeviews.models.model.card import current_commit
 from treeviews.models.report.evaluation_table import evaluation_sections
+from treeviews.models.report.figures import by_reason, count, number_of
 from treeviews.models.report.probing_section import notes_section, probing_section, statement
 from treeviews.models.report.probing_table import (
+    AVERAGE,
+    RANDOM_WEIGHTS,
+    TRAINED,
     ProbingRow,
     ProbingTable,
     RowDeclaration,
-    read_rows,
 )
-from treeviews.models.report.score_text import by_reason, count, number_of
 from treeviews.models.report.sections import (
     CodeBlock,
     Drawing,
@@ -44,6 +48,7 @@ from treeviews.pipeline.base.atomic_files import write_json_atomically, write_te
 from treeviews.pipeline.base.bundled import BUNDLED_MODELS
 from treeviews.pipeline.base.json_files import check_file
 from treeviews.pipeline.base.machine import processor
+from treeviews.pipeline.base.settings import to_json
 
 REPORT_VERSION = 17
 """Raised when the same results would give another report."""
@@ -122,7 +127,8 @@ def write_report(out: Path, inputs: ReportInputs) -> Path:
         ValueError: no row was given, or rows were scored on different tasks.
     """
     trainings, metrics = zip(*map(_read_training, inputs.training_folders), strict=True)
-    probing, table = read_summary(inputs.probing_folder), ProbingTable(read_rows(inputs.rows))
+    probing = read_summary(inputs.probing_folder)
+    table = ProbingTable(tuple(ProbingRow.read(*item) for item in inputs.rows.items()))
     origin = provenance()
     headline = [effect_of_training(trainings).headline, statement(table, probing)]
     sections = [
@@ -142,10 +148,9 @@ def write_report(out: Path, inputs: ReportInputs) -> Path:
             write_text_atomically(out / f"{part.name}.svg", part.svg)
     write_text_atomically(out / REPORT_NAME, markdown_page(page))
     write_text_atomically(out / PAGE_NAME, html_page(page))
-    as_json = _as_json(inputs, trainings, table)
-    write_json_atomically(
-        out / MARKER_NAME, {"headline": headline, "probing": probing, **origin, **as_json}
-    )
+    value = {"headline": headline, "probing": probing, **origin}
+    value |= _as_json(inputs, trainings, table)
+    write_json_atomically(out / MARKER_NAME, to_json(value))
     return out / PAGE_NAME
 
 
@@ -254,31 +259,47 @@ def _as_json(
         "corpus": inputs.corpus,
         "command": inputs.command,
         "parsers": inputs.parsers,
-        "stages": [asdict(stage) for stage in inputs.stages],
+        "stages": inputs.stages,
         "report_version": REPORT_VERSION,
         "training": trainings[0],
         "further_trainings": trainings[1:],
-        "effect_of_training": asdict(effect_of_training(trainings)),
+        "effect_of_training": effect_of_training(trainings),
         "rows": [_row_as_json(row) for row in table.rows],
-        "random_weights": table.random and asdict(table.random),
-        "trained_seeds": table.trained and asdict(table.trained),
-        "comparisons": [asdict(comparison) for comparison in table.comparisons],
+        "random_weights": _seeds_as_json(table.over_seeds[RANDOM_WEIGHTS]),
+        "trained_seeds": _seeds_as_json(table.over_seeds[TRAINED]),
+        "comparisons": [
+            {name: getattr(comparison, name) for name in ("first", "second", "difference", "tasks")}
+            for comparison in table.comparisons
+        ],
         "marks": {"baseline": table.baseline, "rows": table.marks},
+    }
+
+
+def _seeds_as_json(row: ProbingRow) -> dict[str, Any]:
+    """Returns means and deviations over seeds, 0 for one seed; of the average over tasks first."""
+    figures = {task: (each.value, each.deviation or 0.0) for task, each in row.figures.items()}
+    average, deviation = figures.pop(AVERAGE)
+    return {
+        "num_seeds": len(row.seeds),
+        "average": average,
+        "deviation": deviation,
+        "tasks": figures,
     }
 
 
 def _row_as_json(row: ProbingRow) -> dict[str, Any]:
     """Returns a row without its answers to single items, which stand in the result files."""
+    results = scored_results(row.seeds[0])
     tasks = {
         task: {
-            "accuracy": asdict(result.scores["accuracy"]),
-            "counts": dict(result.outcome.counts),
+            "accuracy": result.scores["accuracy"],
+            "counts": result.outcome.counts,
             "dev_accuracy": result.outcome.dev_score,
-            "regularisers": list(result.outcome.regularisers),
+            "regularisers": result.outcome.regularisers,
             "at_grid_edge": result.outcome.at_grid_edge,
             "not_converged": result.outcome.not_converged,
         }
-        for task, result in row.results.items()
+        for task, result in results.items()
     }
-    result = {"tasks": tasks, "average": asdict(row.average), "width": row.width}
-    return {"name": row.name, "description": row.description, "result": result}
+    result = {"tasks": tasks, "average": average_over_tasks(results), "width": row.width}
+    return {"name": row.name, "description": row.title, "result": result}

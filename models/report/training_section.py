@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treeviews.models.evaluation.resampling import CONFIDENCE, Interval, SeedMean, over_seeds
-from treeviews.models.report.score_text import count, number_of, percent, with_interval
+from treeviews.models.report.figures import count, number_of, with_interval
 from treeviews.models.report.sections import Drawing, Section, Table, theme_colors
 from treeviews.models.training.training_records import duration
 
@@ -69,9 +69,9 @@ class TrainingEffect:
         seeds = self.trained.num_seeds
         over = f"mean over {seeds} training seeds; " if seeds > 1 else ""
         return (
-            f"Training {self.verb} {self.on}: from {percent(self.untrained.mean)} to "
-            f"{percent(self.trained.mean)} %, {with_interval(self.difference, signed=True)} points "
-            f"({over}chance {percent(self.chance)} %; {count(self.num_anchors)} sentences that "
+            f"Training {self.verb} {self.on}: from {self.untrained.mean:.1f} to "
+            f"{self.trained.mean:.1f} %, {with_interval(self.difference, signed=True)} points "
+            f"({over}chance {self.chance:.1f} %; {count(self.num_anchors)} sentences that "
             "were not trained on)."
         )
 
@@ -133,7 +133,7 @@ def _facts(summary: Summary) -> list[str]:
         f"{duration(summary['seconds'], digits=1)}, "
         f"{count(round(summary['sentences_per_second']))} sentences/s",
         f"{count(summary['num_parameters'])} trained parameters",
-        f"{percent(100 * summary['coverage']['known_share'])} % of the training tokens have a word "
+        f"{100 * summary['coverage']['known_share']:.1f} % of the training tokens have a word "
         "vector",
         f"loss {summary['first_loss']:.3f} at the first step, {summary['final_loss']:.3f} at the "
         "last",

@@ -12,11 +12,19 @@ import luigi
 
 from treeviews.models.config.training_presets import preset
 from treeviews.models.evaluation.task_result import read_results
-from treeviews.models.report.experiment import Experiment, Row, Training, paper_tables
+from treeviews.models.report.experiment import (
+    DEFAULT_TASKS,
+    RESERVED,
+    Experiment,
+    Row,
+    Training,
+    grid_trainings,
+    paper_tables,
+    sweep,
+)
+from treeviews.models.report.figures import number_of
 from treeviews.models.report.measured_table import ScoredRow, Summary, assemble_table, num_words
 from treeviews.models.report.result_table import headline, read_table, table_files, tables_files
-from treeviews.models.report.score_text import number_of
-from treeviews.models.report.sweep import DEFAULT_TASKS, RESERVED, grid_trainings, sweep
 from treeviews.models.report.table_columns import published_beside
 from treeviews.pipeline.base.atomic_files import write_bytes_atomically, write_json_atomically
 from treeviews.pipeline.base.digest import digest_of

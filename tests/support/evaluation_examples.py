@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from treeviews.models.evaluation.resampling import Resampling
 from treeviews.models.evaluation.scores import Outcome, Predictions
 from treeviews.models.evaluation.task_registry import EvaluationTask, Protocol
 from treeviews.models.evaluation.task_result import (
@@ -59,7 +58,6 @@ def result(
     *,
     encoder: EncoderIdentity = ENCODER,
     data_digest: str = "d0",
-    resampling: Resampling | None = None,
 ) -> TaskResult:
     """Returns the result that these predictions give."""
     outcome = Outcome(
@@ -72,5 +70,4 @@ def result(
         DataRecord(data_digest, "s0"),
         outcome,
         seconds={"embed": 1.5, "fit": 0.5},
-        resampling=resampling or Resampling(num_resamples=100),
     )

@@ -24,6 +24,7 @@ from treeviews.models.evaluation.task_result import (
 )
 from treeviews.models.report.probing_table import ProbingRow, RowDeclaration
 from treeviews.models.report.run_report import ReportInputs, StageRecord
+from treeviews.pipeline.base.bundled import BUNDLED_MODELS
 
 HELD_OUT = {"accuracy": 0.06, "chance": 0.0025, "loss": 4.2, "num_anchors": 900}
 SUMMARY = {
@@ -66,12 +67,7 @@ def row(name: str, share: float, *, seed: int = 0) -> ProbingRow:
         task: scored(task_named(_CALLED[task]), setup, data, outcome, seconds={"fit": 0.2})
         for task in TASKS
     }
-    return ProbingRow(name, f"row {name}", results)
-
-
-def changed(row: ProbingRow, task: str, **fields: Any) -> ProbingRow:
-    """Returns the row with another result of a task."""
-    return replace(row, results={**row.results, task: replace(row.results[task], **fields)})
+    return ProbingRow(f"row {name}", (results,), name)
 
 
 def report_inputs(tmp_path: Path) -> ReportInputs:
@@ -115,23 +111,25 @@ def with_rows(inputs: ReportInputs, folder: Path, rows: Sequence[ProbingRow]) ->
     written: dict[RowDeclaration, list[Path]] = {}
     for one in rows:
         place = folder / "rows" / one.name
-        files = [result_path(place, result.task) for result in one.results.values()]
-        for path, result in zip(files, one.results.values(), strict=True):
+        (results,) = one.seeds
+        files = [result_path(place, result.task) for result in results.values()]
+        for path, result in zip(files, results.values(), strict=True):
             write_result(path, result)
-        written[RowDeclaration(one.name, one.description, "")] = files
+        written[RowDeclaration(one.name, one.title, "")] = files
     return replace(inputs, rows=written)
 
 
-def usual_rows(trained: float) -> list[ProbingRow]:
-    """Returns rows as a run has them, the trained one with this share of right answers."""
+def usual_rows(*trained: float) -> list[ProbingRow]:
+    """Returns rows as a run has them, the trained ones with these shares of right answers."""
     return [
-        row("pair", trained),
-        row("view_0-DEP", trained - 0.05),
+        row("pair", trained[0]),
+        *(row(f"pair_seed_{k}", share, seed=19 + k) for k, share in enumerate(trained) if k),
+        row("view_0-DEP", trained[0] - 0.05),
         *(row(f"random_weights_{s}", 0.6 + 0.02 * s, seed=s) for s in range(3)),
         row("bag_of_words", 0.7, seed=7),
         row("bag_of_words_projected", 0.72, seed=8),
         row("sif", 0.71, seed=12),
-        row("english", 0.77, seed=13),
+        *(row(name, 0.77, seed=13) for name in BUNDLED_MODELS),
         row("pair_and_bag_of_words", 0.85, seed=9),
         row("random_and_bag_of_words", 0.75, seed=11),
     ]

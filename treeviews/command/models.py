@@ -19,11 +19,13 @@ ModelArgument = Annotated[
 
 def show(model: ModelArgument, as_json: AsJson = False) -> None:
     """Show what a model is: its card, views and configuration."""
-    from treeviews.models.listing import model_card, model_facts, model_folder
+    from treeviews.models.listing import model_facts, model_folder
+    from treeviews.models.model.card import CARD_FILE
     from treeviews.pipeline.base.foreign_text import printable
 
     folder = model_folder(model)
-    facts, card = model_facts(folder), model_card(folder)
+    facts, path = model_facts(folder), folder / CARD_FILE
+    card = path.read_text(encoding="utf-8") if path.is_file() else None
     if as_json:
         print_json({**facts, "card": card})
         return

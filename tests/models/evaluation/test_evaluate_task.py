@@ -16,7 +16,6 @@ from treeviews.models.encoding.search import FloatArray
 from treeviews.models.evaluate_tasks import execute
 from treeviews.models.evaluation.evaluate_task import Evaluation, evaluate_task
 from treeviews.models.evaluation.evaluation_settings import PROTOCOL_VERSION, EvaluationSettings
-from treeviews.models.evaluation.resampling import Resampling
 from treeviews.models.evaluation.task_registry import task_named
 from treeviews.models.evaluation.task_result import (
     AbsentResult,
@@ -38,9 +37,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def evaluation(data: Path, encoder: CountingEncoder, **changes: Any) -> Evaluation:
-    fields = {"protocol": {"num_folds": 3}, "out": "results", "tasks": []} | changes
+    fields = {"protocol": {"num_folds": 3}, "out": Path("results"), "tasks": []} | changes
     settings = EvaluationSettings.from_dict({"encoder": "letters", "data": data} | fields)
-    return Evaluation(settings, encoder, IDENTITY, resampling=Resampling(num_resamples=50))
+    return Evaluation(settings, encoder, IDENTITY)
 
 
 def scored(name: str, made: Evaluation) -> TaskResult:
@@ -99,7 +98,7 @@ def job_of(data: Path, folder: Path, /, **changes: Any) -> dict[str, Any]:
         "encoder": "english",
         "tasks": ["MR", "SICK-E"],
         "data": str(data),
-        "out": str(folder / "results"),
+        "out": folder / "results",
         "protocol": {"num_folds": 3},
         "encoder_version": "1",
     }
@@ -156,7 +155,6 @@ def test_zeros_in_any_number_are_asked_for_and_not_handed_back_unasked(
         ({"encoder": "bag_of_words"}, "encoder"),
         ({"encoder_version": "2"}, "state of english"),
         ({"seed": 3}, "name or seed of the encoder"),
-        ({"name": "mine"}, "name or seed of the encoder"),
         ({"protocol": {"batch_items": 4}}, r"classifier \(batch_items\)"),
         ({"representation": {"normalise": True}}, "representation"),
     ],

@@ -32,19 +32,14 @@ def marked(task: str, words: str, heads: list[int], deprels: str, tags: str) -> 
     [
         ("tense", "Ada wrote code", [2, 0, 2], "nsubj root obj", "NNP VBD NN", "past wrote"),
         ("tense", "It is written", [3, 3, 0], "nsubj aux:pass root", "PRP VBZ VBN", "present is"),
-        ("tense", "Keys Were lists", [3, 3, 0], "nsubj cop root", "NNS VBD NNS", "past were"),
         ("tense", "She knows he was wrong", [2, 0, 5, 5, 2], "nsubj root nsubj cop ccomp",
          "PRP VBZ PRP VBD JJ", "present knows"),
         ("tense", "It may fail", [3, 3, 0], "nsubj aux root", "PRP MD VB", ""),
-        ("tense", "Return the key", [0, 3, 1], "root det obj", "VB DT NN", ""),
-        ("subject_number", "Readers want Files", [2, 0, 2], "nsubj root obj", "NNS VBP NNPS",
-         "plural readers"),
         ("object_number", "Readers want Files", [2, 0, 2], "nsubj root obj", "NNS VBP NNPS",
          "plural files"),
         ("subject_number", "Time was lost", [3, 3, 0], "nsubj:pass aux:pass root", "NN VBD VBN",
          "singular time"),
         ("subject_number", "They want files", [2, 0, 2], "nsubj root obj", "PRP VBP NNS", ""),
-        ("subject_number", "Say cats sleep", [0, 3, 1], "root nsubj ccomp", "VB NNS VBP", ""),
     ],
 )  # fmt: skip
 def test_words_bear_the_labels_of_their_tags(

@@ -196,17 +196,13 @@ def sts(pairs: str, gold: str) -> dict[str, str | bytes]:
     ("task", "dataset", "files", "said"),
     [
         ("SICK-R", "SICK", three(f"{WHOLE}2\tA\tB\t3.5\n"), "line 3: 4 tab-separated columns wh"),
-        ("SICK-R", "SICK", three(f"{WHOLE}2\tA\tB\tnan\tNEUTRAL\n"), "score nan lies outside 1 to"),
         ("SICK-E", "SICK", three(f"{WHOLE}2\tA\tB\t3\tno\n"), "'no' is none of the classes CONTR"),
         ("SICK-R", "SICK", three("1\tA boy\tA girl\t2\tNEUTRAL\n"), "line 1: no header line that"),
         ("STS13", "STS13", sts("a\tb\n", "1\n2\n"), r"FNWN\.txt has 1 lines and .*FNWN\.txt 2"),
-        ("STS13", "STS13", sts("a b\n", "1\n"), r"FNWN\.txt, line 1: one column where two"),
         ("STS13", "STS13", sts("a\tb\n", "high\n"), r"gs\.FNWN\.txt, line 1: 'high' is no score"),
         ("STS13", "STS13", sts("a\tb\n", "\n"), "STS13: the files in .* hold no item of FNWN"),
         ("TREC", "TREC", three("HUM ind Who sings ?\n"), "not of the form 'COARSE:fine question'"),
-        ("SST5", "SST5", three("5 a joy\n"), "'5' is none of the classes 0, 1, 2, 3, 4; restore"),
         ("SST2", "SST2", {**three("b\t0"), "train": b"a\t1\nM\xf6\t1\n"}, "line 2: not utf-8"),
-        ("BShift", "bigram_shift", {"all": "dev\tO\tA word .\n"}, "the split 'dev' is none of tr"),
         ("BShift", "bigram_shift", {"all": "tr\tO\tA .\nva\tI\tB .\n"}, "training split has no cl"),
     ],
 )

@@ -74,7 +74,6 @@ def test_a_component_of_the_corpus_is_gone(work: Path, tmp_path: Path) -> None:
         ("shipped", ["--words", "5"], "--words and --components are of a bag of words"),
         ("views", [], "give --self-contained, which puts them inside"),
         ("exported", ["--components", "1"], "names no corpus that components could be found on"),
-        ("bag", ["--results", "none"], "none"),
         ("bag", ["--format", "pickle"], "'pickle' is not one of 'treeviews'"),
     ],
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -20,13 +19,6 @@ def trees(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("module") / "trees"
     export_model("english-trees", out, ExportOptions(format="sentence-transformers"))
     return out
-
-
-def test_the_folder_names_our_module_and_needs_nothing_else(trees: Path) -> None:
-    (module,) = json.loads((trees / "modules.json").read_text())
-    assert module["type"] == "treeviews.sentence_transformers.ParsedSentences"
-    assert (trees / "parsers" / "constituents" / "weights.safetensors").is_file()
-    assert (trees / "words" / "vectors.safetensors").is_file()
 
 
 def test_it_gives_the_same_vectors(trees: Path, tmp_path: Path) -> None:

@@ -95,12 +95,6 @@ def test_trees_are_no_table_of_words(tmp_path: Path) -> None:
         export_model("english-trees", tmp_path / "out", options)
 
 
-def test_the_folder_has_a_card_with_the_licence(english: Path) -> None:
-    card = (english / "README.md").read_text(encoding="utf-8")
-    assert card.startswith("---\nlicense: cc-by-sa-4.0\nlibrary_name: sentence-transformers\n")
-    assert "Wikipedia" in card and "](../" not in card
-
-
 def test_sentence_transformers_opens_it_by_itself(english: Path) -> None:
     library = pytest.importorskip("sentence_transformers")
     model = library.SentenceTransformer(str(english), device="cpu")

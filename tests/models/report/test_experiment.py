@@ -17,7 +17,9 @@ from treeviews.models.report.experiment import (
     changes_of,
     check_trainings,
     config_of,
+    grid_trainings,
     paper_tables,
+    sweep,
 )
 from treeviews.models.report.table_columns import published_beside, published_rows
 
@@ -50,7 +52,7 @@ def test_every_training_and_representation_can_be(experiment: Experiment) -> Non
     check_trainings(experiment, {})
     for row in experiment.rows:
         if row.architecture is not None:
-            config_of(row.architecture, row.architecture.changes)
+            config_of(row.architecture, {})
         if row.encoder != NOT_HERE:
             representation_named(experiment.representation, **row.changes)
 
@@ -68,7 +70,7 @@ def test_a_width_is_of_every_training_and_changes_yield_to_what_makes_a_variant(
     training = Training("free", "B-G", changes={"orthonormal_rate": 0.0, "hidden_size": 4})
     changes = changes_of(training, {"orthonormal_rate": 0.1, "epochs": 2}, width=8)
     assert changes == {"orthonormal_rate": 0.0, "epochs": 2, "hidden_size": 8}
-    assert config_of(training, changes).hidden_size == 8
+    assert config_of(training, {}, width=8).hidden_size == 8
 
 
 @pytest.mark.parametrize(
@@ -87,3 +89,44 @@ def test_trainings_that_cannot_be_or_are_the_same_are_refused(
     rows = tuple(Row(name, "trained", (Training(name, name),)) for name in ("B-G", "C-linear"))
     with pytest.raises(ValueError, match=message):
         check_trainings(Experiment("one", "One", (), rows, ()), changes, width)
+
+
+# Grids.
+
+GRID = {"hidden_size": [100, 300], "learning_rate": [0.0005, 0.002]}
+
+
+def test_a_cell_is_a_row_and_an_architecture_one_of_random_weights() -> None:
+    cells = grid_trainings("laptop", ("DEP", "SEQ"), GRID, {})
+    experiment = sweep(
+        cells, {}, title="Grid", representation="plain", changes={"join_words": True}
+    )
+
+    rows = {kind: [row for row in experiment.rows if row.encoder == kind] for kind in
+            ("trained", "untrained", "bag_of_words")}  # fmt: skip
+    assert [row.title for row in rows["trained"]] == [
+        f"hidden_size {size}, learning_rate {rate}"
+        for size in (100, 300)
+        for rate in (0.0005, 0.002)
+    ]
+    assert len(rows["untrained"]) == 2
+    assert rows["bag_of_words"][0].changes == {}
+    assert rows["trained"][0].changes == {"join_words": True}
+
+
+@pytest.mark.parametrize(
+    ("grid", "changes", "message"),
+    [
+        ({}, {}, "--grid names no field"),
+        ({"hiden_size": [1]}, {}, "unknown training settings .*did you mean hidden_size"),
+        ({"hidden_size": 100}, {}, "--grid: hidden_size must have a list of values, not 100"),
+        ({"seed": [0, 1]}, {}, "--grid sets seed, which another parameter gives"),
+        ({"epochs": [1]}, {"epochs": 2}, "--grid sets epochs, which another parameter gives"),
+        ({"negatives": [5, 10]}, {}, "varies negatives, which has no effect"),
+    ],
+)
+def test_what_cannot_be_tried_is_refused(
+    grid: dict[str, Any], changes: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        grid_trainings("laptop", ("DEP", "SEQ"), grid, changes)

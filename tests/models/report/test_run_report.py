@@ -1,4 +1,4 @@
-"""The report of a run, from results made by hand: its content, its page, its files."""
+"""The report of a run, from results made by hand: its rows and verdict, its page, its files."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tests.support.report_examples import (
     HELD_OUT,
     SUMMARY,
     report_inputs,
-    row,
     usual_rows,
     with_rows,
 )
+from treeviews.models.encoding.encoder_names import READY
 from treeviews.models.evaluation.scores import Outcome
 from treeviews.models.evaluation.task_registry import task_named
 from treeviews.models.evaluation.task_result import (
@@ -28,7 +28,14 @@ from treeviews.models.evaluation.task_result import (
     scored,
     write_result,
 )
+from treeviews.models.report.probing_section import statement
+from treeviews.models.report.probing_table import (
+    AVERAGE,
+    ProbingTable,
+    declare_rows,
+)
 from treeviews.models.report.run_report import ReportInputs, write_report
+from treeviews.pipeline.base.bundled import BUNDLED_MODELS
 
 
 @pytest.fixture(scope="module")
@@ -101,10 +108,9 @@ def test_several_training_seeds_are_averaged_and_their_spread_is_shown(
     held_out = {**SUMMARY["held_out"], "final": {**HELD_OUT, "accuracy": 0.05}}
     (folder / "summary.json").write_text(json.dumps({**SUMMARY, "seed": 1, "held_out": held_out}))
     shutil.copy(inputs.training_folders[0] / "metrics.jsonl", folder)
-    rows = [row("pair", 0.8), row("pair_seed_1", 0.7, seed=20), row("pair_seed_2", 0.72, seed=21)]
-    rows += [row(f"random_weights_{seed}", 0.6 + 0.02 * seed, seed=seed) for seed in range(3)]
     given = replace(
-        with_rows(inputs, tmp_path, rows), training_folders=(*inputs.training_folders, folder)
+        with_rows(inputs, tmp_path, usual_rows(0.8, 0.7, 0.72)),
+        training_folders=(*inputs.training_folders, folder),
     )
     text = written(tmp_path / "out", given)
     for expected in (
@@ -124,13 +130,12 @@ def test_scores_of_sentevals_tasks_are_a_section(tmp_path: Path) -> None:
     made = scored(task, setup, DataRecord("d1", "s1"), outcome, seconds={})
     write_result(result_path(tmp_path / "mine", task), made)
     given = replace(
-        with_rows(report_inputs(tmp_path), tmp_path, [row("pair", 0.8)]),
+        with_rows(report_inputs(tmp_path), tmp_path, usual_rows(0.8)),
         senteval=(tmp_path / "mine",),
     )
 
     text = written(tmp_path / "out", given)
 
-    assert "No row with random weights was evaluated" in text and "beats" not in text
     section = text.split("## SentEval")[1].split("\n## ")[0]
     assert "| MR | accuracy | 70.0 [" in section
 
@@ -140,3 +145,52 @@ def test_an_unfinished_training_is_refused(inputs: ReportInputs, tmp_path: Path)
     with pytest.raises(FileNotFoundError, match="this training is not complete"):
         write_report(tmp_path / "out", inputs)
     assert not (tmp_path / "out" / "report.json").exists()
+
+
+# The probing table.
+
+
+def test_rows_are_those_that_must_stand_beside_a_trained_pair() -> None:
+    rows = {row.name: row for row in declare_rows(("DEP", "CONST"), embedding_width=40)}
+    assert list(rows) == [
+        "pair", "view_0-DEP", "view_1-CONST", "random_weights_0", "random_weights_1",
+        "random_weights_2", "bag_of_words", "bag_of_words_projected", "sif", *BUNDLED_MODELS,
+        "pair_and_bag_of_words", "random_and_bag_of_words",
+    ]  # fmt: skip
+    assert rows["pair_and_bag_of_words"].representation == {"join_words": True}
+    assert rows["bag_of_words_projected"].representation == {"project_to_width": 40}
+    assert rows["view_1-CONST"].representation == {"views": ["1-CONST"]}
+    assert set(READY) <= {row.encoder for row in rows.values()}
+    for name, one in rows.items():
+        if name.startswith(("random", *READY)):
+            assert not one.encoder.startswith("trained"), name
+
+
+@pytest.mark.parametrize(
+    ("share", "verdict"), [(0.8, "beats"), (0.62, "is not told apart from"), (0.4, "is below")]
+)
+def test_the_verdict_follows_the_figures(share: float, verdict: str) -> None:
+    table = ProbingTable(tuple(usual_rows(share)))
+    assert table.comparisons[0].verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("test_size", "num_absent", "expected"),
+    [
+        (300, 6, "Only 2 of 8 tasks could be built, 600 test items: too little for a verdict."),
+        (200, 0, "All 2 tasks could be built, 400 test items: too little for a verdict."),
+        (250, 2, "the trained model beats the same architecture"),
+    ],
+)
+def test_no_verdict_is_given_on_too_little(test_size: int, num_absent: int, expected: str) -> None:
+    table = ProbingTable(tuple(usual_rows(0.8)))
+    tasks = {name: {"sizes": {"test": test_size}} for name in table.tasks}
+    absent = {f"task {number}": "too few" for number in range(num_absent)}
+    assert expected in statement(table, {"tasks": tasks, "absent": absent})
+
+
+def test_signs_are_against_random_weights() -> None:
+    table = ProbingTable(tuple(usual_rows(0.8)))
+    assert table.baseline == "random weights (3 seeds)"
+    assert table.mark("pair", "tense") == table.mark("pair", AVERAGE) == "better"
+    assert table.mark("random_weights_0", "tense") == ""

@@ -23,7 +23,6 @@ def summary(untrained: float, trained: float, **fields: Any) -> dict[str, Any]:
     [
         ([(0.006, 0.060)], "raises"),
         ([(0.060, 0.006)], "lowers"),
-        ([(0.006, 0.006)], "does not measurably change"),
         ([(0.050, 0.060)], "does not measurably change"),
         ([(0.006, 0.200), (0.010, 0.008)], "does not measurably change"),
     ],
