@@ -23,7 +23,6 @@ from treeviews.models.model.model_description import (
     OPTION_OF_STAGE,
     find_parser,
     read_model_description,
-    recorded_parsers,
 )
 from treeviews.models.model.model_folder import load_model
 from treeviews.models.model.sentence_model import (
@@ -100,8 +99,10 @@ def load_torch_model(folder: Path, settings: EncoderSettings) -> TorchModel:
             raise ValueError(
                 f"{folder}: views {', '.join(views)} read no {stage}; leave out {option}="
             )
-    records = recorded_parsers(description, stages)
-    paths = {stage: find_parser(stage, records[stage], settings.parser(stage)) for stage in stages}
+    paths = {
+        stage: find_parser(stage, description.parser(stage), settings.parser(stage))
+        for stage in stages
+    }
     model = load_model(folder, vectors_path=settings.vectors)
     return TorchModel(model, _lazy_parsers(paths, device), device)
 

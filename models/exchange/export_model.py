@@ -50,7 +50,6 @@ from treeviews.models.model.model_description import (
     ModelDescription,
     find_parser,
     read_model_description,
-    recorded_parsers,
     resolve_nearby,
 )
 from treeviews.models.model.model_folder import load_model, save_model
@@ -210,7 +209,7 @@ def _export_whole(folder: Path, out: Path, options: ExportOptions) -> None:
     for stage, place in places.items():
         beside = (CHECKSUMS_NAME, SCORES_NAME, CARD_FILE)
         _copy_files(parsers[stage], out / place, (*parser_file_names(parsers[stage]), *beside))
-    known = recorded_parsers(description, list(parsers))
+    known = {stage: description.parser(stage) for stage in parsers}
     origin: dict[str, Any] = {
         "vectors": {
             "path": WORDS_FOLDER if inside_it else None,
@@ -244,8 +243,8 @@ def _parsers_found(
         ValueError: one is not found, or others would not find it.
     """
     found = {}
-    records = recorded_parsers(description, needed_stages(description.config.views))
-    for stage, record in records.items():
+    for stage in needed_stages(description.config.views):
+        record = description.parser(stage)
         given: Path | None = getattr(options, OPTION_OF_STAGE[stage])
         found[stage] = find_parser(stage, record, given)
         if options.self_contained:

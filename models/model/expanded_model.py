@@ -27,8 +27,9 @@ from treeviews.models.model.model_description import (
     parser_entry,
     place_of,
     read_model_description,
+    vectors_of_model,
 )
-from treeviews.models.model.model_folder import load_model, save_model, vectors_of_model
+from treeviews.models.model.model_folder import load_model, save_model
 from treeviews.models.model.sentence_model import RemovedComponents, SentenceModel, build_model
 from treeviews.models.words.vocabulary_expansion import (
     EXPANSION_VERSION,
