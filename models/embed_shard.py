@@ -12,7 +12,6 @@ from __future__ import annotations
 import sys
 
 from treeviews.models.encoding.corpus_embeddings import EmbedShardJob, embed_shard, open_encoder
-from treeviews.models.encoding.encoder import EncoderSettings
 from treeviews.pipeline.base.job import Progress, Rated, run_job_from_command_line
 from treeviews.pipeline.shards.manifests import read_shard_manifest
 
@@ -31,7 +30,7 @@ def execute(job: EmbedShardJob, on_progress: Progress) -> None:
     wanted = range(job.number, job.number + job.count)
     missing = [number for number in wanted if read_shard_manifest(job.output, number) is None]
     on_progress(0.0, "loading the encoder")
-    encoder = open_encoder(job.encoder, _on_device(job.settings), job.version)
+    encoder = open_encoder(job.encoder, job.settings, job.version)
     if job.encoder_digest not in ("", encoder.digest):
         raise ValueError(
             f"encoder {job.encoder}: this machine has another one of this name (digest "
@@ -47,15 +46,6 @@ def execute(job: EmbedShardJob, on_progress: Progress) -> None:
             on_progress((place + share) / len(missing), told)
 
         embed_shard(job, number, encoder, follow)
-
-
-def _on_device(settings: EncoderSettings) -> EncoderSettings:
-    """Returns settings whose device is this machine's, where it is ``auto``."""
-    if settings.device != "auto":
-        return settings
-    from treeviews.models.encoding.torch_model import available_device
-
-    return settings.changed(device=available_device("auto"))
 
 
 if __name__ == "__main__":

@@ -71,6 +71,7 @@ class VectorsRecord(Settings):
     """See `WordVectors.checksum`."""
     rms: float = 0.0
     duplicates: int = 0
+    """As earlier releases noted."""
     nearby: str = ""
     """Where they lie from one of the folders above the model's; see `place_of`."""
 

@@ -19,7 +19,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from treeviews.models.model.ranks import Ranks
-from treeviews.models.training.training_records import METRICS_FILE
+from treeviews.models.training.training_job import METRICS_FILE
 from treeviews.pipeline.base.atomic_files import TEMPORARY_SUFFIX, rename_durably, write_by_library
 from treeviews.pipeline.base.json_files import check_file, read_object, write_sealed_json
 

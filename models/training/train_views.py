@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from safetensors.torch import load_file
 
-from treeviews.models.corpus.parsed_corpus import CorpusSurvey
+from treeviews.models.corpus.parsed_corpus import CorpusSurvey, ParsedCorpus
 from treeviews.models.model.card import CARD_FILE, CardFacts, licence_of, made_with, model_card
 from treeviews.models.model.model_description import MODEL_FILE, WEIGHTS_FILE, read_weights
 from treeviews.models.model.model_folder import num_parameters, save_model
@@ -24,14 +24,15 @@ from treeviews.models.model.sentence_model import build_model
 from treeviews.models.training.batches import TrainingBatches, cut
 from treeviews.models.training.checkpoints import CHECKPOINTS_FOLDER, TrainingFolder
 from treeviews.models.training.numerics import peak_memory_gib, preserve_process_state, versions
-from treeviews.models.training.training_job import Provenance, TrainingJob
-from treeviews.models.training.training_loop import TrainingLoop
-from treeviews.models.training.training_records import (
+from treeviews.models.training.training_job import (
     METRICS_FILE,
     SUMMARY_FILE,
+    Provenance,
+    TrainingJob,
     finished_summary,
     read_metrics,
 )
+from treeviews.models.training.training_loop import TrainingLoop
 from treeviews.models.words.word_vectors import WordVectors, load_word_vectors
 from treeviews.pipeline.base.atomic_files import write_text_atomically
 from treeviews.pipeline.base.job import Progress
@@ -100,7 +101,9 @@ def _train(
     config = job.config
     model = build_model(config, vectors, config.seed)
     report(0.0, "counting the sentences to train on")
-    corpus = job.part("train", model.vectors)
+    corpus = ParsedCorpus(
+        job.corpus, model.vectors, views=config.views, config=config, part="train"
+    )
     survey = ranks.agreed(corpus.survey() if ranks.is_first else None)
     assert survey is not None, "the first rank has made it"
     if not any(cut(count, config.batch_size) for count in survey.rows):
@@ -120,7 +123,9 @@ def _train(
         seed=config.seed,
         run_length=config.run_length,
     )
-    held_out = job.part("held_out", model.vectors)
+    held_out = ParsedCorpus(
+        job.corpus, model.vectors, views=config.views, config=config, part="held_out"
+    )
     run = TrainingLoop(model, batches, held_out, job, provenance, ranks)
     run.run(report)
     if run.folder is not None:

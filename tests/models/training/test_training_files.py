@@ -21,7 +21,7 @@ from tests.support.training_runs import (
     run,
     timeless,
 )
-from treeviews.models.corpus.parsed_corpus import ParsedCorpus, Selection
+from treeviews.models.corpus.parsed_corpus import ParsedCorpus
 from treeviews.models.model.model_folder import load_model
 from treeviews.models.model.ranks import ALONE
 from treeviews.models.training import checkpoints
@@ -35,7 +35,7 @@ from treeviews.models.training.checkpoints import (
     write_checkpoint,
 )
 from treeviews.models.training.learner import held_out_accuracy
-from treeviews.models.training.training_records import finished_summary
+from treeviews.models.training.training_job import finished_summary
 
 
 @pytest.fixture(scope="module")
@@ -210,18 +210,17 @@ def held_out(out: Path) -> list[dict[str, Any]]:
 def test_the_model_of_the_lowest_held_out_loss_is_kept(data: Data, overfitted: Path) -> None:
     summary = json.loads((overfitted / "summary.json").read_text(encoding="utf-8"))
     best = summary["held_out"]["best"]
-    selection = Selection("held_out", OVERFITTING.hold_out, OVERFITTING.max_tokens)
     model = load_model(overfitted / "best")
 
     corpus = ParsedCorpus(
-        data.folders, model.vectors, views=model.config.views, selection=selection
+        data.folders, model.vectors, views=model.config.views, config=OVERFITTING, part="held_out"
     )
     measured = held_out_accuracy(model, corpus)
 
     assert best == min(held_out(overfitted), key=lambda record: record["loss"])
     assert 0 < best["step"] < summary["steps"]
-    assert measured.loss == pytest.approx(best["loss"], rel=1e-5)
-    assert measured.loss < summary["held_out"]["final"]["loss"]
+    assert measured["loss"] == pytest.approx(best["loss"], rel=1e-5)
+    assert measured["loss"] < summary["held_out"]["final"]["loss"]
 
 
 @pytest.mark.slow

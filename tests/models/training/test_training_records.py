@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from treeviews.models.training.training_records import duration
+from treeviews.models.training.training_job import duration
 
 
 @pytest.mark.parametrize(
