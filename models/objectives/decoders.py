@@ -71,8 +71,6 @@ class LinearDecoder(nn.Module):
             ValueError: from such a start the update with this rate diverges.
         """
         super().__init__()
-        self.sentence_size = sentence_size
-        self.word_size = word_size
         self.orthonormal_rate = config.orthonormal_rate
         self.projection = nn.Linear(sentence_size, word_size, bias=False)
         initialise(self.projection, config.init, block_rows=word_size)
@@ -112,8 +110,6 @@ class BijectiveDecoder(nn.Module):
             ValueError: a rate with which the update diverges.
         """
         super().__init__()
-        self.sentence_size = sentence_size
-        self.word_size = word_size
         self.couplings = nn.ModuleList(
             CouplingLayer(sentence_size, config, keeps_first=layer % 2 == 0)
             for layer in range(config.coupling_layers)

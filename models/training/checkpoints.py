@@ -77,12 +77,9 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint, *, keep: int = KEPT) 
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Removes what a killed process was writing or removing: folders and single files."""
+    """Removes the checkpoints that a killed process was writing or removing."""
     for unfinished in folder.glob(f"*{TEMPORARY_SUFFIX}"):
-        if unfinished.is_dir() and not unfinished.is_symlink():
-            shutil.rmtree(unfinished)
-        else:
-            unfinished.unlink()
+        shutil.rmtree(unfinished)
 
 
 def _remove(checkpoint: Path) -> None:

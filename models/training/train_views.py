@@ -23,7 +23,7 @@ from treeviews.models.model.ranks import ALONE, Ranks
 from treeviews.models.model.sentence_model import build_model
 from treeviews.models.training.batches import TrainingBatches, cut
 from treeviews.models.training.checkpoints import CHECKPOINTS_FOLDER, TrainingFolder
-from treeviews.models.training.numerics import peak_memory_gib, preserve_process_state, versions
+from treeviews.models.training.numerics import peak_memory_gib, versions
 from treeviews.models.training.training_job import (
     METRICS_FILE,
     SUMMARY_FILE,
@@ -56,8 +56,8 @@ def train(
 
     Killed at any moment and called again, it ends with the same weights and metrics, bit for bit
     on a CPU with the same number of threads; only what the metrics say of time and memory
-    differs. A folder that is complete is left alone, but for one whose weights are gone. The
-    process' random state and its way of multiplying matrices are as before on return.
+    differs. A folder that is complete is left alone, but for one whose weights are gone. It
+    sets the process' random state and its way of multiplying matrices.
 
     Args:
         on_progress: told the share done and a line for people, after every step.
@@ -78,8 +78,7 @@ def train(
     provenance = job.provenance(vectors)
     summary = finished_summary(job.out, provenance.identity)
     if summary is None:
-        with preserve_process_state(torch.device(job.settings.device)):
-            _train(job, provenance, vectors, on_progress or (lambda share, status: None), ranks)
+        _train(job, provenance, vectors, on_progress or (lambda share, status: None), ranks)
         ranks.wait_for_all()
         summary = finished_summary(job.out, provenance.identity)
         assert summary is not None, "the first rank has written it"
