@@ -151,12 +151,9 @@ class ParsedCorpus:
     def _load(self, number: int) -> tuple[SentenceBlock, Counter[str], Coverage]:
         table = self._read_table(number)
         documents = table["document_id"].cast(pa.string()).combine_chunks().dictionary_encode()
-        names = documents.dictionary.to_pylist()
-        document_of_row = documents.indices.to_numpy().astype(np.int32)
         chosen = np.ones(len(table), dtype=np.bool_)
         if self._part != "all":
-            places = table["sentence_index"].to_numpy()
-            held_out = self._hold_out.mask(names, document_of_row, places)
+            held_out = self._hold_out.mask(table)
             chosen = held_out if self._part == "held_out" else ~held_out
         chosen, skipped = self._usable(table, chosen)
         rows = np.flatnonzero(chosen)
@@ -174,7 +171,7 @@ class ParsedCorpus:
         block = SentenceBlock(
             token_ids=token_ids,
             offsets=offsets,
-            documents=document_of_row[rows],
+            documents=documents.indices.to_numpy().astype(np.int32)[rows],
             sentence_index=table["sentence_index"].to_numpy(),
             rows=rows + self._first_rows[number],
             **trees,

@@ -202,7 +202,7 @@ def embed_shard(
                 quarantine.append(refusal.record(row=first + each.index, **where))
             done = first + len(group)
             rate = done / max(time.monotonic() - started, 1e-9)
-            status = f"{done:,} of {num_rows:,} sentences, {rate:,.0f} a second"
+            status = f"shard {number}: {done:,} of {num_rows:,} sentences, {rate:,.0f} a second"
             on_progress(done / num_rows, Rated(status, rate))
         seconds = time.monotonic() - started
         rate = round(num_rows / max(seconds, 1e-9), 1)

@@ -35,7 +35,6 @@ from treeviews.models.exchange.word_tables import (
 from treeviews.models.model.card import (
     CARD_FILE,
     UNKNOWN_LICENCE,
-    CardFacts,
     licence_of,
     made_with,
     model_card,
@@ -332,7 +331,7 @@ def _export_baseline(name: str, out: Path, options: ExportOptions) -> None:
         table = vectors.rows(np.arange(vectors.num_words))
     out.mkdir(parents=True, exist_ok=True)
     write_word_table(out, vectors.words, table)
-    text, licence = "none: the word vectors as they are", licence_of(place)
-    facts = CardFacts(name, SIF_WORDS, made_with(), text, options.licence or licence)
-    write_text_atomically(out / CARD_FILE, model_card(facts))
+    text, licence = "none: the word vectors as they are", options.licence or licence_of(place)
+    card = model_card(name, SIF_WORDS, made_with(), text=text, licence=licence)
+    write_text_atomically(out / CARD_FILE, card)
     write_readme(out, options)

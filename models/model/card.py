@@ -9,10 +9,10 @@ import platform
 import re
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import MappingProxyType
 
 from treeviews.models.config.training_config import TrainingConfig
 from treeviews.models.config.views import needed_stages, view_called
@@ -69,23 +69,6 @@ def made_with() -> dict[str, str]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class CardFacts:
-    """What a card says beside what the configuration says."""
-
-    name: str
-    config: TrainingConfig
-    made: Mapping[str, str]
-    """See `made_with`."""
-    text: str = "unknown: the folder has no card of its maker"
-    """What was read in training, in words."""
-    licence: str = ""
-    """Of the model; empty if nobody said."""
-    text_licence: str = ""
-    parts: Mapping[str, str] = field(default_factory=dict)
-    """Word vectors and parsers that it stands on -> their licence."""
-
-
 def licence_of(folder: Path) -> str:
     """Returns the licence that the card in a folder names; a remark where it names none."""
     card = folder / CARD_FILE
@@ -96,30 +79,46 @@ def licence_of(folder: Path) -> str:
     return printable(found[1]) if found else UNKNOWN_LICENCE
 
 
-def model_card(facts: CardFacts) -> str:
-    """Returns a card as Markdown."""
-    config = facts.config
+def model_card(
+    name: str,
+    config: TrainingConfig,
+    made: Mapping[str, str],
+    *,
+    text: str = "unknown: the folder has no card of its maker",
+    licence: str = "",
+    text_licence: str = "",
+    parts: Mapping[str, str] = MappingProxyType({}),
+) -> str:
+    """Returns a card as Markdown.
+
+    Args:
+        made: see `made_with`.
+        text: what was read in training, in words.
+        licence: of the model; empty if nobody said.
+        text_licence: likewise of the text.
+        parts: word vectors and parsers that it stands on -> their licence.
+    """
     cell = config.seq_cell.upper()
     views = [
-        f"- {name}: {view.about.format(seq_cell=cell)}"
-        for name in dict.fromkeys(config.test_views)
-        if (view := view_called(name)) is not None
+        f"- {view_name}: {view.about.format(seq_cell=cell)}"
+        for view_name in dict.fromkeys(config.test_views)
+        if (view := view_called(view_name)) is not None
     ]
     read = needed_stages(config.views)
     parses = f"Sentences are parsed first ({', '.join(read)})." if read else "It needs no parser."
     objective = f"{config.objective}, {config.epochs} epochs, batches of {config.batch_size:,}"
     rows = {
-        "Text": facts.text,
+        "Text": text,
         "Training": f"{objective}, seed {config.seed}",
         "Held out": f"{config.held_out_fraction:.0%} of the text",
-        "Made with": ", ".join(f"{name} {number}" for name, number in facts.made.items()),
+        "Made with": ", ".join(f"{what} {release}" for what, release in made.items()),
     }
     licences = {
-        LICENCE_ROW: facts.licence or UNKNOWN_LICENCE,
-        TEXT_ROW: facts.text_licence or UNKNOWN_LICENCE,
-        **facts.parts,
+        LICENCE_ROW: licence or UNKNOWN_LICENCE,
+        TEXT_ROW: text_licence or UNKNOWN_LICENCE,
+        **parts,
     }
-    return f"""# {facts.name}
+    return f"""# {name}
 
 A sentence encoder made with Treeviews. The vector of a sentence has these views side by side:
 
@@ -128,7 +127,7 @@ A sentence encoder made with Treeviews. The vector of a sentence has these views
 {parses}
 
     import treeviews
-    vectors = treeviews.load("{facts.name}").encode(["The cat sat.", "It slept."])
+    vectors = treeviews.load("{name}").encode(["The cat sat.", "It slept."])
 
 ## How it was made
 

@@ -16,7 +16,7 @@ import torch
 from safetensors.torch import load_file
 
 from treeviews.models.corpus.parsed_corpus import CorpusSurvey, ParsedCorpus
-from treeviews.models.model.card import CARD_FILE, CardFacts, licence_of, made_with, model_card
+from treeviews.models.model.card import CARD_FILE, licence_of, made_with, model_card
 from treeviews.models.model.model_description import MODEL_FILE, WEIGHTS_FILE, read_weights
 from treeviews.models.model.model_folder import num_parameters, save_model
 from treeviews.models.model.ranks import ALONE, Ranks
@@ -143,8 +143,8 @@ def _finish(run: TrainingLoop, folder: TrainingFolder, survey: CorpusSurvey) -> 
     parts = {"word vectors": licence_of(job.vectors)}
     parts |= {f"parser of {stage}": licence_of(path) for stage, path in job.parsers.items()}
     text = f"{survey.num_sentences:,} sentences of {job.corpus.sentences.parent.name}"
-    facts = CardFacts(out.name, job.config, text=text, made=made_with(), parts=parts)
-    write_text_atomically(out / CARD_FILE, model_card(facts))
+    card = model_card(out.name, job.config, made_with(), text=text, parts=parts)
+    write_text_atomically(out / CARD_FILE, card)
     summary = summary_of(run, survey, read_metrics(out / METRICS_FILE), folder.best)
     files = [out / name for name in (WEIGHTS_FILE, MODEL_FILE, METRICS_FILE)]
     write_sealed_json(out / SUMMARY_FILE, {"identity": run.provenance.identity, **summary}, files)

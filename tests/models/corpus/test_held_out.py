@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from tests.support.probing_examples import corpus_rows, write_rows
@@ -19,9 +20,9 @@ BLOCKS = HoldOut(fraction=0.4, unit="block", block_sentences=5)
 
 
 def mask_of(hold_out: HoldOut, documents: list[str], sentence_index: list[int]) -> list[bool]:
-    distinct = sorted(set(documents))
-    of_row = np.array([distinct.index(name) for name in documents], dtype=np.int32)
-    taken: list[bool] = hold_out.mask(distinct, of_row, np.array(sentence_index, np.int32)).tolist()
+    columns = pa.array(documents, pa.string()), pa.array(sentence_index, pa.int32())
+    table = pa.table(columns, names=["document_id", "sentence_index"])
+    taken: list[bool] = hold_out.mask(table).tolist()
     return taken
 
 
