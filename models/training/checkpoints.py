@@ -79,7 +79,7 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint, *, keep: int = KEPT) 
 def remove_unfinished(folder: Path) -> None:
     """Removes the checkpoints that a killed process was writing or removing."""
     for unfinished in folder.glob(f"*{TEMPORARY_SUFFIX}"):
-        shutil.rmtree(unfinished)
+        shutil.rmtree(unfinished, ignore_errors=True)
 
 
 def _remove(checkpoint: Path) -> None:
