@@ -35,7 +35,7 @@ from treeviews.models.training.checkpoints import (
     write_checkpoint,
 )
 from treeviews.models.training.learner import held_out_accuracy
-from treeviews.models.training.training_job import finished_summary
+from treeviews.models.training.training_job import duration, finished_summary
 
 
 @pytest.fixture(scope="module")
@@ -317,3 +317,12 @@ def test_the_matrix_product_of_the_first_run_is_that_of_the_next(
 
     assert used == ["default", "default"]
     assert summary["gemm"] == "default"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0.2, "0 s"), (42.4, "42 s"), (60, "1 min"), (3540, "59 min"), (3590, "1 h 00 min"),
+     (7500, "2 h 05 min"), (140_400, "39 h 00 min")],
+)  # fmt: skip
+def test_a_time_is_told_in_its_largest_units(seconds: float, words: str) -> None:
+    assert duration(seconds) == words
