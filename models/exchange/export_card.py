@@ -70,8 +70,8 @@ def write_card(folder: Path, out: Path, options: ExportOptions) -> None:
         card = _LINK.sub(r"\1", maker.read_text(encoding="utf-8", errors="replace")).rstrip() + "\n"
     else:
         made = description.made or made_with()
-        known = {"licence": licence, "text_licence": options.text_licence}
-        card = model_card(folder.resolve().name, description.config, made, **known)
+        name, of_text = folder.resolve().name, options.text_licence
+        card = model_card(name, description.config, made, licence=licence, text_licence=of_text)
     for row, known in ((LICENCE_ROW, licence), (TEXT_ROW, options.text_licence)):
         if known:
             said = f"| {row} | {printable(known).replace('|', '/')} |"

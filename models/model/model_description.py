@@ -6,8 +6,6 @@ Loads no torch: ``model.json`` alone is read.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
-from operator import attrgetter
 from pathlib import Path, PurePosixPath
 from typing import ClassVar, TypeVar
 
@@ -284,8 +282,8 @@ def vectors_of_model(
     return _with_checksum(
         recorded.checksum,
         places if given is None else [given],
-        partial(load_word_vectors, whole=whole),
-        attrgetter("checksum"),
+        lambda path: load_word_vectors(path, whole=whole),
+        lambda vectors: vectors.checksum,
         "the word vectors of the model",
         "give vectors=PATH of those",
     )

@@ -37,10 +37,6 @@ _MODEL = "model."
 _OPTIMISER = "optimiser."
 
 
-class BrokenCheckpointError(ValueError):
-    """A checkpoint lacks a file, or holds others than were written; names it and what is wrong."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Checkpoint:
     """All that a training needs to go on as if it had never stopped."""
@@ -120,13 +116,13 @@ def last_whole_checkpoint(folder: Path, identity: str) -> Checkpoint | None:
         OSError: a file that is there cannot be read now; nothing is renamed.
         ValueError: it is of another training, or not one is whole; nothing is renamed.
     """
-    broken: dict[Path, BrokenCheckpointError] = {}
+    broken: dict[Path, ValueError] = {}
     whole = None
     for path in reversed(checkpoint_folders(folder)):
         try:
             whole = read_checkpoint(path)
             break
-        except BrokenCheckpointError as error:
+        except ValueError as error:
             broken[path] = error
     if whole is not None and whole.state.get("identity") != identity:
         raise ValueError(
@@ -157,7 +153,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
     Damage, which stays, is told from an error of the moment, as of too many open files.
 
     Raises:
-        BrokenCheckpointError: it is not whole.
+        ValueError: it is not whole: it lacks a file, or holds others than were written.
         OSError: a file that is there cannot be read now.
     """
     state, tensors, remedy = path / STATE_FILE, path / TENSORS_FILE, "it is not used"
@@ -167,12 +163,11 @@ def read_checkpoint(path: Path) -> Checkpoint:
         if not isinstance(value["step"], int) or not isinstance(value["state"], dict):
             raise ValueError(f"{state}: step must be a whole number and state an object")
         return Checkpoint(value["step"], load_file(tensors), value["state"])
-    except FileNotFoundError as error:  # safetensors says so of any file that it cannot open
-        if state.is_file() and tensors.is_file():
+    except (FileNotFoundError, SafetensorError, ValueError) as error:
+        # safetensors says of any file that it cannot open that it is not found.
+        if isinstance(error, FileNotFoundError) and state.is_file() and tensors.is_file():
             raise OSError(f"{path}: cannot be opened now ({error}); try again") from error
-        raise BrokenCheckpointError(f"{path}: broken checkpoint ({error})") from error
-    except (SafetensorError, ValueError) as error:
-        raise BrokenCheckpointError(f"{path}: broken checkpoint ({error})") from error
+        raise ValueError(f"{path}: broken checkpoint ({error})") from error
 
 
 def capture(model: nn.Module, optimisers: Sequence[torch.optim.Optimizer]) -> dict[str, Tensor]:

@@ -159,7 +159,8 @@ def set_gpu_precision(precision: Precision, device: torch.device) -> None:
     if device.type != "cuda":
         return
     is_wanted = precision == "tf32"
-    for backend in (torch.backends.cuda.matmul, torch.backends.cudnn):
+    backends: tuple[Any, ...] = (torch.backends.cuda.matmul, torch.backends.cudnn)
+    for backend in backends:
         if hasattr(backend, "fp32_precision"):
             backend.fp32_precision = "tf32" if is_wanted else "ieee"
         else:  # before PyTorch 2.9
