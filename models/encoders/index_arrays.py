@@ -15,9 +15,6 @@ ScheduleT = TypeVar("ScheduleT")
 IndexArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
-LARGEST_TABLE = 256
-"""Numbers told apart by a table at most so many times as long as they; longer, by sorting."""
-
 
 def refuse_by_node(is_wrong: BoolArray, node_offsets: IndexArray, what: str) -> None:
     """Raises an error naming the first sentence with a node for which ``is_wrong`` holds.
@@ -52,15 +49,9 @@ def distinct(keys: IndexArray) -> tuple[IndexArray, IndexArray]:
 
 def distinct_pairs(first: IndexArray, second: IndexArray) -> tuple[IndexArray, IndexArray]:
     """Returns the same for pairs of numbers, each >= 0."""
-    order = np.argsort(_radix_key(second), kind="stable")
-    order = order[np.argsort(_radix_key(first[order]), kind="stable")]
+    order = np.lexsort((second, first))
     one, other = first[order], second[order]
     return _numbered(order, (one[1:] != one[:-1]) | (other[1:] != other[:-1]))
-
-
-def _radix_key(numbers: IndexArray) -> npt.NDArray[np.integer[Any]]:
-    """Returns the numbers in 16 bits if they fit: numpy's stable sort of those is a radix sort."""
-    return numbers.astype(np.uint16) if numbers.max(initial=0) < 1 << 16 else numbers
 
 
 def _numbered(order: IndexArray, is_other: BoolArray) -> tuple[IndexArray, IndexArray]:
@@ -72,19 +63,9 @@ def _numbered(order: IndexArray, is_other: BoolArray) -> tuple[IndexArray, Index
 
 
 def distinct_words(ids: IndexArray) -> tuple[IndexArray, IndexArray]:
-    """Returns the distinct vocabulary ids in rising order, and each id's number among these.
-
-    Args:
-        ids: [N], each >= 0.
-    """
-    size = int(ids.max(initial=0)) + 1
-    if size > LARGEST_TABLE * len(ids):
-        words, numbers = np.unique(ids, return_inverse=True)
-        return words, numbers
-    words = np.flatnonzero(mark(ids, size))
-    number_of = np.empty(size, dtype=np.int64)
-    number_of[words] = np.arange(len(words))
-    return words, number_of[ids]
+    """Returns the distinct vocabulary ids in rising order, and each id's number among these."""
+    words, numbers = np.unique(ids, return_inverse=True)
+    return words, numbers
 
 
 def to_tensor(array: IndexArray) -> Tensor:
