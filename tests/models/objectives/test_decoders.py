@@ -32,10 +32,6 @@ def with_singular_values(shape: tuple[int, int], values: list[float]) -> Tensor:
     return cast(Tensor, left @ torch.tensor(values, dtype=torch.float64).diag() @ right)
 
 
-def singular_values(matrix: Tensor) -> Tensor:
-    return cast(Tensor, torch.linalg.svdvals(matrix.detach().double()))
-
-
 def make_decoder(
     kind: str = "linear", *, sentence_size: int, word_size: int, **fields: Any
 ) -> nn.Module:
