@@ -20,7 +20,7 @@ from benchmarks.references.plain_frameworks import (
 from benchmarks.stopwatch import Spent
 from treeviews.models.config.training_config import Precision, TrainingConfig
 from treeviews.models.config.views import needed_stages
-from treeviews.models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
+from treeviews.models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus
 from treeviews.models.corpus.sentence_block import SentenceBlock
 from treeviews.models.model.ranks import ALONE
 from treeviews.models.model.sentence_model import SentenceModel, TrainingBatch, build_model
@@ -140,8 +140,7 @@ def read_text(
         ValueError: the corpus holds nothing to train on.
     """
     vectors = random_vectors(folders, word_size, config.seed)
-    selection = Selection("all", config.hold_out, config.max_tokens)
-    corpus = ParsedCorpus(folders, vectors, views=views, selection=selection)
+    corpus = ParsedCorpus(folders, vectors, views=views, config=config)
     survey = corpus.survey()
     batches = TrainingBatches(
         corpus.read, survey.rows, batch_size=config.batch_size, seed=config.seed

@@ -14,7 +14,7 @@ from benchmarks.stopwatch import Stopwatch
 from treeviews.models.config.training_config import TrainingConfig
 from treeviews.models.corpus.sentence_block import SentenceBlock
 from treeviews.models.training.batches import make_ahead
-from treeviews.models.training.numerics import preserve_process_state, set_gpu_precision, use_gemm
+from treeviews.models.training.numerics import preserve_gemm, set_gpu_precision, use_gemm
 
 COLUMNS = (
     *("objective", "implementation", "views", "precision", "gemm", "sentences/s"),
@@ -165,7 +165,7 @@ def compare(
     Raises:
         ArithmeticError: a reference's first loss is not ours.
     """
-    with preserve_process_state(device):
+    with preserve_gemm():
         _warm_up(contestants, blocks[: turns.warmup], device)
         _check(config, contestants)
         for first in range(turns.warmup, len(blocks), turns.steps):

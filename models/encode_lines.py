@@ -12,7 +12,6 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import IO, Unpack
@@ -28,18 +27,6 @@ LINES_AT_ONCE = 32_768
 """A whole number of what encoders read at once."""
 
 
-@dataclass(frozen=True, slots=True)
-class Encoded:
-    """What was written."""
-
-    sentences: int
-    """n."""
-    width: int
-    """d."""
-    refused: tuple[RefusedSentence, ...]
-    """Sentences that became zeros, numbered over all lines from 0."""
-
-
 def encode_lines(
     encoder: Encoder,
     lines: IO[bytes],
@@ -47,7 +34,7 @@ def encode_lines(
     target: Path | IO[bytes],
     on_progress: Callable[[int], None] = lambda done: None,
     **options: Unpack[EncodeOptions],
-) -> Encoded:
+) -> tuple[tuple[int, int], list[RefusedSentence]]:
     """Writes the vectors of a text's lines to a file, which appears whole or not at all.
 
     Args:
@@ -58,6 +45,9 @@ def encode_lines(
             written to it when it is known.
         on_progress: takes the number of sentences done, piece by piece.
         options: of `Encoder.encode`.
+
+    Returns:
+        n and d; and the sentences that became zeros, numbered over all lines from 0.
 
     Raises:
         OSError: the file cannot be written there.
@@ -101,7 +91,7 @@ def encode_lines(
             _write_header(out, done, width)
 
     write_by_library(target, write)
-    return Encoded(done, width, tuple(refused))
+    return (done, width), refused
 
 
 def _write_header(out: IO[bytes], num_rows: int, width: int) -> None:

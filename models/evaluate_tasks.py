@@ -28,7 +28,6 @@ from treeviews.models.encoding.encoder_names import parse_encoder_name
 from treeviews.models.encoding.load_encoder import encoder_of, load_encoder, words_beside
 from treeviews.models.encoding.own_encoder import kept_checksum
 from treeviews.models.encoding.sentence_reader import keep_given
-from treeviews.models.encoding.torch_model import available_device
 from treeviews.models.evaluation.evaluate_task import Evaluation, evaluate_task
 from treeviews.models.evaluation.evaluation_settings import EvaluationSettings
 from treeviews.models.evaluation.representation import WORD_POOLING
@@ -62,6 +61,7 @@ from treeviews.pipeline.base.digest import sha256_of_file
 from treeviews.pipeline.base.job import Progress, run_job_from_command_line
 from treeviews.pipeline.base.settings import to_json
 from treeviews.pipeline.downloads.senteval_data import check_data_folder
+from treeviews.pipeline.parsers.devices import resolve_device
 
 
 class Scores(dict[str, Mapping[str, Interval]]):
@@ -180,7 +180,7 @@ def open_evaluation(settings: EvaluationSettings, encoder: Encoder | None = None
         FileNotFoundError: no such encoder.
         ValueError: as `load_encoder`, or its module is not the one that the settings name.
     """
-    device = available_device(settings.device)
+    device = resolve_device(settings.device)
     of_encoder = EncoderSettings.from_dict(
         {**settings.encoder_settings, "device": device, "parses": settings.parses}
     )

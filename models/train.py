@@ -34,7 +34,7 @@ def main() -> int:
     """Trains as one process, or as all of those that the job asks for; returns the exit code."""
     place = Place.from_environment(os.environ)
     if place is None:
-        return run_from_command_line(_execute_or_launch)
+        return run_from_command_line(execute)
     end_with_parent(os.getppid())  # again, for ranks of a torchrun that a user has started
     code = run_from_command_line(
         lambda job, progress: execute(job, progress, place), part=f"rank-{place.rank}"
@@ -46,26 +46,23 @@ def main() -> int:
     os._exit(code)
 
 
-def _execute_or_launch(job: Mapping[str, Any], progress: Progress) -> None:
-    settings = _launch_settings(job)
-    if settings.processes == 1:
-        execute(job, progress)
-    else:
-        launch("treeviews.models.train", sys.argv[1:], settings)
-
-
 def execute(values: Mapping[str, Any], progress: Progress, place: Place | None = None) -> None:
-    """Trains as a job says; see `models.training.train_views.train`.
+    """Trains as a job says, in this process or in several; see `models.training.train_views.train`.
 
     Args:
-        values: fields of a `TrainingJob`.
+        values: fields of a `TrainingJob`; those of ``launch`` are read before the others, since
+            the threads are set before torch is imported.
         place: this process' among several; only the first reports progress.
 
     Raises:
         ValueError: the job lacks a part, or what it asks for cannot be.
     """
+    settings = LaunchSettings.from_dict(values.get("launch", {}))
+    if place is None and settings.processes > 1:
+        launch("treeviews.models.train", sys.argv[1:], settings)
+        return
     place = place or Place()
-    set_threads(_launch_settings(values).threads, place)
+    set_threads(settings.threads, place)
     import torch
 
     from treeviews.models.model.ranks import join_ranks
@@ -73,16 +70,10 @@ def execute(values: Mapping[str, Any], progress: Progress, place: Place | None =
     from treeviews.models.training.training_job import TrainingJob
 
     job = TrainingJob.from_dict(values)
-    settings = job.settings.changed(device=device_of(job.settings.device, place))
-    device = torch.device(settings.device)
+    run = job.settings.changed(device=device_of(job.settings.device, place))
     report = _Throttled(progress) if place.rank == 0 else None
-    with join_ranks(rank=place.rank, size=place.size, device=device) as ranks:
-        train(job.changed(settings=settings), on_progress=report, ranks=ranks)
-
-
-def _launch_settings(values: Mapping[str, Any]) -> LaunchSettings:
-    """Returns these alone: what else a job holds is read when the threads are set."""
-    return LaunchSettings.from_dict(values.get("launch", {}))
+    with join_ranks(rank=place.rank, size=place.size, device=torch.device(run.device)) as ranks:
+        train(job.changed(settings=run), on_progress=report, ranks=ranks)
 
 
 class _Throttled:

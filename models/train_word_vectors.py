@@ -117,7 +117,7 @@ class TrainingSentences:
     def __iter__(self) -> Iterator[list[str]]:
         for number in range(self._num_shards):
             table = read_shard(self._folder, "sentences", number, _COLUMNS)
-            training = table.filter(pa.array(~self._hold_out.mask_of(table)))
+            training = table.filter(pa.array(~self._hold_out.mask(table)))
             for tokens in training["tokens"].to_pylist():
                 yield [token.lower() for token in tokens] if self._lower_case else tokens
 

@@ -18,7 +18,6 @@ from treeviews.models.model.model_description import (
     OPTION_OF_STAGE,
     find_parser,
     read_model_description,
-    recorded_parsers,
 )
 from treeviews.pipeline.base.bundled import BUNDLED_MODELS
 from treeviews.pipeline.shards.manifests import ShardRange
@@ -99,11 +98,12 @@ class EmbedCorpus(EncoderParameters, DerivedStage):
         ships = folder in BUNDLED_MODELS.values()
         given = {} if ships else self._moved_parsers(stages)
         parses = {}
-        for stage, record in recorded_parsers(description, stages).items():
+        for stage in stages:
             chosen = given.get(stage)
             if chosen is not None and chosen.requires:  # converted first, and compared by the job
                 parses[stage] = self.clone(PARSE_STAGES[stage])
                 continue
+            record = description.parser(stage)
             place = find_parser(stage, record, None if chosen is None else chosen.folder)
             parses[stage] = self.clone(PARSE_STAGES[stage], **{OPTION_OF_STAGE[stage]: place})
         return parses

@@ -22,7 +22,7 @@ from rich import progress as bars
 from rich.console import Console
 from rich.text import Text
 
-from treeviews.models.training.training_records import duration
+from treeviews.models.training.training_job import duration
 from treeviews.pipeline.base.foreign_text import printable, told, without_secrets
 from treeviews.pipeline.base.job_server import socket_folder
 from treeviews.pipeline.base.mistakes import DONE, FAILED, MISTAKE, error_lines

@@ -17,8 +17,7 @@ from treeviews.models.corpus.parsed_corpus import CorpusFolders
 from treeviews.models.expand_vocabulary import ExpansionJob
 from treeviews.models.model.model_description import MODEL_FILE
 from treeviews.models.training.launching import LaunchSettings
-from treeviews.models.training.training_job import RunSettings, TrainingJob
-from treeviews.models.training.training_records import finished_summary
+from treeviews.models.training.training_job import RunSettings, TrainingJob, finished_summary
 from treeviews.models.words.vocabulary_expansion import EXPANSION_VERSION, ExpansionConfig
 from treeviews.pipeline.base.machine import available_cores
 from treeviews.pipeline.parsing.parse_shard import library_versions

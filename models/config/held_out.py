@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -59,41 +58,24 @@ class HoldOut(Settings):
         digest = hashlib.sha256(f"{self.seed}:{unit}".encode()).digest()
         return int.from_bytes(digest[:8], "big") < self.fraction * _RANGE
 
-    def mask(
-        self,
-        documents: Sequence[str],
-        document_of_row: NDArray[np.int32],
-        sentence_index: NDArray[np.int32],
-    ) -> NDArray[np.bool_]:
-        """Returns which rows are held out, [n]; each unit is hashed once.
+    def mask(self, table: Any) -> NDArray[np.bool_]:
+        """Returns which rows of an Arrow table of sentences are held out, [n].
 
-        Args:
-            documents: the distinct document names of the rows.
-            document_of_row: [n]; index into ``documents``.
-            sentence_index: [n]; position in the document.
+        Each unit is hashed once.
         """
-        if not len(document_of_row):
+        if not len(table):
             return np.zeros(0, dtype=np.bool_)
-        blocks = np.zeros(len(sentence_index), dtype=np.int64)
+        documents = table["document_id"].cast("string").combine_chunks().dictionary_encode()
+        blocks = np.zeros(len(table), dtype=np.int64)
         if self.unit == "block":
-            blocks = sentence_index.astype(np.int64) // self.block_sentences
+            blocks = table["sentence_index"].to_numpy() // self.block_sentences
         num_blocks = int(blocks.max()) + 1
-        keys = document_of_row.astype(np.int64) * num_blocks + blocks
+        keys = documents.indices.to_numpy().astype(np.int64) * num_blocks + blocks
         distinct, of_row = np.unique(keys, return_inverse=True)
+        names, length = documents.dictionary.to_pylist(), self.block_sentences
         taken = [
-            self.takes(
-                self.unit_of(documents[key // num_blocks], key % num_blocks * self.block_sentences)
-            )
+            self.takes(self.unit_of(names[key // num_blocks], key % num_blocks * length))
             for key in distinct.tolist()
         ]
         mask: NDArray[np.bool_] = np.array(taken, dtype=np.bool_)[of_row]
         return mask
-
-    def mask_of(self, table: Any) -> NDArray[np.bool_]:
-        """Returns which rows of an Arrow table of sentences are held out, [n]."""
-        documents = table["document_id"].cast("string").combine_chunks().dictionary_encode()
-        return self.mask(
-            documents.dictionary.to_pylist(),
-            documents.indices.to_numpy(),
-            table["sentence_index"].to_numpy(),
-        )

@@ -8,7 +8,6 @@ decoders). Where a paper leaves a value open, the docstring says so.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 from treeviews.models.config.held_out import HeldOutUnit, HoldOut
@@ -62,13 +61,8 @@ Precision = Literal["float32", "tf32", "bfloat16"]
 """In what precision the encoders multiply."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShapesEncoder:
-    """Marks the fields that an untrained encoder depends on, and so the digest of one."""
-
-
-SHAPES = ShapesEncoder()
-
+SHAPES = "shapes the untrained encoder"
+"""Marks the fields that an untrained encoder depends on, and so the digest of one."""
 OrthonormalRate = Annotated[
     float, Range("lie in [0, 0.5], as a larger one overshoots", lambda value: 0 <= value <= 0.5)
 ]
@@ -96,10 +90,8 @@ class TrainingConfig(Settings):
     """A, section Experiments: Xavier; Q: uniform within 0.1 of zero."""
     trained_words: Annotated[int | None, at_least(1), SHAPES] = None
     """Only so many words are trained, the first of the file of word vectors, which is in order of
-    frequency; the others are unknown. A, section Experiments, and Q: 50,000. None trains all.
-
-    A and Q then expand the vocabulary of the finished model to two million words by a linear map
-    from pretrained vectors; see `models.words.vocabulary_expansion`."""
+    frequency; the others are unknown. A, section Experiments, and Q: 50,000, to which they add
+    others by `models.words.vocabulary_expansion`. None trains all."""
     word_weights: Annotated[Literal["none", "sif"], SHAPES] = "none"
     """How much a word counts in all views. None of the papers weighs words; SIF is Arora, Liang &
     Ma's (2017, equation 3)."""
@@ -118,25 +110,21 @@ class TrainingConfig(Settings):
     Open in A. Measured: word2vec vectors scaled to about 0.35 train; the same at 1.0 do not."""
     read_rms: Annotated[float | None, POSITIVE, SHAPES] = None
     """Root mean square of a component at which SEQ, DEP, CONST and LIN read every word, whatever it
-    weighs; None: as it weighs. Weights by frequency leave a mean nothing of "who" and "not", which
-    a tree has a place for. Means read words as weighted."""
+    weighs; None: as it weighs. Means read words as weighted."""
     words_beside: Annotated[float | None, POSITIVE, SHAPES] = None
-    """Weight of one more view of the finished model, the mean of its words, beside the trained
-    ones. All views are then brought to length 1, that of the words to this; None: neither. None
-    of the papers; A joins views as they are."""
+    """Weight of one more view of the finished model, the mean of its words. All views are then
+    brought to length 1, that of the words to this; None: neither. None of the papers."""
     batch_size: Annotated[int, at_least(2)] = 400
     """Successive sentences in a batch (A, section Experiments; Q)."""
     run_length: Annotated[int | None, at_least(2)] = None
     """Successive sentences at a time, where a batch is to hold such runs from all over its shard;
-    None: it is one run, as in A and Q. Sentences of one text are told apart by what they share
-    least, those of many by what they say: short runs leave more of a word's meaning in its
-    vector."""
+    None: it is one run, as in A and Q. Short runs leave more of a word's meaning in its vector."""
     context_size: Count = 1
     """Sentences to either side that count as context (A, section Contrastive learning; Q: 1; B,
     discriminative: 3). A generative training predicts the next sentence."""
     epochs: Count = 3
-    """Open in A; Q passes once over its books. On the embedded corpus the held-out loss falls for
-    three epochs and no further."""
+    """Open in A; Q passes once over its books. On the default text the held-out loss falls no
+    further."""
     max_tokens: Annotated[int | None, at_least(1)] = 50
     """Longer sentences are skipped (Q; open in A)."""
     learning_rate: Positive = 2e-3
@@ -177,29 +165,22 @@ class TrainingConfig(Settings):
     power_iterations: Count = 5
     """By which that component is estimated (B, appendix 2)."""
     temperature: Positive = 1.0
-    """τ before training, of the agreement and of normalise l2 (B, appendix 3: 1, "decreased
-    consistently through training"; a model with τ fixed at its final value "performed similarly").
-    Some hundred steps hardly move it: a short training does well to start lower."""
+    """τ before training, of the agreement and of normalise l2 (B, appendix 3: 1). Some hundred
+    steps hardly move it: a short training does well to start lower."""
     temperature_trained: bool = True
     """Whether τ is a parameter; else it stays."""
     negatives: Count = 5
     """Negative samples a word, K (B, appendix 3). Generative objective only, as what follows."""
     shared_negatives: Count = 16_384
     """Words drawn for a batch, over which the expectation of B's equation 1 is taken. Differs from
-    B and word2vec, which draw K for every word. The expectation is the same; as all sentences share
-    the draws, the errors of their gradients add up over a batch. Beside 5 a word,
-    16,384 draws make the variance of a batch's gradient 1.0 to 1.4 times larger, 1,024 draws 15 to
-    22 times (batches of 512, docs/decisions.md)."""
+    B and word2vec, which draw K for every word: see docs/frameworks.md."""
     noise_power: Share = 0.75
     """Of the unigram distribution that they are drawn from (B and C, after equation 1)."""
     decoder: Annotated[Literal["linear", "bijective"], SHAPES] = "linear"
     """B, section 2.2, and C, section 3.3.1: linear; C, section 3.3.2: bijective."""
     orthonormal_rate: OrthonormalRate = 0.01
     """β of the update after each step (B, equation 2); 0 is "without invertible constraint" (B,
-    table 6). A step removes 2 β of the distance to 1. At a constant learning rate 0.01 leaves
-    singular values between 0.8 and 1.4 after a thousand steps, where Adam's moves and the update
-    cancel, and with a rate that falls it takes some thousand steps to bring them within 0.01 of 1;
-    0.5 holds them there from the first hundred on."""
+    table 6). What it leaves of the distance to 1: `models.objectives.decoders`."""
     coupling_layers: Annotated[Count, SHAPES] = 2
     """Of a bijective decoder; with two, each half has been added to once. Open in C, as what
     follows."""
@@ -223,8 +204,7 @@ class TrainingConfig(Settings):
     """A, section Language views: Child-Sum; a later text of A: attentive. Of DEP only."""
     shuffled: Annotated[Shuffled, SHAPES] = "nothing"
     """A control, in training and after it: trees stay, but a sentence's words stand at random
-    places of them, the same ones each time. What a view then loses is what it took from
-    structure."""
+    places of them, the same ones each time."""
     init: Annotated[Init, SHAPES] = "xavier"
     """A, section Experiments: Xavier; a later text of A: uniform; B, appendix 3: he, with gates'
     biases of 1; C, appendix A: orthonormal; xavier_open: Xavier, but for forget gates' biases of
@@ -240,8 +220,7 @@ class TrainingConfig(Settings):
     held_out_batches: Natural = 100
     """At most so many batches measure the held-out context accuracy."""
     held_out_every_steps: Annotated[int | None, at_least(1)] = None
-    """Measures also at every multiple of so many steps, not only before the first epoch and after
-    each; with one epoch there is else no choice of a best step."""
+    """Measures also at every multiple of so many steps, not only before and after each epoch."""
     keep: Literal["last", "best"] = "last"
     """Which weights are the result: the last, or those of the lowest held-out loss. Open in A and
     Q."""
@@ -254,10 +233,9 @@ class TrainingConfig(Settings):
         Raises:
             ValueError: names the fields and what they must be.
         """
+        known, views = ", ".join(OBJECTIVES), ", ".join(self.views)
         if self.objective not in OBJECTIVES:
-            known = ", ".join(OBJECTIVES)
             raise ValueError(f"objective must be one of {known}, not {self.objective}")
-        views = ", ".join(map(str, self.views))
         if not 1 <= len(self.views) <= 2 or any(view not in VIEWS for view in self.views):
             meant = did_you_mean(*(set(self.views) - set(VIEWS)), known=VIEWS)
             known = ", ".join(VIEWS)
@@ -395,7 +373,7 @@ class TrainingConfig(Settings):
 
     def architecture(self) -> dict[str, Any]:
         """Returns the fields that an untrained encoder depends on."""
-        names = marks_of(TrainingConfig, ShapesEncoder)
+        names = marks_of(TrainingConfig, str)
         return {name: value for name, value in self.to_dict().items() if name in names}
 
     def idle(self, names: Iterable[str]) -> list[str]:

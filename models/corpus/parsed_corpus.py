@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from treeviews.models.config.held_out import HoldOut
+from treeviews.models.config.training_config import TrainingConfig
 from treeviews.models.config.views import COLUMNS, needed_stages
 from treeviews.models.corpus.sentence_block import SentenceBlock
 from treeviews.models.words.word_vectors import Coverage, WordVectors
@@ -60,20 +61,9 @@ class CorpusFolders(Settings):
         return folders
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Which rows are read."""
-
-    part: Part = "all"
-    """Sentences for training, held-out sentences, or all."""
-    hold_out: HoldOut = field(default_factory=HoldOut)
-    max_tokens: int | None = None
-    """Longer sentences are skipped; None takes all."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class CorpusSurvey:
-    """What a selection finds in a corpus."""
+    """What is found in a part of a corpus."""
 
     rows: tuple[int, ...]
     """Usable sentences of each shard."""
@@ -100,15 +90,23 @@ class ParsedCorpus:
         vectors: WordVectors,
         *,
         views: Sequence[str],
-        selection: Selection | None = None,
+        config: TrainingConfig | None = None,
+        part: Part = "all",
     ) -> None:
         """Opens the folders and checks that their shards have the same rows.
+
+        Args:
+            config: of the training whose sentences these are: what it holds out, and what is too
+                long for it; None takes all.
+            part: sentences for training, held-out sentences, or all.
 
         Raises:
             FileNotFoundError: a stage is not complete.
             ValueError: a folder is missing or holds another stage, or shards do not match.
         """
-        self.selection = selection or Selection()
+        self._part = part
+        self._hold_out = HoldOut() if config is None else config.hold_out
+        self._max_tokens = None if config is None else config.max_tokens
         self._vectors = vectors
         self._folders = folders.needed_by(views)
         self._columns = {"sentences": _SENTENCE_COLUMNS, **COLUMNS}
@@ -153,13 +151,10 @@ class ParsedCorpus:
     def _load(self, number: int) -> tuple[SentenceBlock, Counter[str], Coverage]:
         table = self._read_table(number)
         documents = table["document_id"].cast(pa.string()).combine_chunks().dictionary_encode()
-        names = documents.dictionary.to_pylist()
-        document_of_row = documents.indices.to_numpy().astype(np.int32)
         chosen = np.ones(len(table), dtype=np.bool_)
-        if (part := self.selection.part) != "all":
-            places = table["sentence_index"].to_numpy()
-            held_out = self.selection.hold_out.mask(names, document_of_row, places)
-            chosen = held_out if part == "held_out" else ~held_out
+        if self._part != "all":
+            held_out = self._hold_out.mask(table)
+            chosen = held_out if self._part == "held_out" else ~held_out
         chosen, skipped = self._usable(table, chosen)
         rows = np.flatnonzero(chosen)
         for stage in list(self._folders)[1:]:
@@ -176,7 +171,7 @@ class ParsedCorpus:
         block = SentenceBlock(
             token_ids=token_ids,
             offsets=offsets,
-            documents=document_of_row[rows],
+            documents=documents.indices.to_numpy().astype(np.int32)[rows],
             sentence_index=table["sentence_index"].to_numpy(),
             rows=rows + self._first_rows[number],
             **trees,
@@ -201,8 +196,8 @@ class ParsedCorpus:
             for stage in self._folders
             if stage != "sentences"
         }
-        if self.selection.max_tokens is not None:
-            causes["too_long"] = _list_lengths(table["tokens"]) > self.selection.max_tokens
+        if self._max_tokens is not None:
+            causes["too_long"] = _list_lengths(table["tokens"]) > self._max_tokens
         skipped: Counter[str] = Counter()
         for reason, applies in causes.items():
             count = int((chosen & applies).sum())

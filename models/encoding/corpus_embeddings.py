@@ -70,19 +70,12 @@ def open_encoder(called: str, settings: EncoderSettings, version: str = "") -> E
 
     Raises:
         FileNotFoundError: no such encoder.
-        ValueError: see `load_encoder`; or joined models whose trees are by different parsers.
+        ValueError: see `load_encoder`.
     """
     encoder = load_encoder(called, settings.changed(on_refusal="zero"))
     if not encoder.has_views:
         content = {"function": called, "version": version, "source": kept_checksum(called)}
         encoder.digest = digest_of(content)
-    for model in encoder.models:
-        for stage, checksum in model.reader.parsers.items():
-            if encoder.parsers[stage] != checksum:
-                raise ValueError(
-                    f"encoder {called}: its models read {stage} by different parsers, and a corpus "
-                    "is parsed by one; embed it by one model at a time"
-                )
     return encoder
 
 
@@ -209,7 +202,7 @@ def embed_shard(
                 quarantine.append(refusal.record(row=first + each.index, **where))
             done = first + len(group)
             rate = done / max(time.monotonic() - started, 1e-9)
-            status = f"{done:,} of {num_rows:,} sentences, {rate:,.0f} a second"
+            status = f"shard {number}: {done:,} of {num_rows:,} sentences, {rate:,.0f} a second"
             on_progress(done / num_rows, Rated(status, rate))
         seconds = time.monotonic() - started
         rate = round(num_rows / max(seconds, 1e-9), 1)

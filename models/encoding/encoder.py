@@ -20,14 +20,16 @@ import numpy as np
 from treeviews.models.config.training_config import TrainingConfig
 from treeviews.models.config.training_presets import PRESETS
 from treeviews.models.config.views import Pooling
+from treeviews.models.corpus.sentence_block import SentenceBlock
 from treeviews.models.encoding.encoder_names import OPAQUE_VIEW, chosen_views, key_of, name_of
 from treeviews.models.encoding.own_encoder import OwnFunction, Progress
 from treeviews.models.encoding.search import FloatArray, normalized, similarity, similarity_pairwise
 from treeviews.models.encoding.sentence_reader import (
     SENTENCES_AT_ONCE,
+    TOKENS,
     Piece,
+    SentenceReader,
     Tables,
-    num_sentences,
 )
 from treeviews.models.encoding.view_models import ViewModel
 from treeviews.models.model.model_description import OPTION_OF_STAGE
@@ -220,17 +222,17 @@ class Encoder:
             self.refused = []
             vectors = self._function.encode(sentences, pooling, size, on_progress)
             return {key_of(OPAQUE_VIEW, "last"): vectors}
-        count = num_sentences(sentences)
+        count = sentences[TOKENS].num_rows if isinstance(sentences, Mapping) else len(sentences)
         arrays = [
             {key: np.zeros((count, width), np.float32) for key, width in m.widths(pooling).items()}
             for m in self.models
         ]
         zeros: dict[int, RefusedSentence] = {}
         for start in range(0, count, SENTENCES_AT_ONCE):
-            piece = Piece(sentences, start, SENTENCES_AT_ONCE, self._settings.parses)
+            read = self._reading(sentences, start)
             for model, own in zip(self.models, arrays, strict=True):
                 with model.turn:
-                    block, refused = model.reader.read(piece, self._fail_if_any)
+                    block, refused = read(model.reader)
                     for batch in model.batches(block, size):
                         for key, vectors in model.embed(batch, pooling).items():
                             own[key][batch.rows] = vectors
@@ -244,6 +246,19 @@ class Encoder:
             for matrix in views.values():
                 matrix[rows] = 0.0
         return views
+
+    def _reading(
+        self, sentences: Sequence[str] | Tables, start: int
+    ) -> Callable[[SentenceReader], tuple[SentenceBlock, list[RefusedSentence]]]:
+        """Returns what has a model's reader read the sentences from ``start`` on."""
+        if isinstance(sentences, Mapping):
+            rows = {
+                stage: rows.slice(start, SENTENCES_AT_ONCE) for stage, rows in sentences.items()
+            }
+            return lambda reader: reader.read_tables(rows, start, self._fail_if_any)
+        texts = sentences[start : start + SENTENCES_AT_ONCE]
+        piece = Piece(texts, start, self._settings.parses)
+        return lambda reader: reader.read(piece, self._fail_if_any)
 
     def _keys(self, pooling: Sequence[Pooling]) -> list[tuple[str, int, str]]:
         """Returns each key of the whole with its model's place and its key there."""

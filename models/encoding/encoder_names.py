@@ -157,12 +157,6 @@ def key_of(view: str, pooling: Pooling) -> str:
     return f"{view}.{pooling}"
 
 
-def view_and_pooling(key: str) -> tuple[str, str]:
-    """Returns the two parts of a key."""
-    view, _, pooling = key.rpartition(".")
-    return view, pooling
-
-
 def placed(views: Sequence[str]) -> tuple[str, ...]:
     """Returns views as an encoder calls them, each with its place among them: ``0-SEQ``."""
     return tuple(f"{place}-{view}" for place, view in enumerate(views))

@@ -5,7 +5,7 @@ torch is loaded where a model needs it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -126,15 +126,6 @@ def _parts(parts: Sequence[ModelViews], settings: EncoderSettings) -> list[Model
     return [(models[part.folder.resolve()], part.views) for part in parts]
 
 
-def own_encoder(function: Callable[[list[str]], Any], name: str = "") -> Encoder:
-    """Returns a function from a list of strings to a matrix as an encoder that checks its answers.
-
-    Args:
-        name: for messages.
-    """
-    return Encoder(OwnFunction(function, name), name)
-
-
 def words_beside(encoder: Encoder, settings: EncoderSettings) -> Encoder:
     """Returns the bag of words that representations join with an encoder.
 
@@ -182,7 +173,8 @@ def encoder_of(given: object, *, device: str = "cpu", on_refusal: OnRefusal = "e
             f"{type(given).__name__} is no encoder; give a name, a model's folder, an object "
             "with a method encode, or a function from a list of strings to a matrix [n, d]"
         )
-    return own_encoder(function, getattr(given, "__name__", type(given).__name__))
+    name = getattr(given, "__name__", type(given).__name__)
+    return Encoder(OwnFunction(function, name), name)
 
 
 @lru_cache(maxsize=1)

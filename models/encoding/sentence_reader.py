@@ -140,8 +140,6 @@ class SentenceReader:
         Raises:
             RuntimeError: memory, a device or a parser failed.
         """
-        if piece.sentences is None:
-            return self._block(piece.tables, piece.first, check)
         if piece.folder is None and not self._parsers:
             flat = self._tokenizer.tokenize_flat([clean_text(text)[0] for text in piece.sentences])
             lengths = np.diff(flat.offsets)
@@ -158,7 +156,7 @@ class SentenceReader:
             )
             for stage, checksum in self.parsers.items()
         }
-        return self._block({TOKENS: tokens, **parses}, piece.first, check)
+        return self.read_tables({TOKENS: tokens, **parses}, piece.first, check)
 
     def _tokenize(self, sentences: Sequence[str]) -> pa.Table:
         texts = self._tokenizer.tokenize([clean_text(sentence)[0] for sentence in sentences])
@@ -176,10 +174,10 @@ class SentenceReader:
             rows[i] = parse if isinstance(parse, Refusal) else row_of(parse, tokens[i])
         return parse_table(stage, rows)
 
-    def _block(
+    def read_tables(
         self, tables: Tables, first: int, check: Callable[[Sequence[RefusedSentence]], None]
     ) -> tuple[SentenceBlock, list[RefusedSentence]]:
-        """Returns the arrays of sentences that are tokenized and parsed; see `read`."""
+        """Returns the same of sentences that are tokenized and parsed, counted from ``first``."""
         rejections: dict[int, Refusal] = {}
         for stage in (TOKENS, *self._parsers):  # of two that refuse it, the first one's word counts
             rejections = rejections_of(tables[stage]) | rejections
@@ -222,7 +220,7 @@ def keep_given(
     """
     for start in range(0, len(sentences), SENTENCES_AT_ONCE):
         rows = given.slice(start, SENTENCES_AT_ONCE).combine_chunks()
-        piece = Piece(sentences, start, SENTENCES_AT_ONCE, folder)
+        piece = Piece(sentences[start : start + SENTENCES_AT_ONCE], start, folder)
         for stage in (TOKENS, *parsers):
             content = describe_table(stage, parsers.get(stage, ""))
             piece.table(stage, content, partial(stage_table, stage, rows))
@@ -246,41 +244,21 @@ _REFUSAL = (
 )
 
 
-def num_sentences(given: Sequence[str] | Tables) -> int:
-    """Returns how many sentences are given, as text or as tables."""
-    return given[TOKENS].num_rows if isinstance(given, Mapping) else len(given)
-
-
 class Piece:
-    """Some sentences, and what the stages made of them, in memory and in a folder if one is given.
-
-    They are raw, or tables of them are given and all there is.
-    """
+    """Some raw sentences and what the stages made of them, in memory and in a folder if one is
+    given."""
 
     def __init__(
-        self,
-        given: Sequence[str] | Tables,
-        first: int = 0,
-        count: int | None = None,
-        folder: Path | None = None,
+        self, sentences: Sequence[str], first: int = 0, folder: Path | None = None
     ) -> None:
-        """Takes ``count`` of what is given from ``first`` on; by default all."""
-        self.first, self.folder = first, folder
-        stop = first + (num_sentences(given) if count is None else count)
-        self.sentences: Sequence[str] | None = None
-        self.tables: Tables = {}
-        if isinstance(given, Mapping):
-            self.tables = {
-                stage: table.slice(first, stop - first) for stage, table in given.items()
-            }
-        else:
-            self.sentences = given[first:stop]
+        """Args: first: place of the first of them among all."""
+        self.sentences, self.first, self.folder = sentences, first, folder
         self._made: dict[str, pa.Table] = {}
 
     def table(
         self, stage: str, content: Mapping[str, Any], make: Callable[[], pa.Table]
     ) -> pa.Table:
-        """Returns a stage's rows of raw sentences, made and kept if they are not there.
+        """Returns a stage's rows, made and kept if they are not there.
 
         A file that is damaged is made again and overwritten, with a warning.
 
@@ -299,7 +277,6 @@ class Piece:
         return self._made[key]
 
     def _file(self, place: Path) -> Path:
-        assert self.sentences is not None, "tables are kept nowhere"
         return place / f"{sentences_digest(self.sentences)}.parquet"
 
     def _read(self, place: Path, stage: str) -> pa.Table | None:
@@ -311,7 +288,7 @@ class Piece:
             return None
         try:
             table = pq.read_table(path, page_checksum_verification=True)
-            if len(table) == len(self.sentences or ()) and table.schema.equals(schema_of(stage)):
+            if len(table) == len(self.sentences) and table.schema.equals(schema_of(stage)):
                 return table
             error: object = f"{len(table)} rows of {table.schema.names}"
         except (pa.ArrowException, OSError, ValueError) as why:

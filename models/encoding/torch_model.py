@@ -23,7 +23,6 @@ from treeviews.models.model.model_description import (
     OPTION_OF_STAGE,
     find_parser,
     read_model_description,
-    recorded_parsers,
 )
 from treeviews.models.model.model_folder import load_model
 from treeviews.models.model.sentence_model import (
@@ -34,7 +33,7 @@ from treeviews.models.model.sentence_model import (
 )
 from treeviews.models.words.word_vectors import load_word_vectors
 from treeviews.pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS
-from treeviews.pipeline.parsers.devices import automatic_device, warn_if_emulated
+from treeviews.pipeline.parsers.devices import resolve_device, warn_if_emulated
 from treeviews.pipeline.parsers.sentence_parser import LazyParser
 
 if TYPE_CHECKING:
@@ -91,7 +90,7 @@ def load_torch_model(folder: Path, settings: EncoderSettings) -> TorchModel:
         ValueError: word vectors, or a parser that its views need, are not found, or what is found
             is another one; or a parser is given that they do not need.
     """
-    device = available_device(settings.device)
+    device = resolve_device(settings.device)
     description = read_model_description(folder)
     views = description.config.views
     stages = needed_stages(views)
@@ -100,8 +99,10 @@ def load_torch_model(folder: Path, settings: EncoderSettings) -> TorchModel:
             raise ValueError(
                 f"{folder}: views {', '.join(views)} read no {stage}; leave out {option}="
             )
-    records = recorded_parsers(description, stages)
-    paths = {stage: find_parser(stage, records[stage], settings.parser(stage)) for stage in stages}
+    paths = {
+        stage: find_parser(stage, description.parser(stage), settings.parser(stage))
+        for stage in stages
+    }
     model = load_model(folder, vectors_path=settings.vectors)
     return TorchModel(model, _lazy_parsers(paths, device), device)
 
@@ -113,7 +114,7 @@ def random_torch_model(seed: int, settings: EncoderSettings) -> TorchModel:
         FileNotFoundError: word vectors are not there.
         ValueError: the folder of a parser lacks a file.
     """
-    device = available_device(settings.device)
+    device = resolve_device(settings.device)
     stages = needed_stages(settings.config.views)
     paths = {stage: settings.parser(stage) or BUNDLED_PARSERS[stage] for stage in stages}
     vectors = load_word_vectors(settings.vectors or BUNDLED_VECTORS)
@@ -123,18 +124,3 @@ def random_torch_model(seed: int, settings: EncoderSettings) -> TorchModel:
 
 def _lazy_parsers(paths: Mapping[str, Path], device: str) -> Parsers:
     return {stage: LazyParser(stage, path, device=device) for stage, path in paths.items()}
-
-
-def available_device(name: str) -> str:
-    """Returns the name of a device that this machine has; of ``auto``, cuda where there is one.
-
-    Raises:
-        ValueError: no such device here.
-    """
-    name = automatic_device(name)
-    try:
-        torch.zeros(1, device=name).item()  # a device without memory, such as meta, cannot tell
-    except (RuntimeError, AssertionError) as error:
-        reason = str(error).splitlines()[0]
-        raise ValueError(f"device {name!r} is not to be had here ({reason}); use cpu") from error
-    return name

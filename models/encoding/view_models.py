@@ -31,13 +31,12 @@ from treeviews.models.encoding.sentence_reader import (
     describe_encoding,
 )
 from treeviews.models.model.model_description import (
-    load_recorded_vectors,
     read_model_description,
     read_weights,
+    vectors_of_model,
 )
 from treeviews.models.words.word_vectors import WordVectors, sif_weights
 from treeviews.pipeline.base.digest import digest_of
-from treeviews.pipeline.base.inside import inside
 
 _SCALE = "encoder.embeddings.0.scale"
 _REMOVED = "removed.0.directions"
@@ -219,11 +218,9 @@ def load_mean_model(folder: Path, device: str, vectors_path: Path | None) -> Mea
         ValueError: it is damaged, or its word vectors are not found.
     """
     description = read_model_description(folder)
-    recorded = description.vectors
-    if not is_mean(description.config, device) or (recorded.are_own and vectors_path is not None):
+    if not is_mean(description.config, device):
         return None
-    place = inside(folder, str(recorded.path)) if recorded.are_own else recorded.path
-    vectors = load_recorded_vectors(recorded.checksum, place, vectors_path)
+    vectors = vectors_of_model(folder, description, vectors_path)
     from safetensors.numpy import load_file
 
     tensors: dict[str, NDArray[np.float32]] = read_weights(folder, load_file)

@@ -165,7 +165,7 @@ def read_held_out(
     num_rows, first_row = 0, 0
     for shard in text.shards:
         table = aligned_table(folders, shard.number, _COLUMNS)
-        places = np.flatnonzero(config.hold_out.mask_of(table))[: config.max_sentences - num_rows]
+        places = np.flatnonzero(config.hold_out.mask(table))[: config.max_sentences - num_rows]
         rows = table.take(pa.array(places, pa.int64())).to_pylist()
         for place, row in zip(places.tolist(), rows, strict=True):
             if None not in row.values():

@@ -28,7 +28,6 @@ from treeviews.models.encoding.encoder_names import (
     chosen_views,
     is_bag,
     key_of,
-    view_and_pooling,
 )
 from treeviews.models.encoding.search import FloatArray
 from treeviews.models.evaluation.task_registry import Protocol
@@ -120,7 +119,7 @@ class Representation(Settings):
         """
         poolings: dict[str, list[str]] = {}
         for key in available:
-            view, pooling = view_and_pooling(key)
+            view, _, pooling = key.rpartition(".")
             poolings.setdefault(view, []).append(pooling)
         main = [view for view in poolings if view != WORDS_VIEW]
         if self.join_words and (not main or "mean" not in poolings.get(WORDS_VIEW, ())):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
@@ -13,7 +12,6 @@ from treeviews.models.model.card import (
     LICENCE_ROW,
     TEXT_ROW,
     UNKNOWN_LICENCE,
-    CardFacts,
     front_matter,
     licence_of,
     made_with,
@@ -72,8 +70,8 @@ def write_card(folder: Path, out: Path, options: ExportOptions) -> None:
         card = _LINK.sub(r"\1", maker.read_text(encoding="utf-8", errors="replace")).rstrip() + "\n"
     else:
         made = description.made or made_with()
-        facts = CardFacts(folder.resolve().name, description.config, made, licence=licence)
-        card = model_card(replace(facts, text_licence=options.text_licence))
+        name, of_text = folder.resolve().name, options.text_licence
+        card = model_card(name, description.config, made, licence=licence, text_licence=of_text)
     for row, known in ((LICENCE_ROW, licence), (TEXT_ROW, options.text_licence)):
         if known:
             said = f"| {row} | {printable(known).replace('|', '/')} |"

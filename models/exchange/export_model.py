@@ -35,7 +35,6 @@ from treeviews.models.exchange.word_tables import (
 from treeviews.models.model.card import (
     CARD_FILE,
     UNKNOWN_LICENCE,
-    CardFacts,
     licence_of,
     made_with,
     model_card,
@@ -50,7 +49,6 @@ from treeviews.models.model.model_description import (
     ModelDescription,
     find_parser,
     read_model_description,
-    recorded_parsers,
     resolve_nearby,
 )
 from treeviews.models.model.model_folder import load_model, save_model
@@ -212,7 +210,7 @@ def _export_whole(folder: Path, out: Path, options: ExportOptions) -> None:
     for stage, place in places.items():
         beside = (CHECKSUMS_NAME, SCORES_NAME, CARD_FILE)
         _copy_files(parsers[stage], out / place, (*parser_file_names(parsers[stage]), *beside))
-    known = recorded_parsers(description, list(parsers))
+    known = {stage: description.parser(stage) for stage in parsers}
     origin: dict[str, Any] = {
         "vectors": {
             "path": WORDS_FOLDER if inside_it else None,
@@ -246,8 +244,8 @@ def _parsers_found(
         ValueError: one is not found, or others would not find it.
     """
     found = {}
-    records = recorded_parsers(description, needed_stages(description.config.views))
-    for stage, record in records.items():
+    for stage in needed_stages(description.config.views):
+        record = description.parser(stage)
         given: Path | None = getattr(options, OPTION_OF_STAGE[stage])
         found[stage] = find_parser(stage, record, given)
         if options.self_contained:
@@ -333,6 +331,6 @@ def _export_baseline(name: str, out: Path, options: ExportOptions) -> None:
         table = vectors.rows(np.arange(vectors.num_words))
     out.mkdir(parents=True, exist_ok=True)
     write_word_table(out, vectors.words, table)
-    text, licence = "none: the word vectors as they are", licence_of(place)
-    facts = CardFacts(name, SIF_WORDS, made_with(), text, options.licence or licence)
-    write_text_atomically(out / CARD_FILE, model_card(facts))
+    text, licence = "none: the word vectors as they are", options.licence or licence_of(place)
+    card = model_card(name, SIF_WORDS, made_with(), text=text, licence=licence)
+    write_text_atomically(out / CARD_FILE, card)

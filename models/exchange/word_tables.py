@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from treeviews.models.config.training_config import TrainingConfig
 from treeviews.models.config.views import is_mean
-from treeviews.models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
+from treeviews.models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus
 from treeviews.models.corpus.sentence_block import SentenceBlock, pool_words
 from treeviews.models.evaluation.representation import principal_components
 from treeviews.models.exchange.export_card import ExportOptions
@@ -236,8 +236,8 @@ def _shared_directions(
         FileNotFoundError: the corpus is gone.
     """
     folders = CorpusFolders(sentences=description.corpus["sentences"])
-    selection = Selection("train", description.config.hold_out, description.config.max_tokens)
-    corpus = ParsedCorpus(folders, vectors, views=("BOW",), selection=selection)
+    config = description.config
+    corpus = ParsedCorpus(folders, vectors, views=("BOW",), config=config, part="train")
     sample = []
     for block in corpus.blocks():
         rows = np.linspace(0, len(block) - 1, num=min(len(block), SAMPLE // corpus.num_shards + 1))

@@ -8,11 +8,11 @@ from __future__ import annotations
 import platform
 import re
 import subprocess
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import MappingProxyType
 
 from treeviews.models.config.training_config import TrainingConfig
 from treeviews.models.config.views import needed_stages, view_called
@@ -30,6 +30,9 @@ CITATION = """@software{treeviews,
   author = {{The Treeviews maintainers}},
   url = {https://github.com/treeviews/treeviews}
 }"""
+_PARSED_LIMITS = """- What the parsers get wrong, the trees have wrong.
+- Sentences of more than 510 tokens are refused, or zeros if you ask for that.
+"""
 
 
 @cache
@@ -66,23 +69,6 @@ def made_with() -> dict[str, str]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class CardFacts:
-    """What a card says beside what the configuration says."""
-
-    name: str
-    config: TrainingConfig
-    made: Mapping[str, str]
-    """See `made_with`."""
-    text: str = "unknown: the folder has no card of its maker"
-    """What was read in training, in words."""
-    licence: str = ""
-    """Of the model; empty if nobody said."""
-    text_licence: str = ""
-    parts: Mapping[str, str] = field(default_factory=dict)
-    """Word vectors and parsers that it stands on -> their licence."""
-
-
 def licence_of(folder: Path) -> str:
     """Returns the licence that the card in a folder names; a remark where it names none."""
     card = folder / CARD_FILE
@@ -93,71 +79,77 @@ def licence_of(folder: Path) -> str:
     return printable(found[1]) if found else UNKNOWN_LICENCE
 
 
-def model_card(facts: CardFacts) -> str:
-    """Returns a card as Markdown."""
-    config = facts.config
+def model_card(
+    name: str,
+    config: TrainingConfig,
+    made: Mapping[str, str],
+    *,
+    text: str = "unknown: the folder has no card of its maker",
+    licence: str = "",
+    text_licence: str = "",
+    parts: Mapping[str, str] = MappingProxyType({}),
+) -> str:
+    """Returns a card as Markdown.
+
+    Args:
+        made: see `made_with`.
+        text: what was read in training, in words.
+        licence: of the model; empty if nobody said.
+        text_licence: likewise of the text.
+        parts: word vectors and parsers that it stands on -> their licence.
+    """
     cell = config.seq_cell.upper()
     views = [
-        f"- {name}: {view.about.format(seq_cell=cell)}"
-        for name in dict.fromkeys(config.test_views)
-        if (view := view_called(name)) is not None
+        f"- {view_name}: {view.about.format(seq_cell=cell)}"
+        for view_name in dict.fromkeys(config.test_views)
+        if (view := view_called(view_name)) is not None
     ]
     read = needed_stages(config.views)
-    made = ", ".join(f"{name} {number}" for name, number in facts.made.items())
-    objective = f"{config.objective}, {config.epochs} epochs, batches of {config.batch_size:,}"
-    rows = [
-        ("Text", facts.text),
-        ("Training", f"{objective}, seed {config.seed}"),
-        ("Held out", f"{config.held_out_fraction:.0%} of the text"),
-        ("Made with", made),
-    ]
-    limits = [
-        "- English alone: words, rules of tokens and parsers are English.",
-        "- The attitudes of the text are in the vectors.",
-        "- A sentence of words that are all unknown tells next to nothing.",
-        "- Empty sentences are refused, or zeros if you ask for that.",
-    ]
-    if read:
-        limits[3:] = [
-            "- What the parsers get wrong, the trees have wrong.",
-            "- Sentences of more than 510 tokens are refused, or zeros if you ask for that.",
-        ]
     parses = f"Sentences are parsed first ({', '.join(read)})." if read else "It needs no parser."
-    return "\n".join(
-        [
-            f"# {facts.name}",
-            "",
-            "A sentence encoder made with Treeviews. The vector of a sentence has these views side "
-            f"by side:\n\n{chr(10).join(views)}\n\n{parses}",
-            "",
-            "    import treeviews",
-            f'    vectors = treeviews.load("{facts.name}").encode(["The cat sat.", "It slept."])',
-            "",
-            "## How it was made",
-            "",
-            *_table(("", ""), rows),
-            "",
-            "## Licences",
-            "",
-            *_table(
-                ("what", "licence"),
-                [
-                    (LICENCE_ROW, facts.licence or UNKNOWN_LICENCE),
-                    (TEXT_ROW, facts.text_licence or UNKNOWN_LICENCE),
-                    *facts.parts.items(),
-                ],
-            ),
-            "",
-            "## Limits",
-            "",
-            *limits,
-            "",
-            "## How to cite",
-            "",
-            f"```\n{CITATION}\n```",
-            "",
-        ]
-    )
+    objective = f"{config.objective}, {config.epochs} epochs, batches of {config.batch_size:,}"
+    rows = {
+        "Text": text,
+        "Training": f"{objective}, seed {config.seed}",
+        "Held out": f"{config.held_out_fraction:.0%} of the text",
+        "Made with": ", ".join(f"{what} {release}" for what, release in made.items()),
+    }
+    licences = {
+        LICENCE_ROW: licence or UNKNOWN_LICENCE,
+        TEXT_ROW: text_licence or UNKNOWN_LICENCE,
+        **parts,
+    }
+    return f"""# {name}
+
+A sentence encoder made with Treeviews. The vector of a sentence has these views side by side:
+
+{chr(10).join(views)}
+
+{parses}
+
+    import treeviews
+    vectors = treeviews.load("{name}").encode(["The cat sat.", "It slept."])
+
+## How it was made
+
+{_table("", "", rows)}
+
+## Licences
+
+{_table("what", "licence", licences)}
+
+## Limits
+
+- English alone: words, rules of tokens and parsers are English.
+- The attitudes of the text are in the vectors.
+- A sentence of words that are all unknown tells next to nothing.
+{_PARSED_LIMITS if read else ""}- Empty sentences are refused, or zeros if you ask for that.
+
+## How to cite
+
+```
+{CITATION}
+```
+"""
 
 
 def front_matter(licence: str, *, library: str) -> str:
@@ -169,19 +161,16 @@ def front_matter(licence: str, *, library: str) -> str:
     """
     known = re.sub(r"[^a-z0-9.]+", "-", licence.lower()).strip("-")
     is_known = re.fullmatch(r"apache-2\.0|mit|cc0-1\.0|cc-by(?:-[ns][cad])*-\d\.0", known)
-    lines = [
-        "---",
-        f"license: {known if is_known else 'other'}",
-        f"library_name: {library}",
-        "language: en",
-        "pipeline_tag: sentence-similarity",
-        "tags: [sentence-embeddings, treeviews]",
-        "---",
-        "",
-    ]
-    return "\n".join(lines)
+    return f"""---
+license: {known if is_known else "other"}
+library_name: {library}
+language: en
+pipeline_tag: sentence-similarity
+tags: [sentence-embeddings, treeviews]
+---
+"""
 
 
-def _table(header: tuple[str, str], rows: Sequence[tuple[str, str]]) -> list[str]:
-    lines = [header, ("---", "---"), *rows]
-    return [f"| {first} | {printable(second).replace('|', '/')} |" for first, second in lines]
+def _table(first: str, second: str, rows: Mapping[str, str]) -> str:
+    lines = [(first, second), ("---", "---"), *rows.items()]
+    return "\n".join(f"| {name} | {printable(of).replace('|', '/')} |" for name, of in lines)

@@ -17,8 +17,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from treeviews.models.config.training_config import TrainingConfig
-from treeviews.models.model.card import CARD_FILE, CardFacts, licence_of, made_with, model_card
+from treeviews.models.model.card import CARD_FILE, licence_of, made_with, model_card
 from treeviews.models.model.model_description import (
     EXPANDED,
     WEIGHTS_FILE,
@@ -27,8 +26,9 @@ from treeviews.models.model.model_description import (
     parser_entry,
     place_of,
     read_model_description,
+    vectors_of_model,
 )
-from treeviews.models.model.model_folder import load_model, save_model, vectors_of_model
+from treeviews.models.model.model_folder import load_model, save_model
 from treeviews.models.model.sentence_model import RemovedComponents, SentenceModel, build_model
 from treeviews.models.words.vocabulary_expansion import (
     EXPANSION_VERSION,
@@ -126,12 +126,13 @@ def trained_words(model: SentenceModel) -> TrainedWords:
     return TrainedWords(model.vectors.words[1:], table, moved[1:], len(tables))
 
 
-def expanded_config(config: TrainingConfig, *, tables: int) -> TrainingConfig:
-    """Returns the configuration of an expanded model: what it computes, over given vectors.
+def _model_of(model: SentenceModel, words: WordVectors, *, tables: int) -> SentenceModel:
+    """Returns a model over other words, with all other weights as they are.
 
-    How its words were trained stands beside it in ``model.json``.
+    Its configuration is what it computes, over given vectors; how its words were trained stands
+    beside it in ``model.json``.
     """
-    return config.changed(
+    config = model.config.changed(
         word_vectors="frozen",
         trained_words=None,
         word_weights="none",
@@ -139,11 +140,6 @@ def expanded_config(config: TrainingConfig, *, tables: int) -> TrainingConfig:
         vector_rms=None,
         embeddings="side_by_side" if tables > 1 else "shared",
     )
-
-
-def _model_of(model: SentenceModel, words: WordVectors, *, tables: int) -> SentenceModel:
-    """Returns a model over other words, with all other weights as they are."""
-    config = expanded_config(model.config, tables=tables)
     expanded = build_model(config, words, config.seed)
     expanded.removed.extend(
         RemovedComponents(cast(RemovedComponents, each).directions) for each in model.removed
@@ -198,7 +194,7 @@ def _card(folder: Path, description: ModelDescription, facts: Mapping[str, Any])
         made = description.made or made_with()
         licence = description.licence or licence_of(folder)
         name = folder.resolve().name
-        card = model_card(CardFacts(name, description.config, made, licence=licence))
+        card = model_card(name, description.config, made, licence=licence)
     return f"{card}\n## Expanded vocabulary\n\n{expansion_summary(facts)}"
 
 

@@ -21,8 +21,8 @@ from treeviews.models.model.model_description import (
     REMEDY,
     WEIGHTS_FILE,
     find_parser,
-    load_recorded_vectors,
     read_model_description,
+    vectors_of_model,
 )
 from treeviews.pipeline.base.bundled import BUNDLED_MODELS, how_to_install
 from treeviews.pipeline.base.inside import inside
@@ -160,8 +160,7 @@ def check_model_folder(folder: Path) -> None:
         raise ValueError(f"{folder / MODEL_FILE}: seals no weights; {REMEDY}")
     check_file(inside(folder, WEIGHTS_FILE), sealed, REMEDY)
     if description.vectors.are_own:
-        words = inside(folder, str(description.vectors.path))
-        load_recorded_vectors(description.vectors.checksum, None, words, whole=True)
+        vectors_of_model(folder, description, whole=True)
     for stage, record in description.parsers.items():
         if record.path is not None and record.path.is_relative_to(folder):
             find_parser(stage, record, record.path)

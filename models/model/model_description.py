@@ -69,6 +69,7 @@ class VectorsRecord(Settings):
     """See `WordVectors.checksum`."""
     rms: float = 0.0
     duplicates: int = 0
+    """As earlier releases noted."""
     nearby: str = ""
     """Where they lie from one of the folders above the model's; see `place_of`."""
 
@@ -98,6 +99,16 @@ class ModelDescription(Settings):
     """What it was made with: releases of libraries, the commit if there was one."""
     licence: str = ""
     """Under which it may be passed on; empty if its maker did not say."""
+
+    def parser(self, stage: str) -> ParserRecord:
+        """Returns the parser of a stage.
+
+        Raises:
+            ValueError: none is named.
+        """
+        if stage in self.parsers:
+            return self.parsers[stage]
+        raise ValueError(f"the model does not say which parser made its {stage}; train it again")
 
 
 def read_model_description(folder: Path) -> ModelDescription:
@@ -130,7 +141,8 @@ def read_model_description(folder: Path) -> ModelDescription:
             place = resolve_nearby(folder, record.nearby)
         elif not place.is_absolute():
             place = inside(folder, str(place))
-        parsers[stage] = record.changed(path=place)
+        checksum = checksum_of_weights(record.checksum)
+        parsers[stage] = record.changed(path=place, checksum=checksum)
     work_folder = folder.absolute().parent.parent
     corpus = {
         stage: resolve_nearby(folder, str(place)) or work_folder / place
@@ -220,25 +232,6 @@ def checksum_of_weights(checksum: str) -> str:
     return checksum.partition("-")[0]
 
 
-def recorded_parsers(description: ModelDescription, stages: list[str]) -> dict[str, ParserRecord]:
-    """Returns what a model's description knows of the parsers of these stages.
-
-    Args:
-        description: see `read_model_description`.
-
-    Raises:
-        ValueError: it names none of a stage.
-    """
-    records = {}
-    for stage in stages:
-        if (record := description.parsers.get(stage)) is None:
-            raise ValueError(
-                f"the model does not say which parser made its {stage}; train it again"
-            )
-        records[stage] = record.changed(checksum=checksum_of_weights(record.checksum))
-    return records
-
-
 def find_parser(stage: str, record: ParserRecord, given: Path | None) -> Path:
     """Returns the folder of the parser that a stage needs, its checksum verified.
 
@@ -251,59 +244,82 @@ def find_parser(stage: str, record: ParserRecord, given: Path | None) -> Path:
         ValueError: no such folder, or another parser; names the argument that helps.
     """
     option = OPTION_OF_STAGE[stage]
-    candidates = [record.path, *shipped_parsers(stage).values()]
-    if given is not None:
-        candidates = [parser_folder(given)]
-    faults: list[str] = []
-    for path in filter(None, candidates):
-        try:
-            checksum = checksum_of_parser_folder(path) if path.is_dir() else ""
-        except ValueError as error:
-            faults.append(str(error))
-            continue
-        if checksum == record.checksum:
-            return path
-        what = f"another parser (checksum {checksum[:12]}…)" if checksum else "no such folder"
-        faults.append(f"{path}: {what}")
-    raise ValueError(
-        f"the {stage} parser of the model, {record.name!r} when it was trained (checksum "
-        f"{record.checksum[:12]}…), was not found: {'; '.join(faults)}; give {option}=FOLDER of "
-        f"that parser (--{option.replace('_', '-')} on a command line), or leave it out where it "
-        f"is one of those in {BUNDLED_PARSERS[stage].parent}"
+    places = [record.path, *shipped_parsers(stage).values()]
+    return _with_checksum(
+        record.checksum,
+        places if given is None else [parser_folder(given)],
+        Path,
+        checksum_of_parser_folder,
+        f"the {stage} parser of the model, {record.name!r} when it was trained",
+        f"give {option}=FOLDER of that parser (--{option.replace('_', '-')} on a command line), or "
+        f"leave it out where it is one of those in {BUNDLED_PARSERS[stage].parent}",
     )
 
 
-def load_recorded_vectors(
-    checksum: str, recorded: Path | None, given: Path | None = None, *, whole: bool = False
+def vectors_of_model(
+    folder: Path, description: ModelDescription, given: Path | None = None, *, whole: bool = False
 ) -> WordVectors:
-    """Returns the word vectors with this checksum.
+    """Returns the word vectors that a model was made with, all of them.
 
     Looked for where the user says, else where they lay in training, else among those that ship.
 
     Args:
-        checksum: see `WordVectors.checksum`.
-        recorded: where they lay in training, if that is known.
         given: where the user says they lie.
         whole: see `load_word_vectors`.
 
     Raises:
-        ValueError: they are not there; says what each place holds, and the argument that helps.
+        ValueError: they are not found, or are given to a model that has its own.
+    """
+    recorded = description.vectors
+    places = [recorded.path, resolve_nearby(folder, recorded.nearby), *SHIPPED_VECTORS]
+    if recorded.are_own:
+        places = [inside(folder, str(recorded.path))]
+        if given is not None:
+            raise ValueError(
+                f"{folder}: has its own word vectors ({recorded.path}) and takes no others; leave "
+                f"out vectors={given}"
+            )
+    return _with_checksum(
+        recorded.checksum,
+        places if given is None else [given],
+        lambda path: load_word_vectors(path, whole=whole),
+        lambda vectors: vectors.checksum,
+        "the word vectors of the model",
+        "give vectors=PATH of those",
+    )
+
+
+def _with_checksum(
+    checksum: str,
+    places: Iterable[Path | None],
+    open_at: Callable[[Path], T],
+    checksum_of: Callable[[T], str],
+    what: str,
+    remedy: str,
+) -> T:
+    """Returns the thing with this checksum from the first place that has it.
+
+    Args:
+        open_at: returns what lies at a place.
+        checksum_of: returns the checksum of that.
+        what: for the message.
+
+    Raises:
+        ValueError: none has it; says what each holds, and the remedy.
     """
     faults = []
-    places = [given] if given is not None else [recorded, *SHIPPED_VECTORS]
     for path in filter(None, places):
         try:
-            vectors = load_word_vectors(path, whole=whole)
+            thing = open_at(path)
+            own = checksum_of(thing)
         except (OSError, ValueError) as error:
             faults.append(str(error))
             continue
-        if vectors.checksum == checksum:
-            return vectors
-        faults.append(f"{path}: other word vectors (checksum {vectors.checksum[:12]}…)")
-    raise ValueError(
-        f"the word vectors of the model (checksum {checksum[:12]}…) were not found: "
-        f"{'; '.join(faults)}; give vectors=PATH of those"
-    )
+        if own == checksum:
+            return thing
+        faults.append(f"{path}: another (checksum {own[:12]}…)")
+    tried = "; ".join(faults)
+    raise ValueError(f"{what} (checksum {checksum[:12]}…), not found: {tried}; {remedy}")
 
 
 def read_weights(folder: Path, load: Callable[[Path], dict[str, T]]) -> dict[str, T]:

@@ -19,11 +19,9 @@ from treeviews.models.model.model_description import (
     MODEL_FILE,
     REMEDY,
     WEIGHTS_FILE,
-    ModelDescription,
-    load_recorded_vectors,
     read_model_description,
     read_weights,
-    resolve_nearby,
+    vectors_of_model,
 )
 from treeviews.models.model.sentence_model import (
     RemovedComponents,
@@ -31,9 +29,7 @@ from treeviews.models.model.sentence_model import (
     SentenceViews,
     build_model,
 )
-from treeviews.models.words.word_vectors import WordVectors
 from treeviews.pipeline.base.atomic_files import write_by_library
-from treeviews.pipeline.base.inside import inside
 from treeviews.pipeline.base.json_files import write_sealed_json
 from treeviews.pipeline.parsers.parser_folder import built_to_fit
 
@@ -97,33 +93,3 @@ def load_model(folder: Path, *, vectors_path: Path | None = None) -> SentenceMod
     except ValueError as error:
         raise ValueError(f"{folder / WEIGHTS_FILE}: {error}; {REMEDY}") from error
     return model.eval()
-
-
-def vectors_of_model(
-    folder: Path,
-    description: ModelDescription,
-    vectors_path: Path | None = None,
-    *,
-    whole: bool = False,
-) -> WordVectors:
-    """Returns the word vectors that a model was made with, all of them.
-
-    Args:
-        vectors_path: see `load_model`.
-        whole: a large table is held against its sha256, too.
-
-    Raises:
-        ValueError: they are not found, or are given to a model that has its own.
-    """
-    recorded = description.vectors
-    place = recorded.path
-    if recorded.are_own:
-        if vectors_path is not None:
-            raise ValueError(
-                f"{folder}: has its own word vectors ({place}) and takes no others; leave out "
-                f"vectors={vectors_path}"
-            )
-        place = inside(folder, str(recorded.path))
-    elif place is None:
-        place = resolve_nearby(folder, recorded.nearby)
-    return load_recorded_vectors(recorded.checksum, place, vectors_path, whole=whole)

@@ -71,8 +71,6 @@ class LinearDecoder(nn.Module):
             ValueError: from such a start the update with this rate diverges.
         """
         super().__init__()
-        self.sentence_size = sentence_size
-        self.word_size = word_size
         self.orthonormal_rate = config.orthonormal_rate
         self.projection = nn.Linear(sentence_size, word_size, bias=False)
         initialise(self.projection, config.init, block_rows=word_size)
@@ -92,14 +90,25 @@ class LinearDecoder(nn.Module):
         """Returns Uᵀ x, [B, D], from vectors of the words' space x [B, E]; differentiable."""
         return words @ self.projection.weight
 
+    @torch.no_grad()
     def constrain(self) -> None:
-        """Moves U towards orthonormality after a step of the optimiser, in place."""
-        if self.orthonormal_rate:
-            update_towards_orthonormal(self.projection.weight, self.orthonormal_rate)
+        """Moves U towards orthonormality after a step of the optimiser, in place: one update."""
+        matrix, rate = self.projection.weight, self.orthonormal_rate
+        if rate:
+            gram = _smaller_gram(matrix)
+            factors = (gram, matrix) if _is_wide(matrix) else (matrix, gram)
+            matrix.copy_(torch.addmm(matrix, *factors, beta=1 + rate, alpha=-rate))
 
+    @torch.no_grad()
     def orthonormality(self) -> Tensor:
-        """Returns ‖U Uᵀ - I‖_F, of Uᵀ U if D < E. Scalar, detached."""
-        return orthonormality_defect(self.projection.weight)
+        """Returns ‖U Uᵀ - I‖_F, of Uᵀ U if D < E. Scalar, detached.
+
+        Tang & de Sa 2018, section 2.2 and its footnote; it bounds the distance of every singular
+        value from 1.
+        """
+        gram = _smaller_gram(self.projection.weight)
+        gram.diagonal().sub_(1)
+        return gram.square().sum().sqrt()
 
 
 class BijectiveDecoder(nn.Module):
@@ -112,8 +121,6 @@ class BijectiveDecoder(nn.Module):
             ValueError: a rate with which the update diverges.
         """
         super().__init__()
-        self.sentence_size = sentence_size
-        self.word_size = word_size
         self.couplings = nn.ModuleList(
             CouplingLayer(sentence_size, config, keeps_first=layer % 2 == 0)
             for layer in range(config.coupling_layers)
@@ -200,19 +207,6 @@ Decoder = LinearDecoder | BijectiveDecoder
 """x = f_de(z) of Tang & de Sa 2019, section 3.3, whose inverse is the second encoder."""
 
 
-@torch.no_grad()
-def update_towards_orthonormal(matrix: Tensor, rate: float) -> None:
-    """Applies the update once, in place.
-
-    Args:
-        matrix: U [E, D].
-        rate: β, above 0 and at most 0.5.
-    """
-    gram = _smaller_gram(matrix)
-    factors = (gram, matrix) if _is_wide(matrix) else (matrix, gram)
-    matrix.copy_(torch.addmm(matrix, *factors, beta=1 + rate, alpha=-rate))
-
-
 def largest_rate(matrix: Tensor) -> float:
     """Returns the β from which on the update of U [E, D] diverges; infinite if none does.
 
@@ -222,18 +216,6 @@ def largest_rate(matrix: Tensor) -> float:
         return math.inf
     largest = float(torch.linalg.matrix_norm(matrix.detach(), 2))
     return 2 / (largest**2 - 1) if largest > 1 else math.inf
-
-
-@torch.no_grad()
-def orthonormality_defect(matrix: Tensor) -> Tensor:
-    """Returns ‖U Uᵀ - I‖_F, or ‖Uᵀ U - I‖_F if U [E, D] has more rows than columns.
-
-    Tang & de Sa 2018, section 2.2 and its footnote. Scalar, detached; it bounds the distance of
-    every singular value from 1.
-    """
-    gram = _smaller_gram(matrix)
-    gram.diagonal().sub_(1)
-    return gram.square().sum().sqrt()
 
 
 def _is_wide(matrix: Tensor) -> bool:

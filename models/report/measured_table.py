@@ -35,7 +35,7 @@ from treeviews.models.report.result_table import (
     figure_text,
 )
 from treeviews.models.report.table_columns import PAPERS, Column, Fact, published_beside
-from treeviews.models.training.training_records import duration
+from treeviews.models.training.training_job import duration
 
 # What was measured.
 

@@ -43,7 +43,7 @@ from treeviews.models.report.training_section import (
     effect_of_training,
     training_section,
 )
-from treeviews.models.training.training_records import METRICS_FILE, finished_summary, read_metrics
+from treeviews.models.training.training_job import METRICS_FILE, finished_summary, read_metrics
 from treeviews.pipeline.base.atomic_files import write_json_atomically, write_text_atomically
 from treeviews.pipeline.base.bundled import BUNDLED_MODELS
 from treeviews.pipeline.base.json_files import check_file

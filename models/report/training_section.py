@@ -20,7 +20,7 @@ import numpy.typing as npt
 from treeviews.models.evaluation.resampling import CONFIDENCE, Interval, SeedMean, over_seeds
 from treeviews.models.report.figures import count, number_of, with_interval
 from treeviews.models.report.sections import Drawing, Section, Table, theme_colors
-from treeviews.models.training.training_records import duration
+from treeviews.models.training.training_job import duration
 
 Summary = Mapping[str, Any]
 Records = Sequence[Mapping[str, Any]]

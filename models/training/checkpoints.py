@@ -19,7 +19,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from treeviews.models.model.ranks import Ranks
-from treeviews.models.training.training_records import METRICS_FILE
+from treeviews.models.training.training_job import METRICS_FILE
 from treeviews.pipeline.base.atomic_files import TEMPORARY_SUFFIX, rename_durably, write_by_library
 from treeviews.pipeline.base.json_files import check_file, read_object, write_sealed_json
 
@@ -35,10 +35,6 @@ _BROKEN = "broken-"
 
 _MODEL = "model."
 _OPTIMISER = "optimiser."
-
-
-class BrokenCheckpointError(ValueError):
-    """A checkpoint lacks a file, or holds others than were written; names it and what is wrong."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,12 +73,9 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint, *, keep: int = KEPT) 
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Removes what a killed process was writing or removing: folders and single files."""
+    """Removes the checkpoints that a killed process was writing or removing."""
     for unfinished in folder.glob(f"*{TEMPORARY_SUFFIX}"):
-        if unfinished.is_dir() and not unfinished.is_symlink():
-            shutil.rmtree(unfinished)
-        else:
-            unfinished.unlink()
+        shutil.rmtree(unfinished, ignore_errors=True)
 
 
 def _remove(checkpoint: Path) -> None:
@@ -123,13 +116,13 @@ def last_whole_checkpoint(folder: Path, identity: str) -> Checkpoint | None:
         OSError: a file that is there cannot be read now; nothing is renamed.
         ValueError: it is of another training, or not one is whole; nothing is renamed.
     """
-    broken: dict[Path, BrokenCheckpointError] = {}
+    broken: dict[Path, ValueError] = {}
     whole = None
     for path in reversed(checkpoint_folders(folder)):
         try:
             whole = read_checkpoint(path)
             break
-        except BrokenCheckpointError as error:
+        except ValueError as error:
             broken[path] = error
     if whole is not None and whole.state.get("identity") != identity:
         raise ValueError(
@@ -160,7 +153,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
     Damage, which stays, is told from an error of the moment, as of too many open files.
 
     Raises:
-        BrokenCheckpointError: it is not whole.
+        ValueError: it is not whole: it lacks a file, or holds others than were written.
         OSError: a file that is there cannot be read now.
     """
     state, tensors, remedy = path / STATE_FILE, path / TENSORS_FILE, "it is not used"
@@ -170,12 +163,11 @@ def read_checkpoint(path: Path) -> Checkpoint:
         if not isinstance(value["step"], int) or not isinstance(value["state"], dict):
             raise ValueError(f"{state}: step must be a whole number and state an object")
         return Checkpoint(value["step"], load_file(tensors), value["state"])
-    except FileNotFoundError as error:  # safetensors says so of any file that it cannot open
-        if state.is_file() and tensors.is_file():
+    except (FileNotFoundError, SafetensorError, ValueError) as error:
+        # safetensors says of any file that it cannot open that it is not found.
+        if isinstance(error, FileNotFoundError) and state.is_file() and tensors.is_file():
             raise OSError(f"{path}: cannot be opened now ({error}); try again") from error
-        raise BrokenCheckpointError(f"{path}: broken checkpoint ({error})") from error
-    except (SafetensorError, ValueError) as error:
-        raise BrokenCheckpointError(f"{path}: broken checkpoint ({error})") from error
+        raise ValueError(f"{path}: broken checkpoint ({error})") from error
 
 
 def capture(model: nn.Module, optimisers: Sequence[torch.optim.Optimizer]) -> dict[str, Tensor]:

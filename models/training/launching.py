@@ -106,34 +106,19 @@ def set_threads(threads: int | None, place: Place) -> None:
         os.environ.update(dict.fromkeys(THREAD_VARIABLES, str(share)))
 
 
-DEVICES = ("cpu", "cuda")
-"""Kinds of devices to train on; cuda:1 is the second of its kind."""
-
-
 def device_of(device: str, place: Place) -> str:
     """Returns the device of one process among several: on cuda one of its machine for itself.
-
-    ``auto`` is cuda where there is one, else the CPU.
 
     Raises:
         ValueError: no such device, or processes would share one.
     """
-    from treeviews.pipeline.parsers.devices import automatic_device
-
-    device = automatic_device(device)
-    kind, _, index = device.partition(":")
-    if kind not in DEVICES:
-        raise ValueError(f"device must be one of {', '.join(DEVICES)}, not {device!r}")
-    if kind != "cuda":
-        return device
     import torch
 
-    if not torch.cuda.is_available():
-        raise ValueError(
-            f"device is {device}, but PyTorch {torch.__version__} finds no CUDA device here; give "
-            "cpu, or install a PyTorch for this machine's GPU"
-        )
-    if place.size == 1 or (index and place.local_size == 1):
+    from treeviews.pipeline.parsers.devices import resolve_device
+
+    device = resolve_device(device)
+    kind, _, index = device.partition(":")
+    if kind == "cpu" or place.size == 1 or (index and place.local_size == 1):
         return device
     if index or place.local_size > torch.cuda.device_count():
         raise ValueError(

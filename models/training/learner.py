@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -196,28 +196,19 @@ def learning_rate_at(step: int, num_steps: int, config: TrainingConfig) -> float
     return config.learning_rate * factor
 
 
-@dataclass(frozen=True, slots=True)
-class HeldOutAccuracy:
-    """Means over batches, each weighted by its anchors: its sentences that have context there."""
-
-    accuracy: float
-    """0 to 1: share of anchors whose best-scored candidate is a true neighbour; where words are
-    predicted, of words of the next sentence that score higher than noise."""
-    chance: float
-    """The same share for guesses."""
-    loss: float
-    num_anchors: int
-    num_sentences: int
-
-
 def held_out_accuracy(
     model: SentenceModel,
     corpus: ParsedCorpus,
     *,
     max_batches: int | None = None,
     sentences_at_once: int | None = None,
-) -> HeldOutAccuracy:
-    """Returns the in-batch accuracy over a corpus, with the model in evaluation mode.
+) -> dict[str, Any]:
+    """Returns how well a model does on a corpus, in evaluation mode, as a record of the metrics.
+
+    ``accuracy`` is the share of anchors whose best-scored candidate is a true neighbour, or, where
+    words are predicted, of words of the next sentence that score higher than noise; ``chance`` the
+    same share for guesses. With ``loss`` they are means over batches, each weighted by its anchors:
+    its sentences that have context there.
 
     Args:
         corpus: opened with the part ``held_out``.
@@ -243,4 +234,7 @@ def held_out_accuracy(
             num_sentences += len(block)
     model.train(was_training)
     accuracy, chance, loss = (totals[:3] / totals[3].clamp(min=1)).tolist()
-    return HeldOutAccuracy(accuracy, chance, loss, int(totals[3]), num_sentences)
+    return {
+        **{"accuracy": accuracy, "chance": chance, "loss": loss},
+        **{"num_anchors": int(totals[3]), "num_sentences": num_sentences},
+    }

@@ -62,14 +62,12 @@ def use_gemm(backend: GemmBackend) -> None:
 @contextmanager
 def preserve_gemm() -> Iterator[None]:
     """Has the backend that is in use at the beginning in use again at the end."""
-    if len(available_backends()) == 1:
-        yield
-        return
-    before = _switch().fp32_precision
+    before = getattr(_switch(), "fp32_precision", None)
     try:
         yield
     finally:
-        _switch().fp32_precision = before
+        if before is not None:
+            _switch().fp32_precision = before
 
 
 def training_products(width: int) -> list[tuple[Tensor, Tensor]]:
@@ -135,10 +133,6 @@ def _switch() -> Any:
 
 GIB = 1 << 30
 
-_SWITCH = "fp32_precision"
-_OLD_SWITCH = "allow_tf32"
-"""Before PyTorch 2.9."""
-
 
 def peak_memory_gib(device: torch.device) -> float:
     """Returns the most memory held so far: the device's on CUDA, else the process' own."""
@@ -157,40 +151,20 @@ def versions() -> dict[str, str]:
     }
 
 
-@contextmanager
-def preserve_process_state(device: torch.device) -> Iterator[None]:
-    """Has the random state, the matrix product and TF32 as they were again at the end.
-
-    Args:
-        device: the one whose random state is used, beside the CPU's.
-    """
-    devices: list[int] = []
-    if device.type == "cuda":
-        devices.append(torch.cuda.current_device() if device.index is None else device.index)
-    before = [(backend, name, getattr(backend, name)) for backend, name in _gpu_switches()]
-    with torch.random.fork_rng(devices=devices), preserve_gemm():
-        try:
-            yield
-        finally:
-            for backend, name, value in before:
-                setattr(backend, name, value)
-
-
 def set_gpu_precision(precision: Precision, device: torch.device) -> None:
     """Lets a GPU round the factors of float32 products to TF32, or forbids it, from now on.
 
     A CPU has no TF32: there nothing is set, and "tf32" computes in float32.
     """
-    if device.type == "cuda":
-        wanted = precision == "tf32"
-        for backend, name in _gpu_switches():
-            setattr(backend, name, wanted if name == _OLD_SWITCH else "tf32" if wanted else "ieee")
-
-
-def _gpu_switches() -> list[tuple[Any, str]]:
-    """Returns the two libraries, each with the name of what allows TF32 there."""
+    if device.type != "cuda":
+        return
+    is_wanted = precision == "tf32"
     backends: tuple[Any, ...] = (torch.backends.cuda.matmul, torch.backends.cudnn)
-    return [(b, _SWITCH if hasattr(b, _SWITCH) else _OLD_SWITCH) for b in backends]
+    for backend in backends:
+        if hasattr(backend, "fp32_precision"):
+            backend.fp32_precision = "tf32" if is_wanted else "ieee"
+        else:  # before PyTorch 2.9
+            backend.allow_tf32 = is_wanted
 
 
 def gemm_for(choice: GemmChoice, device: torch.device) -> GemmBackend:

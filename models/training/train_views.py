@@ -15,23 +15,24 @@ from typing import Any
 import torch
 from safetensors.torch import load_file
 
-from treeviews.models.corpus.parsed_corpus import CorpusSurvey
-from treeviews.models.model.card import CARD_FILE, CardFacts, licence_of, made_with, model_card
+from treeviews.models.corpus.parsed_corpus import CorpusSurvey, ParsedCorpus
+from treeviews.models.model.card import CARD_FILE, licence_of, made_with, model_card
 from treeviews.models.model.model_description import MODEL_FILE, WEIGHTS_FILE, read_weights
 from treeviews.models.model.model_folder import num_parameters, save_model
 from treeviews.models.model.ranks import ALONE, Ranks
 from treeviews.models.model.sentence_model import build_model
 from treeviews.models.training.batches import TrainingBatches, cut
 from treeviews.models.training.checkpoints import CHECKPOINTS_FOLDER, TrainingFolder
-from treeviews.models.training.numerics import peak_memory_gib, preserve_process_state, versions
-from treeviews.models.training.training_job import Provenance, TrainingJob
-from treeviews.models.training.training_loop import TrainingLoop
-from treeviews.models.training.training_records import (
+from treeviews.models.training.numerics import peak_memory_gib, versions
+from treeviews.models.training.training_job import (
     METRICS_FILE,
     SUMMARY_FILE,
+    Provenance,
+    TrainingJob,
     finished_summary,
     read_metrics,
 )
+from treeviews.models.training.training_loop import TrainingLoop
 from treeviews.models.words.word_vectors import WordVectors, load_word_vectors
 from treeviews.pipeline.base.atomic_files import write_text_atomically
 from treeviews.pipeline.base.job import Progress
@@ -55,8 +56,8 @@ def train(
 
     Killed at any moment and called again, it ends with the same weights and metrics, bit for bit
     on a CPU with the same number of threads; only what the metrics say of time and memory
-    differs. A folder that is complete is left alone, but for one whose weights are gone. The
-    process' random state and its way of multiplying matrices are as before on return.
+    differs. A folder that is complete is left alone, but for one whose weights are gone. It
+    sets the process' random state and its way of multiplying matrices.
 
     Args:
         on_progress: told the share done and a line for people, after every step.
@@ -77,8 +78,7 @@ def train(
     provenance = job.provenance(vectors)
     summary = finished_summary(job.out, provenance.identity)
     if summary is None:
-        with preserve_process_state(torch.device(job.settings.device)):
-            _train(job, provenance, vectors, on_progress or (lambda share, status: None), ranks)
+        _train(job, provenance, vectors, on_progress or (lambda share, status: None), ranks)
         ranks.wait_for_all()
         summary = finished_summary(job.out, provenance.identity)
         assert summary is not None, "the first rank has written it"
@@ -100,7 +100,9 @@ def _train(
     config = job.config
     model = build_model(config, vectors, config.seed)
     report(0.0, "counting the sentences to train on")
-    corpus = job.part("train", model.vectors)
+    corpus = ParsedCorpus(
+        job.corpus, model.vectors, views=config.views, config=config, part="train"
+    )
     survey = ranks.agreed(corpus.survey() if ranks.is_first else None)
     assert survey is not None, "the first rank has made it"
     if not any(cut(count, config.batch_size) for count in survey.rows):
@@ -120,7 +122,9 @@ def _train(
         seed=config.seed,
         run_length=config.run_length,
     )
-    held_out = job.part("held_out", model.vectors)
+    held_out = ParsedCorpus(
+        job.corpus, model.vectors, views=config.views, config=config, part="held_out"
+    )
     run = TrainingLoop(model, batches, held_out, job, provenance, ranks)
     run.run(report)
     if run.folder is not None:
@@ -139,8 +143,8 @@ def _finish(run: TrainingLoop, folder: TrainingFolder, survey: CorpusSurvey) -> 
     parts = {"word vectors": licence_of(job.vectors)}
     parts |= {f"parser of {stage}": licence_of(path) for stage, path in job.parsers.items()}
     text = f"{survey.num_sentences:,} sentences of {job.corpus.sentences.parent.name}"
-    facts = CardFacts(out.name, job.config, text=text, made=made_with(), parts=parts)
-    write_text_atomically(out / CARD_FILE, model_card(facts))
+    card = model_card(out.name, job.config, made_with(), text=text, parts=parts)
+    write_text_atomically(out / CARD_FILE, card)
     summary = summary_of(run, survey, read_metrics(out / METRICS_FILE), folder.best)
     files = [out / name for name in (WEIGHTS_FILE, MODEL_FILE, METRICS_FILE)]
     write_sealed_json(out / SUMMARY_FILE, {"identity": run.provenance.identity, **summary}, files)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import logging
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 from treeviews.models.config.training_config import TRAINING_VERSION, TrainingConfig
-from treeviews.models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Part, Selection
+from treeviews.models.corpus.parsed_corpus import CorpusFolders
 from treeviews.models.model.model_description import (
     checksum_of_weights,
     parser_entry,
@@ -19,6 +21,7 @@ from treeviews.models.training.launching import LaunchSettings
 from treeviews.models.words.word_vectors import WordVectors
 from treeviews.pipeline.base.bundled import SHIPPED_VECTORS
 from treeviews.pipeline.base.digest import digest_of
+from treeviews.pipeline.base.json_files import FILES, read_object
 from treeviews.pipeline.base.settings import Natural, Option, Settings, at_least
 from treeviews.pipeline.shards.manifests import read_dataset_manifest
 
@@ -110,7 +113,6 @@ class TrainingJob(Settings):
                 **place_of(self.vectors, self.out, SHIPPED_VECTORS),
                 "checksum": vectors.checksum,
                 "rms": round(vectors.rms, 6),
-                "duplicates": vectors.num_duplicates,
             },
             "parsers": {
                 stage: parser_entry(
@@ -121,15 +123,56 @@ class TrainingJob(Settings):
         }
         return Provenance(digest_of(content), origin)
 
-    def part(self, part: Part, vectors: WordVectors) -> ParsedCorpus:
-        """Returns the sentences of a part.
 
-        Args:
-            vectors: by whose words tokens are looked up.
+logger = logging.getLogger(__name__)
 
-        Raises:
-            FileNotFoundError: a stage of the corpus is not complete.
-            ValueError: a stage is missing, or the stages do not match.
-        """
-        selection = Selection(part, self.config.hold_out, self.config.max_tokens)
-        return ParsedCorpus(self.corpus, vectors, views=self.config.views, selection=selection)
+METRICS_FILE = "metrics.jsonl"
+SUMMARY_FILE = "summary.json"
+"""Written last, so it marks a training complete."""
+
+
+def read_metrics(path: Path) -> Iterator[dict[str, Any]]:
+    """Yields all whole records; a line that is still being written is left out."""
+    with path.open("rb") as lines:
+        for line in lines:
+            if line.endswith(b"\n"):
+                yield json.loads(line)
+
+
+def finished_summary(out: Path, identity: str | None = None) -> dict[str, Any] | None:
+    """Returns the summary of a training's folder; None where it, or a file it lists, is not there.
+
+    Args:
+        identity: digest of all that determines the result; None takes that of any training.
+
+    Raises:
+        ValueError: the summary is damaged, of a wrong shape or of another training; names it and
+            the remedy.
+    """
+    path, remedy = out / SUMMARY_FILE, "delete the folder to train again"
+    try:
+        summary = read_object(path, ("identity",), remedy=remedy)
+    except FileNotFoundError:
+        return None
+    if identity not in (None, summary["identity"]):
+        raise ValueError(
+            f"{out}: holds another finished training (other settings, corpus or word vectors); "
+            "give another folder"
+        )
+    if lost := [name for name in summary.get(FILES, ()) if not (out / name).is_file()]:
+        logger.warning("%s: %s is gone; the training is run again", out, ", ".join(lost))
+        return None
+    return summary
+
+
+def duration(seconds: float, *, digits: int = 0) -> str:
+    """Returns a time rounded to what people care for: ``42 s``, ``3 min``, ``2 h 05 min``.
+
+    Args:
+        seconds: the time.
+        digits: decimals of what is shorter than a minute.
+    """
+    if seconds < 59.5:
+        return f"{seconds:.{digits}f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"

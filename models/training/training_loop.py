@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Generator, Iterator
 from contextlib import closing
-from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -33,8 +32,7 @@ from treeviews.models.training.numerics import (
     set_gpu_precision,
     use_gemm,
 )
-from treeviews.models.training.training_job import Provenance, TrainingJob
-from treeviews.models.training.training_records import duration
+from treeviews.models.training.training_job import Provenance, TrainingJob, duration
 from treeviews.pipeline.base.job import Progress, Rated
 from treeviews.pipeline.parsers.devices import warn_if_emulated
 
@@ -218,19 +216,18 @@ class TrainingLoop:
         Returns:
             Whether it is; on the first rank, as the others keep nothing.
         """
-        accuracy = None
+        measured: dict[str, Any] = {}
         if self.ranks.is_first:
-            accuracy = held_out_accuracy(
+            measured = held_out_accuracy(
                 self.model,
                 self._held_out,
                 max_batches=self.config.held_out_batches,
                 sentences_at_once=self._settings.sentences_at_once,
             )
-        measured = self.ranks.agreed(accuracy)
-        assert measured is not None, "the first rank has measured it"
-        if measured.num_anchors and not math.isfinite(measured.loss):
-            raise self._diverged(f"held-out loss after step {self.step}", measured.loss)
-        if self.config.keep == "best" and not measured.num_anchors:
+        measured = self.ranks.agreed(measured)
+        if measured["num_anchors"] and not math.isfinite(measured["loss"]):
+            raise self._diverged(f"held-out loss after step {self.step}", measured["loss"])
+        if self.config.keep == "best" and not measured["num_anchors"]:
             raise ValueError(
                 "keep best needs held-out sentences with context; raise held_out_fraction, or "
                 "keep last"
@@ -238,7 +235,7 @@ class TrainingLoop:
         if self.folder is None:
             return False
         epoch = self.step // self._text.steps_per_epoch
-        record = {"kind": "held_out", "step": self.step, "epoch": epoch, **asdict(measured)}
+        record = {"kind": "held_out", "step": self.step, "epoch": epoch, **measured}
         self.folder.write(record)
         return self.folder.offer(record)
 

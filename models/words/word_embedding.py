@@ -10,27 +10,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from treeviews.models.config.training_config import TrainingConfig, WordInit
+from treeviews.models.config.training_config import TrainingConfig
 from treeviews.models.words.word_vectors import WordVectors, sif_weights
 
 UNIFORM_BOUND = 0.1
 """Half-width of "uniform" (QuickThoughts)."""
-
-
-def draw_vectors(num_words: int, word_size: int, init: WordInit) -> Tensor:
-    """Returns vectors [V, E] to be trained from nothing, row 0 zero.
-
-    Args:
-        init: "xavier" (Simoulin & Crabbé 2021, section Experiments) or "uniform" within 0.1 of zero
-            (QuickThoughts).
-    """
-    vectors = torch.empty(num_words, word_size)
-    if init == "xavier":
-        nn.init.xavier_uniform_(vectors)
-    else:
-        vectors.uniform_(-UNIFORM_BOUND, UNIFORM_BOUND)
-    vectors[0] = 0
-    return vectors
 
 
 def word_embedding(config: TrainingConfig, vectors: WordVectors) -> WordEmbedding:
@@ -49,8 +33,12 @@ def word_embedding(config: TrainingConfig, vectors: WordVectors) -> WordEmbeddin
         weights = torch.from_numpy(sif_weights(vectors, config.sif_a))
     scale = 1.0
     if is_trained and config.trained_word_init != "given":
-        size, init = config.trained_word_size, config.trained_word_init
-        table = draw_vectors(vectors.num_words, size, init)
+        table = torch.empty(vectors.num_words, config.trained_word_size)
+        if config.trained_word_init == "xavier":
+            nn.init.xavier_uniform_(table)
+        else:
+            table.uniform_(-UNIFORM_BOUND, UNIFORM_BOUND)
+        table[0] = 0
     else:
         table = torch.from_numpy(vectors.matrix)
         if is_trained:  # in the precision of every other parameter

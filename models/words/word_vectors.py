@@ -73,8 +73,6 @@ class WordVectors:
     """The V - 1 known words; the word of id i stands at place i - 1."""
     matrix: NDArray[np.floating[Any]]
     """[V, E]; row 0 is zero. Before `factors`: `rows` and `blocks` give the vectors."""
-    num_duplicates: int = 0
-    """Rows of the file that repeated a word; the first one counts."""
     counts: NDArray[np.int64] | None = None
     """[V]; how often each word stands in the text that the vectors were trained on, 0 of the
     unknown one; None where the file does not say."""
@@ -89,7 +87,6 @@ class WordVectors:
         words: Sequence[str] | pa.Array,
         rows: NDArray[np.float32],
         *,
-        num_duplicates: int = 0,
         counts: NDArray[np.int64] | None = None,
     ) -> WordVectors:
         """Returns the vectors of known words behind the zero row of the unknown one.
@@ -102,7 +99,7 @@ class WordVectors:
         unknown = np.zeros((1, rows.shape[1]), dtype=np.float32)
         matrix = np.concatenate([unknown, rows.astype(np.float32, copy=False)])
         arrow = words if isinstance(words, pa.Array) else strings(words)
-        return cls(WordIndex(arrow), matrix, num_duplicates, _with_unknown(counts))
+        return cls(WordIndex(arrow), matrix, _with_unknown(counts))
 
     def __post_init__(self) -> None:
         assert len(self.index) + 1 == len(self.matrix), f"{len(self.index)} words and the unknown"
@@ -312,10 +309,8 @@ def load_word_vectors(path: Path, *, whole: bool = False) -> WordVectors:
     """
     if path.is_dir():
         table = open_folder(path, whole=whole)
-        duplicates = table.facts.get("duplicates", 0)
-        num_duplicates = duplicates if isinstance(duplicates, int) else 0
         counts = _with_unknown(table.counts)
-        return WordVectors(WordIndex(table.words), table.rows, num_duplicates, counts, table)
+        return WordVectors(WordIndex(table.words), table.rows, counts, table)
     with _open_text(path) as reader:
         return _read_all(path, reader)
 
@@ -364,7 +359,7 @@ def _read_all(path: Path, reader: TextReader) -> WordVectors:
     listed = index.words
     if len(kept) < len(index):
         listed, table = listed.take(numbers(kept)), table[kept]
-    return WordVectors.from_rows(listed, table, num_duplicates=len(index) - len(kept))
+    return WordVectors.from_rows(listed, table)
 
 
 def word_probabilities(vectors: WordVectors) -> NDArray[np.float64]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import json
-import os
 import re
 import subprocess
 import sys
@@ -21,8 +19,8 @@ import torch
 from benchmarks import bench, encode, tree_lstm
 from benchmarks.comparison import compare
 from benchmarks.contestants import Runner
-from benchmarks.corpus import DEFAULT_CORPORA, corpus_folders, identity
-from benchmarks.harness import LACKING, MISTAKE, Benchmark, Measured
+from benchmarks.corpus import corpus_folders, identity
+from benchmarks.harness import LACKING, MISTAKE
 from tests.support.parsed_corpora import stories, write_corpus
 from tests.support.repository import REPOSITORY
 from tests.support.tiny_senteval import write_tiny_senteval
@@ -217,29 +215,6 @@ def test_what_is_lacking_and_mistakes_are_told(
 # Quick runs, and the page of all of them.
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--sentences", type=int, default=400)
-    parser.add_argument("--hidden", type=int, nargs="+", default=[256, 600])
-
-
-@pytest.mark.parametrize(
-    ("given", "sentences", "hidden"),
-    [
-        ([], 400, [256, 600]),
-        (["--quick"], 20, [8]),
-        (["--quick", "--sentences", "30"], 30, [8]),
-        (["--hidden", "16", "--quick"], 20, [16]),
-    ],
-)
-def test_a_quick_run_has_other_defaults_and_what_is_said_goes_before(
-    given: list[str], sentences: int, hidden: list[int]
-) -> None:
-    quick = {"sentences": 20, "hidden": [8]}
-    options = Benchmark("b", "", add_options, lambda _: Measured([], {}), quick).options(given)
-    assert (options.sentences, options.hidden) == (sentences, hidden)
-    assert options.quick is ("--quick" in given)
-
-
 def test_every_benchmark_with_a_quick_mode_is_on_the_page() -> None:
     modules = [
         importlib.import_module(f"benchmarks.{path.stem}")
@@ -277,19 +252,3 @@ def test_what_one_lacks_is_told_on_the_page_and_stops_no_other(
     assert "# measures\n\n## A table\n\n- a note\n" in page
     assert json.loads(page.splitlines()[-1]) == {"measures": {"rate": 3.5}}
     assert "benchmark 2 of 2: measures\nworking\n" in progress
-
-
-# The text that they take where none is named.
-
-
-def test_the_newest_text_and_parses_are_taken(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    for age, name in enumerate(("python-docs-2", "python-docs-1", "mine-3")):
-        write_corpus(DEFAULT_CORPORA / name, stories(1))
-        os.utime(DEFAULT_CORPORA / name, (10**9 - age, 10**9 - age))
-    chosen = DEFAULT_CORPORA / "python-docs-2"
-    (chosen / "dependencies-unfinished").mkdir()
-    assert corpus_folders(None).sentences == chosen / "sentences"
-    assert corpus_folders(None).dependencies == chosen / "dependencies"

@@ -28,19 +28,12 @@ class MatrixDecoder(nn.Module):
         super().__init__()
         generator = torch.Generator().manual_seed(2)
         self.weight = nn.Parameter(torch.randn(WORD_SIZE, SENTENCE_SIZE, generator=generator))
-        self.num_constrained = 0
 
     def forward(self, sentences: Tensor) -> Tensor:
         return sentences @ self.weight.T
 
     def inverse(self, words: Tensor) -> Tensor:
         return words @ self.weight
-
-    def constrain(self) -> None:
-        self.num_constrained += 1
-
-    def orthonormality(self) -> Tensor:
-        return torch.tensor(0.25)
 
 
 def generative_objective(**fields: Any) -> GenerativeObjective:

@@ -15,8 +15,7 @@ from treeviews.models.config.training_config import TrainingConfig
 from treeviews.models.config.training_presets import preset
 from treeviews.models.corpus.parsed_corpus import CorpusFolders
 from treeviews.models.training.train_views import train
-from treeviews.models.training.training_job import RunSettings, TrainingJob
-from treeviews.models.training.training_records import read_metrics
+from treeviews.models.training.training_job import RunSettings, TrainingJob, read_metrics
 
 TIMES = ("sentences_per_second", "data_wait_percent", "peak_memory_gib", "seconds")
 CONFIG = preset("laptop", hidden_size=8, epochs=3, batch_size=32)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sized
+from collections.abc import Callable
 
 
 def wait_until(condition: Callable[[], bool], *, seconds: float = 10.0) -> None:
@@ -12,8 +12,3 @@ def wait_until(condition: Callable[[], bool], *, seconds: float = 10.0) -> None:
     while not condition():
         assert time.monotonic() < limit, f"not so within {seconds} s"
         time.sleep(0.001)
-
-
-def has_length(values: Sized, length: int) -> bool:
-    """Returns whether so many have come."""
-    return len(values) >= length

@@ -67,7 +67,7 @@ def encode(
         name = "standard input" if source is None else str(source)
         bar = sys.stderr.isatty()
         tell = (lambda done: None) if bar else count_teller()
-        encoded = encode_lines(
+        (num_sentences, width), refused = encode_lines(
             *(found, lines, name, output or sys.stdout.buffer),
             on_progress=tell,
             pooling=pools,
@@ -76,7 +76,7 @@ def encode(
             show_progress=bar,
         )
         sys.stdout.flush()
-    for refusal in encoded.refused:
+    for refusal in refused:
         say(f"zeros for {refusal}")
     seconds = time.perf_counter() - started
-    say_speed(encoded.sentences, len(encoded.refused), seconds, f"width {encoded.width}, ")
+    say_speed(num_sentences, len(refused), seconds, f"width {width}, ")

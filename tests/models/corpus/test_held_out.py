@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from tests.support.probing_examples import corpus_rows, write_rows
 from treeviews.models.config.held_out import HoldOut
-from treeviews.models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
+from treeviews.models.config.training_config import TrainingConfig
+from treeviews.models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Part
 from treeviews.models.evaluation.probing_sentences import ProbingConfig, read_held_out
 from treeviews.models.words.word_vectors import WordVectors
 
@@ -17,9 +20,9 @@ BLOCKS = HoldOut(fraction=0.4, unit="block", block_sentences=5)
 
 
 def mask_of(hold_out: HoldOut, documents: list[str], sentence_index: list[int]) -> list[bool]:
-    distinct = sorted(set(documents))
-    of_row = np.array([distinct.index(name) for name in documents], dtype=np.int32)
-    taken: list[bool] = hold_out.mask(distinct, of_row, np.array(sentence_index, np.int32)).tolist()
+    columns = pa.array(documents, pa.string()), pa.array(sentence_index, pa.int32())
+    table = pa.table(columns, names=["document_id", "sentence_index"])
+    taken: list[bool] = hold_out.mask(table).tolist()
     return taken
 
 
@@ -49,14 +52,17 @@ def test_a_block_is_taken_whole_and_by_its_place_and_document() -> None:
 
 def test_training_and_probing_agree_on_the_blocks(tmp_path: Path) -> None:
     corpus = write_rows(tmp_path, corpus_rows(2, sentences=400))
-    config = ProbingConfig(held_out_fraction=0.4, held_out_unit="block", held_out_block_sentences=5)
-    probed = {sentence.dataset_row for sentence in read_held_out(corpus, config)[0]}
+    held_out: dict[str, Any] = {
+        f"held_out_{name}": value for name, value in BLOCKS.values().items()
+    }
+    probing, config = ProbingConfig(**held_out), TrainingConfig(**held_out)
+    probed = {sentence.dataset_row for sentence in read_held_out(corpus, probing)[0]}
     vectors = WordVectors.from_rows(["the"], np.ones((1, 2), dtype=np.float32))
     folders = CorpusFolders(sentences=corpus["sentences"])
     rows = {}
-    for part in ("train", "held_out"):
-        selection = Selection(part, config.hold_out)  # type: ignore[arg-type]
-        blocks = ParsedCorpus(folders, vectors, views=("SEQ",), selection=selection).blocks()
+    parts: tuple[Part, ...] = ("train", "held_out")
+    for part in parts:
+        blocks = ParsedCorpus(folders, vectors, views=("SEQ",), config=config, part=part).blocks()
         rows[part] = {int(row) for block in blocks for row in block.rows}
     assert probed == rows["held_out"]
     assert rows["train"] and probed.isdisjoint(rows["train"])

@@ -16,8 +16,8 @@ from tests.support.parsed_corpora import (
     write_corpus,
     write_vectors,
 )
-from treeviews.models.config.held_out import HoldOut
-from treeviews.models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
+from treeviews.models.config.training_config import TrainingConfig
+from treeviews.models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Part
 from treeviews.models.corpus.sentence_block import SentenceBlock
 from treeviews.models.words.word_vectors import WordVectors, load_word_vectors
 from treeviews.pipeline.shards.manifests import write_dataset_manifest
@@ -65,7 +65,7 @@ def test_rows_that_cannot_be_used_are_skipped_and_counted(
     assert len(of_heads.read(0)) == 5 and of_heads.read(0).binary_left is None
 
     folders = write_corpus(tmp_path / "b", {"one": [["the"] * 3, ["the"] * 4, ["the"] * 5]})
-    corpus = ParsedCorpus(folders, vectors, views=TREES, selection=Selection(max_tokens=4))
+    corpus = ParsedCorpus(folders, vectors, views=TREES, config=TrainingConfig(max_tokens=4))
     assert corpus.read(0).rows.tolist() == [0, 1]
     assert corpus.survey().skipped == {"too_long": 1}
 
@@ -93,9 +93,10 @@ def test_held_out_and_training_documents_are_apart_and_together_all(
 ) -> None:
     folders = write_corpus(tmp_path, stories(40, sentences=2), rows_per_shard=7)
 
-    def rows(part: str) -> set[int]:
-        selection = Selection(part, HoldOut(fraction=0.4, seed=5))  # type: ignore[arg-type]
-        corpus = ParsedCorpus(folders, vectors, views=TREES, selection=selection)
+    config = TrainingConfig(held_out_fraction=0.4, held_out_seed=5)
+
+    def rows(part: Part) -> set[int]:
+        corpus = ParsedCorpus(folders, vectors, views=TREES, config=config, part=part)
         return {int(row) for block in corpus.blocks() for row in block.rows}
 
     train, held_out = rows("train"), rows("held_out")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
-from itertools import pairwise
 from random import Random
 
 import pytest
@@ -132,29 +131,6 @@ def test_binary_rows_spell_each_tree(seed: int, lengths: list[int]) -> None:
 
     spelled = [spell(row) for row in schedule.roots.tolist()]
     assert spelled == [nested(s, 0 if s.left else -1) for s in sentences]
-
-
-@settings(max_examples=50, deadline=None)
-@given(seed=st.integers(0, 2**32), lengths=LENGTHS)
-def test_operands_of_a_level_are_its_nodes_left_ones_first(seed: int, lengths: list[int]) -> None:
-    schedule = binary_schedule(sentences_of(seed, lengths)[0])
-    first_core = schedule.num_leaves + schedule.num_cherries
-    taken = [side.num_shared for side in (schedule.left, schedule.right)]
-
-    for number, (first, last) in enumerate(pairwise(schedule.level_starts)):
-        row = first_core + first
-        for k, side in enumerate((schedule.left, schedule.right)):
-            count = side.level_counts[number]
-            operands = slice(taken[k], taken[k] + count)
-            assert side.operands[operands].tolist() == list(range(row, row + count))
-            for operand in range(operands.start, operands.stop):
-                parent = int(side.core_parents[operand - side.num_shared])
-                assert int(side.operand_of[parent]) == operand
-            taken[k] += count
-            row += count
-        is_last = number == len(schedule.level_starts) - 2
-        assert is_last or row == first_core + last  # only roots are nobody's child
-    assert taken == [len(side.operands) for side in (schedule.left, schedule.right)]
 
 
 @settings(max_examples=50, deadline=None)

@@ -14,14 +14,13 @@ import pytest
 from tests.support.parsed_corpora import write_vectors
 from tests.support.saved_models import write_model, write_multi_view_model
 from treeviews.models.config.training_presets import preset
-from treeviews.models.encoding.encoder import EncoderSettings
+from treeviews.models.encoding.encoder import Encoder, EncoderSettings
 from treeviews.models.encoding.load_encoder import (
     encoder_of,
     load_encoder,
-    own_encoder,
     words_beside,
 )
-from treeviews.models.encoding.own_encoder import OwnEncoderError, kept_checksum
+from treeviews.models.encoding.own_encoder import OwnEncoderError, OwnFunction, kept_checksum
 from treeviews.pipeline.base.bundled import shipped_parsers
 from treeviews.pipeline.base.digest import sha256_of_file
 
@@ -126,7 +125,7 @@ def test_an_answer_that_is_no_embedding_is_refused(
 ) -> None:
     size = 3 if "lambda" in function.__name__ else 2
     with pytest.raises(ValueError, match=message) as raised:
-        own_encoder(function, "mine").encode(SENTENCES, batch_size=size)
+        Encoder(OwnFunction(function, "mine"), "mine").encode(SENTENCES, batch_size=size)
     if isinstance(raised.value, OwnEncoderError):
         assert isinstance(raised.value.__cause__, RuntimeError)
 
@@ -222,7 +221,7 @@ def test_words_beside_an_encoder_are_its_own(vectors: Path, tmp_path: Path) -> N
     for encoder, width in [
         (load_encoder("random-0", settings), 4),
         (load_encoder(f"{a}+{b}"), 4),
-        (own_encoder(lambda sentences: [[1.0]] * len(sentences), "mine"), 7),
+        (encoder_of(lambda sentences: [[1.0]] * len(sentences)), 7),
     ]:
         assert words_beside(encoder, elsewhere).encode(SENTENCES).shape == (3, width)
     with pytest.raises(ValueError, match="join_words: the joined models have different word vec"):

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.support.encoders import torch_encoder
+from tests.support.encoders import CountingParser, torch_encoder
 from tests.support.parsed_corpora import write_vectors
 from tests.support.saved_models import random_model
 from treeviews.models.config.training_presets import preset
@@ -19,44 +19,19 @@ from treeviews.models.encoding.encoder import Encoder, EncoderSettings
 from treeviews.models.words.word_vectors import WordVectors, load_word_vectors
 from treeviews.pipeline.base.refusal import Refusal
 from treeviews.pipeline.parsers.sentence_parser import Sentence
-from treeviews.pipeline.trees.flat_trees import ConstituencyParse, DependencyParse, Parse
+from treeviews.pipeline.trees.flat_trees import Parse
 
 SENTENCES = ["the cat sees the dog", "", "the mouse", "crash here", "dog", "no tree of it", "a b c"]
-REFUSED = {"dependencies": "crash", "constituents": "no"}
-"""The first word of what a parser does not take."""
 
 
-class Parser:
-    """Right-branching trees, and an account of what was asked."""
-
-    name = "right"
-
-    def __init__(self, stage: str, checksum: str = "1") -> None:
-        self.stage, self.checksum = stage, checksum
-        self.asked: list[Sentence] = []
-
-    def parse(self, sentences: Sequence[Sentence]) -> list[Parse | Refusal]:
-        self.asked += sentences
-        return [self._parse(list(sentence)) for sentence in sentences]
-
-    def _parse(self, tokens: list[str]) -> Parse | Refusal:
-        n = len(tokens)
-        if tokens[0] == REFUSED[self.stage]:
-            return Refusal("parser_error", f"{self.stage}: no é in it")
-        if self.stage == "dependencies":
-            return DependencyParse(heads=list(range(n)), deprels=["dep"] * n)
-        spans = range(max(1, n - 1))
-        return ConstituencyParse(list(spans), [n] * len(spans), ["X"] * len(spans), ["T"] * n)
-
-
-class Fails(Parser):
+class Fails(CountingParser):
     """A parser that must not be asked."""
 
     def parse(self, sentences: Sequence[Sentence]) -> list[Parse | Refusal]:
         raise AssertionError(f"{self.stage} was asked for {len(sentences)} sentences")
 
 
-class Killed(Parser):
+class Killed(CountingParser):
     """A parser whose process ends at its second piece."""
 
     def parse(self, sentences: Sequence[Sentence]) -> list[Parse | Refusal]:
@@ -74,9 +49,9 @@ def encoder(
     vectors: WordVectors,
     views: tuple[str, str],
     kept: Path | None,
-    parser: type[Parser] = Parser,
+    parser: type[CountingParser] = CountingParser,
     checksum: str = "1",
-) -> tuple[Encoder, dict[str, Parser]]:
+) -> tuple[Encoder, dict[str, CountingParser]]:
     """Returns a random encoder and its parsers."""
     parsers = {stage: parser(stage, checksum) for stage in needed_stages(views)}
     settings = EncoderSettings(on_refusal="zero", parses=kept)

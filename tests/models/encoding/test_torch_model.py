@@ -20,7 +20,7 @@ from tests.support.saved_models import encoded_one_by_one, random_model
 from treeviews import models
 from treeviews.models.config.training_config import TrainingConfig
 from treeviews.models.config.training_presets import preset
-from treeviews.models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
+from treeviews.models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus
 from treeviews.models.encoding.encoder import Encoder, EncoderSettings
 from treeviews.models.model.model_folder import load_model
 from treeviews.models.training.learner import held_out_accuracy
@@ -115,13 +115,14 @@ def test_a_trained_model_comes_back_from_its_folder(run: Run) -> None:
     model = load_model(run.model)
 
     assert model.config == CONFIG and not model.training
-    selection = Selection("held_out", CONFIG.hold_out, CONFIG.max_tokens)
-    held_out = ParsedCorpus(run.corpus, model.vectors, views=CONFIG.views, selection=selection)
+    held_out = ParsedCorpus(
+        run.corpus, model.vectors, views=CONFIG.views, config=CONFIG, part="held_out"
+    )
     final = run.summary["held_out"]["final"]
-    assert held_out_accuracy(model, held_out).loss == pytest.approx(final["loss"], abs=1e-5)
+    assert held_out_accuracy(model, held_out)["loss"] == pytest.approx(final["loss"], abs=1e-5)
     before = run.summary["held_out"]["untrained"]
     untrained = random_model(CONFIG, model.vectors, CONFIG.seed)
-    assert held_out_accuracy(untrained, held_out).loss == pytest.approx(before["loss"], abs=1e-5)
+    assert held_out_accuracy(untrained, held_out)["loss"] == pytest.approx(before["loss"], abs=1e-5)
 
 
 def test_raw_sentences_are_embedded_as_the_corpus_was(run: Run, encoder: Encoder) -> None:
@@ -188,12 +189,12 @@ def test_what_is_not_the_models_own_is_refused(run: Run, tmp_path: Path) -> None
     other = write_vectors(tmp_path / "other", size=7)
 
     for folder, options, message in [
-        (changed, {}, r"/nowhere: no such folder; .*another parser.*; give dep"),
-        (changed, {"dependency_parser": given}, r"another parser \(checksum .*give dependency_pa"),
+        (changed, {}, r"/nowhere/\S+: no such file; .*: another .*; give dep"),
+        (changed, {"dependency_parser": given}, r": another \(checksum .*give dependency_pa"),
         (run.model, {"vectors": "absent"}, "absent: no such word vectors"),
-        (run.model, {"vectors": other}, r"other: other word vectors .*; give vectors=PATH"),
-        (run.model, {"device": "abacus"}, "device 'abacus' is not to be had here"),
-        (run.model, {"device": "meta"}, "device 'meta' is not to be had here"),
+        (run.model, {"vectors": other}, r"other: another .*; give vectors=PATH"),
+        (run.model, {"device": "abacus"}, "unknown device .abacus."),
+        (run.model, {"device": "meta"}, "unknown device .meta."),
     ]:
         with pytest.raises(ValueError, match=message):
             models.load(folder, **options)  # type: ignore[arg-type]

@@ -85,15 +85,6 @@ def test_so_are_those_that_ship(name: str) -> None:
     assert_same(models.load(name), module)
 
 
-def test_a_damaged_one_is_refused_as_any_model_is(folder: Path) -> None:
-    (folder / "model.safetensors").write_bytes(b"0")
-    with pytest.raises(ValueError, match=r"model.safetensors: damaged"):
-        models.load(folder)
-    (folder / "model.safetensors").unlink()
-    with pytest.raises(ValueError, match=r"model.safetensors: no such file"):
-        models.load(folder)
-
-
 def test_sums_have_the_bits_of_torchs_embedding_bag() -> None:
     vectors = load_word_vectors(BUNDLED_MODELS["english"] / "words")
     draw = np.random.default_rng(0)

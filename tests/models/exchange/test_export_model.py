@@ -109,7 +109,7 @@ def test_a_work_folder_can_be_moved_as_a_whole(work: Path, tmp_path: Path) -> No
     moved = tmp_path / "moved"
     shutil.copytree(work, moved)
     (moved / "vectors").rename(tmp_path / "kept")
-    with pytest.raises(ValueError, match=r"word vectors of the model .* were not found"):
+    with pytest.raises(ValueError, match=r"word vectors of the model .* not found"):
         models.load(moved / "models" / "views")
     (tmp_path / "kept").rename(moved / "vectors")
     found = models.load(moved / "models" / "views").encode(SENTENCES)

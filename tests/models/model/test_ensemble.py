@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.command import subcommand
 from tests.support.edited_json import edit
-from tests.support.encoders import encoder_by
+from tests.support.encoders import CountingParser, encoder_by
 from tests.support.hub_server import HubServer, hub
 from tests.support.parsed_corpora import write_vectors
 from tests.support.saved_models import random_model, write_model
@@ -26,9 +26,6 @@ from treeviews.models.listing import model_facts
 from treeviews.models.model.ensemble import ENSEMBLE_FILE
 from treeviews.models.model.hub import fetch_model
 from treeviews.models.words.word_vectors import load_word_vectors
-from treeviews.pipeline.base.refusal import Refusal
-from treeviews.pipeline.parsers.sentence_parser import Sentence
-from treeviews.pipeline.trees.flat_trees import DependencyParse, Parse
 
 SENTENCES = ["the cat sees the dog", "the mouse", "nobody knows", "horse"]
 WHOLE = ExportOptions(self_contained=True)
@@ -81,26 +78,7 @@ def test_views_of_the_members_may_be_chosen(members: tuple[Path, Path], tmp_path
     assert model_facts(tmp_path / "out")["views"] == ["LIN", "0-SEQ"]
 
 
-class Parser:
-    """Chains, and an account of what was asked."""
-
-    name = "chain"
-
-    def __init__(self, checksum: str) -> None:
-        self.checksum = checksum
-        self.asked: list[Sentence] = []
-
-    def parse(self, sentences: Sequence[Sentence]) -> list[Parse | Refusal]:
-        self.asked += sentences
-        return [
-            Refusal("parser_error", "no bird")
-            if sentence[0] == "bird"
-            else DependencyParse(list(range(len(sentence))), ["dep"] * len(sentence))
-            for sentence in sentences
-        ]
-
-
-def model_of(parser: Parser, folder: Path, size: int) -> TorchModel:
+def model_of(parser: CountingParser, folder: Path, size: int) -> TorchModel:
     vectors = load_word_vectors(write_vectors(folder, size=size))
     model = random_model(preset("laptop", hidden_size=4, views=("DEP", "SEQ")), vectors, size)
     return TorchModel(model, {"dependencies": parser})
@@ -110,8 +88,8 @@ def test_a_text_is_parsed_once_for_members_of_one_parser(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(encoder_module, "SENTENCES_AT_ONCE", 3)
-    texts = [*SENTENCES, "bird", *reversed(SENTENCES)]
-    one, other, third = Parser("1"), Parser("1"), Parser("3")
+    texts = [*SENTENCES, "crash", *reversed(SENTENCES)]
+    one, other, third = (CountingParser("dependencies", checksum) for checksum in "113")
     members = [
         model_of(parser, tmp_path / str(place), place + 3)
         for place, parser in enumerate((one, other, third))

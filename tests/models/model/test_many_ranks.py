@@ -6,7 +6,6 @@ import itertools
 import math
 import os
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,6 @@ from treeviews.models.corpus.sentence_block import SentenceBlock
 from treeviews.models.model.ranks import ALONE, Ranks, gather_rows, join_ranks
 from treeviews.models.model.sentence_model import SentenceModel, build_model
 from treeviews.models.training.learner import Learner
-from treeviews.models.training.training_loop import TrainingDivergedError, TrainingLoop
 from treeviews.models.words.word_vectors import WordVectors
 
 SIZE = 3
@@ -101,16 +99,6 @@ def gathered_and_gradient(ranks: Ranks, num_rows: int) -> tuple[Tensor, Tensor]:
     return gathered.detach(), rows.grad
 
 
-def diverged(ranks: Ranks) -> str:
-    """Returns the message of a loss that is no number; the first rank alone knows the path."""
-    run: Any = SimpleNamespace(ranks=ranks, folder=None, config=TrainingConfig())
-    if ranks.is_first:
-        run.folder = SimpleNamespace(last_checkpoint=Path("step-3"))
-    error = TrainingLoop._diverged(run, "loss of step 8", float("nan"))
-    assert isinstance(error, TrainingDivergedError)
-    return str(error)
-
-
 def work(rank: int, folder: Path) -> None:
     """Runs as one of the processes; leaves what it found in a file."""
     torch.set_num_threads(1)
@@ -127,7 +115,6 @@ def work(rank: int, folder: Path) -> None:
         found["learnt"] = learnt(ranks)
         found["agreed"] = ranks.agreed(f"of rank {rank}")
         found["of the first"] = ranks.of_first(torch.tensor([rank, math.nan if rank else 7.0]))
-        found["diverged"] = diverged(ranks)
     torch.save(found, folder / f"{rank}.pt")
     os._exit(0)  # as `models.train` does: a thread of Gloo's may abort Python's own end
 
@@ -188,8 +175,6 @@ def test_every_rank_gathers_all_rows_and_keeps_the_gradient_of_its_own(
 def test_ranks_agree_on_what_the_first_says(found: list[dict[str, Any]]) -> None:
     assert {rank["agreed"] for rank in found} == {"of rank 0"}
     assert all(rank["of the first"].tolist() == [0, 7] for rank in found)
-    assert "the last good checkpoint is step-3. Lower" in found[0]["diverged"]
-    assert len({rank["diverged"] for rank in found}) == 1
 
 
 @pytest.mark.parametrize("num_sentences", [0, 1, 2, 7, 400])

@@ -15,8 +15,6 @@ from treeviews.models.objectives.decoders import (
     CouplingLayer,
     Decoder,
     LinearDecoder,
-    orthonormality_defect,
-    update_towards_orthonormal,
 )
 
 WIDE, SQUARE, TALL = (4, 9), (5, 5), (9, 4)
@@ -32,10 +30,6 @@ def make_matrix(shape: tuple[int, int]) -> Tensor:
 def with_singular_values(shape: tuple[int, int], values: list[float]) -> Tensor:
     left, _, right = torch.linalg.svd(make_matrix(shape), full_matrices=False)
     return cast(Tensor, left @ torch.tensor(values, dtype=torch.float64).diag() @ right)
-
-
-def singular_values(matrix: Tensor) -> Tensor:
-    return cast(Tensor, torch.linalg.svdvals(matrix.detach().double()))
 
 
 def make_decoder(
@@ -65,32 +59,40 @@ def projection(decoder: nn.Module) -> Tensor:
     return next(p for name, p in decoder.named_parameters() if name.endswith("projection.weight"))
 
 
+def decoder_of(matrix: Tensor, rate: float) -> LinearDecoder:
+    word_size, sentence_size = matrix.shape
+    made = make_decoder(sentence_size=sentence_size, word_size=word_size, orthonormal_rate=rate)
+    decoder = cast(LinearDecoder, made.double())
+    with torch.no_grad():
+        decoder.projection.weight.copy_(matrix)
+    return decoder
+
+
 @pytest.mark.parametrize("shape", [WIDE, SQUARE, TALL])
 def test_the_update_is_the_published_formula(shape: tuple[int, int]) -> None:
     before = make_matrix(shape)
-    updated = before.clone()
+    decoder = decoder_of(before, 0.01)
 
-    update_towards_orthonormal(updated, 0.01)
+    decoder.constrain()
 
+    updated = projection(decoder).detach()
     torch.testing.assert_close(updated, 1.01 * before - 0.01 * (before @ before.T) @ before)
 
 
 @pytest.mark.parametrize("shape", [WIDE, TALL])
 def test_the_update_moves_singular_values_and_leaves_the_vectors(shape: tuple[int, int]) -> None:
     values = [1.8, 1.2, 0.7, 0.1]
-    matrix = with_singular_values(shape, values)
+    decoder = decoder_of(with_singular_values(shape, values), 0.1)
     expected = with_singular_values(shape, [1.1 * v - 0.1 * v**3 for v in values])
 
-    update_towards_orthonormal(matrix, 0.1)
+    decoder.constrain()
 
-    torch.testing.assert_close(matrix, expected)
+    torch.testing.assert_close(projection(decoder).detach(), expected)
 
 
 @pytest.mark.parametrize("shape", [WIDE, TALL])
 def test_the_defect_is_that_of_the_smaller_gram_matrix(shape: tuple[int, int]) -> None:
-    matrix = with_singular_values(shape, [2.0, 1.0, 1.0, 0.5])
-
-    defect = orthonormality_defect(matrix)
+    defect = decoder_of(with_singular_values(shape, [2.0, 1.0, 1.0, 0.5]), 0.01).orthonormality()
 
     # σ² - 1 is 3, 0, 0 and -0.75.
     torch.testing.assert_close(defect.item(), (9 + 0.75**2) ** 0.5)

@@ -221,15 +221,6 @@ def test_scores_of_pairs_have_the_gradient_of_finite_differences() -> None:
     )
 
 
-def test_the_decoder_is_constrained_and_its_distance_reported() -> None:
-    objective = generative_objective()
-
-    measures = objective.constrain()
-
-    assert objective.decoder.num_constrained == 1
-    assert {name: value.item() for name, value in measures.items()} == {"orthonormality": 0.25}
-
-
 NOISE_COUNTS = [50.0, 400.0, 0.0, 100.0, 25.0, 3.0, 0.0]
 
 

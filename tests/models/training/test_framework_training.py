@@ -12,11 +12,11 @@ import torch
 from tests.support.training_runs import SETTINGS, Data, assert_same_training, make_data, run
 from treeviews.models.config.training_config import TrainingConfig
 from treeviews.models.config.training_presets import PRESETS, preset
-from treeviews.models.corpus.parsed_corpus import ParsedCorpus, Selection
+from treeviews.models.corpus.parsed_corpus import ParsedCorpus
 from treeviews.models.model.model_folder import load_model, num_parameters
 from treeviews.models.model.sentence_model import SentenceModel, SentenceViews
 from treeviews.models.training.learner import held_out_accuracy
-from treeviews.models.training.training_records import read_metrics
+from treeviews.models.training.training_job import read_metrics
 from treeviews.models.words.word_vectors import WordVectors
 
 SMALL: dict[str, Any] = {
@@ -61,10 +61,11 @@ def test_every_framework_learns_and_is_restored(
         data.folders,
         model.vectors,
         views=config.views,
-        selection=Selection("held_out", config.hold_out, config.max_tokens),
+        config=config,
+        part="held_out",
     )
     again = held_out_accuracy(model, corpus, max_batches=config.held_out_batches)
-    assert again.loss == pytest.approx(held_out["final"]["loss"], rel=1e-6)
+    assert again["loss"] == pytest.approx(held_out["final"]["loss"], rel=1e-6)
 
 
 @pytest.mark.parametrize("name", ["B-G", "B-GD", "C-bijective"])

@@ -22,8 +22,7 @@ from treeviews.models.config.training_config import TrainingConfig
 from treeviews.models.config.training_presets import preset
 from treeviews.models.training.launching import Place, device_of, set_threads
 from treeviews.models.training.train_views import train
-from treeviews.models.training.training_job import RunSettings, TrainingJob
-from treeviews.models.training.training_records import read_metrics
+from treeviews.models.training.training_job import RunSettings, TrainingJob, read_metrics
 from treeviews.pipeline.base.job_server import THREAD_VARIABLES
 
 CONFIG = preset("laptop", hidden_size=8, epochs=6, batch_size=32)
@@ -221,8 +220,8 @@ def test_processes_share_the_threads(threads: int | None, size: int, expected: s
 @pytest.mark.parametrize(
     ("device", "message"),
     [
-        ("cuda", "device is cuda, but PyTorch .* finds no CUDA device here; give cpu"),
-        ("gpu", "device must be one of cpu, cuda, not 'gpu'"),
+        ("cuda", "device 'cuda': torch .* finds 0 CUDA devices on this machine"),
+        ("gpu", "unknown device 'gpu'; known: auto, cpu, cuda"),
     ],
 )
 def test_a_device_that_is_not_there_is_named(

@@ -9,17 +9,12 @@ import pytest
 
 from treeviews.models.training import numerics
 from treeviews.models.training.numerics import (
-    available_backends,
     choose_gemm,
     preserve_gemm,
     use_gemm,
 )
 
 ACCURATE, ROUNDED = 3e-7, 2e-3
-
-needs_a_choice = pytest.mark.skipif(
-    len(available_backends()) < 2, reason="this PyTorch has one backend only"
-)
 
 
 @pytest.fixture(autouse=True)

@@ -25,7 +25,6 @@ from tests.support.training_runs import (
     timeless,
 )
 from treeviews.models.training.checkpoints import checkpoint_folders, read_checkpoint
-from treeviews.models.training.numerics import available_backends, preserve_gemm, use_gemm
 from treeviews.models.training.training_loop import TrainingDivergedError
 
 
@@ -221,17 +220,3 @@ def test_a_loss_that_is_no_number_stops_and_names_the_last_good_checkpoint(
     assert found.tensors.keys() == expected.tensors.keys()
     assert all(torch.equal(found.tensors[name], v) for name, v in expected.tensors.items())
     assert not (tmp_path / "diverged" / "summary.json").exists()
-
-
-def test_a_training_leaves_the_process_as_it_was(data: Data, tmp_path: Path) -> None:
-    torch.manual_seed(5)
-    before = torch.get_rng_state()
-    with preserve_gemm():
-        use_gemm("default")
-        chosen = next(b for b in reversed(available_backends()))
-
-        run(data, tmp_path, CONFIG.changed(epochs=1), settings=SETTINGS.changed(gemm=chosen))
-
-        matmul = getattr(torch.backends.mkldnn, "matmul", None)
-        assert getattr(matmul, "fp32_precision", "ieee") == "ieee"
-    assert torch.equal(torch.get_rng_state(), before)

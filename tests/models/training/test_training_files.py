@@ -21,7 +21,7 @@ from tests.support.training_runs import (
     run,
     timeless,
 )
-from treeviews.models.corpus.parsed_corpus import ParsedCorpus, Selection
+from treeviews.models.corpus.parsed_corpus import ParsedCorpus
 from treeviews.models.model.model_folder import load_model
 from treeviews.models.model.ranks import ALONE
 from treeviews.models.training import checkpoints
@@ -35,7 +35,7 @@ from treeviews.models.training.checkpoints import (
     write_checkpoint,
 )
 from treeviews.models.training.learner import held_out_accuracy
-from treeviews.models.training.training_records import finished_summary
+from treeviews.models.training.training_job import duration, finished_summary
 
 
 @pytest.fixture(scope="module")
@@ -47,8 +47,6 @@ def test_only_the_last_checkpoints_are_kept_and_unfinished_ones_removed(tmp_path
     for step in (1, 2, 10):
         write_checkpoint(tmp_path, Checkpoint(step, {"a": torch.tensor([step])}, {"s": step}))
     (tmp_path / "step-0000000011.unfinished").mkdir()
-    (tmp_path / "state.json.host-1-ab.unfinished").write_bytes(b"half")
-    (tmp_path / "more.json.host-1-ab.unfinished").symlink_to("state.json")
 
     remove_unfinished(tmp_path)
     latest = read_checkpoint(checkpoint_folders(tmp_path)[-1])
@@ -178,7 +176,6 @@ def test_a_training_goes_on_from_the_checkpoint_before_and_ends_alike(
         run(data, out, settings=settings, kill_at=5)
     last = checkpoint_folders(out / "checkpoints")[-1]
     (last / "state.json").unlink()
-    (out / "checkpoints" / "word-counts.npy.host-1-ab.unfinished").write_bytes(b"half")
 
     run(data, out, settings=settings)
 
@@ -210,18 +207,17 @@ def held_out(out: Path) -> list[dict[str, Any]]:
 def test_the_model_of_the_lowest_held_out_loss_is_kept(data: Data, overfitted: Path) -> None:
     summary = json.loads((overfitted / "summary.json").read_text(encoding="utf-8"))
     best = summary["held_out"]["best"]
-    selection = Selection("held_out", OVERFITTING.hold_out, OVERFITTING.max_tokens)
     model = load_model(overfitted / "best")
 
     corpus = ParsedCorpus(
-        data.folders, model.vectors, views=model.config.views, selection=selection
+        data.folders, model.vectors, views=model.config.views, config=OVERFITTING, part="held_out"
     )
     measured = held_out_accuracy(model, corpus)
 
     assert best == min(held_out(overfitted), key=lambda record: record["loss"])
     assert 0 < best["step"] < summary["steps"]
-    assert measured.loss == pytest.approx(best["loss"], rel=1e-5)
-    assert measured.loss < summary["held_out"]["final"]["loss"]
+    assert measured["loss"] == pytest.approx(best["loss"], rel=1e-5)
+    assert measured["loss"] < summary["held_out"]["final"]["loss"]
 
 
 @pytest.mark.slow
@@ -321,3 +317,12 @@ def test_the_matrix_product_of_the_first_run_is_that_of_the_next(
 
     assert used == ["default", "default"]
     assert summary["gemm"] == "default"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0.2, "0 s"), (42.4, "42 s"), (60, "1 min"), (3540, "59 min"), (3590, "1 h 00 min"),
+     (7500, "2 h 05 min"), (140_400, "39 h 00 min")],
+)  # fmt: skip
+def test_a_time_is_told_in_its_largest_units(seconds: float, words: str) -> None:
+    assert duration(seconds) == words
