@@ -18,7 +18,7 @@ from treeviews.pipeline.base.machine import peak_bytes
 from treeviews.pipeline.text.boundaries import sentence_ranges
 from treeviews.pipeline.text.documents import Paragraph, documents_of
 from treeviews.pipeline.text.split_corpus import CorpusSplit
-from treeviews.pipeline.text.split_parts import ITEMS_AT_ONCE
+from treeviews.pipeline.text.split_parts import ITEMS_AT_ONCE, SplitJob, execute
 from treeviews.pipeline.text.text_sources import PythonDocs, TextFiles
 from treeviews.pipeline.text.tokenization import (
     EnglishTokenizer,
@@ -61,7 +61,13 @@ def split_text(paths: list[str]) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as scratch:
         corpus = CorpusSplit(TextFiles(paths), SentenceConfig(), Path(scratch))
         corpus.begin()
-        manifest = corpus.split_all()
+        while runs := corpus.runs():
+            for number, count in runs:
+                job = SplitJob(
+                    plan=corpus.plan_path, output=Path(scratch), number=number, count=count
+                )
+                execute(job, lambda *_: None)
+        manifest = corpus.finish()
     return {
         "sentences": manifest.rows,
         "processor_seconds": time.process_time() - spent,

@@ -12,7 +12,6 @@ from __future__ import annotations
 import io
 import re
 import sys
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from hashlib import blake2b
@@ -112,10 +111,11 @@ def _signatures(
 ) -> Iterator[tuple[int, int, int, int]]:
     """Yields the signature of each paragraph that a step will look for elsewhere."""
     item = -1
-    for document in clean_alone(documents, config, Counter()):
+    for document in documents:
         name = _hashed(document.document_id, 4)
-        for content in document.paragraphs:
+        for given in document.paragraphs:
             item += 1
+            content, _ = clean_alone(given, config)
             if not isinstance(content, Paragraph):
                 continue
             words = bare_words(content.text)
@@ -254,7 +254,8 @@ class Duplicates:
         return read_object(self._folder / MANIFEST_NAME, ("parts",), remedy=REMEDY)
 
     def of(self, number: int) -> dict[int, Refusal]:
-        """Returns what goes of a part, as `cleaning_steps.clean_documents` takes it.
+        """Returns what goes of a part, by its number among the part's paragraphs and
+        refusals.
 
         Raises:
             FileNotFoundError: the duplicates were not found yet.

@@ -14,7 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -34,7 +34,7 @@ from treeviews.pipeline.shards.schema import schema_for
 from treeviews.pipeline.shards.shards import FIRST_ROWS, MAX_ROWS, write_shard
 from treeviews.pipeline.text.aligned import AlignedSentence, aligned_sentence, word_offsets
 from treeviews.pipeline.text.boundaries import BOUNDARY_VERSION, sentence_ranges
-from treeviews.pipeline.text.cleaning_steps import CleaningConfig, clean_documents
+from treeviews.pipeline.text.cleaning_steps import Changes, CleaningConfig, Content, clean_content
 from treeviews.pipeline.text.documents import STEP_BYTES, Document, Paragraph, Source
 from treeviews.pipeline.text.find_duplicates import Duplicates
 from treeviews.pipeline.text.plan import PLAN_VERSION, Plan
@@ -209,17 +209,16 @@ class PartSplitter:
         self._fill(shard, number)
         return places
 
-    def _contents(
-        self, number: int
-    ) -> Iterator[tuple[Document, Paragraph | Refusal, tuple[str, ...]]]:
-        documents, changed = self.plan.documents(number), Counter[str]()
-        if self._cleaning.is_on:
-            drops = self._duplicates.of(number) if self._cleaning.needs_corpus else {}
-            documents = clean_documents(documents, self._cleaning, drops, changed)
-        for document in documents:
+    def _contents(self, number: int) -> Iterator[tuple[Document, Content, Changes]]:
+        drops = self._duplicates.of(number) if self._cleaning.needs_corpus else {}
+        is_cleaned, numbers = self._cleaning.is_on, count()
+        for document in self.plan.documents(number):
             for content in document.paragraphs:
-                yield document, content, tuple(changed)
-                changed.clear()  # it is read one by one, so these were this one's
+                cleaned, changes = content, Changes()
+                if is_cleaned:
+                    duplicate = drops.get(next(numbers))
+                    cleaned, changes = clean_content(content, self._cleaning, duplicate)
+                yield document, cleaned, changes
 
     def _fill(self, shard: SentenceShard, number: int) -> None:
         """Takes the sentences and refusals of a part until its shard is full.
@@ -248,7 +247,7 @@ class PartSplitter:
         self,
         shard: SentenceShard,
         document: Document,
-        content: Paragraph | Refusal,
+        content: Content,
         of_text: TokenizedText,
     ) -> list[tuple[int, int]]:
         """Adds the sentences of a paragraph, and refusals; returns the sentences' token ranges."""
@@ -277,7 +276,7 @@ class PartSplitter:
 
 
 def _placed(
-    content: Paragraph | Refusal, clean: str, tokens: TokenizedText, kept: list[tuple[int, int]]
+    content: Content, clean: str, tokens: TokenizedText, kept: list[tuple[int, int]]
 ) -> list[AlignedSentence | None]:
     """Returns sentences of a paragraph, given their token ranges, with their places."""
     if isinstance(content, Refusal) or content.start is None:

@@ -10,7 +10,6 @@ import tarfile
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import chain
 from typing import Any, NamedTuple
 
 from treeviews.pipeline.base.refusal import Refusal, excerpt_of
@@ -163,30 +162,18 @@ def places_in(text: io.BufferedReader, *, lines_are_enough: bool) -> Iterator[Pl
     Args:
         lines_are_enough: behind any line.
     """
-    end, ends_in_return = START, False
-    with suppress(*READ_ERRORS):
-        while read := text.read(documents.STEP_BYTES):
-            if end != START:
-                yield end
-            for part in chain([read], _up_to_cut(text, read, lines_are_enough)):
-                number = end.number + _line_ends(part) - (ends_in_return and part[:1] == b"\n")
-                end, ends_in_return = Place(end.offset + len(part), number), part[-1:] == b"\r"
-    yield end
-
-
-def _line_ends(text: bytes) -> int:
-    return text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")
-
-
-def _up_to_cut(text: io.BufferedReader, read: bytes, lines_are_enough: bool) -> Iterator[bytes]:
-    """Yields what follows ``read`` up to the next place where a text may be cut."""
+    last = end = START
     is_cut = False
-    while read and not is_cut:
-        begins = read.endswith(b"\n")
-        if begins and lines_are_enough:
-            return
-        yield (read := text.readline(_BLOCK_BYTES))
-        is_cut = begins and read.endswith(b"\n") and not read.strip(b" \t\r\n")
+    with suppress(*READ_ERRORS):
+        for line in _ended_lines(text, _BLOCK_BYTES):
+            if is_cut:
+                yield (last := end)
+            begin, is_whole = end, line.endswith((b"\n", b"\r"))
+            end = Place(begin.offset + len(line), begin.number + is_whole)
+            reached = end if lines_are_enough else begin
+            is_cut = is_whole and reached.offset - last.offset >= documents.STEP_BYTES
+            is_cut = is_cut and (lines_are_enough or not line.strip(b" \t\r\n"))
+    yield end
 
 
 def paragraphs_of(

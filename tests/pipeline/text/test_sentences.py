@@ -211,9 +211,7 @@ def test_changed_paragraphs_are_counted_up_to_the_limit(tmp_path, small_shards, 
         for number in range(12)
     }
     config, cleaning = SentenceConfig(limit=limit), CleaningConfig(mojibake=True)
-    corpus = CorpusSplit(Memory(documents), config, tmp_path, cleaning)
-    corpus.begin()
-    manifest = corpus.split_all()
+    manifest = split_sentences(Memory(documents), config, tmp_path, cleaning)
     found = [shard.extra.get("cleaned", {}) for shard in manifest.shards]
     assert sum(shard.get("mojibake", 0) for shard in found) == expected
     assert manifest.config["cleaned"] == {"mojibake": expected}
