@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count, islice
@@ -101,8 +101,6 @@ class SentenceShard:
     """In hand."""
     next_index: int = 0
     """Of the sentence that comes next in the document."""
-    places: list[AlignedSentence | None] | None = None
-    """Where the rows stand in their documents, None where that is not known; if it is asked for."""
 
     @property
     def is_full(self) -> bool:
@@ -166,7 +164,7 @@ class PartSplitter:
             return standing
         manifest_path(self._folder, number).unlink(missing_ok=True)
         started, shard = time.monotonic(), SentenceShard(limit)
-        self._fill(shard, number)
+        deque(self._fill(shard, number), maxlen=0)
         names, indices, tokens = zip(*shard.rows, strict=True) if shard.rows else ((), (), ())
         schema = schema_for("sentences")
         columns = [
@@ -204,10 +202,8 @@ class PartSplitter:
             stream.is_sought = False  # places are counted from the beginning
         manifest = read_shard_manifest(self._folder, number)
         limit = manifest.extra.get("limit", ALL) if manifest else ALL
-        places: list[AlignedSentence | None] = []
-        shard = SentenceShard(limit, places=places)
-        self._fill(shard, number)
-        return places
+        filled = self._fill(SentenceShard(limit), number)
+        return [place for taken in filled for place in _placed(*taken)]
 
     def _contents(self, number: int) -> Iterator[tuple[Document, Content, Changes]]:
         drops = self._duplicates.of(number) if self._cleaning.needs_corpus else {}
@@ -220,10 +216,15 @@ class PartSplitter:
                     cleaned, changes = clean_content(content, self._cleaning, duplicate)
                 yield document, cleaned, changes
 
-    def _fill(self, shard: SentenceShard, number: int) -> None:
+    def _fill(
+        self, shard: SentenceShard, number: int
+    ) -> Iterator[tuple[Content, str, TokenizedText, list[tuple[int, int]]]]:
         """Takes the sentences and refusals of a part until its shard is full.
 
         What follows is read, too, so that a change of the text is noticed.
+
+        Yields:
+            Each paragraph, cleaned, with its tokens and the token ranges of its sentences.
         """
         contents = self._contents(number)
         while batch := list(islice(contents, ITEMS_AT_ONCE)):
@@ -239,9 +240,7 @@ class PartSplitter:
                     break
                 shard.cleaned.update(changes)
                 shard.repaired_characters += repaired
-                kept = self._take(shard, document, content, tokens)
-                if shard.places is not None:
-                    shard.places += _placed(content, clean, tokens, kept)
+                yield content, clean, tokens, self._take(shard, document, content, tokens)
 
     def _take(
         self,
@@ -283,7 +282,7 @@ def _placed(
         return [None] * len(kept)
     offsets = word_offsets(content.text, clean, tokens)
     return [
-        aligned_sentence(content.text, tokens.words[a:b], offsets[a:b], base=content.start)
+        aligned_sentence(content.text, tokens.words[a:b], offsets[a:b], content.start)
         for a, b in kept
     ]
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from treeviews.pipeline.base.refusal import Refusal, excerpt_of
 from treeviews.pipeline.text import documents
-from treeviews.pipeline.text.documents import START, Document, Paragraph, ParagraphMode, Place
+from treeviews.pipeline.text.documents import Document, Paragraph, ParagraphMode, Place
 from treeviews.pipeline.text.text_files import FilesConfig, recoded
 
 UNPACKING_ERRORS: tuple[type[Exception], ...] = (OSError, EOFError, zlib.error, lzma.LZMAError)
@@ -58,14 +58,15 @@ def read_lines(
     """Yields a text's lines; a line that can't be taken holds a refusal.
 
     Refusals: ``binary_file`` (bytes of value 0 near its beginning) and ``damaged_file`` end the
-    text, ``undecodable`` and ``giant_line`` cost the line.
+    text, ``undecodable`` and ``giant_line`` cost the line, ``empty_file`` stands for a text of
+    blank lines, if it is too short to be cut.
 
     Args:
         stream: the text's bytes, decompressed.
         max_characters: of a line; a longer one is never held.
         before: where the stream begins, by default at the text's beginning.
     """
-    start = None if before else 0
+    start, is_blank = (None, False) if before else (0, True)
     offset, number = before or (of.start, 0)
     limit, encoding = 4 * max_characters + 2, config.codec
     is_utf8 = codecs.lookup(encoding).name == "utf-8"
@@ -83,11 +84,14 @@ def read_lines(
             offset += len(raw)
             refused = _refused(content, f"{of.name}:{number}", max_characters)
             yield Line(of, place, refused, start)
+            is_blank = is_blank and not content.strip()
             start = None if start is None else start + len(content) + 1
             if len(content) > max_characters:  # the rest of the line is passed over
                 start = None
                 while not raw.endswith((b"\n", b"\r")) and (raw := next(lines, b"")):
                     offset += len(raw)
+        if is_blank and offset - of.start < documents.STEP_BYTES:
+            yield Line(of, Place(of.start, 0), empty(of.name))
     except READ_ERRORS as error:
         refusal = damaged(f"{of.name}:{number + 1}", error)
         yield Line(of, Place(offset, number), refusal)
@@ -162,18 +166,19 @@ def places_in(text: io.BufferedReader, *, lines_are_enough: bool) -> Iterator[Pl
     Args:
         lines_are_enough: behind any line.
     """
-    last = end = START
+    last = offset = number = 0
     is_cut = False
     with suppress(*READ_ERRORS):
         for line in _ended_lines(text, _BLOCK_BYTES):
             if is_cut:
-                yield (last := end)
-            begin, is_whole = end, line.endswith((b"\n", b"\r"))
-            end = Place(begin.offset + len(line), begin.number + is_whole)
-            reached = end if lines_are_enough else begin
-            is_cut = is_whole and reached.offset - last.offset >= documents.STEP_BYTES
-            is_cut = is_cut and (lines_are_enough or not line.strip(b" \t\r\n"))
-    yield end
+                yield Place(offset, number)
+                last = offset
+            begin, offset = offset, offset + len(line)
+            is_whole = line.endswith((b"\n", b"\r"))
+            number += is_whole
+            is_far = (offset if lines_are_enough else begin) - last >= documents.STEP_BYTES
+            is_cut = is_far and is_whole and (lines_are_enough or not line.strip(b" \t\r\n"))
+    yield Place(offset, number)
 
 
 def paragraphs_of(

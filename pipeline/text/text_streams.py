@@ -14,7 +14,7 @@ import os
 import tarfile
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from itertools import chain, groupby, pairwise
 from operator import attrgetter
@@ -27,7 +27,6 @@ from treeviews.pipeline.text import documents
 from treeviews.pipeline.text.documents import (
     START,
     Document,
-    Paragraph,
     Place,
     Stream,
     places_apart,
@@ -88,8 +87,6 @@ class FileStream(Stream):
         """Members of an archive that are left out, by reason, of those that were surveyed."""
         self._rest: tuple[Place, Iterator[Line]] | None = None
         """How far the file was read, and what follows."""
-        self._cut: TextName | None = None
-        """The text of which a part follows."""
 
     @abstractmethod
     def places(self) -> Iterator[Place]:
@@ -118,22 +115,9 @@ class FileStream(Stream):
             first = next(lines)
             number, first_index = divmod(first.before.offset - of.start, LONGEST_PIECES)
             items = paragraphs_of(chain([first], lines), of.name, mode, most)  # noqa: B031 - the only reader
-            if not first.before.number:
-                items = self._or_empty(items, of)
             yield Document(f"{of.name}#{number}" if number else of.name, items, first_index)
         if is_empty:
             yield Document(self.name, [empty(self.name)])
-
-    def _or_empty(
-        self, items: Iterable[Paragraph | Refusal], of: TextName
-    ) -> Iterator[Paragraph | Refusal]:
-        """Yields items, or, where the whole text has none, what stands for nothing."""
-        is_empty = True
-        for item in items:
-            is_empty = False
-            yield item
-        if is_empty and self._cut != of:
-            yield empty(of.name)
 
     def lines(self, begin: Place) -> Iterator[Line]:
         """Yields all lines or rows in order, from the one at a place or an earlier one on."""
@@ -148,11 +132,11 @@ class FileStream(Stream):
             yield from self.lines_in(stream, begin)
 
     def _between(self, begin: Place, end: Place | None) -> Iterator[Line]:
-        rest, self._rest, self._cut = self._rest, None, None
+        rest, self._rest = self._rest, None
         lines, order = rest[1] if rest and rest[0] == begin else self.lines(begin), self._order
         for line in lines:
             if end is not None and order(line.before) >= order(end):
-                self._rest, self._cut = (end, chain([line], lines)), line.of
+                self._rest = end, chain([line], lines)
                 return
             if order(line.before) >= order(begin):
                 yield line
@@ -212,7 +196,7 @@ class TextStream(FileStream):
                 yield Place(of.start + size, 0)
 
     def lines_in(self, stream: io.BufferedReader, begin: Place) -> Iterator[Line]:
-        """Yields the lines of all texts; an empty member of an archive has an empty one.
+        """Yields the lines of all texts; of those of an archive, too.
 
         A line that is no JSON object is refused (``bad_json``), and so is one that has no text in
         its field (``missing_text``, ``empty_text``).
@@ -243,8 +227,6 @@ class TextStream(FileStream):
         try:
             for of, text, size in self._members(stream, Counter()):
                 place = Place(of.start, 0)
-                if not size:
-                    yield Line(of, place, "")
                 for line in read_lines(text, of, self.config, max_characters=most):
                     yield line
                     if isinstance(line.text, Refusal) and line.text.reason == "damaged_file":
