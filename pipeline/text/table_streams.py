@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 from treeviews.pipeline.base.refusal import Refusal, excerpt_of
 from treeviews.pipeline.text import documents
 from treeviews.pipeline.text.documents import START, Place
-from treeviews.pipeline.text.text_files import is_compressed, recoded
+from treeviews.pipeline.text.text_files import is_compressed
 from treeviews.pipeline.text.text_lines import (
     READ_ERRORS,
     Line,
@@ -119,9 +119,9 @@ class CsvStream(RowStream):
         """Yields the fields of each record, header first; in the place of damaged lines, why."""
         limit = self.config.max_paragraph_characters * ROW_FACTOR
         csv.field_size_limit(max(csv.field_size_limit(), limit))
-        has_tabs, codec = self.format == "tsv", self.config.codec
+        has_tabs, codec = self.format == "tsv", self.config.encoding
         codec = "utf-8-sig" if codecs.lookup(codec).name == "utf-8" else codec
-        text = io.TextIOWrapper(recoded(stream, self.config), codec, "surrogateescape")
+        text = io.TextIOWrapper(stream, codec, "surrogateescape")
         refused: list[Refusal] = []  # of the record's lines
         records = csv.reader(
             self._lines(text, limit, refused),

@@ -8,14 +8,14 @@ import lzma
 import re
 import tarfile
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 from treeviews.pipeline.base.refusal import Refusal, excerpt_of
 from treeviews.pipeline.text import documents
 from treeviews.pipeline.text.documents import Document, Paragraph, ParagraphMode, Place
-from treeviews.pipeline.text.text_files import FilesConfig, recoded
+from treeviews.pipeline.text.text_files import FilesConfig
 
 UNPACKING_ERRORS: tuple[type[Exception], ...] = (OSError, EOFError, zlib.error, lzma.LZMAError)
 """What reading a damaged compressed file may raise."""
@@ -74,7 +74,7 @@ def read_lines(
         if not number and is_binary(stream, config):
             yield Line(of, Place(offset, 0), binary(of.name))
             return
-        lines = _ended_lines(recoded(stream, config), limit)
+        lines = _ended_lines(stream, config, limit)
         for raw in lines:
             line = raw.decode(encoding, "surrogateescape")
             if is_utf8 and not number:
@@ -118,10 +118,10 @@ def undecodable(text: str, position: str) -> Refusal | None:
     return Refusal("undecodable", detail, position, excerpt_of(text))
 
 
-def _ended_lines(stream: io.BufferedReader, limit: int) -> Iterator[bytes]:
+def _ended_lines(stream: io.BufferedReader, config: FilesConfig, limit: int) -> Iterator[bytes]:
     """Yields lines with their ends, as Python reads them; of a longer one, parts."""
-    held = b""
-    while read := stream.readline(limit):
+    readline, held = _line_reader(stream, config), b""
+    while read := readline(limit):
         if not held and b"\r" not in read:
             yield read
             continue
@@ -132,6 +132,14 @@ def _ended_lines(stream: io.BufferedReader, limit: int) -> Iterator[bytes]:
         yield from lines
     if held:
         yield held
+
+
+def _line_reader(stream: io.BufferedReader, config: FilesConfig) -> Callable[[int], bytes]:
+    """Returns what reads up to the next line feed, or so much, in `FilesConfig.codec`."""
+    if not config.is_recoded:
+        return stream.readline
+    text = io.TextIOWrapper(stream, config.encoding, "surrogateescape", newline="\n")
+    return lambda most: text.readline(most).encode("utf-8", "surrogateescape")
 
 
 def binary(name: str) -> Refusal:
@@ -158,7 +166,9 @@ def damaged(position: str, error: Exception) -> Refusal:
     return Refusal("damaged_file", detail, position)
 
 
-def places_in(text: io.BufferedReader, *, lines_are_enough: bool) -> Iterator[Place]:
+def places_in(
+    text: io.BufferedReader, config: FilesConfig, *, lines_are_enough: bool
+) -> Iterator[Place]:
     """Yields the places in a text behind blank lines, far enough apart, and its end.
 
     Where it cannot be read on, that is its end.
@@ -169,7 +179,7 @@ def places_in(text: io.BufferedReader, *, lines_are_enough: bool) -> Iterator[Pl
     last = offset = number = 0
     is_cut = False
     with suppress(*READ_ERRORS):
-        for line in _ended_lines(text, _BLOCK_BYTES):
+        for line in _ended_lines(text, config, _BLOCK_BYTES):
             if is_cut:
                 yield Place(offset, number)
                 last = offset

@@ -37,7 +37,6 @@ from treeviews.pipeline.text.text_files import (
     TextFile,
     decompressed,
     is_compressed,
-    recoded,
     unlike_text,
 )
 from treeviews.pipeline.text.text_lines import (
@@ -187,11 +186,12 @@ class TextStream(FileStream):
                 if is_binary(text, self.config):
                     yield Place(BINARY_BYTES, 0)
                     return
-                yield from places_in(recoded(text, self.config), lines_are_enough=is_line)
+                yield from places_in(text, self.config, lines_are_enough=is_line)
                 return
             for of, text, size in self._members(self.open(opened), self.left_out):
                 if not (self.config.is_recoded or is_binary(text, self.config)):
-                    for place, _ in pairwise(places_in(text, lines_are_enough=is_line)):
+                    places = places_in(text, self.config, lines_are_enough=is_line)
+                    for place, _ in pairwise(places):
                         yield Place(of.start + place.offset, place.number)
                 yield Place(of.start + size, 0)
 
@@ -247,6 +247,7 @@ class TextStream(FileStream):
         archive = tarfile.open(  # noqa: SIM115 - the stream is closed elsewhere
             fileobj=stream, mode="r|", tarinfo=_Header, encoding="utf-8"
         )
+        archive.fileobj.seekable = lambda: False  # type: ignore  # what decodes a member asks it
         while (header := archive.next()) is not None:
             if header.size < 0:
                 raise tarfile.ReadError("a member of negative size")
