@@ -37,7 +37,6 @@ from treeviews.pipeline.shards.manifests import (
 )
 from treeviews.pipeline.shards.schema import (
     COLUMNS,
-    DESCRIBED,
     EMBEDDING,
     SCHEMA_VERSION,
     STAGE_KEY,
@@ -200,7 +199,13 @@ class ShardWriter:
         extra: Mapping[str, Any] | None = None,
         seconds: float = 0.0,
     ) -> ShardManifest:
-        """Re-reads and names the shard, then writes its manifest; see `write_shard`.
+        """Re-reads and names the shard, then writes its manifest.
+
+        Args:
+            drops: number of refused sentences by reason.
+            quarantine: one JSON-serialisable record with its ``reason`` per refused sentence;
+                omitted where a stage only selects rows, and keeps no account of the others.
+            extra: further facts for the manifest, such as a parser's checksum.
 
         Raises:
             OSError: it does not read back with as many rows as were written.
@@ -235,31 +240,6 @@ class ShardWriter:
         return manifest
 
 
-def write_shard(
-    folder: Path,
-    stage: str,
-    number: int,
-    table: pa.Table,
-    *,
-    drops: Mapping[str, int],
-    quarantine: Iterable[Mapping[str, Any]] | None = None,
-    extra: Mapping[str, Any] | None = None,
-    seconds: float = 0.0,
-) -> ShardManifest:
-    """Writes, re-reads and names one shard, then its manifest.
-
-    Args:
-        table: rows castable to the stage's schema.
-        drops: number of refused sentences by reason.
-        quarantine: one JSON-serialisable record with its ``reason`` per refused sentence; omitted
-            where a stage only selects rows, and keeps no account of the others.
-        extra: further facts for the manifest, such as a parser's checksum.
-    """
-    with ShardWriter(folder, stage, number) as writer:
-        writer.write(table)
-        return writer.finish(drops=drops, quarantine=quarantine, extra=extra, seconds=seconds)
-
-
 @contextmanager
 def naming_damage(path: Path) -> Iterator[None]:
     """Turns what Arrow raises for a damaged shard into a ValueError with the remedy."""
@@ -276,8 +256,7 @@ def _open_shard(path: Path, stage: str) -> pq.ParquetFile:
 
     Raises:
         FileNotFoundError: no such file.
-        ValueError: not a whole Parquet file, another stage, an unknown schema version, or a column
-            that is missing or of another type.
+        ValueError: not a whole Parquet file, another stage, or an unknown schema version.
     """
     import pyarrow.parquet as pq
 
@@ -298,21 +277,7 @@ def _open_shard(path: Path, stage: str) -> pq.ParquetFile:
             f"{path}: schema version {version}, this release reads {SCHEMA_VERSION}; delete "
             "the stage's folder and run the stage again, or install the release that wrote it"
         )
-    types = dict(zip(file.schema_arrow.names, file.schema_arrow.types, strict=True))
-    for column in DESCRIBED[stage]:  # others do no harm
-        if column.name not in types:
-            raise ValueError(f"{path}: has no column {column.name!r}; {remedy(path)}")
-        type_ = types[column.name]
-        if column.type is not None and _plain(type_) != _plain(column.type):
-            raise ValueError(
-                f"{path}: its column {column.name!r} is {type_}, not {column.type}; {remedy(path)}"
-            )
     return file
-
-
-def _plain(type_: pa.DataType) -> pa.DataType:
-    """Returns a type without what a list says of its items but their type."""
-    return pa.list_(_plain(type_.value_type)) if pa.types.is_list(type_) else type_
 
 
 def read_shard(
@@ -353,7 +318,7 @@ def read_row_groups(
     Raises:
         FileNotFoundError: no such shard.
         ValueError: the shard or its manifest is damaged, of another stage, or of an unknown schema
-            version, or a column is missing or of another type; names the remedy.
+            version; names the remedy.
     """
     path = shard_path(folder, number)
     if sha256 is None:

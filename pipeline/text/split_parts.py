@@ -31,7 +31,7 @@ from treeviews.pipeline.shards.manifests import (
     read_shard_manifest,
 )
 from treeviews.pipeline.shards.schema import schema_for
-from treeviews.pipeline.shards.shards import FIRST_ROWS, MAX_ROWS, write_shard
+from treeviews.pipeline.shards.shards import FIRST_ROWS, MAX_ROWS, ShardWriter
 from treeviews.pipeline.text.aligned import AlignedSentence, aligned_sentence, word_offsets
 from treeviews.pipeline.text.boundaries import BOUNDARY_VERSION, sentence_ranges
 from treeviews.pipeline.text.cleaning_steps import Changes, CleaningConfig, Content, clean_content
@@ -172,22 +172,21 @@ class PartSplitter:
             pa.array(indices, pa.int32()),
             pa.array(tokens, schema.field("tokens").type),
         ]
-        return write_shard(
-            self._folder,
-            "sentences",
-            number,
-            pa.Table.from_arrays(columns, schema=schema),
-            drops=Counter(record["reason"] for record in shard.quarantine),
-            quarantine=shard.quarantine,
-            extra={
-                "fingerprint": self.fingerprint,
-                **({"limit": limit} if limit else {}),
-                **({CLEANED: dict(shard.cleaned)} if shard.cleaned else {}),
-                "num_tokens": sum(map(len, tokens)),
-                "repaired_characters": shard.repaired_characters,
-            },
-            seconds=time.monotonic() - started,
-        )
+        extra = {
+            "fingerprint": self.fingerprint,
+            **({"limit": limit} if limit else {}),
+            **({CLEANED: dict(shard.cleaned)} if shard.cleaned else {}),
+            "num_tokens": sum(map(len, tokens)),
+            "repaired_characters": shard.repaired_characters,
+        }
+        with ShardWriter(self._folder, "sentences", number) as writer:
+            writer.write(pa.Table.from_arrays(columns, schema=schema))
+            return writer.finish(
+                drops=Counter(record["reason"] for record in shard.quarantine),
+                quarantine=shard.quarantine,
+                extra=extra,
+                seconds=time.monotonic() - started,
+            )
 
     def read_again(self, number: int) -> list[AlignedSentence | None]:
         """Returns the sentences of a shard, row by row, with where they stand in their documents.
