@@ -331,7 +331,7 @@ def clean_content(
     """Returns a paragraph after all steps, or why it is refused, and what was changed in it.
 
     Args:
-        duplicate: why it is refused for what else is in the corpus: `find_duplicates.Duplicates`.
+        duplicate: why it is refused for what else is in the corpus; see `duplicates_of`.
 
     Raises:
         ModuleNotFoundError: a step needs a library that is not installed; names the remedy.

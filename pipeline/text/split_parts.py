@@ -36,7 +36,7 @@ from treeviews.pipeline.text.aligned import AlignedSentence, aligned_sentence, w
 from treeviews.pipeline.text.boundaries import BOUNDARY_VERSION, sentence_ranges
 from treeviews.pipeline.text.cleaning_steps import Changes, CleaningConfig, Content, clean_content
 from treeviews.pipeline.text.documents import STEP_BYTES, Document, Paragraph, Source
-from treeviews.pipeline.text.find_duplicates import Duplicates
+from treeviews.pipeline.text.find_duplicates import duplicates_of
 from treeviews.pipeline.text.plan import PLAN_VERSION, Plan
 from treeviews.pipeline.text.tokenization import (
     CLEANING_VERSION,
@@ -145,7 +145,7 @@ class PartSplitter:
         """Digest of the text and of what cuts it, which each shard's manifest keeps."""
         self._folder = output
         self._cleaning = CleaningConfig.from_dict(values["cleaning"])
-        self._duplicates = Duplicates(plan.parent / DUPLICATES_FOLDER)
+        self._duplicates = plan.parent / DUPLICATES_FOLDER
         self._tokenizer = EnglishTokenizer()
 
     def split(self, number: int, limit: int = ALL) -> ShardManifest:
@@ -205,7 +205,8 @@ class PartSplitter:
         return [place for taken in filled for place in _placed(*taken)]
 
     def _contents(self, number: int) -> Iterator[tuple[Document, Content, Changes]]:
-        drops = self._duplicates.of(number) if self._cleaning.needs_corpus else {}
+        needs_corpus = self._cleaning.needs_corpus
+        drops = duplicates_of(self._duplicates, number) if needs_corpus else {}
         is_cleaned, numbers = self._cleaning.is_on, count()
         for document in self.plan.documents(number):
             for content in document.paragraphs:

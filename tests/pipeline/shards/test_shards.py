@@ -28,7 +28,6 @@ from treeviews.pipeline.shards.manifests import (
 )
 from treeviews.pipeline.shards.schema import SCHEMA_VERSION, STAGE_KEY, VERSION_KEY, schema_for
 from treeviews.pipeline.shards.shards import (
-    FlatListColumn,
     ShardWriter,
     read_shard,
     rows_in_shard,
@@ -234,16 +233,6 @@ def test_what_is_no_shard_of_the_stage_is_named(tmp_path: Path) -> None:
         read_shard(tmp_path, "dependencies", 0)
     with pytest.raises(FileNotFoundError, match=r"not complete; run it again"):
         read_dataset_manifest(tmp_path, "sentences")
-
-
-def test_flat_lists_hold_empty_rows_and_nulls() -> None:
-    type_ = pa.list_(pa.field("item", pa.int16(), nullable=False))
-    column = FlatListColumn(type_)
-    for row in ([1, 2], [], None, [3]):
-        column.append(row)
-    assert column.to_arrow().to_pylist() == [[1, 2], [], None, [3]]
-    with pytest.raises(OverflowError):
-        column.append([40_000])
 
 
 def test_shards_double_every_four_until_the_maximum() -> None:
