@@ -72,25 +72,6 @@ def test_shards_come_back_as_they_went(address: str, shards: Path, tmp_path: Pat
         assert (tmp_path / "copy" / name).read_bytes() == (shards / name).read_bytes()
 
 
-def test_a_shard_that_was_deleted_in_a_complete_stage_is_given_again(
-    address: str, shards: Path, tmp_path: Path
-) -> None:
-    storage = Storage(address).inside("corpora/c/sentences")
-    StoredStage(storage).publish_all(shards, [0, 1])
-    manifest = storage.read(MANIFEST_NAME)
-    partial = Storage(address).inside("partial")
-    for name in sorted(storage.names() - {"00001.parquet", "00001.json"}):
-        partial.write(name, storage.read(name))
-    stage = StoredStage(partial)
-    assert stage.numbers() == {0}
-
-    stage.publish_all(shards, [0, 1])
-
-    assert stage.numbers() == {0, 1}
-    assert stage.fetch(tmp_path / "copy", 1, "sentences").rows == 3
-    assert partial.read(MANIFEST_NAME) == manifest
-
-
 @pytest.mark.parametrize("name", ["00000.parquet", "00000.quarantine.jsonl"])
 def test_a_shard_damaged_in_the_storage_is_refused_and_leaves_nothing(
     address: str, shards: Path, tmp_path: Path, name: str

@@ -88,6 +88,12 @@ def joined(pieces: Iterable[Read]) -> Read:
     return found
 
 
+def pieces_of(source: TextFiles) -> list[Read]:
+    """The pieces of a source's one stream, each read by itself."""
+    places = [START, *list(source.streams()[0].survey())[:-1], None]
+    return [told(source.streams()[0].documents(*piece)) for piece in pairwise(places)]
+
+
 @pytest.mark.usefixtures("short_steps")
 @pytest.mark.parametrize("paragraphs", ["blank-line", "line"])
 @pytest.mark.parametrize("name", FORMATS)
@@ -99,13 +105,10 @@ def test_pieces_give_what_the_whole_gives(name: str, paragraphs: str, tmp_path: 
     places = [START, *stream.survey()]
     assert len(places) > 10
     assert all(later.offset - one.offset >= 60 for one, later in pairwise(places[:-1]))
-    pieces = [*pairwise([*places[:-1], None])]
-
-    in_order = [told(stream.documents(*piece)) for piece in pieces]
-    alone = [told(source.streams()[0].documents(*piece)) for piece in reversed(pieces)]
+    in_order = [told(stream.documents(*piece)) for piece in pairwise([*places[:-1], None])]
 
     assert joined(in_order) == whole
-    assert alone[::-1] == in_order
+    assert pieces_of(source) == in_order
 
 
 @pytest.mark.usefixtures("short_steps")
@@ -114,8 +117,7 @@ def test_a_text_whose_first_piece_is_blank_is_not_empty(is_archive: bool, tmp_pa
     text = b"\n" * 100 + b"Text."
     content = tar_of([("a.txt", text), ("b.txt", b"\n" * 9)]) if is_archive else text
     source = TextFiles([written(tmp_path, "a.tar" if is_archive else "a.txt", content)])
-    places = [START, *list(source.streams()[0].survey())[:-1], None]
-    pieces = [told(source.streams()[0].documents(*piece)) for piece in pairwise(places)]
+    pieces = pieces_of(source)
     assert len(pieces) == 2
     items = [item for piece in pieces for _, items in piece for item in items]
     assert items == ["Text.", *["!empty_file@a.tar/b.txt"] * is_archive]
@@ -128,18 +130,13 @@ def test_a_truncated_file_ends_in_a_refusal(name: str, share: float, tmp_path: P
     content = FORMATS[name].rstrip(b"\0")  # a tar's end is filled up
     path = written(tmp_path, name, content[: int(share * len(content))])
     source = TextFiles([path])
-    (stream,) = source.streams()
-
-    whole = told(stream.documents())
-    places = [START, *list(stream.survey())[:-1], None]
-    pieces = [told(stream.documents(*piece)) for piece in pairwise(places)]
-
+    whole = told(documents_of(source))
     assert len(whole) <= 40
     assert whole[-1][1][-1].startswith("!")
     refused = [item for _, items in whole for item in items if item.startswith("!")]
     assert len([item for item in refused if not item.endswith("/empty.txt")]) == 1
     if share:  # of an empty file, a piece does not know that it is all
-        assert joined(pieces) == whole
+        assert joined(pieces_of(source)) == whole
 
 
 @pytest.mark.usefixtures("short_steps")
@@ -156,9 +153,8 @@ def test_lines_end_as_python_reads_them(codec: str, tmp_path: Path) -> None:
         "Three. Four. Five.",
     ]
     assert (len(items), items[-1].text) == (32, "End.")
-    places = [START, *list(stream.survey())[:-1], None]
-    assert len(places) > 3
-    pieces = [told(source.streams()[0].documents(*piece)) for piece in pairwise(places)]
+    pieces = pieces_of(source)
+    assert len(pieces) > 2
     assert joined(pieces) == told(stream.documents())
 
 
