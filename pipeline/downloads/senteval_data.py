@@ -207,15 +207,13 @@ def read_manifest(folder: Path) -> DataManifest:
     """Returns the folder's manifest; an empty one where none has been written.
 
     Raises:
-        ValueError: the file is damaged or of another version.
+        ValueError: the file is damaged.
     """
     path = folder / MANIFEST_NAME
     if not path.exists():
         return DataManifest()
     remedy = f"delete {folder} and run the download again"
     value = read_object(path, ("version", "datasets", "trusted"), remedy=remedy)
-    if value["version"] != MANIFEST_VERSION:
-        raise ValueError(f"{path}: not a manifest of version {MANIFEST_VERSION}; {remedy}")
     return DataManifest.from_json(value, path, remedy=remedy)
 
 

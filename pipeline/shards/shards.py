@@ -37,7 +37,6 @@ from treeviews.pipeline.shards.schema import (
     EMBEDDING,
     SCHEMA_VERSION,
     STAGE_KEY,
-    VERSION_KEY,
     Vectors,
     schema_for,
 )
@@ -200,11 +199,11 @@ def naming_damage(path: Path) -> Iterator[None]:
 
 
 def _open_shard(path: Path, stage: str) -> pq.ParquetFile:
-    """Opens a Parquet file of this stage and of the version this code reads.
+    """Opens a Parquet file of this stage; of which version it is its manifest says.
 
     Raises:
         FileNotFoundError: no such file.
-        ValueError: not a whole Parquet file, another stage, or an unknown schema version.
+        ValueError: not a whole Parquet file, or of another stage.
     """
     import pyarrow.parquet as pq
 
@@ -214,16 +213,10 @@ def _open_shard(path: Path, stage: str) -> pq.ParquetFile:
         file = pq.ParquetFile(path, page_checksum_verification=True)
         metadata = file.schema_arrow.metadata or {}
     written = metadata.get(STAGE_KEY, b"").decode(errors="replace")
-    version = metadata.get(VERSION_KEY, b"?").decode(errors="replace")
     if written != stage:
         raise ValueError(
             f"{path}: holds {written or 'rows of another program'}, expected {stage!r}; "
             f"{remedy(path)}"
-        )
-    if version != str(SCHEMA_VERSION):
-        raise ValueError(
-            f"{path}: schema version {version}, this release reads {SCHEMA_VERSION}; delete "
-            "the stage's folder and run the stage again, or install the release that wrote it"
         )
     return file
 

@@ -235,11 +235,6 @@ class FilesConfig(Settings):
         """Whether text is taken as UTF-8, as it cannot be read from the middle on."""
         return bool(_STATEFUL.match(self.encoding)) or "\n".encode(self.encoding) != b"\n"
 
-    @property
-    def codec(self) -> str:
-        """The encoding of lines as `text_lines.read_lines` takes them."""
-        return "utf-8" if self.is_recoded else self.encoding
-
     def _check_together(self) -> None:
         try:
             "".encode(self.encoding)

@@ -68,13 +68,13 @@ def read_lines(
     """
     start, is_blank = (None, False) if before else (0, True)
     offset, number = before or (of.start, 0)
-    limit, encoding = 4 * max_characters + 2, config.codec
+    encoding = "utf-8" if config.is_recoded else config.encoding
     is_utf8 = codecs.lookup(encoding).name == "utf-8"
     try:
         if not number and is_binary(stream, config):
             yield Line(of, Place(offset, 0), binary(of.name))
             return
-        lines = _ended_lines(stream, config, limit)
+        lines = _ended_lines(stream, config, 4 * max_characters + 2)
         for raw in lines:
             line = raw.decode(encoding, "surrogateescape")
             if is_utf8 and not number:
@@ -82,8 +82,9 @@ def read_lines(
             content = line.removesuffix("\n").removesuffix("\r")
             place, number = Place(offset, number), number + 1
             offset += len(raw)
-            refused = _refused(content, f"{of.name}:{number}", max_characters)
-            yield Line(of, place, refused, start)
+            position = f"{of.name}:{number}"
+            refusal = giant(content, position, max_characters) or undecodable(content, position)
+            yield Line(of, place, refusal or content, start)
             is_blank = is_blank and not content.strip()
             start = None if start is None else start + len(content) + 1
             if len(content) > max_characters:  # the rest of the line is passed over
@@ -93,13 +94,7 @@ def read_lines(
         if is_blank and offset - of.start < documents.STEP_BYTES:
             yield Line(of, Place(of.start, 0), empty(of.name))
     except READ_ERRORS as error:
-        refusal = damaged(f"{of.name}:{number + 1}", error)
-        yield Line(of, Place(offset, number), refusal)
-
-
-def _refused(content: str, position: str, most: int) -> str | Refusal:
-    """Returns a line, or why it is not taken."""
-    return giant(content, position, most) or undecodable(content, position) or content
+        yield Line(of, Place(offset, number), damaged(f"{of.name}:{number + 1}", error))
 
 
 def giant(line: str, position: str, most: int) -> Refusal | None:
@@ -135,7 +130,7 @@ def _ended_lines(stream: io.BufferedReader, config: FilesConfig, limit: int) -> 
 
 
 def _line_reader(stream: io.BufferedReader, config: FilesConfig) -> Callable[[int], bytes]:
-    """Returns what reads up to the next line feed, or so much, in `FilesConfig.codec`."""
+    """Returns what reads up to the next line feed, or so much; UTF-8 where it is recoded."""
     if not config.is_recoded:
         return stream.readline
     text = io.TextIOWrapper(stream, config.encoding, "surrogateescape", newline="\n")

@@ -181,19 +181,18 @@ class TextStream(FileStream):
         """Yields where texts may be cut, and their ends."""
         is_line = self.config.paragraphs == "line" or self.holds_rows
         with ExitStack() as opened, suppress(*_TAR_ERRORS):
-            if self.format != "tar":
-                text = self.open(opened)
-                if is_binary(text, self.config):
-                    yield Place(BINARY_BYTES, 0)
-                    return
-                yield from places_in(text, self.config, lines_are_enough=is_line)
-                return
-            for of, text, size in self._members(self.open(opened), self.left_out):
-                if not (self.config.is_recoded or is_binary(text, self.config)):
-                    places = places_in(text, self.config, lines_are_enough=is_line)
-                    for place, _ in pairwise(places):
-                        yield Place(of.start + place.offset, place.number)
-                yield Place(of.start + size, 0)
+            stream = self.open(opened)
+            if self.format == "tar":
+                for of, text, size in self._members(stream, self.left_out):
+                    if not (self.config.is_recoded or is_binary(text, self.config)):
+                        places = places_in(text, self.config, lines_are_enough=is_line)
+                        for place, _ in pairwise(places):
+                            yield Place(of.start + place.offset, place.number)
+                    yield Place(of.start + size, 0)
+            elif is_binary(stream, self.config):
+                yield Place(BINARY_BYTES, 0)
+            else:
+                yield from places_in(stream, self.config, lines_are_enough=is_line)
 
     def lines_in(self, stream: io.BufferedReader, begin: Place) -> Iterator[Line]:
         """Yields the lines of all texts; of those of an archive, too.

@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import tarfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from treeviews.pipeline.text.documents import Document, Paragraph, documents_of
+from treeviews.pipeline.text.documents import Document, Paragraph
 from treeviews.pipeline.text.text_files import FilesConfig
 from treeviews.pipeline.text.text_sources import TextFiles
 
@@ -47,6 +48,11 @@ def rows_of(texts: Iterable[str], delimiter: str) -> bytes:
     """One line a text, as it is."""
     rows = (f"{number}{delimiter}{text}\n" for number, text in enumerate(texts))
     return f"id{delimiter}text\n{''.join(rows)}".encode()
+
+
+def documents_of(source: TextFiles) -> Iterator[Document]:
+    """All documents of a source, in order."""
+    return chain.from_iterable(stream.documents() for stream in source.streams())
 
 
 def told(documents: Iterable[Document]) -> Read:

@@ -19,6 +19,7 @@ from tests.support.text_in_files import (
     Read,
     arrow_of,
     csv_of,
+    documents_of,
     parquet_of,
     read,
     rows_of,
@@ -28,7 +29,7 @@ from tests.support.text_in_files import (
     written,
 )
 from treeviews.pipeline.text import documents
-from treeviews.pipeline.text.documents import START, ChangedTextError, documents_of
+from treeviews.pipeline.text.documents import START, ChangedTextError
 from treeviews.pipeline.text.plan import Plan, plan_of
 from treeviews.pipeline.text.text_files import FilesConfig
 from treeviews.pipeline.text.text_sources import PythonDocs, TextFiles, reopen
@@ -196,7 +197,7 @@ def test_a_file_that_changed_since_it_was_described_is_named(
 
 
 def test_the_default_text_is_the_same_whatever_python_runs() -> None:
-    documents = [(d.document_id, list(d.paragraphs)) for d in documents_of(PythonDocs())]
+    documents = [(d.document_id, list(d.paragraphs)) for d in PythonDocs().documents()]
     assert len(documents) == 464
     assert documents[0][0] == "topic/specialnames"
     assert documents[-1][0] == "module/zoneinfo._zoneinfo"
@@ -206,7 +207,7 @@ def test_the_default_text_is_the_same_whatever_python_runs() -> None:
 
 
 def test_parts_of_the_default_text_are_read_in_any_order() -> None:
-    whole = [d.document_id for d in documents_of(PythonDocs())]
+    whole = [d.document_id for d in PythonDocs().documents()]
     values = plan_of(PythonDocs()).to_dict()
     assert len(values["ends"]) == 2
     parts = [[d.document_id for d in Plan.from_dict(values).documents(n)] for n in (1, 0)]

@@ -14,6 +14,7 @@ import pytest
 
 from tests.support.text_in_files import (
     arrow_of,
+    documents_of,
     parquet_of,
     read,
     rows_of,
@@ -22,7 +23,6 @@ from tests.support.text_in_files import (
     told,
     written,
 )
-from treeviews.pipeline.text.documents import documents_of
 from treeviews.pipeline.text.plan import plan_of
 from treeviews.pipeline.text.text_files import FilesConfig
 from treeviews.pipeline.text.text_sources import TextFiles

@@ -14,7 +14,7 @@ import pytest
 
 from tests.support.repository import REPOSITORY
 from treeviews.pipeline.text.chunks import ChunkCutter, KnownForms
-from treeviews.pipeline.text.documents import Paragraph, documents_of
+from treeviews.pipeline.text.documents import Paragraph
 from treeviews.pipeline.text.text_sources import PythonDocs
 from treeviews.pipeline.text.tokenization import (
     EnglishTokenizer,
@@ -143,7 +143,7 @@ def test_threads_may_cut_side_by_side() -> None:
 
 @pytest.mark.slow
 def test_the_embedded_text_is_cut_as_spacy_cuts_it(tokenizer: EnglishTokenizer) -> None:
-    for document in islice(documents_of(PythonDocs()), 0, None, 5):
+    for document in islice(PythonDocs().documents(), 0, None, 5):
         paragraphs = [item for item in document.paragraphs if isinstance(item, Paragraph)]
         texts = [clean_text(paragraph.text)[0] for paragraph in paragraphs]
         assert_as_spacy(texts, tokenizer)
