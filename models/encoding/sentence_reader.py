@@ -353,7 +353,7 @@ def parse_table(stage: str, rows: Sequence[Row | Refusal | None]) -> pa.Table:
     schema = schema_of(stage)
     given = [None if isinstance(row, Refusal) else row for row in rows]
     arrays = [
-        lists([row and row[name] for row in given], schema.field(name).type)
+        lists([None if row is None else row[name] for row in given], schema.field(name).type)
         for name in COLUMNS[stage]
     ]
     rejections = [row if isinstance(row, Refusal) else None for row in rows]
