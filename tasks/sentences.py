@@ -35,10 +35,10 @@ from treeviews.pipeline.text.text_sources import (
     LOCATIONS,
     PARAMETERS,
     SOURCES,
-    PythonDocs,
     TextFiles,
     check_parameters,
     config_of,
+    source_of,
 )
 from treeviews.pipeline.text.tokenization import SentenceConfig
 from treeviews.tasks.artefact import Artefact, Jobs, ReportingTask, ShardStage, run_job
@@ -216,9 +216,7 @@ class SplitSentences(CorpusParameters, ShardStage):
             paths = [self.input()[0].path]
         elif self.source == "hf":
             paths = [str(Path(self.input()[0].path).parent / TEXT_FOLDER)]
-        if not SOURCES[self.source].located_by:
-            return PythonDocs()
-        return TextFiles(paths, config_of(self.source, self._file_settings))
+        return source_of(self.source, paths, self._file_settings)
 
     @property
     def config(self) -> SentenceConfig:

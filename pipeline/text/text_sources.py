@@ -259,6 +259,21 @@ def config_of(name: str, given: Mapping[str, str | None]) -> FilesConfig:
     return FilesConfig.from_dict(settings)
 
 
+def source_of(name: str, paths: Sequence[str], given: Mapping[str, str | None]) -> Source:
+    """Returns a source.
+
+    Args:
+        name: of `SOURCES`.
+        paths: of its files, where it has some.
+        given: as in `config_of`.
+
+    Raises:
+        FileNotFoundError: a path that does not exist.
+        ValueError: as `config_of` and `TextFiles`.
+    """
+    return TextFiles(paths, config_of(name, given)) if SOURCES[name].located_by else PythonDocs()
+
+
 def reopen(values: Mapping[str, Any]) -> Source:
     """Returns a source, given what its ``to_dict`` returned.
 
