@@ -100,14 +100,11 @@ QUOTES = ['"Yes," she said.', '"Wait till I tell you, he began', "It's 5\"", '""
                 ":10": ["!bad_row@{}:10"],
             },
         ),
-        *(
-            (
-                name,
-                b"text\nOne.\n" + b"w" * 2000 + b"\nThree.\n",
-                {"max_paragraph_characters": 9},
-                {":1": ["One."], ":2": ["!giant_line@{}:2"], ":3": ["Three."]},
-            )
-            for name in ("a.csv", "a.tsv")
+        (
+            "a.csv",
+            b"text\nOne.\n" + b"w" * 2000 + b"\nThree.\n",
+            {"max_paragraph_characters": 9},
+            {":1": ["One."], ":2": ["!giant_line@{}:2"], ":3": ["Three."]},
         ),
         ("a.csv", b"id,body\n1,Good.\n", {"text_field": "body"}, {":1": ["Good."]}),
         ("a.tsv", rows_of(QUOTES, "\t"), {}, {f":{n}": [q] for n, q in enumerate(QUOTES, 1)}),
