@@ -36,7 +36,7 @@ from treeviews.pipeline.parsers.sentence_parser import load_parser
 from treeviews.pipeline.parsing.parse_shard import ParseJob, parse_shard
 from treeviews.pipeline.shards.arrow import vectors_of
 from treeviews.pipeline.shards.schema import EMBEDDING, EMBEDDINGS, schema_for
-from treeviews.pipeline.shards.shards import read_shard, write_shard
+from treeviews.pipeline.shards.shards import ShardWriter, read_shard
 from treeviews.pipeline.text.tokenization import EnglishTokenizer
 
 SENTENCES = 20_000
@@ -105,7 +105,9 @@ def _write_sentences(folder: Path, sentences: Sequence[str]) -> None:
         for number, text in enumerate(EnglishTokenizer().tokenize(list(sentences)))
     ]
     table = pa.Table.from_pylist(rows, schema=schema_for("sentences"))
-    write_shard(folder, "sentences", 0, table, drops={}, quarantine=())
+    with ShardWriter(folder, "sentences", 0) as writer:
+        writer.write(table)
+        writer.finish(drops={}, quarantine=())
 
 
 def _measured(job: EmbedShardJob, encoder: Encoder, sentences: Sequence[str]) -> dict[str, float]:

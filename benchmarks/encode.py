@@ -23,7 +23,7 @@ from benchmarks.harness import Benchmark, Measured, Table, check_least, measured
 from benchmarks.stopwatch import children_cpu_seconds
 from treeviews.pipeline.base.bundled import BUNDLED_MODELS
 from treeviews.pipeline.text.boundaries import sentence_ranges
-from treeviews.pipeline.text.documents import Paragraph, documents_of
+from treeviews.pipeline.text.documents import Paragraph
 from treeviews.pipeline.text.text_sources import PythonDocs
 from treeviews.pipeline.text.tokenization import (
     EnglishTokenizer,
@@ -189,7 +189,7 @@ def _own_sentences() -> Iterator[str]:
     A parsed corpus holds tokens, so it is no raw text.
     """
     tokenizer, config = EnglishTokenizer(), SentenceConfig()
-    for document in documents_of(PythonDocs()):
+    for document in PythonDocs().documents():
         paragraphs = (item for item in document.paragraphs if isinstance(item, Paragraph))
         texts = [clean_text(paragraph.text)[0] for paragraph in paragraphs]
         for tokens in tokenizer.tokenize(texts):

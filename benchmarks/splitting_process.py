@@ -11,14 +11,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from itertools import chain
 from pathlib import Path
 
 from benchmarks.references.splitters import SPLITTERS
 from treeviews.pipeline.base.machine import peak_bytes
 from treeviews.pipeline.text.boundaries import sentence_ranges
-from treeviews.pipeline.text.documents import Paragraph, documents_of
+from treeviews.pipeline.text.documents import Paragraph
 from treeviews.pipeline.text.split_corpus import CorpusSplit
-from treeviews.pipeline.text.split_parts import ITEMS_AT_ONCE
+from treeviews.pipeline.text.split_parts import ITEMS_AT_ONCE, SplitJob, execute
 from treeviews.pipeline.text.text_sources import PythonDocs, TextFiles
 from treeviews.pipeline.text.tokenization import (
     EnglishTokenizer,
@@ -33,7 +34,7 @@ IN_MEMORY = "in memory"
 
 def write_default_text(folder: Path) -> None:
     """Writes the default run's text, a file a document, so that it is read as others are."""
-    for number, document in enumerate(documents_of(PythonDocs())):
+    for number, document in enumerate(PythonDocs().documents()):
         paragraphs = (item.text for item in document.paragraphs if isinstance(item, Paragraph))
         text = "\n\n".join(paragraphs)
         if text:
@@ -43,7 +44,7 @@ def write_default_text(folder: Path) -> None:
 def paragraphs_of(paths: list[str], most: int) -> list[str]:
     """Returns the first clean paragraphs of a text."""
     found: list[str] = []
-    for document in documents_of(TextFiles(paths)):
+    for document in chain.from_iterable(s.documents() for s in TextFiles(paths).streams()):
         for item in document.paragraphs:
             if isinstance(item, Paragraph) and (text := clean_text(item.text)[0]):
                 found.append(text)
@@ -61,7 +62,13 @@ def split_text(paths: list[str]) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as scratch:
         corpus = CorpusSplit(TextFiles(paths), SentenceConfig(), Path(scratch))
         corpus.begin()
-        manifest = corpus.split_all()
+        while runs := corpus.runs():
+            for number, count in runs:
+                job = SplitJob(
+                    plan=corpus.plan_path, output=Path(scratch), number=number, count=count
+                )
+                execute(job, lambda *_: None)
+        manifest = corpus.finish()
     return {
         "sentences": manifest.rows,
         "processor_seconds": time.process_time() - spent,

@@ -25,7 +25,7 @@ from treeviews.pipeline.text.chunks import (
     _places_of_others,
     _strings,
 )
-from treeviews.pipeline.text.documents import Paragraph, documents_of
+from treeviews.pipeline.text.documents import Paragraph
 from treeviews.pipeline.text.text_sources import PythonDocs
 from treeviews.pipeline.text.tokenization import clean_text, english_rules, rules_version
 
@@ -87,7 +87,7 @@ def _usual_chunks(texts: Iterable[str]) -> list[str]:
 
 
 def _default_text() -> Iterator[str]:
-    for document in documents_of(PythonDocs()):
+    for document in PythonDocs().documents():
         for item in document.paragraphs:
             if isinstance(item, Paragraph):
                 yield clean_text(item.text)[0]

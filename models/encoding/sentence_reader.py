@@ -43,9 +43,8 @@ from treeviews.pipeline.base.digest import digest_of, sentences_digest
 from treeviews.pipeline.base.refusal import Refusal, RefusedSentence
 from treeviews.pipeline.parsers.sentence_parser import SentenceParser, reject_input
 from treeviews.pipeline.parsing.parse_shard import Row, describe_parsing, row_of
-from treeviews.pipeline.shards.arrow import numbers, strings, values_of
+from treeviews.pipeline.shards.arrow import lists, numbers, strings, values_of
 from treeviews.pipeline.shards.schema import schema_for
-from treeviews.pipeline.shards.shards import FlatListColumn
 from treeviews.pipeline.text.tokenization import (
     CLEANING_VERSION,
     TOKENIZATION_VERSION,
@@ -329,12 +328,12 @@ def token_table(tokens: Sequence[Sequence[str]], rejections: Sequence[Refusal | 
 def parse_table(stage: str, rows: Sequence[Row | Refusal | None]) -> pa.Table:
     """Returns the table of a parse stage; a row of nulls for what was refused or not asked."""
     schema = schema_of(stage)
-    columns = {name: FlatListColumn(schema.field(name).type) for name in COLUMNS[stage]}
-    for row in rows:
-        for name, column in columns.items():
-            column.append(None if row is None or isinstance(row, Refusal) else row[name])
+    given = [None if isinstance(row, Refusal) else row for row in rows]
+    arrays = [
+        lists([None if row is None else row[name] for row in given], schema.field(name).type)
+        for name in COLUMNS[stage]
+    ]
     rejections = [row if isinstance(row, Refusal) else None for row in rows]
-    arrays = [column.to_arrow() for column in columns.values()]
     return pa.Table.from_arrays([*arrays, *_refusal_columns(rejections)], schema=schema)
 
 

@@ -172,7 +172,7 @@ def match_words(trained: Sequence[str], pretrained: WordVectors) -> tuple[Rows, 
     given, spelled = strings(trained), pretrained.index
     is_cased = not given.equals(pc.utf8_lower(given))
     forms = spelled if is_cased else WordIndex(pc.utf8_lower(spelled.words))
-    first = forms.first_places()
+    first = forms.places(forms.words)
     written_so = first if is_cased else spelled.places(forms.words)
     row_of = np.where(written_so == NOWHERE, first, written_so).astype(np.int64) + 1
     own = forms.places(given)

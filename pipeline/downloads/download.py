@@ -51,10 +51,6 @@ class DownloadError(OSError):
     """A file could not be downloaded; the message names the address and what to do."""
 
 
-class _IncompleteError(Exception):
-    """An answer holds not all of the file that was asked for, or something else."""
-
-
 @dataclass(frozen=True, slots=True)
 class DownloadConfig:
     """How patient a download is."""
@@ -132,8 +128,8 @@ def download(
         ``destination``; at once where the right file is there already, or any without a sha256.
 
     Raises:
-        ValueError: the address or sha256 is malformed, the destination is a folder, or the file has
-            another sha256, is a web page or is longer than the configuration allows.
+        ValueError: the address or sha256 is malformed, or the file has another sha256, is a web
+            page or is longer than the configuration allows.
         DownloadError: the server refuses or keeps failing; with a sha256, what has arrived is kept.
         OSError: the disk is full.
     """
@@ -141,8 +137,6 @@ def download(
     if sha256 is not None:
         check_sha256(url, sha256)
         sha256 = sha256.lower()
-    if destination.name in {"", ".."} or destination.is_dir():
-        raise ValueError(f"{told(destination)}: is a folder; give the name of a file")
     if destination.exists() and sha256 in (None, sha256_of_file(destination)):
         return destination
     destination.parent.mkdir(parents=True, exist_ok=True)
@@ -162,16 +156,15 @@ def _size_of(part: Path) -> int:
     return part.stat().st_size if part.exists() else 0
 
 
-def _fault(part: Path, sha256: str | None) -> str:
-    """Returns why a whole file is not the one that was meant; empty where it is."""
-    if sha256 is not None and (actual := sha256_of_file(part)) == sha256:
-        return ""
+def _fault(part: Path, sha256: str | None) -> str | None:
+    """Returns why a whole file is not the one that was meant, if it is not."""
+    actual = sha256_of_file(part)
+    if actual == sha256:
+        return None
     with part.open("rb") as stream:
         if _WEB_PAGE.match(stream.read(1024)):
             return "the server sent a web page in place of the file; open the address in a browser"
-    if sha256 is None:
-        return ""
-    return (
+    return sha256 and (
         f"sha256 is {actual}, expected {sha256}; the file was changed or is not the one you "
         "mean: check the address, then the sha256"
     )
@@ -198,23 +191,22 @@ def _fetch_patiently(
             part.unlink(missing_ok=True)  # nothing says that the server still has the same file
         try:
             return _fetch(url, part, config, on_progress)
-        except (requests.RequestException, urllib3.exceptions.HTTPError, _IncompleteError) as error:
+        except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
             fault: Exception = error
-        reason = told(getattr(next(iter(fault.args), None), "reason", fault))[:_SHOWN_CHARACTERS]
-        if "CERTIFICATE_VERIFY_FAILED" in str(fault):
-            raise DownloadError(
-                f"{told(url)}: the server's certificate is not trusted ({reason}); check the "
-                "address and this machine's certificates and clock"
-            ) from fault
         size = _size_of(part)
         failures = 1 if size > reached else failures + 1
         reached = max(reached, size)
-        if failures >= config.attempts:
-            kept = f"{size:,} bytes are kept, so run it again later to go on"
-            anew = "run it again later; without a sha256 it then starts over"
+        if is_untrusted := isinstance(fault, requests.exceptions.SSLError):
+            remedy = "check the address and this machine's certificates and clock"
+        elif sha256:
+            remedy = f"{size:,} bytes are kept, so run it again later to go on"
+        else:
+            remedy = "run it again later; without a sha256 it then starts over"
+        if is_untrusted or failures >= config.attempts:
+            reason = getattr(next(iter(fault.args), None), "reason", fault)
             raise DownloadError(
-                f"{told(url)}: gave up after {failures} attempts that got no further ({reason}); "
-                f"{kept if sha256 else anew}"
+                f"{told(url)}: gave up after {failures} attempts that got no further "
+                f"({told(reason)[:_SHOWN_CHARACTERS]}); {remedy}"
             ) from fault
         pause = config.backoff_seconds * 2 ** (failures - 1)
         time.sleep(min(pause, _LONGEST_PAUSE_SECONDS))
@@ -224,10 +216,10 @@ def _fetch(url: str, part: Path, config: DownloadConfig, on_progress: Progress |
     """Asks once for what is missing and appends what comes.
 
     Raises:
-        RequestException, HTTPError: the connection failed or ended early.
-        _IncompleteError: the answer is not the rest of the file.
+        RequestException, HTTPError: the connection failed or ended early, or the answer is not the
+            rest of the file.
         DownloadError: the server refuses.
-        ValueError: the file is longer than the configuration allows.
+        ValueError: the file is, or says it is, longer than the configuration allows.
     """
     import requests
 
@@ -236,54 +228,17 @@ def _fetch(url: str, part: Path, config: DownloadConfig, on_progress: Progress |
         headers["Range"] = f"bytes={size}-"
     timeout = config.timeout_seconds
     with requests.get(url, headers=headers, stream=True, timeout=timeout) as response:
-        status, total = response.status_code, response.raw.length_remaining
-        # Cut before, a login in it would show.
-        reason = f"HTTP {status} {told(' '.join(str(response.reason).split()))[:_SHOWN_CHARACTERS]}"
-        if status == 200:
-            part.unlink(missing_ok=True)
-        elif size and status in (206, 416):
-            range_ = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
-            if range_ is None or int(range_[1]) != size:
-                part.unlink()  # the next attempt asks for the whole file
-                raise _IncompleteError("another part of the file than was asked for")
-            total = int(range_[2])
-        elif status in _RETRIED_STATUS or status == 206:
-            raise _IncompleteError(reason)
-        else:
-            remedy = _REMEDIES.get(status, "check the address in a browser")
-            raise DownloadError(f"{told(url)}: {reason}; {remedy}")
-        _append(response, total, part, config.max_bytes, on_progress)
-    if total is not None and _size_of(part) != total:
-        raise _IncompleteError(f"{_size_of(part):,} bytes of {total:,} came")
-
-
-def _append(
-    response: requests.Response,
-    total: int | None,
-    part: Path,
-    max_bytes: int,
-    on_progress: Progress | None,
-) -> None:
-    """Appends the body of an answer to a part.
-
-    Args:
-        total: size of the file, where it is known.
-
-    Raises:
-        ValueError: the file is, or says it is, longer than any that could be meant.
-        OSError: the disk is full; names the part.
-    """
-    try:
+        total = _accepted_size(response, url, part)
         with part.open("ab") as stream:
-            reported = stream.tell()
+            reported = arrived = stream.tell()
             # Not `iter_content`, which loses what came of a block before a silence.
             while block := response.raw.read1(_BLOCK_BYTES):
                 stream.write(block)
-                arrived = stream.tell()
-                if max(arrived, total or 0) > max_bytes:
+                arrived += len(block)
+                if max(arrived, total or 0) > config.max_bytes:
                     part.unlink()
                     raise ValueError(
-                        f"{told(response.url)}: longer than the {max_bytes:,} bytes that are taken "
+                        f"{told(url)}: longer than the {config.max_bytes:,} bytes that are taken "
                         "at most; check the address and, where the file is so long, raise the "
                         "limit (of a corpus --max-download-gigabytes)"
                     )
@@ -294,6 +249,31 @@ def _append(
                     on_progress(fraction, f"{arrived / 1e6:,.1f}{of_all} MB downloaded")
             stream.flush()
             os.fsync(stream.fileno())
-    except OSError as error:  # writing, unlike opening, names no file
-        error.filename = error.filename or str(part)
-        raise
+    if total not in (None, arrived):
+        raise requests.ConnectionError(f"{arrived:,} bytes of {total:,} came")
+
+
+def _accepted_size(response: requests.Response, url: str, part: Path) -> int | None:
+    """Returns the size of the file of which an answer is the rest, or all, if it is known.
+
+    A part that the answer does not continue is removed. Raises as `_fetch`.
+    """
+    import requests
+
+    status, size = response.status_code, _size_of(part)
+    # Cut before, a login in it would show.
+    reason = f"HTTP {status} {told(' '.join(str(response.reason).split()))[:_SHOWN_CHARACTERS]}"
+    if status == 200:
+        part.unlink(missing_ok=True)
+        total: int | None = response.raw.length_remaining
+        return total
+    if size and status in (206, 416):
+        range_ = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
+        if range_ is None or int(range_[1]) != size:
+            part.unlink()  # the next attempt asks for the whole file
+            raise requests.ConnectionError("another part of the file than was asked for")
+        return int(range_[2])
+    if status in _RETRIED_STATUS or status == 206:
+        raise requests.ConnectionError(reason)
+    remedy = _REMEDIES.get(status, "check the address in a browser")
+    raise DownloadError(f"{told(url)}: {reason}; {remedy}")

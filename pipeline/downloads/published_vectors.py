@@ -18,7 +18,7 @@ from treeviews.pipeline.base.foreign_text import without_secrets
 from treeviews.pipeline.base.job import Progress
 from treeviews.pipeline.base.json_files import read_object, write_sealed_json
 from treeviews.pipeline.base.refusal import shortened
-from treeviews.pipeline.downloads.download import check_sha256, download
+from treeviews.pipeline.downloads.download import check_sha256, download, file_name_of
 
 DOWNLOAD_FILE = "download.json"
 """Says where a file came from and why it is believed; sealed, written last."""
@@ -37,11 +37,6 @@ class PublishedVectors:
     """Empty: none is known."""
     about: str
     """Words, dimensions, and how `import_vectors` is told what it cannot see."""
-
-    @property
-    def file_name(self) -> str:
-        """The last part of its address, by which a mirror has it."""
-        return self.url.rpartition("/")[2]
 
 
 _TABLE = Path(__file__).with_suffix(".tsv").read_text("utf-8").splitlines()
@@ -102,8 +97,8 @@ def fetch_vectors(
     Raises:
         ValueError, DownloadError: see `download`.
     """
-    url = f"{mirror.rstrip('/')}/{declared.file_name}" if mirror else declared.url
-    path = folder / declared.file_name
+    path = folder / file_name_of(declared.url)
+    url = f"{mirror.rstrip('/')}/{path.name}" if mirror else declared.url
     download(url, path, sha256, on_progress=on_progress)
     facts = {
         "name": declared.name,
@@ -150,4 +145,4 @@ def file_to_import(given: Path, work_folder: Path) -> Path:
         return given
     remedy = f"delete {given} and download it again (treeviews data download vectors)"
     name = read_object(given / DOWNLOAD_FILE, ("name",), remedy=remedy)["name"]
-    return given / vectors_named(str(name)).file_name
+    return given / file_name_of(vectors_named(str(name)).url)

@@ -45,8 +45,10 @@ DATA_PARTS = ("downstream", "probing")
 """The folders within SentEval's ``data``."""
 MANIFEST_NAME = "manifest.json"
 MANIFEST_VERSION = 1
-MAX_MEMBER_BYTES = 256 << 20
-"""Far above any file of SentEval's."""
+_TRUST_REMEDY = (
+    "; a file of this name was accepted with this sha256 before: to accept another, delete it from "
+    f"trusted in {MANIFEST_NAME}"
+)
 PATIENCE = DownloadConfig(attempts=3, max_bytes=1 << 30)
 
 
@@ -205,15 +207,13 @@ def read_manifest(folder: Path) -> DataManifest:
     """Returns the folder's manifest; an empty one where none has been written.
 
     Raises:
-        ValueError: the file is damaged or of another version.
+        ValueError: the file is damaged.
     """
     path = folder / MANIFEST_NAME
     if not path.exists():
         return DataManifest()
     remedy = f"delete {folder} and run the download again"
     value = read_object(path, ("version", "datasets", "trusted"), remedy=remedy)
-    if value["version"] != MANIFEST_VERSION:
-        raise ValueError(f"{path}: not a manifest of version {MANIFEST_VERSION}; {remedy}")
     return DataManifest.from_json(value, path, remedy=remedy)
 
 
@@ -266,25 +266,29 @@ def collect_datasets(
     """
     manifest = read_manifest(folder)
     lacking = manifest.lacking([dataset.name for dataset in datasets], folder)
-    missing = [dataset for dataset in datasets if dataset.name in lacking]
-    addresses = list(dict.fromkeys(dataset.address for dataset in missing))
-    for number, declared in enumerate(addresses):
-        started, group = time.monotonic(), [d for d in missing if d.address == declared]
-        path = downloads / declared.rpartition("/")[2]
+    groups: dict[str, list[Dataset]] = {}
+    for dataset in datasets:
+        if dataset.name in lacking:
+            groups.setdefault(dataset.address, []).append(dataset)
+    for number, (declared, group) in enumerate(groups.items()):
+        started, path = time.monotonic(), downloads / declared.rpartition("/")[2]
         address = f"{mirror.rstrip('/')}/{path.name}" if mirror else declared
-        members = {file.member for dataset in group for file in dataset.files}
         trusted = manifest.trusted.get(path.name)
-        report = in_part(on_progress, number, len(addresses))
-        contents, fault = _fetch(address, path, members, trusted, patience, report)
+        report = in_part(on_progress, number, len(groups))
+        contents, fault = dict[str, bytes](), ""
+        try:
+            download(address, path, trusted, config=patience, on_progress=report)
+            contents = _read_download(path, {file.member for d in group for file in d.files})
+        except (DownloadError, ValueError) as error:
+            fault = str(error)
+            if trusted and isinstance(error, ValueError):
+                fault += _TRUST_REMEDY
         for dataset in group:
             files, reason = dict[str, FileEntry](), fault
             if not fault:
                 is_trusted = accept_unverified or trusted is not None
                 files, reason = _verified(dataset, contents, path, address, is_trusted=is_trusted)
             _place_files(dataset, folder, contents, reason)
-            if any(file.proof == "first use" for file in files.values()):
-                noted = {**manifest.trusted, path.name: sha256_of_file(path)}
-                manifest = manifest.changed(trusted=noted)
             entry = DatasetEntry(
                 state="absent" if reason else "present",
                 reason=reason,
@@ -294,35 +298,12 @@ def collect_datasets(
                 tried_at=time.time(),
             )
             manifest = manifest.changed(datasets={**manifest.datasets, dataset.name: entry})
+            if any(file.proof == "first use" for file in files.values()):
+                noted = {**manifest.trusted, path.name: sha256_of_file(path)}
+                manifest = manifest.changed(trusted=noted)
             write_manifest(folder, manifest)
             started = time.monotonic()
     return manifest
-
-
-def _fetch(
-    address: str,
-    path: Path,
-    members: Collection[str],
-    trusted: str | None,
-    patience: DownloadConfig,
-    report: Progress,
-) -> tuple[dict[str, bytes], str]:
-    """Returns the wanted members of a download, or why there are none.
-
-    Args:
-        trusted: the sha256 that was accepted before, if one was.
-    """
-    try:
-        download(address, path, trusted, config=patience, on_progress=report)
-        return _read_download(path, members), ""
-    except (DownloadError, ValueError) as error:
-        fault = str(error)
-        if trusted and isinstance(error, ValueError):
-            fault += (
-                f"; {path.name} was accepted with this sha256 before: to accept another, delete it "
-                f"from trusted in {MANIFEST_NAME}"
-            )
-        return {}, fault
 
 
 def _read_download(path: Path, members: Collection[str]) -> dict[str, bytes]:
@@ -333,7 +314,7 @@ def _read_download(path: Path, members: Collection[str]) -> dict[str, bytes]:
             ``./data/MR/rt-polarity.pos``. One that is not there is left out.
 
     Raises:
-        ValueError: the archive is damaged or none, or a member is too large or there twice.
+        ValueError: the archive is damaged or none.
     """
     if "" in members:
         return {"": path.read_bytes()}
@@ -341,16 +322,10 @@ def _read_download(path: Path, members: Collection[str]) -> dict[str, bytes]:
     try:
         with tarfile.open(path) as archive:
             for info in archive:
-                wanted = next(
-                    (name for name in members if f"/{info.name}".endswith(f"/{name}")), ""
-                )
-                stream = archive.extractfile(info) if wanted else None
-                if stream is None:
-                    continue
-                if wanted in contents or info.size > MAX_MEMBER_BYTES:
-                    wrong = "there twice" if wanted in contents else "too large"
-                    raise tarfile.TarError(f"{wanted} is {wrong}")
-                contents[wanted] = stream.read()
+                wanted = (name for name in members if f"/{info.name}".endswith(f"/{name}"))
+                name = next(wanted, "")
+                if name and (stream := archive.extractfile(info)):
+                    contents[name] = stream.read()
     except (tarfile.TarError, zlib.error, gzip.BadGzipFile, EOFError) as error:
         path.unlink()
         raise ValueError(f"{path.name}: not a whole archive ({error})") from error
@@ -367,30 +342,28 @@ def _verified(
     """
     files: dict[str, FileEntry] = {}
     for file in dataset.files:
-        if file.member not in contents:
-            return (
-                {},
-                f"{path.name}: no member named {file.member} (delete {path} to fetch it anew)",
-            )
-        content = contents[file.member]
+        content = contents.get(file.member)
+        if content is None:
+            missing = f"no member named {file.member} (delete {path} to fetch it anew)"
+            return {}, f"{path.name}: {missing}"
         sha256 = hashlib.sha256(content).hexdigest()
-        entry = FileEntry(
-            sha256=sha256,
-            num_bytes=len(content),
-            num_lines=content.count(b"\n") + (not content.endswith(b"\n") and bool(content)),
-            proof="finished" if sha256 == file.sha256 else "first use",
-            as_senteval=None if file.sha256 is None else sha256 == file.sha256,
-            source=without_secrets(address),
-        )
+        num_lines = content.count(b"\n") + (not content.endswith(b"\n") and bool(content))
         wrong = ""
-        if entry.num_lines == 0 or entry.num_lines != (file.num_lines or entry.num_lines):
-            wrong = f"{entry.num_lines:,} lines, expected {file.num_lines or 'some'}"
-        elif entry.as_senteval is False:
-            wrong = f"sha256 is {entry.sha256}, SentEval's file has {file.sha256}"
+        if num_lines == 0 or num_lines != (file.num_lines or num_lines):
+            wrong = f"{num_lines:,} lines, expected {file.num_lines or 'some'}"
+        elif file.sha256 not in (None, sha256):
+            wrong = f"sha256 is {sha256}, SentEval's file has {file.sha256}"
         if wrong:
             path.unlink(missing_ok=True)
             return {}, f"{file.path} from {path.name}: {wrong}"
-        files[file.path] = entry
+        files[file.path] = FileEntry(
+            sha256=sha256,
+            num_bytes=len(content),
+            num_lines=num_lines,
+            proof="finished" if file.sha256 else "first use",
+            as_senteval=True if file.sha256 else None,
+            source=without_secrets(address),
+        )
     if not is_trusted and any(entry.proof == "first use" for entry in files.values()):
         return {}, (
             f"no sha256 is known to verify {path.name} ({sha256_of_file(path)}) with; pass "

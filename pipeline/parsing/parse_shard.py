@@ -38,6 +38,7 @@ from treeviews.pipeline.parsers.sentence_parser import (
     Sentence,
     SentenceParser,
 )
+from treeviews.pipeline.shards.arrow import lists
 from treeviews.pipeline.shards.manifests import (
     PARSED_FROM,
     ShardManifest,
@@ -47,7 +48,7 @@ from treeviews.pipeline.shards.manifests import (
     shard_path,
 )
 from treeviews.pipeline.shards.schema import schema_for
-from treeviews.pipeline.shards.shards import FlatListColumn, ShardWriter, read_row_groups
+from treeviews.pipeline.shards.shards import ShardWriter, read_row_groups
 from treeviews.pipeline.trees.flat_trees import (
     BINARIZATION_VERSION,
     DependencyParse,
@@ -185,7 +186,7 @@ def _parse_rows(
     quarantine: list[dict[str, Any]] = []
     done = 0
     for group in read_row_groups(job.sentences, "sentences", job.number):
-        columns = {field.name: FlatListColumn(field.type) for field in schema}
+        columns: dict[str, list[Any]] = {name: [] for name in schema.names}
         for pool in _pools(group):
             sentences = pool.to_pylist()
             tokens = [sentence["tokens"] for sentence in sentences]
@@ -211,7 +212,7 @@ def _parse_rows(
                 rate = done / max(time.monotonic() - started, 1e-9)
                 status = f"{done:,} of {num_rows:,} sentences, {rate:,.0f} a second"
                 on_progress(done / num_rows, Rated(status, rate))
-        arrays = [column.to_arrow() for column in columns.values()]
+        arrays = [lists(columns[field.name], field.type) for field in schema]
         writer.write(pa.Table.from_arrays(arrays, schema=schema))
     return quarantine
 

@@ -7,7 +7,7 @@ they are given is some of it: a second, before the first sentence.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any
 
 import numpy as np
@@ -48,6 +48,27 @@ def flags(values: Iterable[Any]) -> pa.Array:
     given = np.fromiter(values, np.bool_)
     bits = np.packbits(given, bitorder="little")
     return pa.Array.from_buffers(pa.bool_(), len(given), [None, pa.py_buffer(bits)])
+
+
+def lists(rows: Sequence[Sequence[Any] | None], type_: pa.DataType) -> pa.Array:
+    """Returns lists as Arrow has them; a dictionary of words is in order of first appearance.
+
+    Args:
+        type_: of lists of int16 or of dictionary-encoded strings.
+
+    Raises:
+        OverflowError: a number that does not fit 16 bits.
+    """
+    flat = chain.from_iterable(row for row in rows if row is not None)
+    if pa.types.is_dictionary(type_.value_type):
+        values = strings(list(flat), pa.string()).dictionary_encode()
+    else:
+        values = numbers(np.fromiter(flat, np.int16))
+    lengths = (0 if row is None else len(row) for row in rows)
+    offsets = np.fromiter(accumulate(lengths, initial=0), np.int32)
+    is_null = [row is None for row in rows]
+    mask = flags(is_null) if any(is_null) else None
+    return pa.ListArray.from_arrays(numbers(offsets), values, type=type_, mask=mask)
 
 
 def values_of(array: pa.Array) -> NDArray[Any]:

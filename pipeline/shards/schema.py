@@ -159,8 +159,8 @@ class Vectors:
     @property
     def type(self) -> pa.DataType:
         """Of a vector, as Arrow has it."""
-        number = {"float32": pa.float32(), "float16": pa.float16()}[self.dtype]
-        return pa.list_(pa.field("item", number, nullable=False), self.width)
+        number = pa.field("item", pa.type_for_alias(self.dtype), nullable=False)
+        return pa.list_(number, self.width)
 
 
 def schema_for(stage: str, vectors: Vectors | None = None) -> pa.Schema:

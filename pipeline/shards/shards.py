@@ -7,13 +7,11 @@ come, in columns packed for their content; the same tables give the same bytes.
 from __future__ import annotations
 
 import json
-from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 
 from treeviews.pipeline.base.atomic_files import (
@@ -25,7 +23,6 @@ from treeviews.pipeline.base.atomic_files import (
 )
 from treeviews.pipeline.base.digest import sha256_of_file
 from treeviews.pipeline.base.json_files import write_sealed_json
-from treeviews.pipeline.shards.arrow import flags, numbers, strings
 from treeviews.pipeline.shards.manifests import (
     ShardManifest,
     check_rows,
@@ -37,66 +34,15 @@ from treeviews.pipeline.shards.manifests import (
 )
 from treeviews.pipeline.shards.schema import (
     COLUMNS,
-    DESCRIBED,
     EMBEDDING,
     SCHEMA_VERSION,
     STAGE_KEY,
-    VERSION_KEY,
     Vectors,
     schema_for,
 )
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
-
-
-class FlatListColumn:
-    """A list column in the making; its rows are appended in order.
-
-    Args:
-        type_: an Arrow list type of int16 or of dictionary-encoded strings.
-    """
-
-    def __init__(self, type_: pa.DataType) -> None:
-        self._type = type_
-        self._codes: dict[str, int] | None = None
-        if pa.types.is_dictionary(type_.value_type):
-            self._codes = {}
-        # Words are kept as codes in order of first appearance: four bytes each.
-        self._values: array[int] = array("h" if self._codes is None else "i")
-        self._offsets = array("i", [0])
-        self._is_null = bytearray()
-
-    def append(self, row: Sequence[int] | Sequence[str] | None) -> None:
-        """Adds one row, or a null.
-
-        Raises:
-            OverflowError: a number that does not fit 16 bits.
-        """
-        if row is not None and self._codes is not None:
-            codes = self._codes
-            self._values.extend([codes.setdefault(word, len(codes)) for word in row])  # type: ignore[arg-type]
-        elif row is not None:
-            self._values.extend(row)  # type: ignore[arg-type]
-        self._offsets.append(len(self._values))
-        self._is_null.append(row is None)
-
-    def to_arrow(self) -> pa.Array:
-        """Returns the column; the dictionary of a text column is in order of first appearance."""
-        if self._codes is None:
-            values = numbers(np.array(self._values, dtype=np.int16))
-        else:
-            values = pa.DictionaryArray.from_arrays(
-                numbers(np.array(self._values, dtype=np.int32)),
-                strings(list(self._codes), pa.string()),
-            )
-        mask = np.frombuffer(self._is_null, dtype=np.bool_)
-        return pa.ListArray.from_arrays(
-            numbers(np.array(self._offsets, dtype=np.int32)),
-            values,
-            type=self._type,
-            mask=flags(mask) if mask.any() else None,
-        )
 
 
 FIRST_ROWS = 4_000
@@ -200,7 +146,13 @@ class ShardWriter:
         extra: Mapping[str, Any] | None = None,
         seconds: float = 0.0,
     ) -> ShardManifest:
-        """Re-reads and names the shard, then writes its manifest; see `write_shard`.
+        """Re-reads and names the shard, then writes its manifest.
+
+        Args:
+            drops: number of refused sentences by reason.
+            quarantine: one JSON-serialisable record with its ``reason`` per refused sentence;
+                omitted where a stage only selects rows, and keeps no account of the others.
+            extra: further facts for the manifest, such as a parser's checksum.
 
         Raises:
             OSError: it does not read back with as many rows as were written.
@@ -235,31 +187,6 @@ class ShardWriter:
         return manifest
 
 
-def write_shard(
-    folder: Path,
-    stage: str,
-    number: int,
-    table: pa.Table,
-    *,
-    drops: Mapping[str, int],
-    quarantine: Iterable[Mapping[str, Any]] | None = None,
-    extra: Mapping[str, Any] | None = None,
-    seconds: float = 0.0,
-) -> ShardManifest:
-    """Writes, re-reads and names one shard, then its manifest.
-
-    Args:
-        table: rows castable to the stage's schema.
-        drops: number of refused sentences by reason.
-        quarantine: one JSON-serialisable record with its ``reason`` per refused sentence; omitted
-            where a stage only selects rows, and keeps no account of the others.
-        extra: further facts for the manifest, such as a parser's checksum.
-    """
-    with ShardWriter(folder, stage, number) as writer:
-        writer.write(table)
-        return writer.finish(drops=drops, quarantine=quarantine, extra=extra, seconds=seconds)
-
-
 @contextmanager
 def naming_damage(path: Path) -> Iterator[None]:
     """Turns what Arrow raises for a damaged shard into a ValueError with the remedy."""
@@ -272,12 +199,11 @@ def naming_damage(path: Path) -> Iterator[None]:
 
 
 def _open_shard(path: Path, stage: str) -> pq.ParquetFile:
-    """Opens a Parquet file of this stage and of the version this code reads.
+    """Opens a Parquet file of this stage; of which version it is its manifest says.
 
     Raises:
         FileNotFoundError: no such file.
-        ValueError: not a whole Parquet file, another stage, an unknown schema version, or a column
-            that is missing or of another type.
+        ValueError: not a whole Parquet file, or of another stage.
     """
     import pyarrow.parquet as pq
 
@@ -287,32 +213,12 @@ def _open_shard(path: Path, stage: str) -> pq.ParquetFile:
         file = pq.ParquetFile(path, page_checksum_verification=True)
         metadata = file.schema_arrow.metadata or {}
     written = metadata.get(STAGE_KEY, b"").decode(errors="replace")
-    version = metadata.get(VERSION_KEY, b"?").decode(errors="replace")
     if written != stage:
         raise ValueError(
             f"{path}: holds {written or 'rows of another program'}, expected {stage!r}; "
             f"{remedy(path)}"
         )
-    if version != str(SCHEMA_VERSION):
-        raise ValueError(
-            f"{path}: schema version {version}, this release reads {SCHEMA_VERSION}; delete "
-            "the stage's folder and run the stage again, or install the release that wrote it"
-        )
-    types = dict(zip(file.schema_arrow.names, file.schema_arrow.types, strict=True))
-    for column in DESCRIBED[stage]:  # others do no harm
-        if column.name not in types:
-            raise ValueError(f"{path}: has no column {column.name!r}; {remedy(path)}")
-        type_ = types[column.name]
-        if column.type is not None and _plain(type_) != _plain(column.type):
-            raise ValueError(
-                f"{path}: its column {column.name!r} is {type_}, not {column.type}; {remedy(path)}"
-            )
     return file
-
-
-def _plain(type_: pa.DataType) -> pa.DataType:
-    """Returns a type without what a list says of its items but their type."""
-    return pa.list_(_plain(type_.value_type)) if pa.types.is_list(type_) else type_
 
 
 def read_shard(
@@ -353,7 +259,7 @@ def read_row_groups(
     Raises:
         FileNotFoundError: no such shard.
         ValueError: the shard or its manifest is damaged, of another stage, or of an unknown schema
-            version, or a column is missing or of another type; names the remedy.
+            version; names the remedy.
     """
     path = shard_path(folder, number)
     if sha256 is None:

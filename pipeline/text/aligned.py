@@ -7,8 +7,10 @@ one. Each word keeps the place where it stood.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 
 from treeviews.pipeline.text.boundaries import sentence_ranges
 from treeviews.pipeline.text.tokenization import (
@@ -80,22 +82,17 @@ def split_texts(
         for source, text in enumerate(texts, first)
         for start, end in _paragraphs(text)
     ]
-    tokenized = _tokenized([text for _, _, text in paragraphs], tokenizer)
-    sentences: list[AlignedSentence] = []
-    source, number = -1, 0
-    for (of, base, text), (words, spaces, offsets) in zip(paragraphs, tokenized, strict=True):
-        source, number = of, number if of == source else 0
-        for begin, end in sentence_ranges(words, spaces):
-            own, places = words[begin:end], offsets[begin:end]
-            sentences.append(
-                aligned_sentence(text, own, places, base=base, source=source, number=number)
-            )
-            number += 1
-    return sentences
+    tokenized = zip(paragraphs, _tokenized([p[2] for p in paragraphs], tokenizer), strict=True)
+    numbers = defaultdict[int, Iterator[int]](count)
+    return [
+        aligned_sentence(text, words[a:b], offsets[a:b], base, next(numbers[source]), source)
+        for (source, base, text), (words, spaces, offsets) in tokenized
+        for a, b in sentence_ranges(words, spaces)
+    ]
 
 
 def aligned_sentence(
-    text: str, words: list[str], offsets: Offsets, *, base: int, number: int = 0, source: int = 0
+    text: str, words: list[str], offsets: Offsets, base: int, number: int = 0, source: int = 0
 ) -> AlignedSentence:
     """Returns a sentence of a paragraph with where it stands in the text that the paragraph is of.
 
@@ -113,11 +110,9 @@ def aligned_sentence(
 
 
 def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
-    start = 0
-    for blank in _BLANK_LINE.finditer(text):
-        yield start, blank.start()
-        start = blank.end()
-    yield start, len(text)
+    blanks = [blank.span() for blank in _BLANK_LINE.finditer(text)]
+    borders = [0, *chain.from_iterable(blanks), len(text)]
+    return zip(borders[::2], borders[1::2], strict=True)
 
 
 def _tokenized(

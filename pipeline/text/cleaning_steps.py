@@ -1,10 +1,10 @@
 """The steps of cleaning: which are on, and what each does to a paragraph before it is cut.
 
-In: documents of paragraphs. Out: the same documents, in which a step has changed a paragraph or
-left a refusal in its place. Their order: characters, boilerplate, shape, duplicates, language.
-Characters come first, as all others read them; language last, of what is left, as it costs most.
-Each reads what the one before it left, so cleaning what is clean changes nothing. Duplicates are
-found over the whole corpus first: see `find_duplicates`.
+In: a paragraph. Out: the same, or as a step has changed it, or a refusal in its place. The steps in
+their order: characters, boilerplate, shape, duplicates, language. Characters come first, as all
+others read them; language last, of what is left, as it costs most. Each reads what the one before
+it left, so cleaning what is clean changes nothing. Duplicates are found over the whole corpus
+first: see `find_duplicates`.
 
 Thresholds are those of C4 (Raffel et al. 2020, section 2.2) and Gopher (Rae et al. 2021, appendix
 A.1.1). Differs from both, since paragraphs are judged here, and no lines or documents: a notice
@@ -20,17 +20,15 @@ from __future__ import annotations
 import importlib.metadata
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from itertools import count
 from typing import Annotated, Any, ClassVar, Literal
 
 from treeviews.pipeline.base.bundled import how_to_install
 from treeviews.pipeline.base.refusal import Refusal, excerpt_of
 from treeviews.pipeline.base.settings import Natural, Settings, Share, at_least
-from treeviews.pipeline.text.documents import Document, Paragraph
+from treeviews.pipeline.text.documents import Paragraph
 
 CLEANER_VERSION = 1
 """Raised whenever the same text would be cleaned otherwise; part of every digest that cleans."""
@@ -323,66 +321,48 @@ def _other_language(text: str, config: CleaningConfig) -> Refusal | None:
 
 
 Content = Paragraph | Refusal
+Changes = list[str]
+"""What was done to a paragraph."""
 
 
-def clean_documents(
-    documents: Iterable[Document],
-    config: CleaningConfig,
-    duplicates: Mapping[int, Refusal],
-    changed: Counter[str],
-) -> Iterator[Document]:
-    """Yields the documents of one part, cleaned; each is read before the next is asked for.
+def clean_content(
+    content: Content, config: CleaningConfig, duplicate: Refusal | None = None
+) -> tuple[Content, Changes]:
+    """Returns a paragraph after all steps, or why it is refused, and what was changed in it.
 
     Args:
-        documents: of the part, whole and in order, as `Plan.documents` yields them.
-        duplicates: what is refused for what else is in the corpus, by its number among the part's
-            paragraphs and refusals: `find_duplicates.Duplicates.of`.
-        changed: counts the paragraphs that were changed, by what was done, each as it is read.
+        duplicate: why it is refused for what else is in the corpus; see `duplicates_of`.
 
     Raises:
         ModuleNotFoundError: a step needs a library that is not installed; names the remedy.
-        ValueError: a language that is not known.
     """
-    check_language(config.language)
-    numbers = count()
-
-    def judged(content: Content) -> Content:
-        refusal = duplicates.get(next(numbers))
-        if isinstance(content, Refusal):
-            return content
-        refusal = refusal or _other_language(content.text, config)
-        return content if refusal is None else refused(refusal, content)
-
-    for document in clean_alone(documents, config, changed):
-        yield replace(document, paragraphs=map(judged, document.paragraphs))
+    cleaned, changes = clean_alone(content, config)
+    if isinstance(cleaned, Refusal):
+        return cleaned, changes
+    refusal = duplicate or _other_language(cleaned.text, config)
+    return refused(refusal, cleaned) if refusal else cleaned, changes
 
 
-def clean_alone(
-    documents: Iterable[Document], config: CleaningConfig, changed: Counter[str]
-) -> Iterator[Document]:
-    """Yields documents after the steps that look at one paragraph and come before duplicates."""
-    for document in documents:
-        paragraphs = (_clean_alone(content, config, changed) for content in document.paragraphs)
-        yield replace(document, paragraphs=paragraphs)
-
-
-def _clean_alone(content: Content, config: CleaningConfig, changed: Counter[str]) -> Content:
+def clean_alone(content: Content, config: CleaningConfig) -> tuple[Content, Changes]:
+    """Returns a paragraph as `clean_content`, after the steps that come before duplicates."""
+    changes: Changes = []
     if isinstance(content, Refusal):
-        return content
+        return content, changes
     text = content.text
     if config.mojibake and (reread := _MISREAD.sub(_reread, text)) != text:
-        changed["mojibake"] += 1
+        changes.append("mojibake")
         text = reread
     form = _FORMS.get(config.normalisation)
     if form is not None and not unicodedata.is_normalized(form, text):
-        changed["normalised"] += 1
+        changes.append("normalised")
         text = unicodedata.normalize(form, text)
     words = text.split()
+    refusal = refused_shape(text, words, config) if words else None
     if config.boilerplate and (reason := boilerplate_in(text, len(words))):
-        return refused(Refusal(reason, "a line of a page and no text (boilerplate)"), content)
-    if words and (refusal := refused_shape(text, words, config)):
-        return refused(refusal, content)
-    return content if text is content.text else Paragraph(text, content.position)
+        refusal = Refusal(reason, "a line of a page and no text (boilerplate)")
+    if refusal:
+        return refused(refusal, content), changes
+    return content if text is content.text else Paragraph(text, content.position), changes
 
 
 def refused(refusal: Refusal, paragraph: Paragraph) -> Refusal:

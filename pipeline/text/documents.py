@@ -117,17 +117,6 @@ class Source(ABC):
         return {}
 
 
-def documents_of(source: Source) -> Iterator[Document]:
-    """Yields all documents of a source, in order.
-
-    Raises:
-        ChangedTextError: what was read is not what was described.
-    """
-    for stream in source.streams():
-        yield from stream.documents()
-        stream.check_unchanged()
-
-
 def places_apart(places: Iterable[Place]) -> Iterator[Place]:
     """Yields those places that are far enough apart, and the last one, which is the end."""
     last = end = START

@@ -12,9 +12,7 @@ from __future__ import annotations
 import io
 import re
 import sys
-from collections import Counter
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
@@ -112,10 +110,11 @@ def _signatures(
 ) -> Iterator[tuple[int, int, int, int]]:
     """Yields the signature of each paragraph that a step will look for elsewhere."""
     item = -1
-    for document in clean_alone(documents, config, Counter()):
+    for document in documents:
         name = _hashed(document.document_id, 4)
-        for content in document.paragraphs:
+        for given in document.paragraphs:
             item += 1
+            content, _ = clean_alone(given, config)
             if not isinstance(content, Paragraph):
                 continue
             words = bare_words(content.text)
@@ -239,31 +238,20 @@ def drops_path(folder: Path, number: int) -> Path:
     return folder / f"{number:05d}.duplicates.npy"
 
 
-class Duplicates:
-    """What goes of a corpus, a part at a time; the manifest, which lists all parts, is read once.
+def duplicates_of(folder: Path, number: int) -> dict[int, Refusal]:
+    """Returns what goes of a part, by its number among the part's paragraphs and refusals.
 
     Args:
-        folder: of the decisions; they need not stand before a part is asked for.
+        folder: of the decisions.
+
+    Raises:
+        FileNotFoundError: the duplicates were not found yet.
+        ValueError: a file is damaged; names it and the remedy.
     """
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    @cached_property
-    def _manifest(self) -> dict[str, Any]:
-        return read_object(self._folder / MANIFEST_NAME, ("parts",), remedy=REMEDY)
-
-    def of(self, number: int) -> dict[int, Refusal]:
-        """Returns what goes of a part, as `cleaning_steps.clean_documents` takes it.
-
-        Raises:
-            FileNotFoundError: the duplicates were not found yet.
-            ValueError: a file is damaged; names it and the remedy.
-        """
-        path = drops_path(self._folder, number)
-        check_file(path, self._manifest, REMEDY)
-        rows = np.load(path, allow_pickle=False)
-        return {int(row["where"]) % (1 << ITEM_BITS): _refusal(number, row) for row in rows}
+    path = drops_path(folder, number)
+    check_file(path, read_object(folder / MANIFEST_NAME, ("parts",), remedy=REMEDY), REMEDY)
+    rows = np.load(path, allow_pickle=False)
+    return {int(row["where"]) % (1 << ITEM_BITS): _refusal(number, row) for row in rows}
 
 
 def _refusal(part: int, row: Any) -> Refusal:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 from treeviews.pipeline.shards.shards import rows_in_shard
@@ -135,20 +135,14 @@ def _places_of(stream: Stream, target: int) -> Iterator[tuple[Place, bool]]:
     """Yields where a stream is cut, and last, which is true of no other place, its end."""
     places = stream.survey()
     if stream.is_one_document:
-        places = _of_long_document(places, _UNCUT * target)
-    place = next(places)
-    for following in places:
-        yield place, False
-        place = following
-    yield place, True
-
-
-def _of_long_document(places: Iterator[Place], most: int) -> Iterator[Place]:
-    """Yields the places of a document of more than ``most`` bytes; of another one, its end."""
-    held: list[Place] = []
-    for place in places:
-        held.append(place)
-        if place.offset > most:
-            yield from chain(held, places)
-            return
-    yield held[-1]
+        first = []
+        for place in places:
+            first.append(place)
+            if place.offset > _UNCUT * target:
+                break
+        else:  # a short one
+            first = first[-1:]
+        places = chain(first, places)
+    for cut, following in pairwise(chain(places, [None])):
+        assert cut is not None
+        yield cut, following is None

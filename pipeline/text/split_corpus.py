@@ -209,22 +209,11 @@ class CorpusSplit:
             if shard.rows >= room:
                 if shard.rows > room:
                     _remove_shards(self._folder, shard.number + 1)
-                    self._splitter().split(shard.number, limit=room)
+                    splitter = PartSplitter(self.plan_path, self._folder, self._source)
+                    splitter.split(shard.number, limit=room)
                 return shard.number + 1
             rows += shard.rows
         return len(self.plan.parts)
-
-    def split_all(self) -> DatasetManifest:
-        """Makes all shards in this process; returns the manifest."""
-        while runs := self.runs():
-            splitter = self._splitter()  # of the plan as it is now
-            for first, count in runs:
-                for number in range(first, first + count):
-                    splitter.split(number)
-        return self.finish()
-
-    def _splitter(self) -> PartSplitter:
-        return PartSplitter(self.plan_path, self._folder, self._source)
 
     def _nothing_found(self) -> str:
         refused = [shard for shard in complete_shards(self._folder) if shard.drops]

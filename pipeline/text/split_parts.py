@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import sys
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -31,12 +31,12 @@ from treeviews.pipeline.shards.manifests import (
     read_shard_manifest,
 )
 from treeviews.pipeline.shards.schema import schema_for
-from treeviews.pipeline.shards.shards import FIRST_ROWS, MAX_ROWS, write_shard
+from treeviews.pipeline.shards.shards import FIRST_ROWS, MAX_ROWS, ShardWriter
 from treeviews.pipeline.text.aligned import AlignedSentence, aligned_sentence, word_offsets
 from treeviews.pipeline.text.boundaries import BOUNDARY_VERSION, sentence_ranges
-from treeviews.pipeline.text.cleaning_steps import CleaningConfig, clean_documents
+from treeviews.pipeline.text.cleaning_steps import Changes, CleaningConfig, Content, clean_content
 from treeviews.pipeline.text.documents import STEP_BYTES, Document, Paragraph, Source
-from treeviews.pipeline.text.find_duplicates import Duplicates
+from treeviews.pipeline.text.find_duplicates import duplicates_of
 from treeviews.pipeline.text.plan import PLAN_VERSION, Plan
 from treeviews.pipeline.text.tokenization import (
     CLEANING_VERSION,
@@ -101,8 +101,6 @@ class SentenceShard:
     """In hand."""
     next_index: int = 0
     """Of the sentence that comes next in the document."""
-    places: list[AlignedSentence | None] | None = None
-    """Where the rows stand in their documents, None where that is not known; if it is asked for."""
 
     @property
     def is_full(self) -> bool:
@@ -147,7 +145,7 @@ class PartSplitter:
         """Digest of the text and of what cuts it, which each shard's manifest keeps."""
         self._folder = output
         self._cleaning = CleaningConfig.from_dict(values["cleaning"])
-        self._duplicates = Duplicates(plan.parent / DUPLICATES_FOLDER)
+        self._duplicates = plan.parent / DUPLICATES_FOLDER
         self._tokenizer = EnglishTokenizer()
 
     def split(self, number: int, limit: int = ALL) -> ShardManifest:
@@ -166,7 +164,7 @@ class PartSplitter:
             return standing
         manifest_path(self._folder, number).unlink(missing_ok=True)
         started, shard = time.monotonic(), SentenceShard(limit)
-        self._fill(shard, number)
+        deque(self._fill(shard, number), maxlen=0)
         names, indices, tokens = zip(*shard.rows, strict=True) if shard.rows else ((), (), ())
         schema = schema_for("sentences")
         columns = [
@@ -174,22 +172,21 @@ class PartSplitter:
             pa.array(indices, pa.int32()),
             pa.array(tokens, schema.field("tokens").type),
         ]
-        return write_shard(
-            self._folder,
-            "sentences",
-            number,
-            pa.Table.from_arrays(columns, schema=schema),
-            drops=Counter(record["reason"] for record in shard.quarantine),
-            quarantine=shard.quarantine,
-            extra={
-                "fingerprint": self.fingerprint,
-                **({"limit": limit} if limit else {}),
-                **({CLEANED: dict(shard.cleaned)} if shard.cleaned else {}),
-                "num_tokens": sum(map(len, tokens)),
-                "repaired_characters": shard.repaired_characters,
-            },
-            seconds=time.monotonic() - started,
-        )
+        extra = {
+            "fingerprint": self.fingerprint,
+            **({"limit": limit} if limit else {}),
+            **({CLEANED: dict(shard.cleaned)} if shard.cleaned else {}),
+            "num_tokens": sum(map(len, tokens)),
+            "repaired_characters": shard.repaired_characters,
+        }
+        with ShardWriter(self._folder, "sentences", number) as writer:
+            writer.write(pa.Table.from_arrays(columns, schema=schema))
+            return writer.finish(
+                drops=Counter(record["reason"] for record in shard.quarantine),
+                quarantine=shard.quarantine,
+                extra=extra,
+                seconds=time.monotonic() - started,
+            )
 
     def read_again(self, number: int) -> list[AlignedSentence | None]:
         """Returns the sentences of a shard, row by row, with where they stand in their documents.
@@ -204,27 +201,30 @@ class PartSplitter:
             stream.is_sought = False  # places are counted from the beginning
         manifest = read_shard_manifest(self._folder, number)
         limit = manifest.extra.get("limit", ALL) if manifest else ALL
-        places: list[AlignedSentence | None] = []
-        shard = SentenceShard(limit, places=places)
-        self._fill(shard, number)
-        return places
+        filled = self._fill(SentenceShard(limit), number)
+        return [place for taken in filled for place in _placed(*taken)]
 
-    def _contents(
-        self, number: int
-    ) -> Iterator[tuple[Document, Paragraph | Refusal, tuple[str, ...]]]:
-        documents, changed = self.plan.documents(number), Counter[str]()
-        if self._cleaning.is_on:
-            drops = self._duplicates.of(number) if self._cleaning.needs_corpus else {}
-            documents = clean_documents(documents, self._cleaning, drops, changed)
-        for document in documents:
+    def _contents(self, number: int) -> Iterator[tuple[Document, Content, Changes]]:
+        needs_corpus = self._cleaning.needs_corpus
+        drops = duplicates_of(self._duplicates, number) if needs_corpus else {}
+        is_cleaned, numbers = self._cleaning.is_on, count()
+        for document in self.plan.documents(number):
             for content in document.paragraphs:
-                yield document, content, tuple(changed)
-                changed.clear()  # it is read one by one, so these were this one's
+                cleaned, changes = content, Changes()
+                if is_cleaned:
+                    duplicate = drops.get(next(numbers))
+                    cleaned, changes = clean_content(content, self._cleaning, duplicate)
+                yield document, cleaned, changes
 
-    def _fill(self, shard: SentenceShard, number: int) -> None:
+    def _fill(
+        self, shard: SentenceShard, number: int
+    ) -> Iterator[tuple[Content, str, TokenizedText, list[tuple[int, int]]]]:
         """Takes the sentences and refusals of a part until its shard is full.
 
         What follows is read, too, so that a change of the text is noticed.
+
+        Yields:
+            Each paragraph, cleaned, with its tokens and the token ranges of its sentences.
         """
         contents = self._contents(number)
         while batch := list(islice(contents, ITEMS_AT_ONCE)):
@@ -240,15 +240,13 @@ class PartSplitter:
                     break
                 shard.cleaned.update(changes)
                 shard.repaired_characters += repaired
-                kept = self._take(shard, document, content, tokens)
-                if shard.places is not None:
-                    shard.places += _placed(content, clean, tokens, kept)
+                yield content, clean, tokens, self._take(shard, document, content, tokens)
 
     def _take(
         self,
         shard: SentenceShard,
         document: Document,
-        content: Paragraph | Refusal,
+        content: Content,
         of_text: TokenizedText,
     ) -> list[tuple[int, int]]:
         """Adds the sentences of a paragraph, and refusals; returns the sentences' token ranges."""
@@ -277,14 +275,14 @@ class PartSplitter:
 
 
 def _placed(
-    content: Paragraph | Refusal, clean: str, tokens: TokenizedText, kept: list[tuple[int, int]]
+    content: Content, clean: str, tokens: TokenizedText, kept: list[tuple[int, int]]
 ) -> list[AlignedSentence | None]:
     """Returns sentences of a paragraph, given their token ranges, with their places."""
     if isinstance(content, Refusal) or content.start is None:
         return [None] * len(kept)
     offsets = word_offsets(content.text, clean, tokens)
     return [
-        aligned_sentence(content.text, tokens.words[a:b], offsets[a:b], base=content.start)
+        aligned_sentence(content.text, tokens.words[a:b], offsets[a:b], content.start)
         for a, b in kept
     ]
 

@@ -11,10 +11,10 @@ import codecs
 import csv
 import io
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 from treeviews.pipeline.base.refusal import Refusal, excerpt_of
 from treeviews.pipeline.text import documents
 from treeviews.pipeline.text.documents import START, Place
-from treeviews.pipeline.text.text_files import is_compressed, recoded
+from treeviews.pipeline.text.text_files import is_compressed
 from treeviews.pipeline.text.text_lines import (
     READ_ERRORS,
     Line,
@@ -41,9 +41,8 @@ from treeviews.pipeline.text.text_lines import (
 from treeviews.pipeline.text.text_streams import ROW_FACTOR, FileStream
 
 _ERRORS: tuple[type[Exception], ...] = (pa.ArrowException, ValueError, *READ_ERRORS)
-_BATCH_BYTES = 4 << 20
-"""Text that is held at once, more or less."""
-_BATCH_ROWS = 1024
+_BATCH_ROWS = 512
+"""Rows whose text is held at once."""
 _BUFFER_BYTES = 1 << 20
 _ARROW_FILE = b"ARROW1"
 _SHOWN_BYTES = 200
@@ -119,9 +118,9 @@ class CsvStream(RowStream):
         """Yields the fields of each record, header first; in the place of damaged lines, why."""
         limit = self.config.max_paragraph_characters * ROW_FACTOR
         csv.field_size_limit(max(csv.field_size_limit(), limit))
-        has_tabs, codec = self.format == "tsv", self.config.codec
+        has_tabs, codec = self.format == "tsv", self.config.encoding
         codec = "utf-8-sig" if codecs.lookup(codec).name == "utf-8" else codec
-        text = io.TextIOWrapper(recoded(stream, self.config), codec, "surrogateescape")
+        text = io.TextIOWrapper(stream, codec, "surrogateescape")
         refused: list[Refusal] = []  # of the record's lines
         records = csv.reader(
             self._lines(text, limit, refused),
@@ -170,8 +169,8 @@ class _Group(NamedTuple):
     num_rows: int
     num_bytes: int
     """Of text, by what the file says."""
-    arrays: Callable[[int], Iterator[pa.Array]]
-    """Yields the column of text, no more than so many rows at once."""
+    arrays: Iterator[pa.Array]
+    """The column of text, `_BATCH_ROWS` at once."""
 
 
 class TableStream(RowStream):
@@ -212,12 +211,10 @@ class TableStream(RowStream):
             yield self.row(row, damaged(self.position(row) if row else self.name, error))
 
     def _rows_in(self, group: _Group, row: int) -> Iterator[Line]:
-        share = math.ceil(group.num_rows * _BATCH_BYTES / max(group.num_bytes, 1))
         try:
-            for array in group.arrays(min(share, _BATCH_ROWS)):
-                for value in _values(array):
-                    yield self.row(row, self._text(value, self.position(row)))
-                    row += 1
+            for value in chain.from_iterable(map(_values, group.arrays)):
+                yield self.row(row, self._text(value, self.position(row)))
+                row += 1
         except _ERRORS as error:
             yield self.row(row, damaged(self.position(row), error))
 
@@ -257,29 +254,28 @@ def _parquet_groups(file: pq.ParquetFile, column: str) -> Iterator[_Group]:
     names = [file.schema.column(place).path for place in range(len(file.schema))]
     place = names.index(column)
 
-    def arrays(number: int, at_once: int) -> Iterator[pa.Array]:
-        batches = file.iter_batches(
-            at_once, row_groups=[number], columns=[column], use_threads=False
-        )
-        return (batch.column(0) for batch in batches)
+    def arrays(number: int) -> Iterator[pa.Array]:
+        options = {"row_groups": [number], "columns": [column], "use_threads": False}
+        for batch in file.iter_batches(_BATCH_ROWS, **options):
+            yield batch.column(0)
 
     for number in range(file.metadata.num_row_groups):
         group = file.metadata.row_group(number)
         num_bytes = group.column(place).total_uncompressed_size
-        yield _Group(group.num_rows, num_bytes, partial(arrays, number))
+        yield _Group(group.num_rows, num_bytes, arrays(number))
 
 
 def _arrow_groups(path: Path, column: str, *, is_file: bool) -> tuple[pa.Schema, Iterator[_Group]]:
     """Returns the schema and the record batches, mapped into memory."""
 
-    def arrays(array: pa.Array, at_once: int) -> Iterator[pa.Array]:
-        return (array.slice(start, at_once) for start in range(0, len(array), at_once))
+    def group(text: pa.Array) -> _Group:
+        starts = range(0, len(text), _BATCH_ROWS)
+        return _Group(len(text), int(text.nbytes), (text.slice(s, _BATCH_ROWS) for s in starts))
 
     mapped = pa.memory_map(str(path))
     file = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(mapped)
     batches = map(file.get_batch, range(file.num_record_batches)) if is_file else file
-    texts = (batch.column(column) for batch in batches)
-    return file.schema, (_Group(len(t), int(t.nbytes), partial(arrays, t)) for t in texts)
+    return file.schema, (group(batch.column(column)) for batch in batches)
 
 
 def _values(array: pa.Array) -> list[bytes | None]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bz2
-import codecs
 import glob
 import gzip
 import io
@@ -233,13 +232,8 @@ class FilesConfig(Settings):
 
     @property
     def is_recoded(self) -> bool:
-        """Whether text is read in UTF-8, as it cannot be read from the middle on."""
+        """Whether text is taken as UTF-8, as it cannot be read from the middle on."""
         return bool(_STATEFUL.match(self.encoding)) or "\n".encode(self.encoding) != b"\n"
-
-    @property
-    def codec(self) -> str:
-        """The encoding of text as `recoded` gives it."""
-        return "utf-8" if self.is_recoded else self.encoding
 
     def _check_together(self) -> None:
         try:
@@ -248,34 +242,3 @@ class FilesConfig(Settings):
             raise ValueError(
                 f"encoding {self.encoding!r} is no text encoding; try utf-8"
             ) from error
-
-
-class _Recoded(io.RawIOBase):
-    """Text of some encoding as UTF-8; bytes that are not of the encoding stay as they are."""
-
-    def __init__(self, stream: io.BufferedReader, encoding: str) -> None:
-        self._stream = stream
-        self._decoder = codecs.getincrementaldecoder(encoding)("surrogateescape")
-        self._ready = io.BytesIO()
-        self._is_done = False
-
-    def readable(self) -> bool:
-        """Returns True."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Fills ``buffer``; returns the number of bytes, 0 at the end."""
-        while not (count := self._ready.readinto(buffer)) and not self._is_done:
-            # The call that meets the damage of a gzip file loses all that it read: so a small one.
-            block = self._stream.read1(io.DEFAULT_BUFFER_SIZE)
-            self._is_done = not block
-            text = self._decoder.decode(block, final=self._is_done)
-            self._ready = io.BytesIO(text.encode("utf-8", "surrogateescape"))
-        return count
-
-
-def recoded(stream: io.BufferedReader, config: FilesConfig) -> io.BufferedReader:
-    """Returns a text's bytes in the encoding that is read, `FilesConfig.codec`."""
-    if not config.is_recoded:
-        return stream
-    return io.BufferedReader(cast("io.RawIOBase", _Recoded(stream, config.encoding)))

@@ -8,15 +8,14 @@ import lzma
 import re
 import tarfile
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import chain
 from typing import Any, NamedTuple
 
 from treeviews.pipeline.base.refusal import Refusal, excerpt_of
 from treeviews.pipeline.text import documents
-from treeviews.pipeline.text.documents import START, Document, Paragraph, ParagraphMode, Place
-from treeviews.pipeline.text.text_files import FilesConfig, recoded
+from treeviews.pipeline.text.documents import Document, Paragraph, ParagraphMode, Place
+from treeviews.pipeline.text.text_files import FilesConfig
 
 UNPACKING_ERRORS: tuple[type[Exception], ...] = (OSError, EOFError, zlib.error, lzma.LZMAError)
 """What reading a damaged compressed file may raise."""
@@ -59,22 +58,23 @@ def read_lines(
     """Yields a text's lines; a line that can't be taken holds a refusal.
 
     Refusals: ``binary_file`` (bytes of value 0 near its beginning) and ``damaged_file`` end the
-    text, ``undecodable`` and ``giant_line`` cost the line.
+    text, ``undecodable`` and ``giant_line`` cost the line, ``empty_file`` stands for a text of
+    blank lines, if it is too short to be cut.
 
     Args:
         stream: the text's bytes, decompressed.
         max_characters: of a line; a longer one is never held.
         before: where the stream begins, by default at the text's beginning.
     """
-    start = None if before else 0
+    start, is_blank = (None, False) if before else (0, True)
     offset, number = before or (of.start, 0)
-    limit, encoding = 4 * max_characters + 2, config.codec
+    encoding = "utf-8" if config.is_recoded else config.encoding
     is_utf8 = codecs.lookup(encoding).name == "utf-8"
     try:
         if not number and is_binary(stream, config):
             yield Line(of, Place(offset, 0), binary(of.name))
             return
-        lines = _ended_lines(recoded(stream, config), limit)
+        lines = _ended_lines(stream, config, 4 * max_characters + 2)
         for raw in lines:
             line = raw.decode(encoding, "surrogateescape")
             if is_utf8 and not number:
@@ -82,21 +82,19 @@ def read_lines(
             content = line.removesuffix("\n").removesuffix("\r")
             place, number = Place(offset, number), number + 1
             offset += len(raw)
-            refused = _refused(content, f"{of.name}:{number}", max_characters)
-            yield Line(of, place, refused, start)
+            position = f"{of.name}:{number}"
+            refusal = giant(content, position, max_characters) or undecodable(content, position)
+            yield Line(of, place, refusal or content, start)
+            is_blank = is_blank and not content.strip()
             start = None if start is None else start + len(content) + 1
             if len(content) > max_characters:  # the rest of the line is passed over
                 start = None
                 while not raw.endswith((b"\n", b"\r")) and (raw := next(lines, b"")):
                     offset += len(raw)
+        if is_blank and offset - of.start < documents.STEP_BYTES:
+            yield Line(of, Place(of.start, 0), empty(of.name))
     except READ_ERRORS as error:
-        refusal = damaged(f"{of.name}:{number + 1}", error)
-        yield Line(of, Place(offset, number), refusal)
-
-
-def _refused(content: str, position: str, most: int) -> str | Refusal:
-    """Returns a line, or why it is not taken."""
-    return giant(content, position, most) or undecodable(content, position) or content
+        yield Line(of, Place(offset, number), damaged(f"{of.name}:{number + 1}", error))
 
 
 def giant(line: str, position: str, most: int) -> Refusal | None:
@@ -115,10 +113,10 @@ def undecodable(text: str, position: str) -> Refusal | None:
     return Refusal("undecodable", detail, position, excerpt_of(text))
 
 
-def _ended_lines(stream: io.BufferedReader, limit: int) -> Iterator[bytes]:
+def _ended_lines(stream: io.BufferedReader, config: FilesConfig, limit: int) -> Iterator[bytes]:
     """Yields lines with their ends, as Python reads them; of a longer one, parts."""
-    held = b""
-    while read := stream.readline(limit):
+    readline, held = _line_reader(stream, config), b""
+    while read := readline(limit):
         if not held and b"\r" not in read:
             yield read
             continue
@@ -129,6 +127,14 @@ def _ended_lines(stream: io.BufferedReader, limit: int) -> Iterator[bytes]:
         yield from lines
     if held:
         yield held
+
+
+def _line_reader(stream: io.BufferedReader, config: FilesConfig) -> Callable[[int], bytes]:
+    """Returns what reads up to the next line feed, or so much; UTF-8 where it is recoded."""
+    if not config.is_recoded:
+        return stream.readline
+    text = io.TextIOWrapper(stream, config.encoding, "surrogateescape", newline="\n")
+    return lambda most: text.readline(most).encode("utf-8", "surrogateescape")
 
 
 def binary(name: str) -> Refusal:
@@ -155,7 +161,9 @@ def damaged(position: str, error: Exception) -> Refusal:
     return Refusal("damaged_file", detail, position)
 
 
-def places_in(text: io.BufferedReader, *, lines_are_enough: bool) -> Iterator[Place]:
+def places_in(
+    text: io.BufferedReader, config: FilesConfig, *, lines_are_enough: bool
+) -> Iterator[Place]:
     """Yields the places in a text behind blank lines, far enough apart, and its end.
 
     Where it cannot be read on, that is its end.
@@ -163,30 +171,19 @@ def places_in(text: io.BufferedReader, *, lines_are_enough: bool) -> Iterator[Pl
     Args:
         lines_are_enough: behind any line.
     """
-    end, ends_in_return = START, False
-    with suppress(*READ_ERRORS):
-        while read := text.read(documents.STEP_BYTES):
-            if end != START:
-                yield end
-            for part in chain([read], _up_to_cut(text, read, lines_are_enough)):
-                number = end.number + _line_ends(part) - (ends_in_return and part[:1] == b"\n")
-                end, ends_in_return = Place(end.offset + len(part), number), part[-1:] == b"\r"
-    yield end
-
-
-def _line_ends(text: bytes) -> int:
-    return text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")
-
-
-def _up_to_cut(text: io.BufferedReader, read: bytes, lines_are_enough: bool) -> Iterator[bytes]:
-    """Yields what follows ``read`` up to the next place where a text may be cut."""
+    last = offset = number = 0
     is_cut = False
-    while read and not is_cut:
-        begins = read.endswith(b"\n")
-        if begins and lines_are_enough:
-            return
-        yield (read := text.readline(_BLOCK_BYTES))
-        is_cut = begins and read.endswith(b"\n") and not read.strip(b" \t\r\n")
+    with suppress(*READ_ERRORS):
+        for line in _ended_lines(text, config, _BLOCK_BYTES):
+            if is_cut:
+                yield Place(offset, number)
+                last = offset
+            begin, offset = offset, offset + len(line)
+            is_whole = line.endswith((b"\n", b"\r"))
+            number += is_whole
+            is_far = (offset if lines_are_enough else begin) - last >= documents.STEP_BYTES
+            is_cut = is_far and is_whole and (lines_are_enough or not line.strip(b" \t\r\n"))
+    yield Place(offset, number)
 
 
 def paragraphs_of(

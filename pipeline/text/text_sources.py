@@ -30,7 +30,7 @@ from treeviews.pipeline.text.documents import (
     places_apart,
 )
 from treeviews.pipeline.text.table_streams import CsvStream, TableStream
-from treeviews.pipeline.text.text_files import FilesConfig, Format, TextFile, list_files
+from treeviews.pipeline.text.text_files import SUFFIXES, FilesConfig, Format, TextFile, list_files
 from treeviews.pipeline.text.text_streams import FileStream, TextStream
 
 DEFAULT_TEXT = DATA / "text" / "python-docs.jsonl.gz"
@@ -88,13 +88,9 @@ SOURCES: Mapping[str, TextSource] = {
 """Name -> what is known of it."""
 
 _STREAMS: Mapping[Format, type[FileStream]] = {
-    "text": TextStream,
-    "json-lines": TextStream,
-    "csv": CsvStream,
-    "tsv": CsvStream,
-    "parquet": TableStream,
-    "arrow": TableStream,
-    "tar": TextStream,
+    **dict.fromkeys(SUFFIXES, TextStream),
+    **dict.fromkeys(("csv", "tsv"), CsvStream),
+    **dict.fromkeys(("parquet", "arrow"), TableStream),
 }
 
 
@@ -227,27 +223,20 @@ def check_parameters(name: str, given: Mapping[str, Any]) -> None:
         ValueError: one of another source, or none that says where the text is; names the sources
             that have it.
     """
-    needed = SOURCES[name].located_by
-    located = [parameter for parameter in LOCATIONS if parameter in given]
-    for parameter in located:
-        if parameter not in needed:
-            only = next(n for n, source in SOURCES.items() if source.located_by == (parameter,))
+    known = SOURCES[name]
+    for parameter, value in given.items():
+        is_lone = parameter == "sha256" and "url" not in given
+        if parameter not in (*known.located_by, *known.reads) or is_lone:
+            others = [n for n, s in SOURCES.items() if parameter in (*s.located_by, *s.reads)]
             raise ValueError(
-                f"source is {name!r} and {parameter} is {told(given[parameter])!r}: give --source "
-                f"{only} together with --{parameter}, or leave --{parameter} out"
-            )
-    if len(located) != bool(needed):
-        places = {"url": "--url and --sha256 of a download", "paths": "--paths of your copy"}
-        either = "either " if len(needed) > 1 else ""
-        wanted = ", or ".join(places.get(parameter, f"--{parameter}") for parameter in needed)
-        raise ValueError(f"source is {name!r}: give {either}{wanted}")
-    for parameter in (p for p in PARAMETERS if p in given):
-        if parameter not in SOURCES[name].reads or (parameter == "sha256" and "url" not in given):
-            others = [n for n, source in SOURCES.items() if parameter in source.reads]
-            raise ValueError(
-                f"{parameter} is {told(given[parameter])!r}, and source is {name!r}: leave "
+                f"{parameter} is {told(value)!r}, and source is {name!r}: leave "
                 f"--{parameter.replace('_', '-')} out, or give --source {' or '.join(others)}"
             )
+    if len(given.keys() & set(known.located_by)) != bool(known.located_by):
+        places = {"url": "--url and --sha256 of a download", "paths": "--paths of your copy"}
+        wanted = ", or ".join(places.get(p, f"--{p}") for p in known.located_by)
+        either = "either " if len(known.located_by) > 1 else ""
+        raise ValueError(f"source is {name!r}: give {either}{wanted}")
 
 
 def config_of(name: str, given: Mapping[str, str | None]) -> FilesConfig:

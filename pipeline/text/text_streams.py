@@ -14,7 +14,7 @@ import os
 import tarfile
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from itertools import chain, groupby, pairwise
 from operator import attrgetter
@@ -27,7 +27,6 @@ from treeviews.pipeline.text import documents
 from treeviews.pipeline.text.documents import (
     START,
     Document,
-    Paragraph,
     Place,
     Stream,
     places_apart,
@@ -38,7 +37,6 @@ from treeviews.pipeline.text.text_files import (
     TextFile,
     decompressed,
     is_compressed,
-    recoded,
     unlike_text,
 )
 from treeviews.pipeline.text.text_lines import (
@@ -88,8 +86,6 @@ class FileStream(Stream):
         """Members of an archive that are left out, by reason, of those that were surveyed."""
         self._rest: tuple[Place, Iterator[Line]] | None = None
         """How far the file was read, and what follows."""
-        self._cut: TextName | None = None
-        """The text of which a part follows."""
 
     @abstractmethod
     def places(self) -> Iterator[Place]:
@@ -118,22 +114,9 @@ class FileStream(Stream):
             first = next(lines)
             number, first_index = divmod(first.before.offset - of.start, LONGEST_PIECES)
             items = paragraphs_of(chain([first], lines), of.name, mode, most)  # noqa: B031 - the only reader
-            if not first.before.number:
-                items = self._or_empty(items, of)
             yield Document(f"{of.name}#{number}" if number else of.name, items, first_index)
         if is_empty:
             yield Document(self.name, [empty(self.name)])
-
-    def _or_empty(
-        self, items: Iterable[Paragraph | Refusal], of: TextName
-    ) -> Iterator[Paragraph | Refusal]:
-        """Yields items, or, where the whole text has none, what stands for nothing."""
-        is_empty = True
-        for item in items:
-            is_empty = False
-            yield item
-        if is_empty and self._cut != of:
-            yield empty(of.name)
 
     def lines(self, begin: Place) -> Iterator[Line]:
         """Yields all lines or rows in order, from the one at a place or an earlier one on."""
@@ -148,11 +131,11 @@ class FileStream(Stream):
             yield from self.lines_in(stream, begin)
 
     def _between(self, begin: Place, end: Place | None) -> Iterator[Line]:
-        rest, self._rest, self._cut = self._rest, None, None
+        rest, self._rest = self._rest, None
         lines, order = rest[1] if rest and rest[0] == begin else self.lines(begin), self._order
         for line in lines:
             if end is not None and order(line.before) >= order(end):
-                self._rest, self._cut = (end, chain([line], lines)), line.of
+                self._rest = end, chain([line], lines)
                 return
             if order(line.before) >= order(begin):
                 yield line
@@ -198,21 +181,21 @@ class TextStream(FileStream):
         """Yields where texts may be cut, and their ends."""
         is_line = self.config.paragraphs == "line" or self.holds_rows
         with ExitStack() as opened, suppress(*_TAR_ERRORS):
-            if self.format != "tar":
-                text = self.open(opened)
-                if is_binary(text, self.config):
-                    yield Place(BINARY_BYTES, 0)
-                    return
-                yield from places_in(recoded(text, self.config), lines_are_enough=is_line)
-                return
-            for of, text, size in self._members(self.open(opened), self.left_out):
-                if not (self.config.is_recoded or is_binary(text, self.config)):
-                    for place, _ in pairwise(places_in(text, lines_are_enough=is_line)):
-                        yield Place(of.start + place.offset, place.number)
-                yield Place(of.start + size, 0)
+            stream = self.open(opened)
+            if self.format == "tar":
+                for of, text, size in self._members(stream, self.left_out):
+                    if not (self.config.is_recoded or is_binary(text, self.config)):
+                        places = places_in(text, self.config, lines_are_enough=is_line)
+                        for place, _ in pairwise(places):
+                            yield Place(of.start + place.offset, place.number)
+                    yield Place(of.start + size, 0)
+            elif is_binary(stream, self.config):
+                yield Place(BINARY_BYTES, 0)
+            else:
+                yield from places_in(stream, self.config, lines_are_enough=is_line)
 
     def lines_in(self, stream: io.BufferedReader, begin: Place) -> Iterator[Line]:
-        """Yields the lines of all texts; an empty member of an archive has an empty one.
+        """Yields the lines of all texts; of those of an archive, too.
 
         A line that is no JSON object is refused (``bad_json``), and so is one that has no text in
         its field (``missing_text``, ``empty_text``).
@@ -243,8 +226,6 @@ class TextStream(FileStream):
         try:
             for of, text, size in self._members(stream, Counter()):
                 place = Place(of.start, 0)
-                if not size:
-                    yield Line(of, place, "")
                 for line in read_lines(text, of, self.config, max_characters=most):
                     yield line
                     if isinstance(line.text, Refusal) and line.text.reason == "damaged_file":
@@ -265,6 +246,7 @@ class TextStream(FileStream):
         archive = tarfile.open(  # noqa: SIM115 - the stream is closed elsewhere
             fileobj=stream, mode="r|", tarinfo=_Header, encoding="utf-8"
         )
+        archive.fileobj.seekable = lambda: False  # type: ignore  # what decodes a member asks it
         while (header := archive.next()) is not None:
             if header.size < 0:
                 raise tarfile.ReadError("a member of negative size")

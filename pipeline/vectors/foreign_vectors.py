@@ -30,13 +30,11 @@ from treeviews.pipeline.shards.arrow import strings
 from treeviews.pipeline.vectors.vector_folder import REMEDY
 
 Format = Literal["text", "word2vec"]
-MAX_WIDTH = 100_000
-"""Numbers of a row; what anybody publishes has some thousands at most."""
 MAX_LINE_BYTES = 1 << 20
 """A vector of 10,000 numbers takes a tenth of it."""
 BLOCK_BYTES = 4 << 20
-_HEADER = re.compile(rb"\s*([0-9]{1,9})[ \t]+([0-9]{1,9})\s*")
-"""Of word2vec's formats: the number of words, and of the numbers a word."""
+_HEADER = re.compile(rb"\s*([0-9]{1,9})[ \t]+([1-9][0-9]{,4})\s*")
+"""Of word2vec's formats: the number of words, and of the numbers a word, some thousands at most."""
 _LINE = re.compile(rb"[^ \n]+( [-+.0-9eE]+)+ ?\r?")
 _LINES_LOOKED_AT = 100
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -136,20 +134,6 @@ def format_of(path: Path, member: str = "") -> Format:
     return "word2vec" if is_binary else "text"
 
 
-def _checked_width(path: Path, width: int) -> int:
-    """Returns E as a file tells it, before anything is made of that size.
-
-    Raises:
-        ValueError: no row of word vectors is so wide.
-    """
-    if not 0 < width <= MAX_WIDTH:
-        raise ValueError(
-            f"{path}: says that a row has {width:,} numbers, and from 1 to {MAX_WIDTH:,} are read; "
-            "it is damaged or holds no word vectors: fetch it again, or give another"
-        )
-    return width
-
-
 class TextReader:
     """Reads the lines of an open file."""
 
@@ -176,7 +160,7 @@ class TextReader:
                 f"{path}:1: expected a word and its numbers, found {len(first.split())} fields; "
                 f"{REMEDY}"
             )
-        self.width = _checked_width(path, width)
+        self.width = width
         self._line += header is not None
 
     def blocks(self) -> Iterator[Block]:
@@ -319,14 +303,14 @@ class BinaryReader:
         """Reads the header.
 
         Raises:
-            ValueError: there is none, or what it says cannot be.
+            ValueError: there is none.
         """
         self._path, self._stream = path, stream
         header = _HEADER.fullmatch(stream.readline(100))
         if header is None:
             raise ValueError(f"{path}: no header of word2vec's binary format; fetch it again")
         self._promised = int(header[1])
-        self.width = _checked_width(path, int(header[2]))
+        self.width = int(header[2])
 
     def blocks(self) -> Iterator[Block]:
         """Yields all rows, once.

@@ -204,11 +204,7 @@ def _read_header(path: Path) -> Mapped:
 
 
 def _in_memory(path: Path) -> tuple[NDArray[np.float32], NDArray[np.int64] | None]:
-    """Returns the rows behind a zero one, written once, and the counts beside them, if any.
-
-    Raises:
-        ValueError: vectors and scales do not go together.
-    """
+    """Returns the rows behind a zero one, written once, and the counts beside them, if any."""
     from safetensors.numpy import load_file
 
     tensors = load_file(path)
@@ -217,8 +213,6 @@ def _in_memory(path: Path) -> tuple[NDArray[np.float32], NDArray[np.int64] | Non
     if scales is None:
         table[1:] = rows
         return table, tensors.get("counts")
-    if len(scales) != len(rows):
-        raise ValueError(f"{path}: broken word vectors ({len(scales)} scales); {REMEDY}")
     wide = scales.astype(np.float32)[:, None]
     np.multiply(rows, wide, out=table[1:], dtype=np.float32, casting="same_kind")
     return table, tensors.get("counts")

@@ -9,7 +9,6 @@ side.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -222,30 +221,17 @@ def _report(counted: WordList, words: WordList, config: VocabularyConfig) -> dic
     }
 
 
-@dataclass(frozen=True, slots=True)
-class CoverageByWords:
-    """Types and tokens of a vocabulary; each three numbers add up to all of them."""
-
-    exact_types: int
-    lower_cased_types: int
-    """Found only after lower-casing, as a token is looked up."""
-    unknown_types: int
-    exact_tokens: int
-    lower_cased_tokens: int
-    unknown_tokens: int
-    share_of_types: float
-    """Of all types, those that are covered."""
-    share_of_tokens: float
-    """Of all tokens, those that are covered."""
-    most_frequent_unknown: tuple[str, ...]
-
-
-def coverage_by(known: pa.Array, vocabulary: WordList) -> CoverageByWords:
+def coverage_by(known: pa.Array, vocabulary: WordList) -> dict[str, Any]:
     """Returns how much of a vocabulary these words cover.
 
     Args:
         known: ``large_string``.
         vocabulary: most frequent words first; without counts each counts once.
+
+    Returns:
+        Types and tokens that are known as they stand (``exact_types``, ``exact_tokens``), only
+        lower-cased, as a token is looked up, and unknown; the shares that are covered; the most
+        frequent unknown words.
     """
     index, words = WordIndex(known), vocabulary.words
     counts = vocabulary.counts
@@ -256,13 +242,13 @@ def coverage_by(known: pa.Array, vocabulary: WordList) -> CoverageByWords:
     unknown = ~(exact | lowered)
     first = words.take(numbers(np.flatnonzero(unknown)[:MOST_NAMED])).to_pylist()
     ways = {"exact": exact, "lower_cased": lowered, "unknown": unknown}
-    return CoverageByWords(
+    return {
         **{f"{name}_types": int(mask.sum()) for name, mask in ways.items()},
         **{f"{name}_tokens": int(counts[mask].sum()) for name, mask in ways.items()},
-        share_of_types=1 - int(unknown.sum()) / max(len(words), 1),
-        share_of_tokens=1 - int(counts[unknown].sum()) / max(int(counts.sum()), 1),
-        most_frequent_unknown=tuple(first),
-    )
+        "share_of_types": 1 - int(unknown.sum()) / max(len(words), 1),
+        "share_of_tokens": 1 - int(counts[unknown].sum()) / max(int(counts.sum()), 1),
+        "most_frequent_unknown": first,
+    }
 
 
 if __name__ == "__main__":

@@ -140,13 +140,9 @@ class WordIndex:
             at[left] += 1
         return places
 
-    def first_places(self) -> NDArray[np.int32]:
-        """Returns, for each word, where the first of its spelling stands; mostly its own place."""
-        return self.places(self.words)
-
     def distinct_places(self) -> NDArray[np.int64]:
         """Returns the places of words whose spelling stands nowhere before, in order."""
-        return np.flatnonzero(self.first_places() == np.arange(len(self)))
+        return np.flatnonzero(self.places(self.words) == np.arange(len(self)))
 
     @cached_property
     def _ordered(self) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:

@@ -34,6 +34,7 @@ from treeviews.models.model.model_description import ParserRecord
 from treeviews.models.model.model_folder import save_model
 from treeviews.models.words.word_vectors import load_word_vectors
 from treeviews.pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_PARSERS, BUNDLED_VECTORS
+from treeviews.pipeline.downloads.download import file_name_of
 from treeviews.pipeline.downloads.published_vectors import fetch_vectors, vectors_named
 from treeviews.pipeline.parsers.parser_files import checksum_of_parser_folder
 from treeviews.pipeline.shards.manifests import write_dataset_manifest
@@ -136,7 +137,7 @@ def _write_words(folder: Path) -> None:
         archive.writestr("glove.840B.300d.txt", "the 0.5 1\ncat 0.25 2\n")
     download = DownloadVectors(name="glove-840b", work_folder=folder / "data" / "work")
     declared = vectors_named(download.name)
-    with serving({declared.file_name: packed.getvalue()}) as server:
+    with serving({file_name_of(declared.url): packed.getvalue()}) as server:
         fetch_vectors(declared, download.folder, None, mirror=server.address)
     sentences = write_corpus(folder / "counted", stories(2)).sentences
     count_shard(sentences, 0, folder / "counts")

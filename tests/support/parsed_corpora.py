@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 from safetensors.numpy import save_file
 
+from tests.support.shard_files import write_shard
 from treeviews.models.corpus.parsed_corpus import CorpusFolders
 from treeviews.models.corpus.sentence_block import SentenceBlock
 from treeviews.pipeline.shards.manifests import PARSED_FROM, ShardManifest, write_dataset_manifest
 from treeviews.pipeline.shards.schema import schema_for
-from treeviews.pipeline.shards.shards import write_shard
 
 T = TypeVar("T")
 Document = Sequence[Sequence[str]]
@@ -159,7 +159,7 @@ def _write(
     schema = schema_for(stage)
     arrays = [pa.array(columns[name], type=schema.field(name).type) for name in schema.names]
     table = pa.Table.from_arrays(arrays, schema=schema)
-    return write_shard(folder / stage, stage, shard, table, drops={}, extra=extra)
+    return write_shard(folder / stage, stage, shard, table, extra=extra)
 
 
 def write_vectors(folder: Path, *, size: int = 12) -> Path:

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tests.support.parsed_corpora import left_branching
+from tests.support.shard_files import write_shard
 from treeviews.models.evaluation.build_probing import SENTEVAL_FOLDER, build_probing, read_summary
 from treeviews.models.evaluation.probing_sentences import ParsedSentence, ProbingConfig
 from treeviews.models.evaluation.probing_tasks import TASKS
@@ -20,7 +21,7 @@ from treeviews.models.evaluation.task_data import SENTENCES_NAME, load_task
 from treeviews.models.evaluation.task_registry import task_named
 from treeviews.pipeline.shards.manifests import read_dataset_manifest, write_dataset_manifest
 from treeviews.pipeline.shards.schema import schema_for
-from treeviews.pipeline.shards.shards import read_shard, write_shard
+from treeviews.pipeline.shards.shards import read_shard
 
 STAGES = ("sentences", "dependencies", "constituents")
 CONFIG = ProbingConfig(
@@ -132,7 +133,7 @@ def write_rows(
         for stage in STAGES:
             columns = {name: [row[name] for row in part] for name in schema_for(stage).names}
             table = pa.Table.from_pydict(columns, schema=schema_for(stage))
-            write_shard(folder / stage, stage, shard, table, drops={})
+            write_shard(folder / stage, stage, shard, table)
     for stage in STAGES:
         write_dataset_manifest(folder / stage, stage, config={})
     return {stage: folder / stage for stage in STAGES}

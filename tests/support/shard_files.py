@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from treeviews.pipeline.shards.manifests import ShardManifest, write_dataset_manifest
 from treeviews.pipeline.shards.schema import schema_for
-from treeviews.pipeline.shards.shards import write_shard
+from treeviews.pipeline.shards.shards import ShardWriter
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -28,10 +28,19 @@ def sentence_rows(sentences: Sequence[Sequence[str]], *, document: str = "a") ->
     ]
 
 
+def write_shard(
+    folder: Path, stage: str, number: int, table: pa.Table, **facts: Any
+) -> ShardManifest:
+    """Writes one shard; nothing is refused unless the facts for its manifest say so."""
+    with ShardWriter(folder, stage, number) as writer:
+        writer.write(table)
+        return writer.finish(**({"drops": {}} | facts))
+
+
 def write_rows(folder: Path, stage: str, number: int, rows: Rows, **facts: Any) -> ShardManifest:
     """Writes one shard, of which nothing was refused unless the facts for its manifest say so."""
     table = stage_table(stage, rows)
-    return write_shard(folder, stage, number, table, **({"drops": {}, "quarantine": []} | facts))
+    return write_shard(folder, stage, number, table, **({"quarantine": []} | facts))
 
 
 def write_stage(folder: Path, stage: str, *shards: Rows) -> Path:

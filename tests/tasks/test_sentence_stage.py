@@ -22,7 +22,7 @@ from tests.support.luigi_builds import build
 from treeviews.pipeline.shards.manifests import read_dataset_manifest, shard_numbers, shard_path
 from treeviews.pipeline.shards.shards import read_shard
 from treeviews.pipeline.text import plan, split_corpus
-from treeviews.pipeline.text.find_duplicates import Duplicates
+from treeviews.pipeline.text.find_duplicates import duplicates_of
 from treeviews.pipeline.text.split_parts import DUPLICATES_FOLDER
 from treeviews.tasks import DownloadCorpus, SplitSentences, artefact
 
@@ -232,7 +232,7 @@ def test_duplicates_are_found_by_jobs_and_once(
     task = stage(tmp_path / "text", tmp_path, cleaning_changes={"duplicates": "exact"})
     assert build(task)
     folder = task.folder / DUPLICATES_FOLDER
-    found = [Duplicates(folder).of(number) for number in range(2)]
+    found = [duplicates_of(folder, number) for number in range(2)]
     assert [{item: why.reason for item, why in part.items()} for part in found] == [
         {},
         {1: "exact_duplicate"},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -56,16 +55,17 @@ def coverage(
     listed, _ = _read(path)
     found = coverage_by(load_word_vectors(vectors).index.words, listed)
     if as_json:
-        print_json(asdict(found))
+        print_json(found)
         return
-    print(f"{found.share_of_types:.2%} of the types, {found.share_of_tokens:.2%} of the tokens")
-    print(
-        f"as they stand: {found.exact_types:,} types, {found.exact_tokens:,} tokens; lower-cased: "
-        f"{found.lower_cased_types:,} and {found.lower_cased_tokens:,}; without a vector: "
-        f"{found.unknown_types:,} and {found.unknown_tokens:,}"
+    print("{share_of_types:.2%} of the types, {share_of_tokens:.2%} of the tokens".format(**found))
+    ways = (
+        "as they stand: {exact_types:,} types, {exact_tokens:,} tokens; lower-cased: "
+        "{lower_cased_types:,} and {lower_cased_tokens:,}; without a vector: "
+        "{unknown_types:,} and {unknown_tokens:,}"
     )
-    if found.most_frequent_unknown:
-        print("most frequent ones without: " + " ".join(found.most_frequent_unknown))
+    print(ways.format(**found))
+    if found["most_frequent_unknown"]:
+        print("most frequent ones without: " + " ".join(found["most_frequent_unknown"]))
 
 
 def _read(path: Path) -> tuple[Any, dict[str, Any]]:

@@ -17,6 +17,7 @@ from tests.support.edited_json import edit
 from tests.support.encoders import words_encoder
 from tests.support.parsed_corpora import write_vectors
 from tests.support.saved_models import encoded_one_by_one, random_model
+from tests.support.shard_files import write_shard
 from treeviews import models
 from treeviews.models.config.training_config import TrainingConfig
 from treeviews.models.config.training_presets import preset
@@ -31,7 +32,6 @@ from treeviews.pipeline.parsers.sentence_parser import load_parser
 from treeviews.pipeline.parsing.parse_shard import ParseJob, parse_shard
 from treeviews.pipeline.shards.manifests import write_dataset_manifest
 from treeviews.pipeline.shards.schema import schema_for
-from treeviews.pipeline.shards.shards import write_shard
 
 main = subcommand("encode")
 
@@ -81,7 +81,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     schema = schema_for("sentences")
     arrays = [pa.array(columns[name], type=schema.field(name).type) for name in schema.names]
     table = pa.Table.from_arrays(arrays, schema=schema)
-    write_shard(folder / "sentences", "sentences", 0, table, drops={})
+    write_shard(folder / "sentences", "sentences", 0, table)
     write_dataset_manifest(folder / "sentences", "sentences", config={})
     for stage in STAGES:
         job = ParseJob(stage=stage, sentences=folder / "sentences", output=folder / stage, number=0)

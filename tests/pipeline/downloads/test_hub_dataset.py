@@ -120,18 +120,3 @@ def test_the_same_text_has_the_same_bytes_whenever_it_is_fetched(
         fetch(job_of(folder, tmp_path / name))
         contents.append([path.read_bytes() for path in (tmp_path / name / TEXT_FOLDER).iterdir()])
     assert sorted(contents[0]) == sorted(contents[1])
-
-
-def test_a_folder_that_changes_while_it_is_read_is_refused(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write = hub_dataset._write
-
-    def changing(*given: Any) -> None:
-        write(*given)
-        pq.write_table(pa.table({"id": [2], "story": ["Two."]}), folder / "test.parquet")
-
-    monkeypatch.setattr(hub_dataset, "_write", changing)
-    with pytest.raises(ValueError, match=r"stories: changed while it was read; delete .*out and"):
-        fetch(job_of(folder, tmp_path / "out"))
-    assert not (tmp_path / "out" / DATASET_FILE).exists()

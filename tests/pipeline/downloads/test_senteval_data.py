@@ -127,7 +127,6 @@ def test_sets_of_an_archive_are_brought_by_one_request_and_named_in_the_manifest
         ({"reviews.tar": b"no archive"}, "not a whole archive"),
         ({"reviews.tar": FILES["reviews.tar"][:60]}, "not a whole archive"),
         ({"reviews.tar": tarred({"MR/pos": b"x\n", "MR/neg": NEGATIVE})}, "1 lines, expected 2"),
-        ({"reviews.tar": tarred({"MR/pos": b"", "a/MR/pos": b""})}, "MR/pos is there twice"),
     ],
 )
 def test_a_set_that_fails_is_absent_with_its_reason_and_asked_for_again(

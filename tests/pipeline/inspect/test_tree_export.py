@@ -20,7 +20,6 @@ from treeviews.pipeline.shards.manifests import read_dataset_manifest, write_dat
 from treeviews.pipeline.shards.shards import read_shard
 from treeviews.pipeline.text import documents, plan
 from treeviews.pipeline.text.cleaning_steps import CleaningConfig
-from treeviews.pipeline.text.split_corpus import CorpusSplit
 from treeviews.pipeline.text.text_files import FilesConfig
 from treeviews.pipeline.text.text_sources import TextFiles
 from treeviews.pipeline.text.tokenization import SentenceConfig
@@ -162,9 +161,7 @@ def test_what_cleaning_changed_or_stands_behind_a_giant_line_has_no_place(
     folder = tmp_path / "corpus"
     source = TextFiles([tmp_path / "a.txt"], FilesConfig(max_paragraph_characters=100))
     cleaning = CleaningConfig(normalisation="nfkc")
-    corpus = CorpusSplit(source, SentenceConfig(), folder / "sentences", cleaning)
-    corpus.begin()
-    corpus.split_all()
+    split_sentences(source, SentenceConfig(), folder / "sentences", cleaning)
     arcs = [{"heads": [0] + [1] * (len(row["tokens"]) - 1)} for row in _rows(folder, 0)]
     arcs = [row | {"deprels": ["dep"] * len(row["heads"])} for row in arcs]
     write_stage(folder / "dependencies", "dependencies", arcs)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treeviews.pipeline.shards.arrow import flags, numbers, strings, values_of
+from treeviews.pipeline.shards.arrow import flags, lists, numbers, strings, values_of
 
 texts = st.lists(st.text(st.characters(codec="utf-8")))
 
@@ -28,6 +28,16 @@ def test_truth_values_go_there_and_back(values: list[bool], start: int) -> None:
     found = flags(values)
     assert found.equals(pa.array(values, pa.bool_()))
     assert values_of(found[start:]).tolist() == values[start:]
+
+
+def test_lists_hold_empty_rows_and_nulls() -> None:
+    number, word = pa.int16(), pa.dictionary(pa.int32(), pa.string())
+    for rows, item in (([[1, 2], [], None, [3]], number), ([["b", "a"], None, ["b"]], word)):
+        kind = pa.list_(pa.field("item", item, nullable=False))
+        assert lists(rows, kind).to_pylist() == rows
+    assert lists(rows, kind).values.dictionary.to_pylist() == ["b", "a"]
+    with pytest.raises(OverflowError):
+        lists([[40_000]], pa.list_(number))
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8"])

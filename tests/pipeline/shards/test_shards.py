@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.support.edited_json import replace
+from tests.support.shard_files import write_shard
 from treeviews.pipeline.base.atomic_files import sweep_unfinished
 from treeviews.pipeline.base.digest import sha256_of_file
 from treeviews.pipeline.shards import shards
@@ -25,13 +26,11 @@ from treeviews.pipeline.shards.manifests import (
     stands_whole,
     write_dataset_manifest,
 )
-from treeviews.pipeline.shards.schema import SCHEMA_VERSION, STAGE_KEY, VERSION_KEY, schema_for
+from treeviews.pipeline.shards.schema import schema_for
 from treeviews.pipeline.shards.shards import (
-    FlatListColumn,
     ShardWriter,
     read_shard,
     rows_in_shard,
-    write_shard,
 )
 
 ROWS = [
@@ -54,7 +53,7 @@ def test_a_shard_of_several_row_groups_reads_back_whole(
     ]
     rows = pa.Table.from_pylist(parses, schema=schema_for("dependencies"))
 
-    write_shard(tmp_path, "dependencies", 0, rows, drops={})
+    write_shard(tmp_path, "dependencies", 0, rows)
 
     assert pq.ParquetFile(shard_path(tmp_path, 0)).num_row_groups == 3
     assert read_shard(tmp_path, "dependencies", 0).to_pylist() == parses
@@ -74,10 +73,10 @@ def test_the_manifest_counts_rows_drops_and_bytes(tmp_path: Path) -> None:
     assert '"too_long"' in quarantine_path(tmp_path, 0).read_text(encoding="utf-8")
     assert read_shard_manifest(tmp_path, 0) == manifest
     assert read_shard(tmp_path, "sentences", 0).to_pylist() == ROWS
-    again = write_shard(tmp_path / "again", "sentences", 0, table(ROWS), drops={})
+    again = write_shard(tmp_path / "again", "sentences", 0, table(ROWS))
     assert again.sha256 == manifest.sha256
     for number in (1, 3):
-        write_shard(tmp_path, "sentences", number, table(ROWS), drops={})
+        write_shard(tmp_path, "sentences", number, table(ROWS))
     assert [shard.number for shard in complete_shards(tmp_path)] == [0, 1]
     summed = write_dataset_manifest(tmp_path, "sentences", config={"limit": 0}, num_shards=2)
     assert summed == read_dataset_manifest(tmp_path, "sentences")
@@ -92,7 +91,7 @@ def test_a_crash_before_the_manifest_leaves_no_complete_shard(
 
     monkeypatch.setattr(shards, "write_sealed_json", crash)
     with pytest.raises(KeyboardInterrupt):
-        write_shard(tmp_path, "sentences", 0, table(ROWS), drops={})
+        write_shard(tmp_path, "sentences", 0, table(ROWS))
 
     assert complete_shards(tmp_path) == []
 
@@ -141,7 +140,7 @@ def test_a_stage_with_missing_shards_is_not_marked_complete(
     tmp_path: Path, standing: tuple[int, ...], num_shards: int | None, missing: str
 ) -> None:
     for number in standing:
-        write_shard(tmp_path, "sentences", number, table(ROWS), drops={})
+        write_shard(tmp_path, "sentences", number, table(ROWS))
 
     with pytest.raises(FileNotFoundError, match=f"shards {missing} are missing .* run the stage"):
         write_dataset_manifest(tmp_path, "sentences", config={}, num_shards=num_shards)
@@ -161,7 +160,7 @@ def test_a_stage_with_missing_shards_is_not_marked_complete(
 def test_a_broken_manifest_is_named_with_its_remedy(
     tmp_path: Path, name: str, old: str | None, new: str, problem: str
 ) -> None:
-    write_shard(tmp_path, "sentences", 0, table(ROWS), drops={})
+    write_shard(tmp_path, "sentences", 0, table(ROWS))
     write_dataset_manifest(tmp_path, "sentences", config={})
     path = tmp_path / name
     if old is None:
@@ -189,7 +188,7 @@ def flip_a_bit(path: Path, place: int) -> None:
 def test_a_shard_of_which_a_bit_was_flipped_is_named_with_its_remedy(
     tmp_path: Path, place: int
 ) -> None:
-    write_shard(tmp_path, "sentences", 0, table(ROWS), drops={})
+    write_shard(tmp_path, "sentences", 0, table(ROWS))
     read_shard(tmp_path, "sentences", 0)
     flip_a_bit(shard_path(tmp_path, 0), place)
 
@@ -198,7 +197,7 @@ def test_a_shard_of_which_a_bit_was_flipped_is_named_with_its_remedy(
 
 
 def test_pages_are_checked_where_no_manifest_is(tmp_path: Path) -> None:
-    write_shard(tmp_path, "sentences", 0, table(ROWS), drops={})
+    write_shard(tmp_path, "sentences", 0, table(ROWS))
     page = pq.ParquetFile(shard_path(tmp_path, 0)).metadata.row_group(0).column(2)
     manifest_path(tmp_path, 0).unlink()
     start = page.dictionary_page_offset or page.data_page_offset
@@ -210,7 +209,7 @@ def test_pages_are_checked_where_no_manifest_is(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["00000.parquet", "00000.json", "manifest.json", "plan.txt"])
 def test_a_stage_that_lacks_a_file_does_not_stand_whole(tmp_path: Path, name: str) -> None:
-    write_shard(tmp_path, "sentences", 0, table(ROWS), drops={})
+    write_shard(tmp_path, "sentences", 0, table(ROWS))
     (tmp_path / "plan.txt").write_text("x")
     write_dataset_manifest(tmp_path, "sentences", config={}, files=[tmp_path / "plan.txt"])
     assert stands_whole(tmp_path)
@@ -224,42 +223,11 @@ def test_what_is_no_shard_of_the_stage_is_named(tmp_path: Path) -> None:
     shard_path(tmp_path, 0).write_bytes(b"not parquet")
     with pytest.raises(ValueError, match=r"00000\.parquet: not a whole Parquet file.*run the"):
         read_shard(tmp_path, "sentences", 0)
-    metadata = {VERSION_KEY: str(SCHEMA_VERSION + 1).encode(), STAGE_KEY: b"sentences"}
-    newer = table(ROWS).replace_schema_metadata(metadata)
-    pq.write_table(newer, shard_path(tmp_path, 0))
-    with pytest.raises(ValueError, match=rf"schema version {SCHEMA_VERSION + 1}"):
-        read_shard(tmp_path, "sentences", 0)
-    write_shard(tmp_path, "sentences", 0, table(ROWS), drops={})
+    write_shard(tmp_path, "sentences", 0, table(ROWS))
     with pytest.raises(ValueError, match=r"holds sentences, expected 'dependencies'"):
         read_shard(tmp_path, "dependencies", 0)
     with pytest.raises(FileNotFoundError, match=r"not complete; run it again"):
         read_dataset_manifest(tmp_path, "sentences")
-
-
-@pytest.mark.parametrize(
-    ("columns", "said"),
-    [
-        (table(ROWS).select([0, 1]), "has no column 'tokens'; delete 00000.parquet"),
-        (table(ROWS).set_column(1, "sentence_index", [["a", "b"]]), "'sentence_index' is string"),
-    ],
-)
-def test_a_shard_without_its_columns_is_named_with_its_remedy(
-    tmp_path: Path, columns: pa.Table, said: str
-) -> None:
-    columns = columns.replace_schema_metadata(schema_for("sentences").metadata)
-    pq.write_table(columns, shard_path(tmp_path, 0))
-    with pytest.raises(ValueError, match=f"00000.parquet: .*{said}"):
-        read_shard(tmp_path, "sentences", 0)
-
-
-def test_flat_lists_hold_empty_rows_and_nulls() -> None:
-    type_ = pa.list_(pa.field("item", pa.int16(), nullable=False))
-    column = FlatListColumn(type_)
-    for row in ([1, 2], [], None, [3]):
-        column.append(row)
-    assert column.to_arrow().to_pylist() == [[1, 2], [], None, [3]]
-    with pytest.raises(OverflowError):
-        column.append([40_000])
 
 
 def test_shards_double_every_four_until_the_maximum() -> None:

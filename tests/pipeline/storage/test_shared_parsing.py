@@ -198,16 +198,3 @@ def test_no_file_is_written_outside_a_nodes_scratch_folder(
     assert not [path for path in tmp_path.rglob("*") if path.name == "planted"]
     with pytest.raises(ValueError, match=r"names a file '\.\.'.*leads out of the folder"):
         make_stored_shards(replace(job, files_folder=".."), parser_files(tmp_path / "more"))
-
-
-def test_sentences_that_are_damaged_in_the_storage_are_refused_and_named(
-    job: StoredJob, tmp_path: Path
-) -> None:
-    rows = tmp_path / "shared" / "sentences" / "00001.parquet"
-    content = bytearray(rows.read_bytes())
-    content[len(content) // 2] ^= 1
-    rows.write_bytes(content)
-
-    with pytest.raises(ValueError, match=r"00001\.parquet: sha256 differs from its manifest's"):
-        make_stored_shards(job, parser_files(tmp_path))
-    assert StoredStage(Storage(job.storage).inside("parses")).numbers() == set()

@@ -9,15 +9,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.command import subcommand
-from tests.support.edited_json import replace
 from tests.support.object_store import object_store
 from tests.support.sentence_shards import write_sentences
 from treeviews.pipeline.shards.manifests import (
     MANIFEST_NAME,
-    read_dataset_manifest,
-    read_shard_manifest,
     shard_path,
-    write_dataset_manifest,
 )
 from treeviews.pipeline.storage.location import Storage
 from treeviews.pipeline.storage.shared_shards import StoredStage
@@ -76,25 +72,6 @@ def test_shards_come_back_as_they_went(address: str, shards: Path, tmp_path: Pat
         assert (tmp_path / "copy" / name).read_bytes() == (shards / name).read_bytes()
 
 
-def test_a_shard_that_was_deleted_in_a_complete_stage_is_given_again(
-    address: str, shards: Path, tmp_path: Path
-) -> None:
-    storage = Storage(address).inside("corpora/c/sentences")
-    StoredStage(storage).publish_all(shards, [0, 1])
-    manifest = storage.read(MANIFEST_NAME)
-    partial = Storage(address).inside("partial")
-    for name in sorted(storage.names() - {"00001.parquet", "00001.json"}):
-        partial.write(name, storage.read(name))
-    stage = StoredStage(partial)
-    assert stage.numbers() == {0}
-
-    stage.publish_all(shards, [0, 1])
-
-    assert stage.numbers() == {0, 1}
-    assert stage.fetch(tmp_path / "copy", 1, "sentences").rows == 3
-    assert partial.read(MANIFEST_NAME) == manifest
-
-
 @pytest.mark.parametrize("name", ["00000.parquet", "00000.quarantine.jsonl"])
 def test_a_shard_damaged_in_the_storage_is_refused_and_leaves_nothing(
     address: str, shards: Path, tmp_path: Path, name: str
@@ -129,23 +106,6 @@ def test_another_shard_than_the_one_wanted_is_refused_and_leaves_nothing(
     with pytest.raises(ValueError, match=f"not the shard that is wanted, as its .*{difference}"):
         stage.fetch(tmp_path / "copy", number, **expected)
     assert not (tmp_path / "copy").exists()
-
-
-def test_the_manifest_of_a_stage_lists_the_shards_that_another_machine_published(
-    shards: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    shared = tmp_path / "shared"
-    stage = StoredStage(Storage(str(shared)).inside("sentences"))
-    stage.publish(shards, 0)
-    own = write_sentences(tmp_path / "own", 2)  # the same rows in other time
-    replace(own / "00000.json", '"seconds": 0.0', '"seconds": 7.0')
-    write_dataset_manifest(own, "sentences", config={})
-
-    stage.publish_all(own, [0, 1])
-
-    listed = read_dataset_manifest(shared / "sentences").shards[0]
-    assert listed == read_shard_manifest(shards, 0)
-    assert listed != read_shard_manifest(own, 0)
 
 
 def test_leftovers_of_killed_writers_are_ignored_and_swept(shards: Path, tmp_path: Path) -> None:

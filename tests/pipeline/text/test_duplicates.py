@@ -12,10 +12,10 @@ from treeviews.pipeline.text.cleaning_steps import CleaningConfig
 from treeviews.pipeline.text.documents import Paragraph
 from treeviews.pipeline.text.find_duplicates import (
     MANIFEST_NAME,
-    Duplicates,
     DuplicatesJob,
     bare_words,
     drops_path,
+    duplicates_of,
     execute,
     signature_path,
 )
@@ -85,9 +85,8 @@ def decided(plan: Path, output: Path, config=EXACT, order=None) -> list[dict[int
 
 
 def reasons(output: Path, count: int) -> list[dict[int, str]]:
-    duplicates = Duplicates(output)
     return [
-        {item: refusal.reason for item, refusal in duplicates.of(number).items()}
+        {item: refusal.reason for item, refusal in duplicates_of(output, number).items()}
         for number in range(count)
     ]
 
@@ -171,7 +170,7 @@ def test_a_damaged_file_is_named(tmp_path, damaged):
     if damaged == "decisions":
         drops_path(tmp_path / "out", 1).write_bytes(b"nothing")
         with pytest.raises(ValueError, match=r"00001\.duplicates\.npy: damaged"):
-            Duplicates(tmp_path / "out").of(1)
+            duplicates_of(tmp_path / "out", 1)
         return
     (tmp_path / "out" / MANIFEST_NAME).unlink()
     signature_path(tmp_path / "out", 1).write_bytes(b"nothing")

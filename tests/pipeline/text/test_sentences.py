@@ -184,19 +184,19 @@ def test_a_killed_run_goes_on_byte_identically(
 ):
     config = SentenceConfig(limit=limit)
     whole = split_sentences(many_documents(), config, tmp_path / "whole")
-    write = split_parts.write_shard
+    writer = split_parts.ShardWriter
 
-    def killed(folder, stage, number, *arguments, **keywords):
+    def killed(folder, stage, number):
         if number == num_written:
             (folder / "00009.parquet.77.unfinished").write_bytes(b"PAR1")
             raise KeyboardInterrupt
-        return write(folder, stage, number, *arguments, **keywords)
+        return writer(folder, stage, number)
 
-    monkeypatch.setattr(split_parts, "write_shard", killed)
+    monkeypatch.setattr(split_parts, "ShardWriter", killed)
     if num_written < len(whole.shards):
         with pytest.raises(KeyboardInterrupt):
             split_sentences(many_documents(), config, tmp_path / "killed")
-    monkeypatch.setattr(split_parts, "write_shard", write)
+    monkeypatch.setattr(split_parts, "ShardWriter", writer)
     resumed = split_sentences(many_documents(), config, tmp_path / "killed")
     assert [shard.sha256 for shard in resumed.shards] == [shard.sha256 for shard in whole.shards]
     assert [shard.extra for shard in resumed.shards] == [shard.extra for shard in whole.shards]
@@ -211,9 +211,7 @@ def test_changed_paragraphs_are_counted_up_to_the_limit(tmp_path, small_shards, 
         for number in range(12)
     }
     config, cleaning = SentenceConfig(limit=limit), CleaningConfig(mojibake=True)
-    corpus = CorpusSplit(Memory(documents), config, tmp_path, cleaning)
-    corpus.begin()
-    manifest = corpus.split_all()
+    manifest = split_sentences(Memory(documents), config, tmp_path, cleaning)
     found = [shard.extra.get("cleaned", {}) for shard in manifest.shards]
     assert sum(shard.get("mojibake", 0) for shard in found) == expected
     assert manifest.config["cleaned"] == {"mojibake": expected}

@@ -7,11 +7,12 @@ import pytest
 from treeviews.pipeline.base.refusal import Refusal
 from treeviews.pipeline.text.cleaning_steps import (
     CleaningConfig,
-    clean_documents,
+    check_language,
+    clean_content,
     describe_cleaning,
     profile,
 )
-from treeviews.pipeline.text.documents import Document, Paragraph
+from treeviews.pipeline.text.documents import Paragraph
 
 PROSE = [
     "The ferry crossed the bay twice a day, and nobody there remembered a year without it.",
@@ -29,17 +30,14 @@ ALONE = {"duplicates": "none", "repeated_in": 0}
 
 
 def cleaned(texts, config, changed=None) -> list[str]:
-    """Texts as they are after cleaning, a refusal as ``!reason``."""
-    documents = [
-        Document("a", [Paragraph(text, f"a:{n}") for n, text in enumerate(texts, start=1)])
-    ]
-    return [
-        content.text if isinstance(content, Paragraph) else f"!{content.reason}"
-        for document in clean_documents(
-            documents, config, {}, Counter() if changed is None else changed
-        )
-        for content in document.paragraphs
-    ]
+    """Texts as they are after cleaning, a refusal as ``!reason``; counts what was changed."""
+    kept = []
+    for text in texts:
+        content, changes = clean_content(Paragraph(text, "a:1"), config)
+        kept.append(content.text if isinstance(content, Paragraph) else f"!{content.reason}")
+        if changed is not None:
+            changed.update(changes)
+    return kept
 
 
 def test_by_default_nothing_is_changed_and_nothing_enters_a_digest():
@@ -115,12 +113,10 @@ def test_cleaning_what_is_clean_changes_nothing():
 
 
 def test_a_refusal_stands_in_its_paragraph_s_place_and_says_where():
-    document = Document("a", [Paragraph("Read more", "a:7"), Refusal("giant_line", "", "a:8")], 40)
-    (found,) = clean_documents([document], CleaningConfig(boilerplate=True), {}, Counter())
-    notice, giant = found.paragraphs
+    notice, _ = clean_content(Paragraph("Read more", "a:7"), CleaningConfig(boilerplate=True))
     assert (notice.reason, notice.position, notice.excerpt) == ("call_to_click", "a:7", "Read more")
-    assert giant.reason == "giant_line"
-    assert (found.document_id, found.first_index) == ("a", 40)
+    giant = Refusal("giant_line", "", "a:8")
+    assert clean_content(giant, profile("clean", ALONE)) == (giant, [])
 
 
 @pytest.mark.parametrize(
@@ -134,4 +130,4 @@ def test_a_refusal_stands_in_its_paragraph_s_place_and_says_where():
 )
 def test_wrong_settings_are_errors(name, changes, message):
     with pytest.raises(ValueError, match=message):
-        cleaned(PROSE, profile(name, changes))
+        check_language(profile(name, changes).language)
