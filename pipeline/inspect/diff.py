@@ -17,7 +17,6 @@ from typing import Any
 from treeviews.pipeline.base.foreign_text import printable
 from treeviews.pipeline.inspect.aligned_rows import Selection, read_rows, tree_fault, tree_of
 from treeviews.pipeline.trees.tree_scores import AttachmentCounts, BracketCounts
-from treeviews.pipeline.trees.treebanks import TreebankSentence
 
 SCORES = {
     "dependencies": ("uas", "las", "uas_no_punctuation", "las_no_punctuation"),
@@ -82,12 +81,7 @@ def _agreement(sides: Sequence[Selection], stage: str, most: int) -> dict[str, A
             for row in (one, other):
                 if fault := tree_fault(stage, row, tokens):
                     raise ValueError(f"{place} ({stage}, {fault[0]}): {fault[1]}; see `check`")
-            if isinstance(counts, BracketCounts):
-                wrong = counts.add(gold, predicted)
-            else:
-                wrong = counts.add(
-                    TreebankSentence("", tokens, gold.heads, gold.deprels), predicted
-                )
+            wrong = counts.add(tokens, gold, predicted)
             seen["identical"] += gold == predicted
             if wrong:
                 yield {**place, "differences": wrong, "tokens": tokens}

@@ -49,7 +49,7 @@ from treeviews.pipeline.parsers.chart_model import (
     load_constituency_model,
     to_benepar_label,
 )
-from treeviews.pipeline.parsers.evaluate_parser import evaluate_constituency_parser, rounded
+from treeviews.pipeline.parsers.evaluate_parser import rounded
 from treeviews.pipeline.parsers.parser_folder import ParserModel, read_network_description
 from treeviews.pipeline.trees.flat_trees import CHAIN_MARK, TOP_LABEL, ConstituencyParse
 from treeviews.pipeline.trees.treebanks import BracketedSentence, read_bracketed
@@ -163,11 +163,8 @@ class ConstituencyTraining(ParserTraining[ConstituencyTrainingConfig, BracketedS
         brackets, tags = chart_losses(self.state.network, batch)
         return brackets + self.config.tag_loss_scale * tags, [brackets, tags]
 
-    def dev_scores(self) -> tuple[dict[str, Any], float, str]:
-        """Returns the scores, the one that chooses the epoch, and that one's name."""
-        scores = evaluate_constituency_parser(
-            self.adapter(self.averaged_model(), name="dev"), self.dev
-        )
+    def choose(self, scores: dict[str, Any]) -> tuple[dict[str, Any], float, str]:
+        """Returns the scores as they are kept, the one that chooses the epoch, and its name."""
         return rounded(scores), scores["evalb"]["f1"], "F1"
 
     @staticmethod

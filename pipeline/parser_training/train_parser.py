@@ -32,6 +32,7 @@ from treeviews.pipeline.parser_training.training_state import (
     TrainingState,
 )
 from treeviews.pipeline.parsers.batched_parser import BatchedParser
+from treeviews.pipeline.parsers.evaluate_parser import evaluate_parser
 from treeviews.pipeline.parsers.parser_files import (
     CHECKSUMS_NAME,
     DESCRIPTION_NAME,
@@ -207,10 +208,11 @@ class ParserTraining(ABC, Generic[ConfigT, SentenceT]):
         """Returns what is to fall, and the losses of `loss_names`."""
 
     @abstractmethod
-    def dev_scores(self) -> tuple[dict[str, Any], float, str]:
-        """Returns how well the averaged weights do on the development sentences.
+    def choose(self, scores: dict[str, Any]) -> tuple[dict[str, Any], float, str]:
+        """Returns the scores as they are kept, the one that chooses the epoch, and its name.
 
-        The scores as JSON values, the one that chooses the epoch, and that one's name.
+        Args:
+            scores: of the averaged weights on the development sentences.
         """
 
     def averaged_model(self) -> ParserModel[Any]:
@@ -299,7 +301,8 @@ def train_parser(
     del lines[state.epoch :]
     while state.epoch < optimizer.num_epochs:
         means = training.train_epoch()
-        dev, score, score_name = training.dev_scores()
+        parser = training.adapter(training.averaged_model(), name="dev")
+        dev, score, score_name = training.choose(evaluate_parser(parser, training.dev))
         state.epoch += 1
         if score > state.best_score:
             state.best_epoch, state.best_score = state.epoch, score

@@ -15,6 +15,7 @@ from treeviews.pipeline.trees.flat_trees import (
     CHAIN_MARK,
     TOP_LABEL,
     ConstituencyParse,
+    DependencyParse,
     validate_heads,
 )
 
@@ -48,6 +49,11 @@ class TreebankSentence:
     """Length n; relations with their subtypes, as in the file (``nsubj:pass``)."""
     xpos: list[str] = field(default_factory=list, compare=False)
     """Length n; the treebank's own part-of-speech tags. Empty where a sentence was made by hand."""
+
+    @property
+    def parse(self) -> DependencyParse:
+        """The tree alone."""
+        return DependencyParse(self.heads, self.deprels)
 
 
 def read_conllu(
