@@ -218,9 +218,14 @@ def read_rows(
         FileNotFoundError, ValueError: see `aligned_table`.
     """
     table = aligned_table(selection.read_together, number).slice(start, count)
-    for begin in range(0, table.num_rows, ROWS_AT_ONCE):
-        for row, columns in enumerate(table.slice(begin, ROWS_AT_ONCE).to_pylist(), start + begin):
-            yield {"shard": number, "row": row, **columns}
+    for row, columns in enumerate(rows_of(table), start):
+        yield {"shard": number, "row": row, **columns}
+
+
+def rows_of(table: pa.Table) -> Iterator[dict[str, Any]]:
+    """Yields a table's rows, of which few are Python's objects at a time."""
+    for batch in table.to_batches(max_chunksize=ROWS_AT_ONCE):
+        yield from batch.to_pylist()
 
 
 def first_rows(selection: Selection, num_rows: int) -> Iterator[dict[str, Any]]:
@@ -258,14 +263,25 @@ def tree_of(stage: str, row: Mapping[str, Any]) -> Any:
     return DependencyParse(*columns) if stage == "dependencies" else ConstituencyParse(*columns)
 
 
-def tree_fault(
-    stage: str, row: Mapping[str, Any], tokens: Sequence[str] | None
-) -> tuple[str, str] | None:
+def sound_tree(stage: str, row: Mapping[str, Any]) -> Any:
+    """Returns the tree of a row of a stage; None where it has none.
+
+    Raises:
+        ValueError: it is damaged; names its place, the column and what is wrong with it.
+    """
+    if fault := tree_fault(stage, row):
+        raise ValueError(
+            f"{row['shard']}:{row['row']} ({stage}, {fault[0]}): {fault[1]}; `inspect check` says "
+            "what is damaged"
+        )
+    return tree_of(stage, row)
+
+
+def tree_fault(stage: str, row: Mapping[str, Any]) -> tuple[str, str] | None:
     """Returns the column of a row that is wrong and the problem; None of a tree, or of none.
 
     Args:
-        row: has the stage's columns.
-        tokens: of its sentence, where that is at hand.
+        row: has the stage's columns, and its sentence's ``tokens`` where these are at hand.
     """
     columns = {name: row[name] for name in COLUMNS[stage]}
     tree = tree_of(stage, row)
@@ -274,7 +290,7 @@ def tree_fault(
         is_refused = all(value is None for value in columns.values())
         return None if is_refused else (missing, "null, but other columns of the row are not")
     own: Any = tree.heads if isinstance(tree, DependencyParse) else tree.tags
-    expected = columns_of(tree, own if tokens is None else tokens)
+    expected = columns_of(tree, row.get("tokens", own))
     if isinstance(expected, Refusal):
         return TREE_COLUMNS[stage][0], expected.detail
     for name, value in expected.items():

@@ -20,6 +20,7 @@ from treeviews.pipeline.inspect.aligned_rows import (
     SENTENCES,
     Selection,
     StageFolder,
+    rows_of,
     tree_fault,
 )
 from treeviews.pipeline.shards.arrow import vectors_of
@@ -107,7 +108,7 @@ def _shard_faults(
     folder: StageFolder, number: int, sentences: StageFolder | None
 ) -> Iterator[Fault]:
     """Checks one shard: its manifest, its records, its sentences, its rows."""
-    path, tokens = shard_path(folder.path, number), None
+    path = shard_path(folder.path, number)
     try:
         manifest = manifest_beside(folder.path, number)
         table = read_shard(folder.path, folder.stage, number)
@@ -130,37 +131,31 @@ def _shard_faults(
             if len(tokens) != table.num_rows:
                 yield Fault(path, f"{table.num_rows} rows, the sentences have {len(tokens)}")
                 return
-    for row, field, problem in _row_faults(folder.stage, table, tokens):
+            table = table.append_column("tokens", tokens)
+    for row, field, problem in _row_faults(folder.stage, table):
         yield Fault(path, problem, row, field)
 
 
-def _row_faults(
-    stage: str, table: pa.Table, tokens: pa.ChunkedArray | None
-) -> Iterator[tuple[int, str, str]]:
+def _row_faults(stage: str, table: pa.Table) -> Iterator[tuple[int, str, str]]:
     """Yields (row, field, problem).
 
     Args:
-        table: all of the stage's columns.
-        tokens: of the sentences they are parses of, where these are at hand.
+        table: all of the stage's columns, and the sentences' ``tokens`` where these are at hand.
     """
-    for start in range(0, table.num_rows, ROWS_AT_ONCE):
-        rows = table.slice(start, ROWS_AT_ONCE)
-        if stage == EMBEDDINGS:
-            vectors, _ = vectors_of(rows[EMBEDDING])
+    if stage == EMBEDDINGS:
+        for start in range(0, table.num_rows, ROWS_AT_ONCE):
+            vectors, _ = vectors_of(table[EMBEDDING].slice(start, ROWS_AT_ONCE))
             for position in np.flatnonzero(~np.isfinite(vectors).all(axis=1)).tolist():
                 yield start + position, EMBEDDING, "has a number that is not finite"
-            continue
-        words: list[list[str] | None] = [None] * rows.num_rows
-        if tokens is not None:
-            words = tokens.slice(start, ROWS_AT_ONCE).to_pylist()
-        for position, (row, own) in enumerate(zip(rows.to_pylist(), words, strict=True), start):
-            if stage == SENTENCES:
-                is_right = row["tokens"] and all(row["tokens"])
-                fault = None if is_right else ("tokens", "no token, or an empty one")
-            else:
-                fault = tree_fault(stage, row, own)
-            if fault:
-                yield position, *fault
+        return
+    for position, row in enumerate(rows_of(table)):
+        if stage == SENTENCES:
+            is_right = row["tokens"] and all(row["tokens"])
+            fault = None if is_right else ("tokens", "no token, or an empty one")
+        else:
+            fault = tree_fault(stage, row)
+        if fault:
+            yield position, *fault
 
 
 def _order_faults(sentences: StageFolder, numbers: Iterable[int]) -> Iterator[Fault]:

@@ -166,7 +166,7 @@ def _trees(row: dict[str, Any]) -> Iterator[tuple[str, Parse | str]]:
     for stage, columns in TREE_COLUMNS.items():
         if columns[0] not in row:
             continue
-        if fault := tree_fault(stage, row, row["tokens"]):
+        if fault := tree_fault(stage, row):
             yield stage, f"no tree ({fault[1]}); `inspect check` says more"
         else:
             yield stage, tree_of(stage, row) or "rejected by the parser"

@@ -50,6 +50,7 @@ from treeviews.pipeline.parsers.chart_model import (
     to_benepar_label,
 )
 from treeviews.pipeline.parsers.evaluate_parser import rounded
+from treeviews.pipeline.parsers.fast_layers import cut_batches
 from treeviews.pipeline.parsers.parser_folder import ParserModel, read_network_description
 from treeviews.pipeline.trees.flat_trees import CHAIN_MARK, TOP_LABEL, ConstituencyParse
 from treeviews.pipeline.trees.treebanks import BracketedSentence, read_bracketed
@@ -145,12 +146,8 @@ class ConstituencyTraining(ParserTraining[ConstituencyTrainingConfig, BracketedS
         sizes = [len(sentence.tokens) for sentence in self._sentences]
         shuffled = torch.randperm(len(sizes), generator=generator).tolist()
         shuffled.sort(key=sizes.__getitem__)
-        groups: list[list[int]] = []
-        for index in shuffled:
-            padded = sizes[index] * (len(groups[-1]) + 1 if groups else 1)
-            if not groups or padded > config.batch_tokens:
-                groups.append([])
-            groups[-1].append(index)
+        # No root is counted here, unlike where batches are cut.
+        groups = cut_batches(shuffled, [size - 1 for size in sizes], config.batch_tokens)
         random = np.random.default_rng(seed)
         batches = []
         for which in torch.randperm(len(groups), generator=generator).tolist():

@@ -16,7 +16,6 @@ import torch
 from torch import Tensor, nn
 
 from treeviews.pipeline.base.settings import Count, Settings, Share
-from treeviews.pipeline.parsers.parser_files import PLAIN_CONSTITUENCY
 from treeviews.pipeline.parsers.parser_folder import (
     Layers,
     NamedParts,
@@ -97,7 +96,7 @@ class ChartVocabularies(Settings):
 class ChartDescription(NetworkDescription):
     """What a parser folder says of a network."""
 
-    kind: ClassVar[str] = PLAIN_CONSTITUENCY
+    kind: ClassVar[str] = "benepar-chart"
 
     model: ChartModelConfig
     vocabularies: ChartVocabularies

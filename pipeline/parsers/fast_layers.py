@@ -277,7 +277,7 @@ def length_batches(lengths: Sequence[int], *, max_tokens: int) -> list[list[int]
             a longer sentence stands alone.
     """
     order = sorted(range(len(lengths)), key=lengths.__getitem__)
-    return _cut(order, lengths, max_tokens)
+    return cut_batches(order, lengths, max_tokens)
 
 
 def shuffled_length_batches(
@@ -289,7 +289,7 @@ def shuffled_length_batches(
     """
     blurred = np.asarray(lengths) * random.uniform(0.9, 1.1, size=len(lengths))
     order = [int(position) for position in np.argsort(blurred, kind="stable")]
-    batches = _cut(order, lengths, max_tokens)
+    batches = cut_batches(order, lengths, max_tokens)
     return [batches[position] for position in random.permutation(len(batches))]
 
 
@@ -311,7 +311,8 @@ def unpadded_batches(sizes: Sequence[int], *, max_tokens: int) -> list[list[int]
     return batches
 
 
-def _cut(order: Sequence[int], lengths: Sequence[int], max_tokens: int) -> list[list[int]]:
+def cut_batches(order: Sequence[int], lengths: Sequence[int], max_tokens: int) -> list[list[int]]:
+    """Returns positions in their order, cut into batches; see `length_batches`."""
     batches: list[list[int]] = []
     widest = 0
     for position in order:

@@ -38,20 +38,25 @@ ParsedStage = Literal["dependencies", "constituents"]
 """What a parser gives; a stage of a corpus."""
 STAGES: tuple[ParsedStage, ...] = get_args(ParsedStage)
 
-PLAIN_DEPENDENCY = "supar-biaffine-dependency"
-TRANSFORMER_DEPENDENCY = "supar-biaffine-dependency-transformer"
-PLAIN_CONSTITUENCY = "benepar-chart"
-TRANSFORMER_CONSTITUENCY = "benepar-chart-transformer"
-
-TRANSFORMER_KINDS = frozenset({TRANSFORMER_DEPENDENCY, TRANSFORMER_CONSTITUENCY})
-"""Those with a transformer inside."""
-
-STAGE_OF_KIND: dict[str, ParsedStage] = {
-    PLAIN_DEPENDENCY: "dependencies",
-    TRANSFORMER_DEPENDENCY: "dependencies",
-    PLAIN_CONSTITUENCY: "constituents",
-    TRANSFORMER_CONSTITUENCY: "constituents",
+ADAPTERS: dict[str, tuple[ParsedStage, str]] = {
+    "supar-biaffine-dependency": ("dependencies", "dependency_adapter.SuparDependencyParser"),
+    "supar-biaffine-dependency-transformer": (
+        "dependencies",
+        "transformer_dependency.TransformerDependencyParser",
+    ),
+    "benepar-chart": ("constituents", "chart_adapter.BeneparConstituencyParser"),
+    "benepar-chart-transformer": (
+        "constituents",
+        "transformer_chart.TransformerConstituencyParser",
+    ),
 }
+"""Kind of parser -> what it gives, and its adapter, imported when one is loaded."""
+STAGE_OF_KIND = {kind: stage for kind, (stage, _) in ADAPTERS.items()}
+
+
+def has_transformer(kind: str) -> bool:
+    """Says whether a parser of a kind has a transformer inside."""
+    return kind.endswith("-transformer")
 
 
 class ParserDescription(Settings):

@@ -17,12 +17,8 @@ from typing import Literal, Protocol, TypeVar
 from treeviews.pipeline.base.bundled import parser_folder
 from treeviews.pipeline.base.refusal import Refusal, shortened
 from treeviews.pipeline.parsers.parser_files import (
+    ADAPTERS,
     DESCRIPTION_NAME,
-    PLAIN_CONSTITUENCY,
-    PLAIN_DEPENDENCY,
-    STAGE_OF_KIND,
-    TRANSFORMER_CONSTITUENCY,
-    TRANSFORMER_DEPENDENCY,
     checksum_of_parser_folder,
     read_description,
 )
@@ -63,14 +59,6 @@ class ParserFailedError(RuntimeError):
         self.sentence = sentence
         """The one it was at: the very object that it was given."""
 
-
-_ADAPTERS = {
-    PLAIN_DEPENDENCY: "dependency_adapter.SuparDependencyParser",
-    TRANSFORMER_DEPENDENCY: "transformer_dependency.TransformerDependencyParser",
-    PLAIN_CONSTITUENCY: "chart_adapter.BeneparConstituencyParser",
-    TRANSFORMER_CONSTITUENCY: "transformer_chart.TransformerConstituencyParser",
-}
-"""Kind of parser -> its adapter, imported when one is loaded."""
 
 ParseT_co = TypeVar("ParseT_co", covariant=True)
 
@@ -119,7 +107,7 @@ def load_parser(
             and the remedy.
     """
     kind = read_description(path).kind
-    actual = STAGE_OF_KIND.get(kind)
+    actual, adapter_name = ADAPTERS.get(kind, (None, ""))
     if actual != stage:
         gives = f"which gives {actual}" if actual else "which this version does not know"
         raise ValueError(
@@ -132,7 +120,7 @@ def load_parser(
             f"{path}: checksum {checksum} differs from the expected {expected_checksum}; restore "
             f"the parser's files or correct the expected checksum"
         )
-    module, _, name = _ADAPTERS[kind].partition(".")
+    module, _, name = adapter_name.partition(".")
     adapter = getattr(import_module(f"treeviews.pipeline.parsers.{module}"), name)
     model = adapter.load_model(path)
     model.network.to(device)

@@ -25,7 +25,6 @@ from treeviews.pipeline.base.settings import Settings
 from treeviews.pipeline.parsers.batched_parser import BatchedParser
 from treeviews.pipeline.parsers.dependency_decoding import trees_of_states
 from treeviews.pipeline.parsers.devices import products_in
-from treeviews.pipeline.parsers.parser_files import TRANSFORMER_DEPENDENCY
 from treeviews.pipeline.parsers.parser_folder import NetworkDescription, ParserModel
 from treeviews.pipeline.parsers.sentence_parser import Sentence
 from treeviews.pipeline.parsers.transformer_folder import (
@@ -68,7 +67,7 @@ class SubwordRules(Settings):
 class TransformerDependencyDescription(NetworkDescription):
     """What a parser folder says of a model."""
 
-    kind: ClassVar[str] = TRANSFORMER_DEPENDENCY
+    kind: ClassVar[str] = "supar-biaffine-dependency-transformer"
 
     network: Mapping[str, Any]
     """Arguments of supar's model but for the transformer."""

@@ -30,7 +30,7 @@ from treeviews.pipeline.base.job import Progress, Rated, in_part, run_job_from_c
 from treeviews.pipeline.base.job_server import THREAD_VARIABLES
 from treeviews.pipeline.base.refusal import Refusal, excerpt_of
 from treeviews.pipeline.base.settings import Count, Natural, Option, Settings
-from treeviews.pipeline.parsers.parser_files import TRANSFORMER_KINDS, ParsedStage
+from treeviews.pipeline.parsers.parser_files import ParsedStage, has_transformer
 from treeviews.pipeline.parsers.sentence_parser import (
     MAX_TOKENS,
     ParserFailedError,
@@ -105,7 +105,7 @@ def describe_parsing(stage: str, *, kind: str = "") -> dict[str, Any]:
     described: dict[str, Any] = {"parsing_version": PARSING_VERSION, "max_tokens": MAX_TOKENS}
     if stage == "constituents":
         described["binarization_version"] = BINARIZATION_VERSION
-    if kind not in TRANSFORMER_KINDS:
+    if not has_transformer(kind):
         return described | library_versions(_LIBRARIES[stage])
     libraries = _LIBRARIES[stage] + TRANSFORMER_LIBRARIES
     return described | {"parser_kind": kind} | library_versions(libraries)
