@@ -28,9 +28,9 @@ from treeviews.pipeline.parsers.transformer_dependency import (
     TransformerDependencyParser,
     load_transformer_dependency_model,
     new_transformer_dependency_model,
-    save_transformer_dependency_model,
     with_dropouts,
 )
+from treeviews.pipeline.parsers.transformer_folder import write_transformer_parser
 from treeviews.pipeline.trees.treebanks import TreebankSentence
 
 
@@ -142,4 +142,11 @@ class TransformerTraining(TreebankTraining[TransformerTrainingConfig]):
 
     def save(self, folder: Path) -> str:
         """Writes the averaged weights as a parser folder and returns its checksum."""
-        return save_transformer_dependency_model(self.averaged_model(), folder)
+        model = self.averaged_model()
+        return write_transformer_parser(
+            folder,
+            model.description,
+            model.network.state_dict(),
+            transformer=model.network.encoder.bert.config,
+            tokenizer=model.tokenizer,
+        )

@@ -30,7 +30,6 @@ from treeviews.pipeline.parsers.sentence_parser import Sentence
 from treeviews.pipeline.parsers.transformer_folder import (
     read_transformer,
     read_transformer_parser,
-    write_transformer_parser,
 )
 from treeviews.pipeline.trees.flat_trees import DependencyParse
 
@@ -155,17 +154,6 @@ def with_dropouts(
 
 def _described(network: BiaffineNetwork) -> dict[str, Any]:
     return described({name: network.args[name] for name in NETWORK_ARGUMENTS})
-
-
-def save_transformer_dependency_model(model: TransformerDependencyModel, folder: Path) -> str:
-    """Writes a parser folder and returns its checksum."""
-    return write_transformer_parser(
-        folder,
-        model.description,
-        model.network.state_dict(),
-        transformer=model.network.encoder.bert.config,
-        tokenizer=model.tokenizer,
-    )
 
 
 def described(arguments: Mapping[str, Any]) -> dict[str, Any]:

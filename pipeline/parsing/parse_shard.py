@@ -317,7 +317,7 @@ def execute(job: ParseShardJob, on_progress: Progress) -> None:
     on_progress(0.0, "loading the parser")
     # torch reads the number of its threads when it is imported, which is in the next lines.
     os.environ.update(dict.fromkeys(THREAD_VARIABLES, str(job.threads)))
-    from treeviews.pipeline.parsers.devices import automatic_batch_tokens, resolve_device
+    from treeviews.pipeline.parsers.devices import resolve_device
     from treeviews.pipeline.parsers.sentence_parser import load_parser
 
     device = resolve_device(job.device)
@@ -326,7 +326,7 @@ def execute(job: ParseShardJob, on_progress: Progress) -> None:
         job.stage,
         device=device,
         precision=job.precision,
-        batch_tokens=job.batch_tokens or automatic_batch_tokens(device) or 0,
+        batch_tokens=job.batch_tokens,
         expected_checksum=job.parser_checksum,
     )
     on_progress(0.0, "parsing")
