@@ -6,23 +6,25 @@ was refused, the stages against one another, and each row against what its stage
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from treeviews.pipeline.base.digest import sha256_of_file
+from treeviews.pipeline.base.refusal import Refusal
 from treeviews.pipeline.inspect.aligned_rows import (
     ROWS_AT_ONCE,
     SENTENCES,
     Selection,
     StageFolder,
     rows_of,
-    tree_fault,
 )
+from treeviews.pipeline.parsing.parse_shard import row_of
 from treeviews.pipeline.shards.arrow import vectors_of
 from treeviews.pipeline.shards.manifests import (
     MANIFEST_NAME,
@@ -34,8 +36,15 @@ from treeviews.pipeline.shards.manifests import (
     remedy,
     shard_path,
 )
-from treeviews.pipeline.shards.schema import EMBEDDING, EMBEDDINGS
+from treeviews.pipeline.shards.schema import COLUMNS, EMBEDDING, EMBEDDINGS
 from treeviews.pipeline.shards.shards import read_shard
+from treeviews.pipeline.trees.flat_trees import ConstituencyParse, DependencyParse
+
+TREE_COLUMNS = {
+    "dependencies": ("heads", "deprels"),
+    "constituents": ("span_starts", "span_ends", "span_labels", "tags"),
+}
+"""Columns in which the trees of a stage stand, without what follows from these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,3 +181,47 @@ def _order_faults(sentences: StageFolder, numbers: Iterable[int]) -> Iterator[Fa
                     problem = f"sentence {index} of {name!r} stands apart from, or not after, "
                     yield Fault(path, f"{problem}its sentence {last[name]}", row, places[1])
                 document, last[name] = name, index
+
+
+def tree_of(stage: str, row: Mapping[str, Any]) -> Any:
+    """Returns the tree of a row of a stage, right or not; None where it has none."""
+    columns = [row[name] for name in TREE_COLUMNS[stage]]
+    if None in columns:
+        return None
+    return DependencyParse(*columns) if stage == "dependencies" else ConstituencyParse(*columns)
+
+
+def sound_tree(stage: str, row: Mapping[str, Any]) -> Any:
+    """Returns the tree of a row of a stage; None where it has none.
+
+    Raises:
+        ValueError: it is damaged; names its place, the column and what is wrong with it.
+    """
+    if fault := tree_fault(stage, row):
+        raise ValueError(
+            f"{row['shard']}:{row['row']} ({stage}, {fault[0]}): {fault[1]}; `inspect check` says "
+            "what is damaged"
+        )
+    return tree_of(stage, row)
+
+
+def tree_fault(stage: str, row: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Returns the column of a row that is wrong and the problem; None of a tree, or of none.
+
+    Args:
+        row: has the stage's columns, and its sentence's ``tokens`` where these are at hand.
+    """
+    columns = {name: row[name] for name in COLUMNS[stage]}
+    tree = tree_of(stage, row)
+    if None in columns.values():
+        missing = next(name for name, value in columns.items() if value is None)
+        is_refused = all(value is None for value in columns.values())
+        return None if is_refused else (missing, "null, but other columns of the row are not")
+    own: Any = tree.heads if isinstance(tree, DependencyParse) else tree.tags
+    expected = row_of(tree, row.get("tokens", own))
+    if isinstance(expected, Refusal):
+        return TREE_COLUMNS[stage][0], expected.detail
+    for name, value in expected.items():
+        if columns[name] != value:
+            return name, f"is {columns[name]}, the binarization of the spans is {value}"
+    return None

@@ -15,7 +15,8 @@ from operator import itemgetter
 from typing import Any
 
 from treeviews.pipeline.base.foreign_text import printable
-from treeviews.pipeline.inspect.aligned_rows import Selection, read_rows, sound_tree
+from treeviews.pipeline.inspect.aligned_rows import Selection, read_rows
+from treeviews.pipeline.inspect.check import sound_tree
 from treeviews.pipeline.trees.tree_scores import AttachmentCounts, BracketCounts
 
 SCORES = {

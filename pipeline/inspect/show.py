@@ -15,13 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from treeviews.pipeline.base.atomic_files import write_text_atomically
 from treeviews.pipeline.base.foreign_text import printable
-from treeviews.pipeline.inspect.aligned_rows import (
-    TREE_COLUMNS,
-    Selection,
-    table_lines,
-    tree_fault,
-    tree_of,
-)
+from treeviews.pipeline.inspect.aligned_rows import Selection, table_lines
+from treeviews.pipeline.inspect.check import TREE_COLUMNS, tree_fault, tree_of
 from treeviews.pipeline.shards.manifests import CLEANED, ENCODER_DIGEST, manifest_beside
 from treeviews.pipeline.shards.schema import DESCRIBED, EMBEDDING, EMBEDDINGS, SCHEMA_VERSION
 from treeviews.pipeline.shards.shards import read_shard

@@ -34,13 +34,8 @@ from treeviews.pipeline.base.atomic_files import (
     writer_name,
 )
 from treeviews.pipeline.base.refusal import Refusal
-from treeviews.pipeline.inspect.aligned_rows import (
-    TREE_COLUMNS,
-    Selection,
-    check_one_of_each,
-    read_rows,
-    sound_tree,
-)
+from treeviews.pipeline.inspect.aligned_rows import Selection, check_one_of_each, read_rows
+from treeviews.pipeline.inspect.check import TREE_COLUMNS, sound_tree
 from treeviews.pipeline.parsing.parsed_sentence import (
     InDocument,
     ParsedSentence,

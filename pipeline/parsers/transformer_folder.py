@@ -18,6 +18,7 @@ from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedTokeniz
 
 from treeviews.pipeline.base.inside import inside
 from treeviews.pipeline.base.json_files import read_object
+from treeviews.pipeline.base.refusal import shortened
 from treeviews.pipeline.parsers.parser_files import TRANSFORMER_FOLDER
 from treeviews.pipeline.parsers.parser_folder import (
     DescriptionT,
@@ -200,7 +201,7 @@ def load_strictly(module: nn.Module, tensors: Mapping[str, Tensor], *, what: str
     try:
         module.load_state_dict(kept)
     except RuntimeError as error:
-        raise ValueError(f"the weights do not fit {what}: {' '.join(str(error).split())}") from None
+        raise ValueError(f"the weights do not fit {what}: {shortened(str(error))}") from None
 
 
 def subword_limit(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> int:

@@ -18,7 +18,7 @@ from tests.support.looked_at_corpus import (
     write_looked_at,
     write_parse,
 )
-from treeviews.pipeline.inspect.aligned_rows import tree_of
+from treeviews.pipeline.inspect.check import tree_of
 from treeviews.pipeline.trees.flat_trees import DependencyParse
 from treeviews.pipeline.trees.tree_scores import AttachmentCounts, BracketCounts
 

@@ -24,7 +24,7 @@ from treeviews.pipeline.text.split_corpus import CorpusSplit
 from treeviews.pipeline.text.text_files import FilesConfig
 from treeviews.pipeline.text.text_sources import TextFiles
 from treeviews.pipeline.text.tokenization import SentenceConfig
-from treeviews.pipeline.trees.treebanks import read_bracketed, read_conllu
+from treeviews.pipeline.trees.treebanks import read_bracketed, read_treebank
 
 main = subcommand("inspect")
 
@@ -52,7 +52,9 @@ def test_conllu_has_places_and_offsets_and_is_read_back(
     assert text.startswith(first)
     assert text.count("# newdoc") == 2
     assert "# sent_id = 1:1" not in text  # it was refused
-    for sentence, (heads, deprels), (name, _) in zip(read_conllu(out), ARCS, PLACES, strict=False):
+    for sentence, (heads, deprels), (name, _) in zip(
+        read_treebank([out]), ARCS, PLACES, strict=False
+    ):
         assert (sentence.heads, sentence.deprels, sentence.document_id) == (heads, deprels, name)
 
 

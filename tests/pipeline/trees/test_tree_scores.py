@@ -18,7 +18,7 @@ from treeviews.pipeline.trees.treebanks import BracketedSentence, TreebankSenten
 
 
 def score_brackets(gold: list[ConstituencyParse], predicted: list[Any], **how: bool) -> Any:
-    sentences = [BracketedSentence(tree.tags, tree, 1) for tree in gold]
+    sentences = [BracketedSentence(tree.tags, tree) for tree in gold]
     return score(BracketCounts(**how), sentences, predicted)
 
 

@@ -10,7 +10,7 @@ from tests.support.dependency_examples import treebank, write_conllu
 from tests.support.inverse_trees import from_brackets
 from treeviews.pipeline.trees.treebanks import (
     read_bracketed,
-    read_conllu,
+    read_treebank,
     scan_brackets,
     unescape_word,
 )
@@ -35,7 +35,7 @@ def test_skips_multiword_ranges_and_empty_nodes_and_keeps_subtypes(tmp_path: Pat
         + ROW.format(4, "seen", 0, "root")
         + "\n"
     )
-    (sentence,) = read_conllu(written(tmp_path, text))
+    (sentence,) = read_treebank([written(tmp_path, text)])
     assert sentence.document_id == "letters_1"
     assert sentence.tokens == ["They", "were", "n't", "seen"]
     assert sentence.heads == [4, 4, 4, 0]
@@ -43,7 +43,7 @@ def test_skips_multiword_ranges_and_empty_nodes_and_keeps_subtypes(tmp_path: Pat
 
 
 def test_a_written_treebank_reads_back_the_same(tmp_path: Path) -> None:
-    assert read_conllu(write_conllu(treebank(), tmp_path / "t.conllu")) == treebank()
+    assert read_treebank([write_conllu(treebank(), tmp_path / "t.conllu")]) == treebank()
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_a_written_treebank_reads_back_the_same(tmp_path: Path) -> None:
 )
 def test_malformed_lines_are_named(tmp_path: Path, rows: str, message: str) -> None:
     with pytest.raises(ValueError, match=rf"trees\.conllu, {message}"):
-        read_conllu(written(tmp_path, "# comment\n" + rows + "\n"))
+        read_treebank([written(tmp_path, "# comment\n" + rows + "\n")])
 
 
 def _read_one(tmp_path: Path, text: str) -> tuple[list[str], object]:
