@@ -146,8 +146,7 @@ class ConstituencyTraining(ParserTraining[ConstituencyTrainingConfig, BracketedS
         sizes = [len(sentence.tokens) for sentence in self._sentences]
         shuffled = torch.randperm(len(sizes), generator=generator).tolist()
         shuffled.sort(key=sizes.__getitem__)
-        # No root is counted here, unlike where batches are cut.
-        groups = cut_batches(shuffled, [size - 1 for size in sizes], config.batch_tokens)
+        groups = cut_batches(shuffled, sizes, config.batch_tokens)
         random = np.random.default_rng(seed)
         batches = []
         for which in torch.randperm(len(groups), generator=generator).tolist():

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import torch
@@ -25,8 +25,8 @@ from treeviews.pipeline.parsers.parser_folder import (
 )
 from treeviews.pipeline.trees.flat_trees import CHAIN_MARK
 
-if TYPE_CHECKING:
-    from benepar.parse_chart import ChartParser
+ChartNetwork: TypeAlias = Any
+"""benepar's ``ChartParser``, or a `bare_chart_network` for prediction alone."""
 
 UNKNOWN, START_SENTENCE, START_WORD, STOP_WORD, STOP_SENTENCE = "\0", "\1", "\2", "\3", "\4"
 RESERVED_CHARACTERS = (UNKNOWN, START_SENTENCE, START_WORD, STOP_WORD, STOP_SENTENCE)
@@ -115,7 +115,7 @@ def from_benepar_label(label: str) -> str:
     return label.replace(BENEPAR_CHAIN_MARK, CHAIN_MARK)
 
 
-def build_chart_parser(description: ChartDescription) -> ChartParser:
+def build_chart_parser(description: ChartDescription) -> ChartNetwork:
     """Returns benepar's module; its weights are drawn from torch's global generator."""
     from benepar.nkutil import HParams
     from benepar.parse_chart import ChartParser

@@ -81,8 +81,8 @@ def parser_file_names(path: Path) -> list[str]:
         ValueError: a file is missing, stands outside the folder, or the description is malformed.
     """
     names = [*PARSER_FILES, *read_description(path).files]
-    if missing := [name for name in names if not inside(path, name).is_file()]:
-        raise ValueError(missing_parser_file(path / missing[0]))
+    for name in names:
+        check_present(inside(path, name))
     return names
 
 
@@ -93,9 +93,7 @@ def read_description(path: Path) -> ParserDescription:
         ValueError: it is missing, damaged, malformed, or of another format; names the file and the
             remedy.
     """
-    file = path / DESCRIPTION_NAME
-    if not file.is_file():
-        raise ValueError(missing_parser_file(file))
+    check_present(file := path / DESCRIPTION_NAME)
     if (checksums := path / CHECKSUMS_NAME).is_file():
         check_file(file, read_object(checksums, (), remedy=_DAMAGED), _DAMAGED)
     return ParserDescription.read(file, remedy=_DAMAGED)
@@ -127,18 +125,22 @@ def checksum_of_parser_folder(path: Path) -> str:
     """
     digest = hashlib.sha256()
     for name in PARSER_FILES:
-        file = path / name
-        if not file.is_file():
-            raise ValueError(missing_parser_file(file))
+        check_present(file := path / name)
         digest.update(sha256_of_file(file).encode())
     return digest.hexdigest()
 
 
-def missing_parser_file(file: Path) -> str:
-    """Returns the words for a file that a parser's folder lacks."""
+def check_present(file: Path) -> None:
+    """Refuses a parser's folder that lacks a file.
+
+    Raises:
+        ValueError: names it.
+    """
+    if file.is_file():
+        return
     names = [name for stage in BUNDLED_PARSERS for name in shipped_parsers(stage)]
     meant = "" if file.parent.exists() else did_you_mean(file.parent.name, known=names)
-    return (
+    raise ValueError(
         f"{file}: no such file; a parser's folder holds {WEIGHTS_NAME} and {DESCRIPTION_NAME}, "
         f"as the training tasks write them{meant}"
     )

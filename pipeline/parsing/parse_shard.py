@@ -112,17 +112,14 @@ def describe_parsing(stage: str, *, kind: str = "") -> dict[str, Any]:
 
 
 def library_versions(names: Sequence[str]) -> dict[str, str]:
-    """Returns the versions of installed libraries, see `installed_version`."""
-    return {name: installed_version(name) for name in names}
-
-
-@functools.cache
-def installed_version(name: str) -> str:
-    """Returns the version of a library, which is not imported; looked up once a process.
+    """Returns the versions of installed libraries, which are not imported.
 
     A build's local mark (``+cpu``) makes no other version.
     """
-    return importlib.metadata.version(name).partition("+")[0]
+    return {name: installed_version(name).partition("+")[0] for name in names}
+
+
+installed_version = functools.cache(importlib.metadata.version)
 
 
 def parse_shard(
