@@ -49,7 +49,6 @@ from treeviews.pipeline.parsers.chart_model import (
     load_constituency_model,
     to_benepar_label,
 )
-from treeviews.pipeline.parsers.evaluate_parser import rounded
 from treeviews.pipeline.parsers.fast_layers import cut_batches
 from treeviews.pipeline.parsers.parser_folder import ParserModel, read_network_description
 from treeviews.pipeline.trees.flat_trees import CHAIN_MARK, TOP_LABEL, ConstituencyParse
@@ -158,10 +157,6 @@ class ConstituencyTraining(ParserTraining[ConstituencyTrainingConfig, BracketedS
     def _losses(self, batch: ChartBatch) -> tuple[Tensor, Sequence[Tensor]]:
         brackets, tags = chart_losses(self.state.network, batch)
         return brackets + self.config.tag_loss_scale * tags, [brackets, tags]
-
-    def choose(self, scores: dict[str, Any]) -> tuple[dict[str, Any], float, str]:
-        """Returns the scores as they are kept, the one that chooses the epoch, and its name."""
-        return rounded(scores), scores["evalb"]["f1"], "F1"
 
     @staticmethod
     def headline(dev: Mapping[str, Any]) -> dict[str, float]:

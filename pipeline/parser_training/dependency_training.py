@@ -138,10 +138,6 @@ class TreebankTraining(ParserTraining[ConfigT, TreebankSentence]):
         loss = loss_of_states(self.state.network, self._states(inputs), trees)
         return loss, [loss]
 
-    def choose(self, scores: dict[str, Any]) -> tuple[dict[str, Any], float, str]:
-        """Returns the scores as they are kept, the one that chooses the epoch, and its name."""
-        return scores, scores["las"], "LAS"
-
     @staticmethod
     def headline(dev: Mapping[str, Any]) -> dict[str, float]:
         """Returns the attachment scores."""

@@ -32,7 +32,7 @@ from treeviews.pipeline.parser_training.training_state import (
     TrainingState,
 )
 from treeviews.pipeline.parsers.batched_parser import BatchedParser
-from treeviews.pipeline.parsers.evaluate_parser import evaluate_parser
+from treeviews.pipeline.parsers.evaluate_parser import evaluate_parser, rounded
 from treeviews.pipeline.parsers.parser_files import (
     CHECKSUMS_NAME,
     DESCRIPTION_NAME,
@@ -207,14 +207,6 @@ class ParserTraining(ABC, Generic[ConfigT, SentenceT]):
     def _losses(self, batch: Any) -> tuple[Tensor, Sequence[Tensor]]:
         """Returns what is to fall, and the losses of `loss_names`."""
 
-    @abstractmethod
-    def choose(self, scores: dict[str, Any]) -> tuple[dict[str, Any], float, str]:
-        """Returns the scores as they are kept, the one that chooses the epoch, and its name.
-
-        Args:
-            scores: of the averaged weights on the development sentences.
-        """
-
     def averaged_model(self) -> ParserModel[Any]:
         """Returns the model with the averaged weights, as it is kept."""
         return replace(self._model, network=self.state.averaged)
@@ -226,7 +218,10 @@ class ParserTraining(ABC, Generic[ConfigT, SentenceT]):
     @staticmethod
     @abstractmethod
     def headline(dev: Mapping[str, Any]) -> dict[str, float]:
-        """Returns those development scores that name a parser's quality, as they are reported."""
+        """Returns those development scores that name a parser's quality, as they are reported.
+
+        The first one chooses the epoch.
+        """
 
     def train_epoch(self) -> dict[str, Any]:
         """Takes the next epoch's steps and returns its means, rate and speed."""
@@ -302,16 +297,17 @@ def train_parser(
     while state.epoch < optimizer.num_epochs:
         means = training.train_epoch()
         parser = training.adapter(training.averaged_model(), name="dev")
-        dev, score, score_name = training.choose(evaluate_parser(parser, training.dev))
+        scores = evaluate_parser(parser, training.dev)
+        (score_name, score), *_ = training.headline(scores).items()
         state.epoch += 1
         if score > state.best_score:
             state.best_epoch, state.best_score = state.epoch, score
             training.save(out_dir / BEST_NAME)
-        lines.append(json.dumps({"epoch": state.epoch, **means, "dev": dev}))
+        lines.append(json.dumps({"epoch": state.epoch, **means, "dev": rounded(scores)}))
         write_text_atomically(metrics, "".join(f"{line}\n" for line in lines))
         state.write(checkpoint, digest)
         loss = training.loss_names[0]
-        message = f"{loss.replace('_', ' ')} {means[loss]:.3f}, dev {score_name} {score:.2f}"
+        message = f"{loss.replace('_', ' ')} {means[loss]:.3f}, {score_name} {score:.2f}"
         logger.info("epoch %d: %s", state.epoch, message)
         if on_progress is not None:
             on_progress(state.epoch / optimizer.num_epochs, message)

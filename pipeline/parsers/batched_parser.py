@@ -132,8 +132,8 @@ class BatchedParser(ABC, Generic[ParseT]):
 
     default_batch_tokens: ClassVar[int]
     """Bound of a batch's size on a CPU where none is given."""
-    cut_batches: ClassVar[Callable[..., list[list[int]]]] = staticmethod(length_batches)
-    """Gives the places of sentences in batches, of their sizes and ``max_tokens``."""
+    is_padded: ClassVar[bool] = True
+    """Whether all sentences of a batch take as much of it as the longest."""
 
     precision: str
     """Arithmetic of the encoder: ``float32``, ``bfloat16`` or ``float16``."""
@@ -204,7 +204,8 @@ class BatchedParser(ABC, Generic[ParseT]):
     def _batches(self, sizes: Mapping[int, int], *, max_tokens: int) -> list[list[int]]:
         """Returns the positions of sentences in batches, shortest first, given their sizes."""
         positions = list(sizes)
-        batches = self.cut_batches(list(sizes.values()), max_tokens=max_tokens)
+        lengths = list(sizes.values())
+        batches = length_batches(lengths, max_tokens=max_tokens, is_padded=self.is_padded)
         return [[positions[place] for place in batch] for batch in batches]
 
     def _certain_answers(

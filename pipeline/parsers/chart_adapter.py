@@ -39,7 +39,6 @@ from treeviews.pipeline.parsers.fast_layers import (
     FixedProduct,
     WordCache,
     last_states,
-    unpadded_batches,
     words_at_once,
 )
 from treeviews.pipeline.parsers.sentence_parser import Sentence
@@ -76,7 +75,7 @@ class BeneparConstituencyParser(BatchedParser[ConstituencyParse]):
     default_batch_tokens = 2_000
     """Sentence marks included: enough for full speed, few enough for a core's cache."""
 
-    cut_batches = staticmethod(unpadded_batches)
+    is_padded = False
     load_model = staticmethod(partial(load_constituency_model, bare=True))
 
     def _position_limit(self, model: ConstituencyModel) -> int:

@@ -57,10 +57,12 @@ def evaluate_parser(
 
 
 def rounded(scores: dict[str, Any]) -> dict[str, Any]:
-    """Returns the scores of constituents with two decimals."""
+    """Returns the scores as they are kept: those of constituents with two decimals."""
     return {
-        name: {inner: round(value, 2) for inner, value in of_name.items()}
-        for name, of_name in scores.items()
+        name: {inner: round(number, 2) for inner, number in value.items()}
+        if isinstance(value, dict)
+        else value
+        for name, value in scores.items()
     }
 
 
@@ -113,7 +115,7 @@ def _report(folder: Path, files: Sequence[Path], excluded: Sequence[str]) -> dic
         "checksum": parser.checksum,
         "files": list(map(str, files)),
         "excluded_documents": excluded,
-        **(scores if stage == "dependencies" else rounded(scores)),
+        **rounded(scores),
         "seconds": round(seconds, 2),
         "sentences_per_second": round(len(sentences) / seconds, 1),
     }

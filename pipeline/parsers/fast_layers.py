@@ -268,16 +268,19 @@ class WordCache:
         self._rows.update({word: first + row for row, word in enumerate(words)})
 
 
-def length_batches(lengths: Sequence[int], *, max_tokens: int) -> list[list[int]]:
+def length_batches(
+    lengths: Sequence[int], *, max_tokens: int, is_padded: bool = True
+) -> list[list[int]]:
     """Returns the sentences' positions, shortest first, cut into batches.
 
     Args:
         lengths: tokens of each sentence.
-        max_tokens: bound of a batch's padded size, the artificial root counted in each sentence;
-            a longer sentence stands alone.
+        max_tokens: bound of a batch's padded size, the artificial root counted in each sentence,
+            or of the sum of lengths where nothing is padded; a longer sentence stands alone.
     """
     order = sorted(range(len(lengths)), key=lengths.__getitem__)
-    return cut_batches(order, [length + 1 for length in lengths], max_tokens)
+    sizes = [length + is_padded for length in lengths]
+    return cut_batches(order, sizes, max_tokens, is_padded=is_padded)
 
 
 def shuffled_length_batches(
@@ -291,17 +294,6 @@ def shuffled_length_batches(
     order = [int(position) for position in np.argsort(blurred, kind="stable")]
     batches = cut_batches(order, [length + 1 for length in lengths], max_tokens)
     return [batches[position] for position in random.permutation(len(batches))]
-
-
-def unpadded_batches(sizes: Sequence[int], *, max_tokens: int) -> list[list[int]]:
-    """Returns the sentences' positions, shortest first, cut into batches that hold no padding.
-
-    Args:
-        sizes: what each sentence takes of a batch.
-        max_tokens: bound of a batch's sum of sizes; a longer sentence stands alone.
-    """
-    order = sorted(range(len(sizes)), key=sizes.__getitem__)
-    return cut_batches(order, sizes, max_tokens, is_padded=False)
 
 
 def cut_batches(

@@ -94,25 +94,15 @@ class _Sealed:
 
 
 class _StandIn(_Sealed):
-    """Stands for a function or class that a pickle may call."""
+    """Stands for what a pickle may call, or for a class of storages, which persistent ids name."""
 
-    __slots__ = ("_make", "name")
+    __slots__ = ("made", "name")
 
-    def __init__(self, name: str, make: Callable[..., Any]) -> None:
-        self.name, self._make = name, make
+    def __init__(self, name: str, made: Callable[..., Any] | torch.dtype) -> None:
+        self.name, self.made = name, made
 
     def __call__(self, *args: Any) -> Any:
-        return self._make(*args)
-
-
-class _StorageKind(_Sealed):
-    """Stands for a class of storages, which persistent ids name."""
-
-    __slots__ = ("dtype",)
-    name = "a storage's class"
-
-    def __init__(self, dtype: torch.dtype) -> None:
-        self.dtype = dtype
+        return self.made(*args)  # type: ignore[operator]
 
 
 class _SealedTensor(_Sealed, Tensor):
@@ -203,13 +193,14 @@ class _InertUnpickler(pickle.Unpickler):
         if not named or len(persistent_id) != 5:
             raise ValueError("it names something of the file that is no storage")
         _, kind, key, _, count = persistent_id
-        if not isinstance(kind, _StorageKind) or not isinstance(count, int):
+        dtype = getattr(kind, "made", None)
+        if not isinstance(dtype, torch.dtype) or not isinstance(count, int):
             raise ValueError("it names a storage of an unknown kind")
         name = str(self._folder / str(key))
         if name not in self._storages:
-            self._storages[name] = _numbers(bytearray(self._archive.read(name)), kind.dtype)
+            self._storages[name] = _numbers(bytearray(self._archive.read(name)), dtype)
         numbers = self._storages[name]
-        if numbers.dtype != kind.dtype or not 0 <= count <= len(numbers):
+        if numbers.dtype != dtype or not 0 <= count <= len(numbers):
             raise ValueError(f"record {name!r:.80} has {len(numbers)} numbers instead of {count}")
         return numbers
 
@@ -220,7 +211,7 @@ class _InertUnpickler(pickle.Unpickler):
             return _StandIn(origin, _STAND_INS[origin])
         kind = name.removesuffix("Storage")
         if module == "torch" and name != kind and kind in _DTYPES:
-            return _StorageKind(_DTYPES[kind])
+            return _StandIn("a storage's class", _DTYPES[kind])
         return type("Inert", (Inert,), {})
 
 

@@ -105,10 +105,10 @@ def describe_parsing(stage: str, *, kind: str = "") -> dict[str, Any]:
     described: dict[str, Any] = {"parsing_version": PARSING_VERSION, "max_tokens": MAX_TOKENS}
     if stage == "constituents":
         described["binarization_version"] = BINARIZATION_VERSION
-    if not has_transformer(kind):
-        return described | library_versions(_LIBRARIES[stage])
-    libraries = _LIBRARIES[stage] + TRANSFORMER_LIBRARIES
-    return described | {"parser_kind": kind} | library_versions(libraries)
+    libraries = _LIBRARIES[stage]
+    if has_transformer(kind):
+        described["parser_kind"], libraries = kind, libraries + TRANSFORMER_LIBRARIES
+    return described | library_versions(libraries)
 
 
 def library_versions(names: Sequence[str]) -> dict[str, str]:
