@@ -89,11 +89,6 @@ def convert_checkpoint(
             folder that holds something else.
         DownloadError: a published parser is not to be had.
     """
-    official = OFFICIAL_PARSERS.get(checkpoint)
-    if official and stage and official.stage != stage:  # known before it is downloaded
-        raise ValueError(
-            f"{checkpoint}: this parser gives {official.stage}, not {stage}; name one that does"
-        )
     path = _find(checkpoint, downloads, sha256)
     trusted = path / RELEASED_WEIGHTS if path.is_dir() else path
     _check_sha256(trusted, sha256)

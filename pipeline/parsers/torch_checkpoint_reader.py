@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 import pickle
-import shutil
 import zipfile
 from collections import OrderedDict
 from collections.abc import Callable
@@ -27,7 +26,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from treeviews.pipeline.base.inside import inside
 from treeviews.pipeline.base.json_files import read_json
 from treeviews.pipeline.base.refusal import shortened
 from treeviews.pipeline.parsers.parser_files import RELEASED_WEIGHTS
@@ -269,25 +267,8 @@ def _is_archive(path: Path) -> bool:
 
 
 def _unpacked(path: Path, folder: Path) -> Path:
-    """Unpacks a zip of one file or one flat folder into a folder, which it makes.
-
-    Returns:
-        The file, or the folder.
-
-    Raises:
-        ValueError: the zip holds anything else.
-    """
-    folder.mkdir()
+    """Unpacks a zip; returns the one file in it, or the folder of its files."""
     with zipfile.ZipFile(path) as archive:
-        members = [member for member in archive.infolist() if not member.is_dir()]
-        parents = {PurePosixPath(member.filename).parent for member in members}
-        if len(parents) != 1:
-            raise ValueError(
-                f"{path.name}: {len(members)} files in {len(parents)} folders, where a published "
-                f"parser is one file or one folder"
-            )
-        for member in members:
-            destination = inside(folder, PurePosixPath(member.filename).name)
-            with archive.open(member) as source, destination.open("wb") as target:
-                shutil.copyfileobj(source, target)
-    return destination if len(members) == 1 else folder
+        archive.extractall(folder)  # which lets no name lead out of the folder
+    files = [file for file in folder.rglob("*") if file.is_file()]
+    return files[0] if len(files) == 1 else files[0].parent

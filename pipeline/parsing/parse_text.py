@@ -105,10 +105,6 @@ class Parser:
                 )
         if not wanted:
             raise ValueError("nothing to parse: ask for dependencies, for constituents or for both")
-        if device not in {"auto", "cpu"}:  # torch need not be asked
-            from treeviews.pipeline.parsers.devices import resolve_device
-
-            resolve_device(device)
         self._turn = Lock()
         self._failed: set[str] = set()
         self.parsers: dict[str, LazyParser] = {

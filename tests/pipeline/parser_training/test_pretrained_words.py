@@ -14,7 +14,6 @@ from treeviews.pipeline.parser_training.dependency_training import (
     DependencyTrainingConfig,
 )
 from treeviews.pipeline.parser_training.pretrained_words import (
-    VectorWordEmbedding,
     extended_by_vectors,
     read_pretrained_vectors,
     with_plain_embedding,
@@ -40,16 +39,6 @@ def write_vectors(folder: Path, words: list[str], rows: list[list[float]]) -> Pa
     save_file({"vectors": np.array(rows, dtype=np.float16)}, folder / "vectors.safetensors")
     (folder / "words.json").write_text(json.dumps(words))
     return folder
-
-
-def test_a_word_is_its_learned_vector_plus_its_pretrained_one() -> None:
-    learned = torch.tensor([[1.0, 0.0], [0.0, 2.0], [3.0, 3.0]])
-    pretrained = torch.tensor([[0.0, 0.0], [0.0, 0.0], [10.0, 0.0], [0.0, 20.0]])
-    embedding = VectorWordEmbedding(learned, pretrained, torch.eye(2), unknown_word_id=1)
-    assert embedding(torch.tensor([[2, 3]])).tolist() == [[[13.0, 3.0], [0.0, 22.0]]]
-    # As if word 2 were known from the vectors alone.
-    assert embedding(torch.tensor([4 + 2])).tolist() == [[10.0, 2.0]]
-    assert embedding.table().tolist() == [[1.0, 0.0], [0.0, 2.0], [13.0, 3.0], [0.0, 22.0]]
 
 
 def test_a_trained_parser_keeps_its_words_and_gains_those_of_the_vectors() -> None:
