@@ -19,7 +19,6 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 import torch
 from numpy.typing import DTypeLike
-from pydantic import ConfigDict
 from torch import Tensor, nn
 
 from treeviews.pipeline.base.atomic_files import write_text_atomically
@@ -55,7 +54,6 @@ FINAL_MARKS = frozenset(".!?;:")
 class ParserTrainingConfig(Settings):
     """What determines a trained parser of either kind, beside the content of its files."""
 
-    model_config = ConfigDict(use_attribute_docstrings=True)
     called: ClassVar[str] = "parser training setting"
     sizes_name: ClassVar[str] = "sizes"
     """Of the field that has the network's sizes."""

@@ -89,8 +89,8 @@ class Parser:
 
         Raises:
             FileNotFoundError: no such parser; names those that ship.
-            ValueError: nothing is wanted, a parser is given for what is not, a folder lacks a file,
-                or this machine has no such device.
+            ValueError: nothing is wanted, a parser is given for what is not, or a folder lacks a
+                file.
         """
         wanted = {}
         for stage, is_wanted, parser, option in (

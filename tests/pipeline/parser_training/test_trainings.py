@@ -222,6 +222,8 @@ def test_the_command_lines_train_score_and_keep_the_sizes_of_an_initial_parser(
     report = json.loads(capsys.readouterr().out)
     assert report["checksum"] == summary["checksum"]
     assert report["evalb"] == summary["dev"]["evalb"]
+    assert evaluate_main([out, dev, "--exclude", "GUM_"]) == 2
+    assert "bracketed trees name no documents that --exclude" in capsys.readouterr().err
 
     assert main(["constituency", str(tmp_path / "second"), "--initial", out, *files]) == 0
 

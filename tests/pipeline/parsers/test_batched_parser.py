@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -14,17 +13,6 @@ from treeviews.pipeline.parsers.batched_parser import parse_or_reject
 from treeviews.pipeline.parsers.sentence_parser import ParserFailedError, reject_input
 
 Words = Sequence[str]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def quick_collections() -> Iterator[None]:
-    """Leaves what was there before out of garbage collections, of which each refusal asks for one.
-
-    With all libraries of the tests loaded, a collection takes a tenth of a second.
-    """
-    gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 OTHER_ERRORS = [
