@@ -52,7 +52,7 @@ from treeviews.pipeline.parsers.chart_model import (
 from treeviews.pipeline.parsers.fast_layers import cut_batches
 from treeviews.pipeline.parsers.parser_folder import ParserModel, read_network_description
 from treeviews.pipeline.trees.flat_trees import CHAIN_MARK, TOP_LABEL, ConstituencyParse
-from treeviews.pipeline.trees.treebanks import BracketedSentence, read_bracketed
+from treeviews.pipeline.trees.treebanks import BracketedSentence
 
 logger = logging.getLogger(__name__)
 
@@ -84,8 +84,6 @@ class ConstituencyTrainingConfig(ParserTrainingConfig):
 
     def _check_together(self) -> None:
         super()._check_together()
-        if self.exclude_document_prefixes:
-            raise ValueError("files of trees name no documents to exclude; take their trees out")
         limit = self.model.max_length - 2
         if self.max_sentence_tokens > limit:
             raise ValueError(
@@ -102,14 +100,11 @@ class ConstituencyTrainingConfig(ParserTrainingConfig):
 class ConstituencyTraining(ParserTraining[ConstituencyTrainingConfig, BracketedSentence]):
     """A chart model in training."""
 
+    stage = "constituents"
     settings = ConstituencyTrainingConfig
     adapter = BeneparConstituencyParser
     loss_names = ("bracket_loss", "tag_loss")
     metrics_dtype: ClassVar[DTypeLike] = np.float32
-
-    def _read(self, part: str) -> list[BracketedSentence]:
-        files: tuple[Path, ...] = getattr(self.config, f"{part}_files")
-        return [sentence for file in files for sentence in read_bracketed(file)]
 
     def _start(self, sentences: list[BracketedSentence]) -> ConstituencyModel:
         description = self._first_description(sentences)

@@ -57,7 +57,7 @@ from treeviews.pipeline.parsers.dependency_model import (
 )
 from treeviews.pipeline.parsers.fast_layers import shuffled_length_batches
 from treeviews.pipeline.parsers.parser_folder import ParserModel, read_network_description
-from treeviews.pipeline.trees.treebanks import TreebankSentence, read_treebank
+from treeviews.pipeline.trees.treebanks import TreebankSentence
 from treeviews.pipeline.vectors.vector_folder import files_of
 
 logger = logging.getLogger(__name__)
@@ -93,13 +93,8 @@ class GoldTrees(NamedTuple):
 class TreebankTraining(ParserTraining[ConfigT, TreebankSentence]):
     """A dependency parser of any kind in training; the best epoch has the best LAS."""
 
+    stage = "dependencies"
     loss_names = ("loss",)
-
-    def _read(self, part: str) -> list[TreebankSentence]:
-        return read_treebank(
-            getattr(self.config, f"{part}_files"),
-            exclude_document_prefixes=self.config.exclude_document_prefixes,
-        )
 
     def _take(
         self, sentences: list[TreebankSentence], sizes: Sequence[int], relations: Sequence[str]

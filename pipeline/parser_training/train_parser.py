@@ -39,10 +39,11 @@ from treeviews.pipeline.parsers.parser_files import (
     SCORES_NAME,
     TRANSFORMER_FOLDER,
     WEIGHTS_NAME,
+    ParsedStage,
     checksum_of_parser_folder,
 )
 from treeviews.pipeline.parsers.parser_folder import ParserModel, save_model
-from treeviews.pipeline.trees.treebanks import BracketedSentence, TreebankSentence
+from treeviews.pipeline.trees.treebanks import BracketedSentence, TreebankSentence, read_trees
 
 logger = logging.getLogger(__name__)
 
@@ -125,6 +126,8 @@ SentenceT = TypeVar("SentenceT", bound=TreebankSentence | BracketedSentence)
 class ParserTraining(ABC, Generic[ConfigT, SentenceT]):
     """The weights in training, the sentences they learn from, and what one kind does with them."""
 
+    stage: ClassVar[ParsedStage]
+    """What the parser gives."""
     loss_names: ClassVar[tuple[str, ...]]
     """Of the losses whose means stand in ``metrics.jsonl``."""
     metrics_dtype: ClassVar[DTypeLike] = np.float64
@@ -141,8 +144,9 @@ class ParserTraining(ABC, Generic[ConfigT, SentenceT]):
             ValueError: a file is missing or malformed, or no sentence is left to train on.
         """
         self.config = config
-        self.dev: list[SentenceT] = self._read("dev")
-        train: list[SentenceT] = self._read("train")
+        excluded = config.exclude_document_prefixes
+        self.dev: list[SentenceT] = read_trees(self.stage, config.dev_files, excluded)
+        train: list[SentenceT] = read_trees(self.stage, config.train_files, excluded)
         kept = [
             sentence for sentence in train if len(sentence.tokens) <= config.max_sentence_tokens
         ]
@@ -160,10 +164,6 @@ class ParserTraining(ABC, Generic[ConfigT, SentenceT]):
         rate, betas = config.optimizer.learning_rate, config.optimizer.adam_betas
         optimizer = torch.optim.Adam(self._groups(network), lr=rate, betas=betas, fused=True)
         self.state = TrainingState(network, averaged, optimizer)
-
-    @abstractmethod
-    def _read(self, part: str) -> list[SentenceT]:
-        """Returns the sentences of ``train`` or ``dev``, at least one."""
 
     @abstractmethod
     def _start(self, sentences: list[SentenceT]) -> ParserModel[Any]:

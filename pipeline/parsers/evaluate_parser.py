@@ -29,8 +29,7 @@ from treeviews.pipeline.trees.tree_scores import AttachmentCounts, BracketCounts
 from treeviews.pipeline.trees.treebanks import (
     BracketedSentence,
     TreebankSentence,
-    read_bracketed,
-    read_treebank,
+    read_trees,
 )
 
 
@@ -96,17 +95,7 @@ def _report(folder: Path, files: Sequence[Path], excluded: Sequence[str]) -> dic
             none; names it and the remedy.
     """
     stage = STAGE_OF_KIND.get(read_description(folder).kind, "dependencies")
-    if excluded and stage != "dependencies":
-        raise ValueError(
-            f"{files[0]}: bracketed trees name no documents that --exclude could leave out; take "
-            "the trees out of the files instead"
-        )
-    parser: Any = load_parser(folder, stage)
-    sentences: Any
-    if stage == "dependencies":
-        sentences = read_treebank(files, exclude_document_prefixes=excluded)
-    else:
-        sentences = [sentence for file in files for sentence in read_bracketed(file)]
+    parser, sentences = load_parser(folder, stage), read_trees(stage, files, excluded)
     started = time.monotonic()
     scores = evaluate_parser(parser, sentences)
     seconds = time.monotonic() - started

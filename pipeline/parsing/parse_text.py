@@ -92,26 +92,25 @@ class Parser:
             ValueError: nothing is wanted, a parser is given for what is not, or a folder lacks a
                 file.
         """
-        wanted = {}
-        for stage, is_wanted, parser, option in (
-            ("dependencies", dependencies, dependency_parser, "dependency_parser"),
-            ("constituents", constituents, constituency_parser, "constituency_parser"),
-        ):
-            if is_wanted:
-                wanted[stage] = parser
-            elif parser is not None:
+        asked = {
+            "dependencies": (dependencies, dependency_parser),
+            "constituents": (constituents, constituency_parser),
+        }
+        for stage, (is_wanted, parser) in asked.items():
+            if parser is not None and not is_wanted:
                 raise ValueError(
-                    f"{option} is given, but no {stage} are asked for; leave it out or ask for them"
+                    f"{parser} is given, but no {stage} are asked for; leave it out or ask for them"
                 )
-        if not wanted:
-            raise ValueError("nothing to parse: ask for dependencies, for constituents or for both")
         self._turn = Lock()
         self._failed: set[str] = set()
         self.parsers: dict[str, LazyParser] = {
             stage: LazyParser(stage, _folder_of(stage, parser), device=device)
-            for stage, parser in wanted.items()
+            for stage, (is_wanted, parser) in asked.items()
+            if is_wanted
         }
         """Stage (``dependencies``, ``constituents``) -> its parser."""
+        if not self.parsers:
+            raise ValueError("nothing to parse: ask for dependencies, for constituents or for both")
 
     # A string is a sequence of strings, too; type checkers take the first that fits.
     @overload

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from treeviews.pipeline.trees.flat_trees import (
     CHAIN_MARK,
@@ -54,6 +55,25 @@ class TreebankSentence:
     def parse(self) -> DependencyParse:
         """The tree alone."""
         return DependencyParse(self.heads, self.deprels)
+
+
+def read_trees(stage: str, paths: Sequence[Path], excluded: Sequence[str]) -> list[Any]:
+    """Returns the sentences of files of dependencies, or else of bracketed trees.
+
+    Args:
+        excluded: see `read_treebank`.
+
+    Raises:
+        ValueError: as `read_treebank` and `read_bracketed`, or bracketed trees name no documents.
+    """
+    if stage == "dependencies":
+        return read_treebank(paths, exclude_document_prefixes=excluded)
+    if excluded:
+        raise ValueError(
+            f"{paths[0]}: bracketed trees name no documents that --exclude could leave out; take "
+            "the trees out of the files instead"
+        )
+    return [sentence for path in paths for sentence in read_bracketed(path)]
 
 
 def read_treebank(

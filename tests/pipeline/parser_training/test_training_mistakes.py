@@ -25,7 +25,7 @@ MISTAKES = [
     (f"dependency out {ARCS} --max-sentence-tokens 2", "none of 8 training sentences has at most"),
     (f"dependency out {ARCS} --exclude story", "no sentence in t.conllu but those"),
     (f"constituency out {PHRASES} --max-sentence-tokens 600", "but the model takes 510"),
-    (f"constituency out {PHRASES} --exclude a", "name no documents to exclude"),
+    (f"constituency out {PHRASES} --exclude a", "name no documents that --exclude"),
     ("constituency out --train none.mrg --dev t.mrg", "none.mrg: no such file"),
     (f"dependency-transformer out {ARCS}", "give either --transformer FOLDER, or --initial PARSER"),
     (f"dependency-transformer out {ARCS} --transformer none", "no transformer that can be read"),
