@@ -30,7 +30,6 @@ from treeviews.pipeline.shards.shards import aligned_table, check_same_rows, nam
 
 TABLE = "corpus"
 """What SQL calls the stages side by side."""
-FETCHED_AT_ONCE = 1_000
 WIDEST = 60
 """Characters of a value that a table shows, but in its last column."""
 ROWS_AT_ONCE = 10_000
@@ -300,8 +299,7 @@ def ask(selection: Selection, sql: str) -> tuple[list[str], Iterator[tuple[Any, 
 
     def rows() -> Iterator[tuple[Any, ...]]:
         with _named_mistakes():
-            while some := result.fetchmany(FETCHED_AT_ONCE):
-                yield from some
+            yield from iter(result.fetchone, None)
 
     return [str(column[0]) for column in result.description], rows()
 

@@ -97,7 +97,6 @@ def convert_checkpoint(
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".converting-") as own:
         built, scratch = Path(own) / "parser", Path(own) / "scratch"
         built.mkdir()
-        scratch.mkdir()
         try:
             checksum = _take_over(path.resolve(), built, scratch, stage, transformer)
         except MemoryError:

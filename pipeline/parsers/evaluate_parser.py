@@ -26,17 +26,10 @@ from treeviews.pipeline.parsers.parser_files import STAGE_OF_KIND, read_descript
 from treeviews.pipeline.parsers.sentence_parser import SentenceParser, load_parser
 from treeviews.pipeline.trees.flat_trees import Parse
 from treeviews.pipeline.trees.tree_scores import AttachmentCounts, BracketCounts, score
-from treeviews.pipeline.trees.treebanks import (
-    BracketedSentence,
-    TreebankSentence,
-    read_trees,
-)
+from treeviews.pipeline.trees.treebanks import TreebankSentence, read_trees
 
 
-def evaluate_parser(
-    parser: SentenceParser[Parse],
-    sentences: Sequence[TreebankSentence] | Sequence[BracketedSentence],
-) -> dict[str, Any]:
+def evaluate_parser(parser: SentenceParser[Parse], sentences: Sequence[Any]) -> dict[str, Any]:
     """Returns the parser's scores on gold tokens, of which it never sees the tags.
 
     Of dependencies, every token of a rejected sentence is wrong. Of constituents, ``evalb`` are the

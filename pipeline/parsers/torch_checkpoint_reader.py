@@ -221,12 +221,12 @@ def open_checkpoint(path: Path, scratch: Path) -> tuple[str, dict[str, Any], str
 
     Args:
         path: a file or folder.
-        scratch: empty folder for what a zip holds.
+        scratch: empty folder for what a zip holds, made where missing.
 
     Raises:
         ValueError: it is no checkpoint of either library.
     """
-    file = _unpacked(path, scratch / "unpacked") if _is_archive(path) else path
+    file = _unpacked(path, scratch) if _is_archive(path) else path
     if file.is_dir():
         return _read_released(file)
     content = read_torch_file(file)

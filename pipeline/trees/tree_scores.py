@@ -31,7 +31,6 @@ from treeviews.pipeline.trees.flat_trees import (
     DependencyParse,
     Parse,
 )
-from treeviews.pipeline.trees.treebanks import BracketedSentence, TreebankSentence
 
 PUNCTUATION_TAGS = frozenset({",", ":", "``", "''", ".", "-NONE-"})
 """``DELETE_LABEL`` of COLLINS.prm, less TOP."""
@@ -176,10 +175,13 @@ class BracketCounts:
 
 def score(
     counts: AttachmentCounts | BracketCounts,
-    sentences: Sequence[TreebankSentence] | Sequence[BracketedSentence],
+    sentences: Sequence[Any],
     answers: Sequence[Parse | Refusal],
 ) -> dict[str, float]:
     """Returns how well a parser's answers match gold trees, see the counts' ``scores``.
+
+    Args:
+        sentences: of a treebank.
 
     Raises:
         ValueError: the two differ in their number of sentences, or a pair in its tokens.
