@@ -8,12 +8,7 @@ import pytest
 
 from tests.support.inverse_trees import from_brackets
 from treeviews.pipeline.trees.flat_trees import ConstituencyParse, DependencyParse
-from treeviews.pipeline.trees.tree_scores import (
-    AttachmentCounts,
-    BracketCounts,
-    is_punctuation,
-    score,
-)
+from treeviews.pipeline.trees.tree_scores import AttachmentCounts, BracketCounts, score
 from treeviews.pipeline.trees.treebanks import BracketedSentence, TreebankSentence
 
 
@@ -75,8 +70,3 @@ def test_each_convention_counts_what_it_says() -> None:
     expected |= {"uas": 100 * 4 / 6, "las": 100 * 3 / 6, "las_universal": 100 * 4 / 6}
     expected |= {"uas_no_punctuation": 80.0, "las_no_punctuation": 60.0}
     assert scores == pytest.approx(expected)
-
-
-def test_punctuation_is_by_unicode_category() -> None:
-    assert is_punctuation("...") and is_punctuation("“") and is_punctuation("—")
-    assert not is_punctuation("$") and not is_punctuation("'s") and not is_punctuation("+")

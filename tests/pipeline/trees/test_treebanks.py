@@ -11,7 +11,6 @@ from tests.support.inverse_trees import from_brackets
 from treeviews.pipeline.trees.treebanks import (
     read_bracketed,
     read_treebank,
-    scan_brackets,
     unescape_word,
 )
 
@@ -108,11 +107,9 @@ def test_a_bad_file_is_named(tmp_path: Path, content: bytes, message: str) -> No
         read_bracketed(path)
 
 
-def test_a_tree_may_take_many_lines_and_a_line_many_trees() -> None:
-    lines = ["(S (NP (NN a))", "   (VP (VB b)))  (X (Y c))"]
-    roots = list(scan_brackets(lines))
-    assert [(root.label, root.line) for root in roots] == [("S", 1), ("X", 2)]
-    assert sorted(node.word for node in roots[0].postorder() if node.word) == ["a", "b"]
+def test_a_tree_may_take_many_lines_and_a_line_many_trees(tmp_path: Path) -> None:
+    (tmp_path / "a.mrg").write_text("(S (NP (NN a))\n   (VP (VB b)))  (X (Y c))")
+    assert [s.tokens for s in read_bracketed(tmp_path / "a.mrg")] == [["a", "b"], ["c"]]
 
 
 def test_penn_treebank_escapes_become_plain_text() -> None:
