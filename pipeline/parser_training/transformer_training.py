@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
-from supar.models.dep import BiaffineDependencyModel as BiaffineNetwork
 from torch import Tensor
 from transformers import PreTrainedTokenizerBase
 
@@ -33,6 +32,7 @@ from treeviews.pipeline.parsers.transformer_dependency import (
     TransformerDependencyParser,
     described,
     load_transformer_dependency_model,
+    network_over,
 )
 from treeviews.pipeline.parsers.transformer_folder import (
     read_transformer,
@@ -126,7 +126,7 @@ class TransformerTraining(TreebankTraining[TransformerTrainingConfig]):
             config.sizes_of(folder), relations=(relations, initial.description.relations)
         )
         arguments = {**described(initial.network.args), "freeze": False, **dropouts}
-        network = BiaffineNetwork(**arguments, bert=str(folder / TRANSFORMER_FOLDER))
+        network = network_over(folder / TRANSFORMER_FOLDER, **arguments)
         network.load_state_dict(initial.network.state_dict())
         description = initial.description.changed(network=described(network.args))
         return replace(initial, network=network, description=description)
@@ -152,12 +152,12 @@ class TransformerTraining(TreebankTraining[TransformerTrainingConfig]):
                 f"cannot be mixed; give --mixed-layers {most} or fewer"
             )
         subwords = rules_of(tokenizer)
-        network = BiaffineNetwork(
+        network = network_over(
+            transformer,
             n_words=len(tokenizer),
             n_rels=len(relations),
             encoder=TRANSFORMER_ENCODER,
             feat=[],
-            bert=str(transformer),
             bert_pad_index=subwords.pad_id,
             pad_index=subwords.pad_id,
             unk_index=subwords.unknown_id,

@@ -82,7 +82,12 @@ def load_transformer_dependency_model(folder: Path) -> TransformerDependencyMode
 def _build(description: TransformerDependencyDescription, transformer: Path) -> BiaffineNetwork:
     if description.network["encoder"] != TRANSFORMER_ENCODER:
         raise ValueError(f"its encoder is {shortened(description.network['encoder'])}")
-    return BiaffineNetwork(**description.network, bert=str(transformer))
+    return network_over(transformer, **description.network)
+
+
+def network_over(transformer: Path, **arguments: Any) -> BiaffineNetwork:
+    """Returns supar's network over the transformer in a folder."""
+    return BiaffineNetwork(**arguments, bert=str(transformer))
 
 
 def described(arguments: Any) -> dict[str, Any]:

@@ -105,7 +105,7 @@ def describe_parsing(stage: str, *, kind: str = "") -> dict[str, Any]:
     described: dict[str, Any] = {"parsing_version": PARSING_VERSION, "max_tokens": MAX_TOKENS}
     if stage == "constituents":
         described["binarization_version"] = BINARIZATION_VERSION
-    libraries = _LIBRARIES[stage]
+    libraries: tuple[str, ...] = _LIBRARIES[stage]
     if has_transformer(kind):
         described["parser_kind"], libraries = kind, libraries + TRANSFORMER_LIBRARIES
     return described | library_versions(libraries)
