@@ -94,13 +94,13 @@ class _Sealed:
 class _StandIn(_Sealed):
     """Stands for what a pickle may call, or for a class of storages, which persistent ids name."""
 
-    __slots__ = ("made", "name")
+    __slots__ = ("name", "target")
 
-    def __init__(self, name: str, made: Callable[..., Any] | torch.dtype) -> None:
-        self.name, self.made = name, made
+    def __init__(self, name: str, target: Callable[..., Any] | torch.dtype) -> None:
+        self.name, self.target = name, target
 
     def __call__(self, *args: Any) -> Any:
-        return self.made(*args)  # type: ignore[operator]
+        return self.target(*args)  # type: ignore[operator]
 
 
 class _SealedTensor(_Sealed, Tensor):
@@ -191,7 +191,7 @@ class _InertUnpickler(pickle.Unpickler):
         if not named or len(persistent_id) != 5:
             raise ValueError("it names something of the file that is no storage")
         _, kind, key, _, count = persistent_id
-        dtype = getattr(kind, "made", None)
+        dtype = kind.target if isinstance(kind, _StandIn) else None
         if not isinstance(dtype, torch.dtype) or not isinstance(count, int):
             raise ValueError("it names a storage of an unknown kind")
         name = str(self._folder / str(key))

@@ -92,11 +92,11 @@ class Parser:
             ValueError: nothing is wanted, a parser is given for what is not, or a folder lacks a
                 file.
         """
-        asked = {
+        choices = {
             "dependencies": (dependencies, dependency_parser),
             "constituents": (constituents, constituency_parser),
         }
-        for stage, (is_wanted, parser) in asked.items():
+        for stage, (is_wanted, parser) in choices.items():
             if parser is not None and not is_wanted:
                 raise ValueError(
                     f"{parser} is given, but no {stage} are asked for; leave it out or ask for them"
@@ -105,7 +105,7 @@ class Parser:
         self._failed: set[str] = set()
         self.parsers: dict[str, LazyParser] = {
             stage: LazyParser(stage, _folder_of(stage, parser), device=device)
-            for stage, (is_wanted, parser) in asked.items()
+            for stage, (is_wanted, parser) in choices.items()
             if is_wanted
         }
         """Stage (``dependencies``, ``constituents``) -> its parser."""
