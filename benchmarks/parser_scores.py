@@ -42,7 +42,6 @@ from treeviews.pipeline.base.refusal import Refusal
 from treeviews.pipeline.parser_training.constituency_training import constituents_without_final_mark
 from treeviews.pipeline.parser_training.dependency_training import dependencies_without_final_mark
 from treeviews.pipeline.parser_training.train_parser import in_lower_case
-from treeviews.pipeline.parsers.evaluate_parser import scored_constituents, scored_dependencies
 from treeviews.pipeline.parsers.parser_files import STAGE_OF_KIND, read_description
 from treeviews.pipeline.parsers.sentence_parser import SentenceParser, load_parser
 from treeviews.pipeline.trees.tree_scores import AttachmentCounts, BracketCounts
@@ -134,11 +133,11 @@ def count(sentences: Sequence[Gold], answers: Sequence[Any]) -> Counts:
     for gold, answer in zip(sentences, answers, strict=True):
         if isinstance(gold, TreebankSentence):
             tokens = AttachmentCounts()
-            tokens.add(gold, *scored_dependencies([gold], [answer]))
+            tokens.add(gold.tokens, gold.parse, answer)
             rows.append((tokens.labelled, tokens.tokens))
         else:
             brackets = BracketCounts()
-            brackets.add(gold.parse, *scored_constituents([gold], [answer]))
+            brackets.add(gold.tokens, gold.parse, answer)
             rows.append((2 * brackets.matched, brackets.gold + brackets.predicted))
     right, of_all = np.array(rows, np.float64).T
     return Counts(right, of_all)

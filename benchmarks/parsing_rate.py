@@ -27,8 +27,7 @@ from treeviews.pipeline.parsers.chart_model import load_constituency_model
 from treeviews.pipeline.parsers.dependency_model import load_dependency_model
 from treeviews.pipeline.parsers.sentence_parser import Sentence, load_parser
 from treeviews.pipeline.trees.flat_trees import DependencyParse, Parse
-from treeviews.pipeline.trees.tree_scores import score_dependencies
-from treeviews.pipeline.trees.treebanks import TreebankSentence
+from treeviews.pipeline.trees.tree_scores import AttachmentCounts
 
 Sentences = Sequence[Sentence]
 Started = tuple[Callable[[Sentences], Any], Callable[[Any], Sequence[Any]]]
@@ -184,8 +183,7 @@ def las(
     sentences: Sentences, gold: Sequence[DependencyParse], trees: Sequence[DependencyParse]
 ) -> float:
     """Returns the labelled attachment score in percent, every token counted."""
-    treebank = [
-        TreebankSentence("", list(tokens), right.heads, right.deprels)
-        for tokens, right in zip(sentences, gold, strict=True)
-    ]
-    return score_dependencies(treebank, trees)["las"]
+    counts = AttachmentCounts()
+    for tokens, right, tree in zip(sentences, gold, trees, strict=True):
+        counts.add(tokens, right, tree)
+    return counts.scores()["las"]

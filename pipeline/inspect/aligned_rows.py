@@ -7,7 +7,7 @@ one table by DuckDB.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,8 +18,6 @@ import pyarrow.parquet as pq
 
 from treeviews.pipeline.base.bundled import how_to_install
 from treeviews.pipeline.base.foreign_text import printable
-from treeviews.pipeline.base.refusal import Refusal
-from treeviews.pipeline.parsing.parse_shard import row_of as columns_of
 from treeviews.pipeline.shards.manifests import (
     MANIFEST_NAME,
     SHARD_GLOB,
@@ -29,22 +27,13 @@ from treeviews.pipeline.shards.manifests import (
 )
 from treeviews.pipeline.shards.schema import COLUMNS, EMBEDDING, EMBEDDINGS, STAGE_KEY
 from treeviews.pipeline.shards.shards import aligned_table, check_same_rows, naming_damage
-from treeviews.pipeline.trees.flat_trees import ConstituencyParse, DependencyParse
 
 TABLE = "corpus"
 """What SQL calls the stages side by side."""
-FETCHED_AT_ONCE = 1_000
 WIDEST = 60
 """Characters of a value that a table shows, but in its last column."""
 ROWS_AT_ONCE = 10_000
 """Rows that are Python's objects together."""
-TREE_COLUMNS = {
-    "dependencies": ("heads", "deprels"),
-    "constituents": ("span_starts", "span_ends", "span_labels", "tags"),
-}
-"""Columns in which the trees of a stage stand, without what follows from these."""
-
-
 SENTENCES = "sentences"
 SHARD_MANIFEST_GLOB = "[0-9]" * 5 + ".json"
 
@@ -218,9 +207,14 @@ def read_rows(
         FileNotFoundError, ValueError: see `aligned_table`.
     """
     table = aligned_table(selection.read_together, number).slice(start, count)
-    for begin in range(0, table.num_rows, ROWS_AT_ONCE):
-        for row, columns in enumerate(table.slice(begin, ROWS_AT_ONCE).to_pylist(), start + begin):
-            yield {"shard": number, "row": row, **columns}
+    for row, columns in enumerate(rows_of(table), start):
+        yield {"shard": number, "row": row, **columns}
+
+
+def rows_of(table: pa.Table) -> Iterator[dict[str, Any]]:
+    """Yields a table's rows, of which few are Python's objects at a time."""
+    for batch in table.to_batches(max_chunksize=ROWS_AT_ONCE):
+        yield from batch.to_pylist()
 
 
 def first_rows(selection: Selection, num_rows: int) -> Iterator[dict[str, Any]]:
@@ -248,39 +242,6 @@ def row_of(selection: Selection, shard: int, row: int) -> dict[str, Any]:
     if not rows:
         raise ValueError(f"shard {shard} has no row {row}; `overview` says how many there are")
     return rows[0]
-
-
-def tree_of(stage: str, row: Mapping[str, Any]) -> Any:
-    """Returns the tree of a row of a stage, right or not; None where it has none."""
-    columns = [row[name] for name in TREE_COLUMNS[stage]]
-    if None in columns:
-        return None
-    return DependencyParse(*columns) if stage == "dependencies" else ConstituencyParse(*columns)
-
-
-def tree_fault(
-    stage: str, row: Mapping[str, Any], tokens: Sequence[str] | None
-) -> tuple[str, str] | None:
-    """Returns the column of a row that is wrong and the problem; None of a tree, or of none.
-
-    Args:
-        row: has the stage's columns.
-        tokens: of its sentence, where that is at hand.
-    """
-    columns = {name: row[name] for name in COLUMNS[stage]}
-    tree = tree_of(stage, row)
-    if None in columns.values():
-        missing = next(name for name, value in columns.items() if value is None)
-        is_refused = all(value is None for value in columns.values())
-        return None if is_refused else (missing, "null, but other columns of the row are not")
-    own: Any = tree.heads if isinstance(tree, DependencyParse) else tree.tags
-    expected = columns_of(tree, own if tokens is None else tokens)
-    if isinstance(expected, Refusal):
-        return TREE_COLUMNS[stage][0], expected.detail
-    for name, value in expected.items():
-        if columns[name] != value:
-            return name, f"is {columns[name]}, the binarization of the spans is {value}"
-    return None
 
 
 def read_tables(path: Path, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
@@ -338,8 +299,7 @@ def ask(selection: Selection, sql: str) -> tuple[list[str], Iterator[tuple[Any, 
 
     def rows() -> Iterator[tuple[Any, ...]]:
         with _named_mistakes():
-            while some := result.fetchmany(FETCHED_AT_ONCE):
-                yield from some
+            yield from iter(result.fetchone, None)
 
     return [str(column[0]) for column in result.description], rows()
 

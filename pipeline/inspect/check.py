@@ -6,22 +6,25 @@ was refused, the stages against one another, and each row against what its stage
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from treeviews.pipeline.base.digest import sha256_of_file
+from treeviews.pipeline.base.refusal import Refusal
 from treeviews.pipeline.inspect.aligned_rows import (
     ROWS_AT_ONCE,
     SENTENCES,
     Selection,
     StageFolder,
-    tree_fault,
+    rows_of,
 )
+from treeviews.pipeline.parsing.parse_shard import row_of
 from treeviews.pipeline.shards.arrow import vectors_of
 from treeviews.pipeline.shards.manifests import (
     MANIFEST_NAME,
@@ -33,8 +36,15 @@ from treeviews.pipeline.shards.manifests import (
     remedy,
     shard_path,
 )
-from treeviews.pipeline.shards.schema import EMBEDDING, EMBEDDINGS
+from treeviews.pipeline.shards.schema import COLUMNS, EMBEDDING, EMBEDDINGS
 from treeviews.pipeline.shards.shards import read_shard
+from treeviews.pipeline.trees.flat_trees import ConstituencyParse, DependencyParse
+
+TREE_COLUMNS = {
+    "dependencies": ("heads", "deprels"),
+    "constituents": ("span_starts", "span_ends", "span_labels", "tags"),
+}
+"""Columns in which the trees of a stage stand, without what follows from these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +117,7 @@ def _shard_faults(
     folder: StageFolder, number: int, sentences: StageFolder | None
 ) -> Iterator[Fault]:
     """Checks one shard: its manifest, its records, its sentences, its rows."""
-    path, tokens = shard_path(folder.path, number), None
+    path = shard_path(folder.path, number)
     try:
         manifest = manifest_beside(folder.path, number)
         table = read_shard(folder.path, folder.stage, number)
@@ -130,37 +140,31 @@ def _shard_faults(
             if len(tokens) != table.num_rows:
                 yield Fault(path, f"{table.num_rows} rows, the sentences have {len(tokens)}")
                 return
-    for row, field, problem in _row_faults(folder.stage, table, tokens):
+            table = table.append_column("tokens", tokens)
+    for row, field, problem in _row_faults(folder.stage, table):
         yield Fault(path, problem, row, field)
 
 
-def _row_faults(
-    stage: str, table: pa.Table, tokens: pa.ChunkedArray | None
-) -> Iterator[tuple[int, str, str]]:
+def _row_faults(stage: str, table: pa.Table) -> Iterator[tuple[int, str, str]]:
     """Yields (row, field, problem).
 
     Args:
-        table: all of the stage's columns.
-        tokens: of the sentences they are parses of, where these are at hand.
+        table: all of the stage's columns, and the sentences' ``tokens`` where these are at hand.
     """
-    for start in range(0, table.num_rows, ROWS_AT_ONCE):
-        rows = table.slice(start, ROWS_AT_ONCE)
-        if stage == EMBEDDINGS:
-            vectors, _ = vectors_of(rows[EMBEDDING])
+    if stage == EMBEDDINGS:
+        for start in range(0, table.num_rows, ROWS_AT_ONCE):
+            vectors, _ = vectors_of(table[EMBEDDING].slice(start, ROWS_AT_ONCE))
             for position in np.flatnonzero(~np.isfinite(vectors).all(axis=1)).tolist():
                 yield start + position, EMBEDDING, "has a number that is not finite"
-            continue
-        words: list[list[str] | None] = [None] * rows.num_rows
-        if tokens is not None:
-            words = tokens.slice(start, ROWS_AT_ONCE).to_pylist()
-        for position, (row, own) in enumerate(zip(rows.to_pylist(), words, strict=True), start):
-            if stage == SENTENCES:
-                is_right = row["tokens"] and all(row["tokens"])
-                fault = None if is_right else ("tokens", "no token, or an empty one")
-            else:
-                fault = tree_fault(stage, row, own)
-            if fault:
-                yield position, *fault
+        return
+    for position, row in enumerate(rows_of(table)):
+        if stage == SENTENCES:
+            is_right = row["tokens"] and all(row["tokens"])
+            fault = None if is_right else ("tokens", "no token, or an empty one")
+        else:
+            fault = tree_fault(stage, row)
+        if fault:
+            yield position, *fault
 
 
 def _order_faults(sentences: StageFolder, numbers: Iterable[int]) -> Iterator[Fault]:
@@ -177,3 +181,47 @@ def _order_faults(sentences: StageFolder, numbers: Iterable[int]) -> Iterator[Fa
                     problem = f"sentence {index} of {name!r} stands apart from, or not after, "
                     yield Fault(path, f"{problem}its sentence {last[name]}", row, places[1])
                 document, last[name] = name, index
+
+
+def tree_of(stage: str, row: Mapping[str, Any]) -> Any:
+    """Returns the tree of a row of a stage, right or not; None where it has none."""
+    columns = [row[name] for name in TREE_COLUMNS[stage]]
+    if None in columns:
+        return None
+    return DependencyParse(*columns) if stage == "dependencies" else ConstituencyParse(*columns)
+
+
+def sound_tree(stage: str, row: Mapping[str, Any]) -> Any:
+    """Returns the tree of a row of a stage; None where it has none.
+
+    Raises:
+        ValueError: it is damaged; names its place, the column and what is wrong with it.
+    """
+    if fault := tree_fault(stage, row):
+        raise ValueError(
+            f"{row['shard']}:{row['row']} ({stage}, {fault[0]}): {fault[1]}; `inspect check` says "
+            "what is damaged"
+        )
+    return tree_of(stage, row)
+
+
+def tree_fault(stage: str, row: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Returns the column of a row that is wrong and the problem; None of a tree, or of none.
+
+    Args:
+        row: has the stage's columns, and its sentence's ``tokens`` where these are at hand.
+    """
+    columns = {name: row[name] for name in COLUMNS[stage]}
+    tree = tree_of(stage, row)
+    if None in columns.values():
+        missing = next(name for name, value in columns.items() if value is None)
+        is_refused = all(value is None for value in columns.values())
+        return None if is_refused else (missing, "null, but other columns of the row are not")
+    own: Any = tree.heads if isinstance(tree, DependencyParse) else tree.tags
+    expected = row_of(tree, row.get("tokens", own))
+    if isinstance(expected, Refusal):
+        return TREE_COLUMNS[stage][0], expected.detail
+    for name, value in expected.items():
+        if columns[name] != value:
+            return name, f"is {columns[name]}, the binarization of the spans is {value}"
+    return None

@@ -15,9 +15,9 @@ from operator import itemgetter
 from typing import Any
 
 from treeviews.pipeline.base.foreign_text import printable
-from treeviews.pipeline.inspect.aligned_rows import Selection, read_rows, tree_fault, tree_of
+from treeviews.pipeline.inspect.aligned_rows import Selection, read_rows
+from treeviews.pipeline.inspect.check import sound_tree
 from treeviews.pipeline.trees.tree_scores import AttachmentCounts, BracketCounts
-from treeviews.pipeline.trees.treebanks import TreebankSentence
 
 SCORES = {
     "dependencies": ("uas", "las", "uas_no_punctuation", "las_no_punctuation"),
@@ -75,22 +75,14 @@ def _agreement(sides: Sequence[Selection], stage: str, most: int) -> dict[str, A
     def differing() -> Iterator[dict[str, Any]]:
         for one, other in _rows(first, second):
             seen["sentences"] += 1
-            tokens, gold, predicted = one["tokens"], tree_of(stage, one), tree_of(stage, other)
+            gold, predicted = sound_tree(stage, one), sound_tree(stage, other)
             if gold is None or predicted is None:
                 continue
-            place = {"shard": one["shard"], "row": one["row"]}
-            for row in (one, other):
-                if fault := tree_fault(stage, row, tokens):
-                    raise ValueError(f"{place} ({stage}, {fault[0]}): {fault[1]}; see `check`")
-            if isinstance(counts, BracketCounts):
-                wrong = counts.add(gold, predicted)
-            else:
-                wrong = counts.add(
-                    TreebankSentence("", tokens, gold.heads, gold.deprels), predicted
-                )
+            wrong = counts.add(one["tokens"], gold, predicted)
             seen["identical"] += gold == predicted
             if wrong:
-                yield {**place, "differences": wrong, "tokens": tokens}
+                place = {name: one[name] for name in ("shard", "row", "tokens")}
+                yield place | {"differences": wrong}
 
     worst = heapq.nlargest(max(most, 1), differing(), key=itemgetter("differences"))[:most]
     scores = counts.scores()

@@ -15,13 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from treeviews.pipeline.base.atomic_files import write_text_atomically
 from treeviews.pipeline.base.foreign_text import printable
-from treeviews.pipeline.inspect.aligned_rows import (
-    TREE_COLUMNS,
-    Selection,
-    table_lines,
-    tree_fault,
-    tree_of,
-)
+from treeviews.pipeline.inspect.aligned_rows import Selection, table_lines
+from treeviews.pipeline.inspect.check import TREE_COLUMNS, tree_fault, tree_of
 from treeviews.pipeline.shards.manifests import CLEANED, ENCODER_DIGEST, manifest_beside
 from treeviews.pipeline.shards.schema import DESCRIBED, EMBEDDING, EMBEDDINGS, SCHEMA_VERSION
 from treeviews.pipeline.shards.shards import read_shard
@@ -166,7 +161,7 @@ def _trees(row: dict[str, Any]) -> Iterator[tuple[str, Parse | str]]:
     for stage, columns in TREE_COLUMNS.items():
         if columns[0] not in row:
             continue
-        if fault := tree_fault(stage, row, row["tokens"]):
+        if fault := tree_fault(stage, row):
             yield stage, f"no tree ({fault[1]}); `inspect check` says more"
         else:
             yield stage, tree_of(stage, row) or "rejected by the parser"

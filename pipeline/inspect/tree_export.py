@@ -34,14 +34,8 @@ from treeviews.pipeline.base.atomic_files import (
     writer_name,
 )
 from treeviews.pipeline.base.refusal import Refusal
-from treeviews.pipeline.inspect.aligned_rows import (
-    TREE_COLUMNS,
-    Selection,
-    check_one_of_each,
-    read_rows,
-    tree_fault,
-    tree_of,
-)
+from treeviews.pipeline.inspect.aligned_rows import Selection, check_one_of_each, read_rows
+from treeviews.pipeline.inspect.check import TREE_COLUMNS, sound_tree
 from treeviews.pipeline.parsing.parsed_sentence import (
     InDocument,
     ParsedSentence,
@@ -159,14 +153,7 @@ def _sentences(selection: Selection, needed: str | None) -> Iterator[ParsedSente
                 refusals = _refusals(quarantine_path(folder.path, number)) | refusals
         for row in read_rows(selection, number):
             place, tokens = f"{number}:{row['row']}", row["tokens"]
-            trees: dict[str, Any] = {}
-            for stage, _ in selection.parses:
-                if fault := tree_fault(stage, row, tokens):
-                    raise ValueError(
-                        f"{place} ({stage}, {fault[0]}): {fault[1]}; `inspect check` says what is "
-                        "damaged"
-                    )
-                trees[stage] = tree_of(stage, row)
+            trees: dict[str, Any] = {s: sound_tree(s, row) for s, _ in selection.parses}
             is_refused = not (trees[needed] if needed else any(trees.values()))
             ends = list(accumulate(tokens, lambda at, token: at + 1 + len(token), initial=-1))[1:]
             nothing = Refusal("rejected", "the shard keeps no record of why")

@@ -16,14 +16,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_origin
 
-from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from treeviews.pipeline.base.bundled import parser_folder
 from treeviews.pipeline.base.foreign_text import guard_logs, told
 from treeviews.pipeline.base.job import Progress, run_from_command_line
 from treeviews.pipeline.base.mistakes import did_you_mean
-from treeviews.pipeline.base.settings import Count, Settings
+from treeviews.pipeline.base.settings import Count, Settings, descriptions_of
 from treeviews.pipeline.base.watched import keep_memory
 
 if TYPE_CHECKING:
@@ -139,19 +138,19 @@ def _training_of(kind: str) -> type[ParserTraining[Any, Any]]:
     return training
 
 
-def _options_of(kind: str) -> dict[str, tuple[str, str, FieldInfo, Any]]:
-    """Returns option -> field of the settings, the field inside that, if any, facts and default."""
-    options: dict[str, tuple[str, str, FieldInfo, Any]] = {}
-    for field, facts in _training_of(kind).settings.model_fields.items():
+def _options_of(kind: str) -> dict[str, tuple[str, str, type[Settings], Any]]:
+    """Returns option -> field of the settings, the field inside that, if any, owner and default."""
+    options: dict[str, tuple[str, str, type[Settings], Any]] = {}
+    settings = _training_of(kind).settings
+    for field, facts in settings.model_fields.items():
         if not isinstance(facts.default, Settings):
             name = _OPTION_OF_FIELD.get(field, field).replace("_", "-")
-            options[name] = field, "", facts, facts.default
+            options[name] = field, "", settings, facts.default
             continue
         for inner, value in facts.default.values().items():
             name = f"{inner}_dropout" if field == "dropouts" else inner
             if not isinstance(value, tuple):
-                of_inner = type(facts.default).model_fields[inner]
-                options[name.replace("_", "-")] = field, inner, of_inner, value
+                options[name.replace("_", "-")] = field, inner, type(facts.default), value
     return options
 
 
@@ -166,9 +165,10 @@ def _job_of(kind: str, arguments: Sequence[str]) -> ParserTrainingJob:
     )
     parser.add_argument("out", help="folder of the parser")
     parser.add_argument("--threads", type=int, default=1, help="CPU threads, by default 1")
-    for name, (_, _, facts, value) in _options_of(kind).items():
+    for name, (field, inner, owner, value) in _options_of(kind).items():
         default = "" if value in (PydanticUndefined, None, ()) else value
-        about = " ".join((facts.description or "").split()).replace("%", "%%")
+        about = descriptions_of(owner).get(inner or field, "").replace("%", "%%")
+        facts = owner.model_fields[inner or field]
         parser.add_argument(
             f"--{name}",
             type=type(default) if isinstance(default, int | float) else str,

@@ -21,7 +21,7 @@ marks), S spans, K labels without the null label, D d_model, H d_label_hidden.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -30,11 +30,14 @@ from torch import Tensor
 
 from treeviews.pipeline.parsers.chart_adapter import read_table
 from treeviews.pipeline.parsers.chart_decoding import best_spans
-from treeviews.pipeline.parsers.chart_model import START_ROW, STOP_ROW, WordTable, word_table
+from treeviews.pipeline.parsers.chart_model import (
+    START_ROW,
+    STOP_ROW,
+    ChartNetwork,
+    WordTable,
+    word_table,
+)
 from treeviews.pipeline.parsers.fast_layers import read_by_length
-
-if TYPE_CHECKING:
-    from benepar.parse_chart import ChartParser
 
 IGNORED_TAG = -100
 """What cross entropy leaves out: sentence marks and padding."""
@@ -88,7 +91,7 @@ def chart_input(sentences: Sequence[Sequence[str]], char_vocab: Mapping[str, int
     return ChartInput(word_table(words, char_vocab), rows, mask, lengths)
 
 
-def read_words(model: ChartParser, table: WordTable) -> Tensor:
+def read_words(model: ChartNetwork, table: WordTable) -> Tensor:
     """Returns the character LSTM's vectors ``[W, D / 2]``, with gradients, for trainings.
 
     Characters are dropped out while the model is in training. benepar's own ``CharacterLSTM`` reads
@@ -104,7 +107,7 @@ def read_words(model: ChartParser, table: WordTable) -> Tensor:
     return read_by_length(table.lengths, (*_WIDTHS, int(table.lengths.max())), read)
 
 
-def encode_sentences(model: ChartParser, batch: ChartInput) -> tuple[Tensor, Tensor]:
+def encode_sentences(model: ChartNetwork, batch: ChartInput) -> tuple[Tensor, Tensor]:
     """Returns what a model with a character LSTM and a tag scorer makes of sentences.
 
     The vectors of the places between tokens, ``[B, T - 1, D]``, and the scores of tags,
@@ -119,7 +122,7 @@ def encode_sentences(model: ChartParser, batch: ChartInput) -> tuple[Tensor, Ten
     return fenceposts, model.f_tag(states)
 
 
-def label_scores(model: ChartParser, projection: Tensor, spans: SpanIndex) -> Tensor:
+def label_scores(model: ChartNetwork, projection: Tensor, spans: SpanIndex) -> Tensor:
     """Returns ``[S, K]``: each span's score of every label; the null label's is 0 throughout.
 
     Args:
@@ -149,7 +152,7 @@ def all_spans(lengths: Tensor) -> SpanIndex:
     return SpanIndex(sentences, starts[which], lasts[which] + 1)
 
 
-def chart_losses(model: ChartParser, batch: ChartBatch) -> tuple[Tensor, Tensor]:
+def chart_losses(model: ChartNetwork, batch: ChartBatch) -> tuple[Tensor, Tensor]:
     """Returns the margin loss of the trees and the cross entropy of the tags, means over tokens."""
     fenceposts, tag_scores = encode_sentences(model, batch.input)
     lengths = batch.input.lengths
@@ -160,7 +163,7 @@ def chart_losses(model: ChartParser, batch: ChartBatch) -> tuple[Tensor, Tensor]
 
 
 def margin_loss(
-    model: ChartParser, fenceposts: Tensor, lengths: Tensor, gold: SpanIndex, gold_labels: Tensor
+    model: ChartNetwork, fenceposts: Tensor, lengths: Tensor, gold: SpanIndex, gold_labels: Tensor
 ) -> Tensor:
     """Returns the margin losses of a batch, ``[B]`` float.
 
@@ -187,7 +190,7 @@ def margin_loss(
 
 
 def _worst_trees(
-    model: ChartParser, projection: Tensor, lengths: Tensor, gold: SpanIndex, gold_labels: Tensor
+    model: ChartNetwork, projection: Tensor, lengths: Tensor, gold: SpanIndex, gold_labels: Tensor
 ) -> tuple[SpanIndex, Tensor, Tensor]:
     """Returns the trees of the highest s(t) + Δ(t, g): spans, labels and where labels differ."""
     n = int(lengths.max())

@@ -49,10 +49,10 @@ from treeviews.pipeline.parsers.chart_model import (
     load_constituency_model,
     to_benepar_label,
 )
-from treeviews.pipeline.parsers.evaluate_parser import evaluate_constituency_parser, rounded
+from treeviews.pipeline.parsers.fast_layers import cut_batches
 from treeviews.pipeline.parsers.parser_folder import ParserModel, read_network_description
 from treeviews.pipeline.trees.flat_trees import CHAIN_MARK, TOP_LABEL, ConstituencyParse
-from treeviews.pipeline.trees.treebanks import BracketedSentence, read_bracketed
+from treeviews.pipeline.trees.treebanks import BracketedSentence
 
 logger = logging.getLogger(__name__)
 
@@ -84,8 +84,6 @@ class ConstituencyTrainingConfig(ParserTrainingConfig):
 
     def _check_together(self) -> None:
         super()._check_together()
-        if self.exclude_document_prefixes:
-            raise ValueError("files of trees name no documents to exclude; take their trees out")
         limit = self.model.max_length - 2
         if self.max_sentence_tokens > limit:
             raise ValueError(
@@ -102,14 +100,11 @@ class ConstituencyTrainingConfig(ParserTrainingConfig):
 class ConstituencyTraining(ParserTraining[ConstituencyTrainingConfig, BracketedSentence]):
     """A chart model in training."""
 
+    stage = "constituents"
     settings = ConstituencyTrainingConfig
     adapter = BeneparConstituencyParser
     loss_names = ("bracket_loss", "tag_loss")
     metrics_dtype: ClassVar[DTypeLike] = np.float32
-
-    def _read(self, part: str) -> list[BracketedSentence]:
-        files: tuple[Path, ...] = getattr(self.config, f"{part}_files")
-        return [sentence for file in files for sentence in read_bracketed(file)]
 
     def _start(self, sentences: list[BracketedSentence]) -> ConstituencyModel:
         description = self._first_description(sentences)
@@ -145,12 +140,7 @@ class ConstituencyTraining(ParserTraining[ConstituencyTrainingConfig, BracketedS
         sizes = [len(sentence.tokens) for sentence in self._sentences]
         shuffled = torch.randperm(len(sizes), generator=generator).tolist()
         shuffled.sort(key=sizes.__getitem__)
-        groups: list[list[int]] = []
-        for index in shuffled:
-            padded = sizes[index] * (len(groups[-1]) + 1 if groups else 1)
-            if not groups or padded > config.batch_tokens:
-                groups.append([])
-            groups[-1].append(index)
+        groups = cut_batches(shuffled, sizes, config.batch_tokens)
         random = np.random.default_rng(seed)
         batches = []
         for which in torch.randperm(len(groups), generator=generator).tolist():
@@ -162,13 +152,6 @@ class ConstituencyTraining(ParserTraining[ConstituencyTrainingConfig, BracketedS
     def _losses(self, batch: ChartBatch) -> tuple[Tensor, Sequence[Tensor]]:
         brackets, tags = chart_losses(self.state.network, batch)
         return brackets + self.config.tag_loss_scale * tags, [brackets, tags]
-
-    def dev_scores(self) -> tuple[dict[str, Any], float, str]:
-        """Returns the scores, the one that chooses the epoch, and that one's name."""
-        scores = evaluate_constituency_parser(
-            self.adapter(self.averaged_model(), name="dev"), self.dev
-        )
-        return rounded(scores), scores["evalb"]["f1"], "F1"
 
     @staticmethod
     def headline(dev: Mapping[str, Any]) -> dict[str, float]:

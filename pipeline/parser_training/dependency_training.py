@@ -55,10 +55,9 @@ from treeviews.pipeline.parsers.dependency_model import (
     load_dependency_model,
     token_batch,
 )
-from treeviews.pipeline.parsers.evaluate_parser import evaluate_dependency_parser
 from treeviews.pipeline.parsers.fast_layers import shuffled_length_batches
 from treeviews.pipeline.parsers.parser_folder import ParserModel, read_network_description
-from treeviews.pipeline.trees.treebanks import TreebankSentence, read_treebank
+from treeviews.pipeline.trees.treebanks import TreebankSentence
 from treeviews.pipeline.vectors.vector_folder import files_of
 
 logger = logging.getLogger(__name__)
@@ -94,13 +93,8 @@ class GoldTrees(NamedTuple):
 class TreebankTraining(ParserTraining[ConfigT, TreebankSentence]):
     """A dependency parser of any kind in training; the best epoch has the best LAS."""
 
+    stage = "dependencies"
     loss_names = ("loss",)
-
-    def _read(self, part: str) -> list[TreebankSentence]:
-        return read_treebank(
-            getattr(self.config, f"{part}_files"),
-            exclude_document_prefixes=self.config.exclude_document_prefixes,
-        )
 
     def _take(
         self, sentences: list[TreebankSentence], sizes: Sequence[int], relations: Sequence[str]
@@ -138,13 +132,6 @@ class TreebankTraining(ParserTraining[ConfigT, TreebankSentence]):
         inputs, trees = batch
         loss = loss_of_states(self.state.network, self._states(inputs), trees)
         return loss, [loss]
-
-    def dev_scores(self) -> tuple[dict[str, Any], float, str]:
-        """Returns the scores, the one that chooses the epoch, and that one's name."""
-        scores = evaluate_dependency_parser(
-            self.adapter(self.averaged_model(), name="dev"), self.dev
-        )
-        return scores, scores["las"], "LAS"
 
     @staticmethod
     def headline(dev: Mapping[str, Any]) -> dict[str, float]:

@@ -41,12 +41,10 @@ def read_pretrained_vectors(folder: Path, max_words: int = 0) -> tuple[list[str]
         max_words: only the first so many; 0 for all.
 
     Raises:
-        ValueError: a file is missing or malformed; names it and the remedy.
+        FileNotFoundError: a file is missing.
+        ValueError: one is malformed; names it and the remedy.
     """
-    try:
-        table = open_folder(folder, whole=True)
-    except FileNotFoundError as error:
-        raise ValueError(str(error)) from error
+    table = open_folder(folder, whole=True)
     words = table.words.slice(0, max_words or len(table.words)).to_pylist()
     rows: dict[str, int] = {}
     for row, word in enumerate(words):

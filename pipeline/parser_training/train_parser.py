@@ -19,7 +19,6 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 import torch
 from numpy.typing import DTypeLike
-from pydantic import ConfigDict
 from torch import Tensor, nn
 
 from treeviews.pipeline.base.atomic_files import write_text_atomically
@@ -32,6 +31,7 @@ from treeviews.pipeline.parser_training.training_state import (
     TrainingState,
 )
 from treeviews.pipeline.parsers.batched_parser import BatchedParser
+from treeviews.pipeline.parsers.evaluate_parser import evaluate_parser, rounded
 from treeviews.pipeline.parsers.parser_files import (
     CHECKSUMS_NAME,
     DESCRIPTION_NAME,
@@ -39,10 +39,11 @@ from treeviews.pipeline.parsers.parser_files import (
     SCORES_NAME,
     TRANSFORMER_FOLDER,
     WEIGHTS_NAME,
+    ParsedStage,
     checksum_of_parser_folder,
 )
 from treeviews.pipeline.parsers.parser_folder import ParserModel, save_model
-from treeviews.pipeline.trees.treebanks import BracketedSentence, TreebankSentence
+from treeviews.pipeline.trees.treebanks import BracketedSentence, TreebankSentence, read_trees
 
 logger = logging.getLogger(__name__)
 
@@ -54,7 +55,6 @@ FINAL_MARKS = frozenset(".!?;:")
 class ParserTrainingConfig(Settings):
     """What determines a trained parser of either kind, beside the content of its files."""
 
-    model_config = ConfigDict(use_attribute_docstrings=True)
     called: ClassVar[str] = "parser training setting"
     sizes_name: ClassVar[str] = "sizes"
     """Of the field that has the network's sizes."""
@@ -126,6 +126,8 @@ SentenceT = TypeVar("SentenceT", bound=TreebankSentence | BracketedSentence)
 class ParserTraining(ABC, Generic[ConfigT, SentenceT]):
     """The weights in training, the sentences they learn from, and what one kind does with them."""
 
+    stage: ClassVar[ParsedStage]
+    """What the parser gives."""
     loss_names: ClassVar[tuple[str, ...]]
     """Of the losses whose means stand in ``metrics.jsonl``."""
     metrics_dtype: ClassVar[DTypeLike] = np.float64
@@ -142,8 +144,9 @@ class ParserTraining(ABC, Generic[ConfigT, SentenceT]):
             ValueError: a file is missing or malformed, or no sentence is left to train on.
         """
         self.config = config
-        self.dev: list[SentenceT] = self._read("dev")
-        train: list[SentenceT] = self._read("train")
+        excluded = config.exclude_document_prefixes
+        self.dev: list[SentenceT] = read_trees(self.stage, config.dev_files, excluded)
+        train: list[SentenceT] = read_trees(self.stage, config.train_files, excluded)
         kept = [
             sentence for sentence in train if len(sentence.tokens) <= config.max_sentence_tokens
         ]
@@ -161,10 +164,6 @@ class ParserTraining(ABC, Generic[ConfigT, SentenceT]):
         rate, betas = config.optimizer.learning_rate, config.optimizer.adam_betas
         optimizer = torch.optim.Adam(self._groups(network), lr=rate, betas=betas, fused=True)
         self.state = TrainingState(network, averaged, optimizer)
-
-    @abstractmethod
-    def _read(self, part: str) -> list[SentenceT]:
-        """Returns the sentences of ``train`` or ``dev``, at least one."""
 
     @abstractmethod
     def _start(self, sentences: list[SentenceT]) -> ParserModel[Any]:
@@ -206,13 +205,6 @@ class ParserTraining(ABC, Generic[ConfigT, SentenceT]):
     def _losses(self, batch: Any) -> tuple[Tensor, Sequence[Tensor]]:
         """Returns what is to fall, and the losses of `loss_names`."""
 
-    @abstractmethod
-    def dev_scores(self) -> tuple[dict[str, Any], float, str]:
-        """Returns how well the averaged weights do on the development sentences.
-
-        The scores as JSON values, the one that chooses the epoch, and that one's name.
-        """
-
     def averaged_model(self) -> ParserModel[Any]:
         """Returns the model with the averaged weights, as it is kept."""
         return replace(self._model, network=self.state.averaged)
@@ -224,7 +216,10 @@ class ParserTraining(ABC, Generic[ConfigT, SentenceT]):
     @staticmethod
     @abstractmethod
     def headline(dev: Mapping[str, Any]) -> dict[str, float]:
-        """Returns those development scores that name a parser's quality, as they are reported."""
+        """Returns those development scores that name a parser's quality, as they are reported.
+
+        The first one chooses the epoch.
+        """
 
     def train_epoch(self) -> dict[str, Any]:
         """Takes the next epoch's steps and returns its means, rate and speed."""
@@ -299,16 +294,18 @@ def train_parser(
     del lines[state.epoch :]
     while state.epoch < optimizer.num_epochs:
         means = training.train_epoch()
-        dev, score, score_name = training.dev_scores()
+        parser = training.adapter(training.averaged_model(), name="dev")
+        scores = evaluate_parser(parser, training.dev)
+        (score_name, score), *_ = training.headline(scores).items()
         state.epoch += 1
         if score > state.best_score:
             state.best_epoch, state.best_score = state.epoch, score
             training.save(out_dir / BEST_NAME)
-        lines.append(json.dumps({"epoch": state.epoch, **means, "dev": dev}))
+        lines.append(json.dumps({"epoch": state.epoch, **means, "dev": rounded(scores)}))
         write_text_atomically(metrics, "".join(f"{line}\n" for line in lines))
         state.write(checkpoint, digest)
         loss = training.loss_names[0]
-        message = f"{loss.replace('_', ' ')} {means[loss]:.3f}, dev {score_name} {score:.2f}"
+        message = f"{loss.replace('_', ' ')} {means[loss]:.3f}, {score_name} {score:.2f}"
         logger.info("epoch %d: %s", state.epoch, message)
         if on_progress is not None:
             on_progress(state.epoch / optimizer.num_epochs, message)

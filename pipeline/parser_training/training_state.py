@@ -122,26 +122,22 @@ class TrainingState:
         Raises:
             ValueError: the file is damaged or belongs to a run with another configuration or data.
         """
-        remedy = "remove it to start over, or give another output folder"
         try:
             with safe_open(path, framework="pt") as stored, torch.no_grad():
                 facts = unsealed(stored.metadata()[_METADATA_KEY].encode())
-                is_own = facts["digest"] == digest
-                for name, tensor in self._tensors() if is_own else ():
+                if facts["digest"] != digest:
+                    raise ValueError("it belongs to a training with another configuration or data")
+                for name, tensor in self._tensors():
                     tensor.copy_(stored.get_tensor(name))
-            if is_own and facts["tensors_sha256"] != _sha256_of(dict(self._tensors())):
+            if facts["tensors_sha256"] != _sha256_of(dict(self._tensors())):
                 raise ValueError("its tensors have changed since they were written")
-            progress = {name: facts[name] for name in _PROGRESS}
+            for name in _PROGRESS:
+                setattr(self, name, facts[name])
         except (SafetensorError, KeyError, TypeError, ValueError) as error:
             raise ValueError(
-                f"{path}: no whole checkpoint of a training ({error}); {remedy}"
+                f"{path}: no whole checkpoint of this training ({error}); remove it to start over, "
+                "or give another output folder"
             ) from error
-        if not is_own:
-            raise ValueError(
-                f"{path}: belongs to a training with another configuration or data; {remedy}"
-            )
-        for name, value in progress.items():
-            setattr(self, name, value)
 
     def _tensors(self) -> Iterator[tuple[str, Tensor]]:
         for name, tensor in self.network.state_dict().items():

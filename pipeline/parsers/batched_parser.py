@@ -20,7 +20,7 @@ import torch
 
 from treeviews.pipeline.base.machine import free_memory, own_memory
 from treeviews.pipeline.base.refusal import Refusal
-from treeviews.pipeline.parsers.devices import fast_dtype
+from treeviews.pipeline.parsers.devices import automatic_batch_tokens, fast_dtype
 from treeviews.pipeline.parsers.fast_layers import length_batches
 from treeviews.pipeline.parsers.parser_folder import ParserModel
 from treeviews.pipeline.parsers.sentence_parser import (
@@ -131,9 +131,9 @@ class BatchedParser(ABC, Generic[ParseT]):
     """
 
     default_batch_tokens: ClassVar[int]
-    """Bound of a batch's size where none is given: what suits a CPU."""
-    cut_batches: ClassVar[Callable[..., list[list[int]]]] = staticmethod(length_batches)
-    """Gives the places of sentences in batches, of their sizes and ``max_tokens``."""
+    """Bound of a batch's size on a CPU where none is given."""
+    is_padded: ClassVar[bool] = True
+    """Whether all sentences of a batch take as much of it as the longest."""
 
     precision: str
     """Arithmetic of the encoder: ``float32``, ``bfloat16`` or ``float16``."""
@@ -154,12 +154,14 @@ class BatchedParser(ABC, Generic[ParseT]):
             precision: ``exact`` or ``fast``, see ``pipeline.parsers.devices``; the parser's
                 checksum is the model's, with the arithmetic where it is not that of the weights.
             batch_tokens: bound of a batch's size, see `_sizes`; a longer sentence stands alone. 0:
-                the parser's own. A setting of the machine.
+                what suits the device. A setting of the machine.
         """
-        self._batch_tokens = batch_tokens or self.default_batch_tokens
         self._max_tokens = min(MAX_TOKENS, self._position_limit(model) or MAX_TOKENS)
         weight = next(model.network.eval().parameters())
         self._device = weight.device
+        self._batch_tokens = batch_tokens or automatic_batch_tokens(
+            weight.device, on_cpu=self.default_batch_tokens
+        )
         self._dtype = fast_dtype(weight.device) if precision == "fast" else weight.dtype
         self.precision = str(self._dtype).removeprefix("torch.")
         self.name = name
@@ -202,7 +204,8 @@ class BatchedParser(ABC, Generic[ParseT]):
     def _batches(self, sizes: Mapping[int, int], *, max_tokens: int) -> list[list[int]]:
         """Returns the positions of sentences in batches, shortest first, given their sizes."""
         positions = list(sizes)
-        batches = self.cut_batches(list(sizes.values()), max_tokens=max_tokens)
+        lengths = list(sizes.values())
+        batches = length_batches(lengths, max_tokens=max_tokens, is_padded=self.is_padded)
         return [[positions[place] for place in batch] for batch in batches]
 
     def _certain_answers(

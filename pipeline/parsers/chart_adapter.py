@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -27,6 +27,7 @@ from treeviews.pipeline.parsers.chart_decoding import SpanScorer, trees_of_fence
 from treeviews.pipeline.parsers.chart_model import (
     START_ROW,
     STOP_ROW,
+    ChartNetwork,
     ConstituencyModel,
     WordTable,
     from_benepar_label,
@@ -38,19 +39,10 @@ from treeviews.pipeline.parsers.fast_layers import (
     FixedProduct,
     WordCache,
     last_states,
-    unpadded_batches,
     words_at_once,
 )
 from treeviews.pipeline.parsers.sentence_parser import Sentence
 from treeviews.pipeline.trees.flat_trees import ConstituencyParse
-
-if TYPE_CHECKING:
-    from benepar.char_lstm import CharacterLSTM
-    from benepar.parse_chart import ChartParser
-    from benepar.partitioned_transformer import (
-        PartitionedMultiHeadAttention,
-        PartitionedTransformerEncoderLayer,
-    )
 
 MAX_WORD_CHARACTERS = 256
 """The model reads no further into a word, so that a giant token costs no more than a long one."""
@@ -83,7 +75,7 @@ class BeneparConstituencyParser(BatchedParser[ConstituencyParse]):
     default_batch_tokens = 2_000
     """Sentence marks included: enough for full speed, few enough for a core's cache."""
 
-    cut_batches = staticmethod(unpadded_batches)
+    is_padded = False
     load_model = staticmethod(partial(load_constituency_model, bare=True))
 
     def _position_limit(self, model: ConstituencyModel) -> int:
@@ -122,9 +114,9 @@ class BeneparConstituencyParser(BatchedParser[ConstituencyParse]):
 class WordVectors:
     """Reads the words of sentences, each distinct word once, and sets the sentence marks."""
 
-    def __init__(self, module: ChartParser) -> None:
+    def __init__(self, module: ChartNetwork) -> None:
         """Starts with no word, and takes a chart parser with a character LSTM."""
-        self._encoder: CharacterLSTM = module.char_encoder
+        self._encoder = module.char_encoder
         self._characters = module.char_vocab
         self._device = self._encoder.emb.weight.device
         with torch.inference_mode():
@@ -169,7 +161,7 @@ class WordVectors:
         )
 
 
-def read_table(encoder: CharacterLSTM, table: WordTable) -> Tensor:
+def read_table(encoder: Any, table: WordTable) -> Tensor:
     """Returns ``[Y, D / 2]``, with gradients and dropout where the encoder is in training."""
     inputs_CYD = encoder.char_dropout(encoder.emb(table.char_ids.T))
     return last_states(encoder.lstm, inputs_CYD, table.lengths)
@@ -197,7 +189,7 @@ def equal_runs(num_positions: Sequence[int]) -> Iterator[Run]:
 class PackedTransformer:
     """The encoder of a chart parser with its weights laid out for large products."""
 
-    def __init__(self, module: ChartParser, *, dtype: torch.dtype | None = None) -> None:
+    def __init__(self, module: ChartNetwork, *, dtype: torch.dtype | None = None) -> None:
         """Takes the weights over as they are now; they may stand on any device.
 
         Args:
@@ -227,8 +219,8 @@ class PackedTransformer:
 
 
 class _PackedLayer:
-    def __init__(self, layer: PartitionedTransformerEncoderLayer, dtype: torch.dtype) -> None:
-        attention: PartitionedMultiHeadAttention = layer.self_attn
+    def __init__(self, layer: Any, dtype: torch.dtype) -> None:
+        attention = layer.self_attn
         self._norm_attn, self._norm_ff = layer.norm_attn, layer.norm_ff
         # Both halves' weights, content's before position's.
         self._project = [

@@ -26,18 +26,16 @@ label, I starts, J ends of a block of spans.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from treeviews.pipeline.parsers.chart_model import ChartNetwork
 from treeviews.pipeline.parsers.fast_layers import FixedProduct
 from treeviews.pipeline.trees.flat_trees import TOP_LABEL, ConstituencyParse
-
-if TYPE_CHECKING:
-    from benepar.parse_chart import ChartParser
 
 _SPANS_AT_ONCE = {"cpu": 512, "cuda": 1 << 17}
 """On a CPU few enough that their activations stay in a core's cache."""
@@ -48,7 +46,7 @@ _SMALLEST_SCALE = 1e-12
 class SpanScorer:
     """The label scorer of a chart parser with its weights rearranged for whole charts."""
 
-    def __init__(self, module: ChartParser) -> None:
+    def __init__(self, module: ChartNetwork) -> None:
         """Takes the weights over as they are now; they may stand on any device."""
         first, norm, _, last = module.f_label
         self._force_root = bool(module.decoder.force_root_constituent)

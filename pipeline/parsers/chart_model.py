@@ -9,14 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from treeviews.pipeline.base.settings import Count, Settings, Share
-from treeviews.pipeline.parsers.parser_files import PLAIN_CONSTITUENCY
 from treeviews.pipeline.parsers.parser_folder import (
     Layers,
     NamedParts,
@@ -26,8 +25,8 @@ from treeviews.pipeline.parsers.parser_folder import (
 )
 from treeviews.pipeline.trees.flat_trees import CHAIN_MARK
 
-if TYPE_CHECKING:
-    from benepar.parse_chart import ChartParser
+ChartNetwork: TypeAlias = Any
+"""benepar's ``ChartParser``, or a `bare_chart_network` for prediction alone."""
 
 UNKNOWN, START_SENTENCE, START_WORD, STOP_WORD, STOP_SENTENCE = "\0", "\1", "\2", "\3", "\4"
 RESERVED_CHARACTERS = (UNKNOWN, START_SENTENCE, START_WORD, STOP_WORD, STOP_SENTENCE)
@@ -97,7 +96,7 @@ class ChartVocabularies(Settings):
 class ChartDescription(NetworkDescription):
     """What a parser folder says of a network."""
 
-    kind: ClassVar[str] = PLAIN_CONSTITUENCY
+    kind: ClassVar[str] = "benepar-chart"
 
     model: ChartModelConfig
     vocabularies: ChartVocabularies
@@ -116,7 +115,7 @@ def from_benepar_label(label: str) -> str:
     return label.replace(BENEPAR_CHAIN_MARK, CHAIN_MARK)
 
 
-def build_chart_parser(description: ChartDescription) -> ChartParser:
+def build_chart_parser(description: ChartDescription) -> ChartNetwork:
     """Returns benepar's module; its weights are drawn from torch's global generator."""
     from benepar.nkutil import HParams
     from benepar.parse_chart import ChartParser

@@ -89,11 +89,6 @@ def convert_checkpoint(
             folder that holds something else.
         DownloadError: a published parser is not to be had.
     """
-    official = OFFICIAL_PARSERS.get(checkpoint)
-    if official and stage and official.stage != stage:  # known before it is downloaded
-        raise ValueError(
-            f"{checkpoint}: this parser gives {official.stage}, not {stage}; name one that does"
-        )
     path = _find(checkpoint, downloads, sha256)
     trusted = path / RELEASED_WEIGHTS if path.is_dir() else path
     _check_sha256(trusted, sha256)
@@ -102,7 +97,6 @@ def convert_checkpoint(
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".converting-") as own:
         built, scratch = Path(own) / "parser", Path(own) / "scratch"
         built.mkdir()
-        scratch.mkdir()
         try:
             checksum = _take_over(path.resolve(), built, scratch, stage, transformer)
         except MemoryError:

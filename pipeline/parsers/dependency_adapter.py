@@ -274,8 +274,6 @@ class SuparDependencyParser(BatchedParser[DependencyParse]):
     """Answers what reduced precision is certain of; None: all is computed in one arithmetic."""
 
     def _take(self, model: DependencyModel) -> None:
-        if not 1 <= self._batch_tokens < _CACHED_WORDS:
-            raise ValueError(f"batch_tokens must be below {_CACHED_WORDS}")
         self.network = for_prediction(model.network, self._dtype)
         self._vocabulary = model.description.vocabulary
         self.relations = self._vocabulary.relations

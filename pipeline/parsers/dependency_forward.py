@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -48,13 +49,13 @@ def encode_spellings(
     network: Network, words: Sequence[str], vocabulary: DependencyVocabulary
 ) -> Tensor:
     """Returns ``[Y, D]``, one row for each word, with gradients where they are enabled."""
-    spelled = [vocabulary.character_ids(word) for word in words]
 
     def read(members: Tensor, width: int) -> Tensor:
-        of_like_length = [spelled[member] for member in members.tolist()]
+        of_like_length = [words[member] for member in members.tolist()]
         return _read(network, of_like_length, width, vocabulary)
 
-    lengths = torch.tensor([len(ids) for ids in spelled])
+    longest = vocabulary.max_word_characters
+    lengths = torch.tensor([min(len(word), longest) or 1 for word in words])  # the root's is 1
     return read_by_length(lengths, _widths(vocabulary), read)
 
 
@@ -63,11 +64,7 @@ def spelling_cache(
 ) -> WordCache:
     """Returns an empty cache of the features of up to ``capacity`` words."""
     table = network.word_embed.weight.new_empty(capacity, network.char_embed.n_out).fill_(0)
-
-    def read(words: list[str], width: int) -> Tensor:
-        spelled = [vocabulary.character_ids(word) for word in words]
-        return _read(network, spelled, width, vocabulary)
-
+    read = partial(_read, network, vocabulary=vocabulary)
     return WordCache(read, table=table, widths=_widths(vocabulary))
 
 
@@ -77,12 +74,10 @@ def _widths(vocabulary: DependencyVocabulary) -> list[int]:
 
 
 def _read(
-    network: Network,
-    spelled: Sequence[Sequence[int]],
-    width: int,
-    vocabulary: DependencyVocabulary,
+    network: Network, words: Sequence[str], width: int, vocabulary: DependencyVocabulary
 ) -> Tensor:
     """Returns the features of words, which are padded at the end to characters ``[Y, C]``."""
+    spelled = [vocabulary.character_ids(word) for word in words]
     characters_YC = np.full((len(spelled), width), vocabulary.character_pad_id)
     for row, ids in enumerate(spelled):
         characters_YC[row, : len(ids)] = ids

@@ -18,7 +18,6 @@ import torch
 from torch import Tensor, nn
 
 from treeviews.pipeline.base.settings import Count, Settings, ShareBelow1
-from treeviews.pipeline.parsers.parser_files import PLAIN_DEPENDENCY
 from treeviews.pipeline.parsers.parser_folder import (
     Layers,
     NamedParts,
@@ -182,7 +181,7 @@ def _by_frequency(
 class DependencyDescription(NetworkDescription):
     """What a parser folder says of a network, whose embeddings the vocabulary indexes."""
 
-    kind: ClassVar[str] = PLAIN_DEPENDENCY
+    kind: ClassVar[str] = "supar-biaffine-dependency"
 
     sizes: NetworkSizes
     vocabulary: DependencyVocabulary

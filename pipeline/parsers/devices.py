@@ -53,18 +53,17 @@ def resolve_device(name: str) -> str:
     return name
 
 
-def automatic_batch_tokens(device: str) -> int:
-    """Returns how many tokens a batch should have on a device; 0: what suits the parser.
+def automatic_batch_tokens(device: torch.device, *, on_cpu: int) -> int:
+    """Returns how many tokens a batch should have on a device.
 
-    On a CPU that is what fits a core's cache, which each parser knows of itself; on a GPU as many
-    as its free memory holds.
+    On a GPU as many as its free memory holds.
 
     Args:
-        device: as `resolve_device` returns it.
+        on_cpu: what fits a core's cache, which each parser knows of itself.
     """
-    if not device.startswith("cuda"):
-        return 0
-    free_bytes, _ = torch.cuda.mem_get_info(torch.device(device))
+    if device.type != "cuda":
+        return on_cpu
+    free_bytes, _ = torch.cuda.mem_get_info(device)
     return max(MIN_BATCH_TOKENS, min(MAX_BATCH_TOKENS, free_bytes // _BYTES_PER_TOKEN))
 
 

@@ -24,74 +24,38 @@ from treeviews.pipeline.base.foreign_text import told
 from treeviews.pipeline.base.refusal import Refusal
 from treeviews.pipeline.parsers.parser_files import STAGE_OF_KIND, read_description
 from treeviews.pipeline.parsers.sentence_parser import SentenceParser, load_parser
-from treeviews.pipeline.trees.flat_trees import TOP_LABEL, ConstituencyParse, DependencyParse
-from treeviews.pipeline.trees.tree_scores import score_brackets, score_dependencies
-from treeviews.pipeline.trees.treebanks import (
-    BracketedSentence,
-    TreebankSentence,
-    read_bracketed,
-    read_treebank,
-)
+from treeviews.pipeline.trees.flat_trees import Parse
+from treeviews.pipeline.trees.tree_scores import AttachmentCounts, BracketCounts, score
+from treeviews.pipeline.trees.treebanks import TreebankSentence, read_trees
 
 
-def evaluate_dependency_parser(
-    parser: SentenceParser[DependencyParse], sentences: Sequence[TreebankSentence]
-) -> dict[str, Any]:
-    """Returns the parser's scores on gold tokens; every token of a rejected sentence is wrong."""
-    answers = parser.parse([sentence.tokens for sentence in sentences])
-    return score_dependencies(sentences, scored_dependencies(sentences, answers))
-
-
-def evaluate_constituency_parser(
-    parser: SentenceParser[ConstituencyParse], sentences: Sequence[BracketedSentence]
-) -> dict[str, Any]:
+def evaluate_parser(parser: SentenceParser[Parse], sentences: Sequence[Any]) -> dict[str, Any]:
     """Returns the parser's scores on gold tokens, of which it never sees the tags.
 
-    ``evalb`` are those of EVALB with COLLINS.prm: punctuation deleted, ADVP and PRT alike;
-    ``all_tokens`` keeps punctuation, and tells ADVP and PRT apart; ``rejected`` are the sentences
-    that the parser refused, by reason, scored as trees without a bracket.
+    Of dependencies, every token of a rejected sentence is wrong. Of constituents, ``evalb`` are the
+    scores of EVALB with COLLINS.prm: punctuation deleted, ADVP and PRT alike; ``all_tokens`` keeps
+    punctuation, and tells ADVP and PRT apart; ``rejected`` are the sentences that the parser
+    refused, by reason, scored as trees without a bracket.
     """
-    gold = [sentence.parse for sentence in sentences]
     answers = parser.parse([sentence.tokens for sentence in sentences])
-    predicted = scored_constituents(sentences, answers)
+    if isinstance(sentences[0], TreebankSentence):
+        return score(AttachmentCounts(), sentences, answers)
     rejected = Counter(answer.reason for answer in answers if isinstance(answer, Refusal))
     return {
-        "evalb": score_brackets(gold, predicted),
-        "all_tokens": score_brackets(gold, predicted, all_tokens=True),
+        "evalb": score(BracketCounts(), sentences, answers),
+        "all_tokens": score(BracketCounts(all_tokens=True), sentences, answers),
         "rejected": dict(rejected),
     }
 
 
 def rounded(scores: dict[str, Any]) -> dict[str, Any]:
-    """Returns the scores of constituents with two decimals."""
+    """Returns the scores as they are kept: those of constituents with two decimals."""
     return {
-        name: {inner: round(value, 2) for inner, value in of_name.items()}
-        for name, of_name in scores.items()
+        name: {inner: round(number, 2) for inner, number in value.items()}
+        if isinstance(value, dict)
+        else value
+        for name, value in scores.items()
     }
-
-
-def scored_dependencies(
-    sentences: Sequence[TreebankSentence], answers: Sequence[DependencyParse | Refusal]
-) -> list[DependencyParse]:
-    """Returns what is scored of a parser's answers: of a rejected sentence, no right token."""
-    return [
-        DependencyParse([-1] * len(sentence.heads), [""] * len(sentence.heads))
-        if isinstance(answer, Refusal)
-        else answer
-        for sentence, answer in zip(sentences, answers, strict=True)
-    ]
-
-
-def scored_constituents(
-    sentences: Sequence[BracketedSentence], answers: Sequence[ConstituencyParse | Refusal]
-) -> list[ConstituencyParse]:
-    """Returns what is scored of a parser's answers: of a rejected sentence, no bracket."""
-    return [
-        ConstituencyParse([0], [len(gold.tokens)], [TOP_LABEL], [""] * len(gold.tokens))
-        if isinstance(answer, Refusal)
-        else answer
-        for gold, answer in zip(sentences, answers, strict=True)
-    ]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -124,29 +88,16 @@ def _report(folder: Path, files: Sequence[Path], excluded: Sequence[str]) -> dic
             none; names it and the remedy.
     """
     stage = STAGE_OF_KIND.get(read_description(folder).kind, "dependencies")
-    if excluded and stage != "dependencies":
-        raise ValueError(
-            f"{files[0]}: bracketed trees name no documents that --exclude could leave out; take "
-            "the trees out of the files instead"
-        )
-    parser: Any = load_parser(folder, stage)
-    sentences: Any
-    if stage == "dependencies":
-        sentences = read_treebank(files, exclude_document_prefixes=excluded)
-    else:
-        sentences = [sentence for file in files for sentence in read_bracketed(file)]
+    parser, sentences = load_parser(folder, stage), read_trees(stage, files, excluded)
     started = time.monotonic()
-    if stage == "dependencies":
-        scores = evaluate_dependency_parser(parser, sentences)
-    else:
-        scores = rounded(evaluate_constituency_parser(parser, sentences))
+    scores = evaluate_parser(parser, sentences)
     seconds = time.monotonic() - started
     return {
         "parser": parser.name,
         "checksum": parser.checksum,
         "files": list(map(str, files)),
         "excluded_documents": excluded,
-        **scores,
+        **rounded(scores),
         "seconds": round(seconds, 2),
         "sentences_per_second": round(len(sentences) / seconds, 1),
     }

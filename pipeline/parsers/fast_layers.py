@@ -268,16 +268,19 @@ class WordCache:
         self._rows.update({word: first + row for row, word in enumerate(words)})
 
 
-def length_batches(lengths: Sequence[int], *, max_tokens: int) -> list[list[int]]:
+def length_batches(
+    lengths: Sequence[int], *, max_tokens: int, is_padded: bool = True
+) -> list[list[int]]:
     """Returns the sentences' positions, shortest first, cut into batches.
 
     Args:
         lengths: tokens of each sentence.
-        max_tokens: bound of a batch's padded size, the artificial root counted in each sentence;
-            a longer sentence stands alone.
+        max_tokens: bound of a batch's padded size, the artificial root counted in each sentence,
+            or of the sum of lengths where nothing is padded; a longer sentence stands alone.
     """
     order = sorted(range(len(lengths)), key=lengths.__getitem__)
-    return _cut(order, lengths, max_tokens)
+    sizes = [length + is_padded for length in lengths]
+    return cut_batches(order, sizes, max_tokens, is_padded=is_padded)
 
 
 def shuffled_length_batches(
@@ -289,35 +292,27 @@ def shuffled_length_batches(
     """
     blurred = np.asarray(lengths) * random.uniform(0.9, 1.1, size=len(lengths))
     order = [int(position) for position in np.argsort(blurred, kind="stable")]
-    batches = _cut(order, lengths, max_tokens)
+    batches = cut_batches(order, [length + 1 for length in lengths], max_tokens)
     return [batches[position] for position in random.permutation(len(batches))]
 
 
-def unpadded_batches(sizes: Sequence[int], *, max_tokens: int) -> list[list[int]]:
-    """Returns the sentences' positions, shortest first, cut into batches that hold no padding.
+def cut_batches(
+    order: Sequence[int], sizes: Sequence[int], max_tokens: int, *, is_padded: bool = True
+) -> list[list[int]]:
+    """Returns positions in their order, cut into batches.
 
     Args:
-        sizes: what each sentence takes of a batch.
-        max_tokens: bound of a batch's sum of sizes; a longer sentence stands alone.
+        sizes: what each sentence takes of a batch, by position.
+        max_tokens: bound of a batch's size; a larger sentence stands alone.
+        is_padded: whether all of a batch take as much as the largest, or else each its own.
     """
     batches: list[list[int]] = []
-    taken = 0
-    for position in sorted(range(len(sizes)), key=sizes.__getitem__):
-        taken += sizes[position]
-        if not batches or taken > max_tokens:
-            batches.append([])
-            taken = sizes[position]
-        batches[-1].append(position)
-    return batches
-
-
-def _cut(order: Sequence[int], lengths: Sequence[int], max_tokens: int) -> list[list[int]]:
-    batches: list[list[int]] = []
-    widest = 0
+    taken = widest = 0
     for position in order:
-        widest = max(widest, lengths[position] + 1)
-        if not batches or (len(batches[-1]) + 1) * widest > max_tokens:
+        taken, widest = taken + sizes[position], max(widest, sizes[position])
+        size = (len(batches[-1]) + 1) * widest if batches and is_padded else taken
+        if not batches or size > max_tokens:
             batches.append([])
-            widest = lengths[position] + 1
+            taken = widest = sizes[position]
         batches[-1].append(position)
     return batches

@@ -38,20 +38,25 @@ ParsedStage = Literal["dependencies", "constituents"]
 """What a parser gives; a stage of a corpus."""
 STAGES: tuple[ParsedStage, ...] = get_args(ParsedStage)
 
-PLAIN_DEPENDENCY = "supar-biaffine-dependency"
-TRANSFORMER_DEPENDENCY = "supar-biaffine-dependency-transformer"
-PLAIN_CONSTITUENCY = "benepar-chart"
-TRANSFORMER_CONSTITUENCY = "benepar-chart-transformer"
-
-TRANSFORMER_KINDS = frozenset({TRANSFORMER_DEPENDENCY, TRANSFORMER_CONSTITUENCY})
-"""Those with a transformer inside."""
-
-STAGE_OF_KIND: dict[str, ParsedStage] = {
-    PLAIN_DEPENDENCY: "dependencies",
-    TRANSFORMER_DEPENDENCY: "dependencies",
-    PLAIN_CONSTITUENCY: "constituents",
-    TRANSFORMER_CONSTITUENCY: "constituents",
+ADAPTERS: dict[str, tuple[ParsedStage, str]] = {
+    "supar-biaffine-dependency": ("dependencies", "dependency_adapter.SuparDependencyParser"),
+    "supar-biaffine-dependency-transformer": (
+        "dependencies",
+        "transformer_dependency.TransformerDependencyParser",
+    ),
+    "benepar-chart": ("constituents", "chart_adapter.BeneparConstituencyParser"),
+    "benepar-chart-transformer": (
+        "constituents",
+        "transformer_chart.TransformerConstituencyParser",
+    ),
 }
+"""Kind of parser -> what it gives, and its adapter, imported when one is loaded."""
+STAGE_OF_KIND = {kind: stage for kind, (stage, _) in ADAPTERS.items()}
+
+
+def has_transformer(kind: str) -> bool:
+    """Says whether a parser of a kind has a transformer inside."""
+    return kind.endswith("-transformer")
 
 
 class ParserDescription(Settings):
@@ -76,8 +81,8 @@ def parser_file_names(path: Path) -> list[str]:
         ValueError: a file is missing, stands outside the folder, or the description is malformed.
     """
     names = [*PARSER_FILES, *read_description(path).files]
-    if missing := [name for name in names if not inside(path, name).is_file()]:
-        raise ValueError(missing_parser_file(path / missing[0]))
+    for name in names:
+        check_present(inside(path, name))
     return names
 
 
@@ -88,9 +93,7 @@ def read_description(path: Path) -> ParserDescription:
         ValueError: it is missing, damaged, malformed, or of another format; names the file and the
             remedy.
     """
-    file = path / DESCRIPTION_NAME
-    if not file.is_file():
-        raise ValueError(missing_parser_file(file))
+    check_present(file := path / DESCRIPTION_NAME)
     if (checksums := path / CHECKSUMS_NAME).is_file():
         check_file(file, read_object(checksums, (), remedy=_DAMAGED), _DAMAGED)
     return ParserDescription.read(file, remedy=_DAMAGED)
@@ -122,18 +125,22 @@ def checksum_of_parser_folder(path: Path) -> str:
     """
     digest = hashlib.sha256()
     for name in PARSER_FILES:
-        file = path / name
-        if not file.is_file():
-            raise ValueError(missing_parser_file(file))
+        check_present(file := path / name)
         digest.update(sha256_of_file(file).encode())
     return digest.hexdigest()
 
 
-def missing_parser_file(file: Path) -> str:
-    """Returns the words for a file that a parser's folder lacks."""
+def check_present(file: Path) -> None:
+    """Refuses a parser's folder that lacks a file.
+
+    Raises:
+        ValueError: names it.
+    """
+    if file.is_file():
+        return
     names = [name for stage in BUNDLED_PARSERS for name in shipped_parsers(stage)]
     meant = "" if file.parent.exists() else did_you_mean(file.parent.name, known=names)
-    return (
+    raise ValueError(
         f"{file}: no such file; a parser's folder holds {WEIGHTS_NAME} and {DESCRIPTION_NAME}, "
         f"as the training tasks write them{meant}"
     )

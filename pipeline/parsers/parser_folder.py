@@ -32,8 +32,8 @@ from treeviews.pipeline.parsers.parser_files import (
     DESCRIPTION_NAME,
     FORMAT_VERSION,
     WEIGHTS_NAME,
+    check_present,
     checksum_of_parser_folder,
-    missing_parser_file,
     read_description,
 )
 
@@ -194,8 +194,7 @@ def _unfit(path: Path, error: Exception) -> ValueError:
 
 
 def _check_file(file: Path, sha256: str) -> None:
-    if not file.is_file():
-        raise ValueError(missing_parser_file(file))
+    check_present(file)
     if sha256_of_file(file) != sha256:
         raise ValueError(
             f"{file}: sha256 differs from the one in {DESCRIPTION_NAME}; the file is damaged or "

@@ -17,12 +17,8 @@ from typing import Literal, Protocol, TypeVar
 from treeviews.pipeline.base.bundled import parser_folder
 from treeviews.pipeline.base.refusal import Refusal, shortened
 from treeviews.pipeline.parsers.parser_files import (
+    ADAPTERS,
     DESCRIPTION_NAME,
-    PLAIN_CONSTITUENCY,
-    PLAIN_DEPENDENCY,
-    STAGE_OF_KIND,
-    TRANSFORMER_CONSTITUENCY,
-    TRANSFORMER_DEPENDENCY,
     checksum_of_parser_folder,
     read_description,
 )
@@ -64,14 +60,6 @@ class ParserFailedError(RuntimeError):
         """The one it was at: the very object that it was given."""
 
 
-_ADAPTERS = {
-    PLAIN_DEPENDENCY: "dependency_adapter.SuparDependencyParser",
-    TRANSFORMER_DEPENDENCY: "transformer_dependency.TransformerDependencyParser",
-    PLAIN_CONSTITUENCY: "chart_adapter.BeneparConstituencyParser",
-    TRANSFORMER_CONSTITUENCY: "transformer_chart.TransformerConstituencyParser",
-}
-"""Kind of parser -> its adapter, imported when one is loaded."""
-
 ParseT_co = TypeVar("ParseT_co", covariant=True)
 
 
@@ -108,18 +96,20 @@ def load_parser(
 
     Args:
         stage: ``dependencies`` or ``constituents``, what the parser must give.
-        device: torch's name of where to parse.
+        device: torch's name of where to parse; ``auto`` takes a GPU where there is one.
         precision: ``exact``, or ``fast`` for arithmetic that may change a few answers.
-        batch_tokens: bound of a batch's size, of subwords where the parser reads these; 0: the
-            parser's own.
+        batch_tokens: bound of a batch's size, of subwords where the parser reads these; 0: what
+            suits parser and device.
         expected_checksum: where given, the folder must have exactly this checksum.
 
     Raises:
-        ValueError: a file is missing or damaged, or the parser is of another kind; names the file
-            and the remedy.
+        ValueError: a file is missing or damaged, the parser is of another kind, or there is no such
+            device; says what to do.
     """
+    from treeviews.pipeline.parsers.devices import resolve_device
+
     kind = read_description(path).kind
-    actual = STAGE_OF_KIND.get(kind)
+    actual, adapter_name = ADAPTERS.get(kind, (None, ""))
     if actual != stage:
         gives = f"which gives {actual}" if actual else "which this version does not know"
         raise ValueError(
@@ -132,10 +122,10 @@ def load_parser(
             f"{path}: checksum {checksum} differs from the expected {expected_checksum}; restore "
             f"the parser's files or correct the expected checksum"
         )
-    module, _, name = _ADAPTERS[kind].partition(".")
+    module, _, name = adapter_name.partition(".")
     adapter = getattr(import_module(f"treeviews.pipeline.parsers.{module}"), name)
     model = adapter.load_model(path)
-    model.network.to(device)
+    model.network.to(resolve_device(device))
     parser: SentenceParser[Parse] = adapter(
         model, name=path.resolve().name, precision=precision, batch_tokens=batch_tokens
     )
@@ -184,16 +174,9 @@ class LazyParser:
 
     @cached_property
     def _parser(self) -> SentenceParser[Parse]:
-        from treeviews.pipeline.parsers.devices import automatic_batch_tokens, resolve_device
-
         started = time.perf_counter()
-        device = resolve_device(self._device)
         parser = load_parser(
-            self.path,
-            self._stage,
-            device=device,
-            batch_tokens=automatic_batch_tokens(device),
-            expected_checksum=self.checksum,
+            self.path, self._stage, device=self._device, expected_checksum=self.checksum
         )
         self._process = os.getpid()
         logger.info("loaded parser %s in %.1f s", self.path, time.perf_counter() - started)

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 import pickle
-import shutil
 import zipfile
 from collections import OrderedDict
 from collections.abc import Callable
@@ -27,7 +26,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from treeviews.pipeline.base.inside import inside
 from treeviews.pipeline.base.json_files import read_json
 from treeviews.pipeline.base.refusal import shortened
 from treeviews.pipeline.parsers.parser_files import RELEASED_WEIGHTS
@@ -94,25 +92,15 @@ class _Sealed:
 
 
 class _StandIn(_Sealed):
-    """Stands for a function or class that a pickle may call."""
+    """Stands for what a pickle may call, or for a class of storages, which persistent ids name."""
 
-    __slots__ = ("_make", "name")
+    __slots__ = ("name", "target")
 
-    def __init__(self, name: str, make: Callable[..., Any]) -> None:
-        self.name, self._make = name, make
+    def __init__(self, name: str, target: Callable[..., Any] | torch.dtype) -> None:
+        self.name, self.target = name, target
 
     def __call__(self, *args: Any) -> Any:
-        return self._make(*args)
-
-
-class _StorageKind(_Sealed):
-    """Stands for a class of storages, which persistent ids name."""
-
-    __slots__ = ("dtype",)
-    name = "a storage's class"
-
-    def __init__(self, dtype: torch.dtype) -> None:
-        self.dtype = dtype
+        return self.target(*args)  # type: ignore[operator]
 
 
 class _SealedTensor(_Sealed, Tensor):
@@ -203,13 +191,14 @@ class _InertUnpickler(pickle.Unpickler):
         if not named or len(persistent_id) != 5:
             raise ValueError("it names something of the file that is no storage")
         _, kind, key, _, count = persistent_id
-        if not isinstance(kind, _StorageKind) or not isinstance(count, int):
+        dtype = kind.target if isinstance(kind, _StandIn) else None
+        if not isinstance(dtype, torch.dtype) or not isinstance(count, int):
             raise ValueError("it names a storage of an unknown kind")
         name = str(self._folder / str(key))
         if name not in self._storages:
-            self._storages[name] = _numbers(bytearray(self._archive.read(name)), kind.dtype)
+            self._storages[name] = _numbers(bytearray(self._archive.read(name)), dtype)
         numbers = self._storages[name]
-        if numbers.dtype != kind.dtype or not 0 <= count <= len(numbers):
+        if numbers.dtype != dtype or not 0 <= count <= len(numbers):
             raise ValueError(f"record {name!r:.80} has {len(numbers)} numbers instead of {count}")
         return numbers
 
@@ -220,7 +209,7 @@ class _InertUnpickler(pickle.Unpickler):
             return _StandIn(origin, _STAND_INS[origin])
         kind = name.removesuffix("Storage")
         if module == "torch" and name != kind and kind in _DTYPES:
-            return _StorageKind(_DTYPES[kind])
+            return _StandIn("a storage's class", _DTYPES[kind])
         return type("Inert", (Inert,), {})
 
 
@@ -232,12 +221,12 @@ def open_checkpoint(path: Path, scratch: Path) -> tuple[str, dict[str, Any], str
 
     Args:
         path: a file or folder.
-        scratch: empty folder for what a zip holds.
+        scratch: empty folder for what a zip holds, made where missing.
 
     Raises:
         ValueError: it is no checkpoint of either library.
     """
-    file = _unpacked(path, scratch / "unpacked") if _is_archive(path) else path
+    file = _unpacked(path, scratch) if _is_archive(path) else path
     if file.is_dir():
         return _read_released(file)
     content = read_torch_file(file)
@@ -278,25 +267,8 @@ def _is_archive(path: Path) -> bool:
 
 
 def _unpacked(path: Path, folder: Path) -> Path:
-    """Unpacks a zip of one file or one flat folder into a folder, which it makes.
-
-    Returns:
-        The file, or the folder.
-
-    Raises:
-        ValueError: the zip holds anything else.
-    """
-    folder.mkdir()
+    """Unpacks a zip; returns the one file in it, or the folder of its files."""
     with zipfile.ZipFile(path) as archive:
-        members = [member for member in archive.infolist() if not member.is_dir()]
-        parents = {PurePosixPath(member.filename).parent for member in members}
-        if len(parents) != 1:
-            raise ValueError(
-                f"{path.name}: {len(members)} files in {len(parents)} folders, where a published "
-                f"parser is one file or one folder"
-            )
-        for member in members:
-            destination = inside(folder, PurePosixPath(member.filename).name)
-            with archive.open(member) as source, destination.open("wb") as target:
-                shutil.copyfileobj(source, target)
-    return destination if len(members) == 1 else folder
+        archive.extractall(folder)  # which lets no name lead out of the folder
+    files = [file for file in folder.rglob("*") if file.is_file()]
+    return files[0] if len(files) == 1 else files[0].parent

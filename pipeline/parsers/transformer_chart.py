@@ -24,7 +24,6 @@ from treeviews.pipeline.parsers.batched_parser import BatchedParser
 from treeviews.pipeline.parsers.chart_decoding import SpanScorer, trees_of_fenceposts
 from treeviews.pipeline.parsers.chart_model import from_benepar_label
 from treeviews.pipeline.parsers.devices import products_in
-from treeviews.pipeline.parsers.parser_files import TRANSFORMER_CONSTITUENCY
 from treeviews.pipeline.parsers.parser_folder import NetworkDescription, ParserModel
 from treeviews.pipeline.parsers.sentence_parser import Sentence
 from treeviews.pipeline.parsers.transformer_folder import read_transformer_parser, subword_limit
@@ -39,7 +38,7 @@ _ARE_SPACED = {"zh": False, "ar": True, "he": True}
 class TransformerChartDescription(NetworkDescription):
     """What a parser folder says of a model; an entry's place is its id."""
 
-    kind: ClassVar[str] = TRANSFORMER_CONSTITUENCY
+    kind: ClassVar[str] = "benepar-chart-transformer"
 
     hparams: Mapping[str, Any]
     """benepar's own; ``pretrained_model`` is replaced by the folder's transformer."""

@@ -25,14 +25,9 @@ from treeviews.pipeline.base.settings import Settings
 from treeviews.pipeline.parsers.batched_parser import BatchedParser
 from treeviews.pipeline.parsers.dependency_decoding import trees_of_states
 from treeviews.pipeline.parsers.devices import products_in
-from treeviews.pipeline.parsers.parser_files import TRANSFORMER_DEPENDENCY
 from treeviews.pipeline.parsers.parser_folder import NetworkDescription, ParserModel
 from treeviews.pipeline.parsers.sentence_parser import Sentence
-from treeviews.pipeline.parsers.transformer_folder import (
-    read_transformer,
-    read_transformer_parser,
-    write_transformer_parser,
-)
+from treeviews.pipeline.parsers.transformer_folder import read_transformer_parser
 from treeviews.pipeline.trees.flat_trees import DependencyParse
 
 TRANSFORMER_ENCODER = "bert"
@@ -46,8 +41,6 @@ NETWORK_ARGUMENTS = {
 _NOT_DESCRIBED = ("bert", "elmo", "elmo_bos_eos", "n_tags")
 
 _CACHED_WORDS = 100_000
-_MAX_PER_TOKEN = 20
-"""What supar reads of a token by default."""
 
 
 class SubwordRules(Settings):
@@ -68,7 +61,7 @@ class SubwordRules(Settings):
 class TransformerDependencyDescription(NetworkDescription):
     """What a parser folder says of a model."""
 
-    kind: ClassVar[str] = TRANSFORMER_DEPENDENCY
+    kind: ClassVar[str] = "supar-biaffine-dependency-transformer"
 
     network: Mapping[str, Any]
     """Arguments of supar's model but for the transformer."""
@@ -89,106 +82,17 @@ def load_transformer_dependency_model(folder: Path) -> TransformerDependencyMode
 def _build(description: TransformerDependencyDescription, transformer: Path) -> BiaffineNetwork:
     if description.network["encoder"] != TRANSFORMER_ENCODER:
         raise ValueError(f"its encoder is {shortened(description.network['encoder'])}")
-    return BiaffineNetwork(**description.network, bert=str(transformer))
+    return network_over(transformer, **description.network)
 
 
-def new_transformer_dependency_model(
-    transformer: Path, relations: Sequence[str], **arguments: Any
-) -> TransformerDependencyModel:
-    """Returns a model whose scorers are random; the transformer is the whole encoder and learns.
-
-    Args:
-        transformer: a folder as transformers' ``save_pretrained`` writes it.
-        relations: those that the model is to give.
-        arguments: further ones of supar's network.
-
-    Raises:
-        ValueError: the folder holds no encoder that can be read, or no tokenizer with the subwords
-            that are needed, names code of its own, or has fewer layers than are to be mixed.
-    """
-    config, tokenizer = read_transformer(
-        transformer,
-        remedy="save the model and its tokenizer into it by transformers' save_pretrained, which "
-        "writes safetensors",
-    )
-    if config.is_encoder_decoder or not hasattr(config, "max_position_embeddings"):
-        raise ValueError(f"{transformer}: a {config.model_type}; give an encoder such as a BERT")
-    most, mixed = config.num_hidden_layers + 1, arguments.get("n_bert_layers", 0)
-    if mixed > most:
-        raise ValueError(
-            f"{transformer}: of its {most - 1} layers and embeddings {mixed} cannot be mixed; give "
-            f"--mixed-layers {most} or fewer"
-        )
-    subwords = rules_of(tokenizer)
-    network = BiaffineNetwork(
-        n_words=len(tokenizer),
-        n_rels=len(relations),
-        encoder=TRANSFORMER_ENCODER,
-        feat=[],
-        bert=str(transformer),
-        bert_pad_index=subwords.pad_id,
-        pad_index=subwords.pad_id,
-        unk_index=subwords.unknown_id,
-        freeze=False,
-        **arguments,
-    )
-    description = TransformerDependencyDescription(
-        network=_described(network), subwords=subwords, relations=tuple(relations)
-    )
-    return ParserModel(network, description, tokenizer=tokenizer)
+def network_over(transformer: Path, **arguments: Any) -> BiaffineNetwork:
+    """Returns supar's network over the transformer in a folder."""
+    return BiaffineNetwork(**arguments, bert=str(transformer))
 
 
-def with_dropouts(
-    model: TransformerDependencyModel, transformer: Path, dropouts: Mapping[str, float]
-) -> TransformerDependencyModel:
-    """Returns a model that is to go on learning, with other dropouts.
-
-    Args:
-        transformer: the model's, as its parser folder holds it.
-        dropouts: by supar's names.
-    """
-    arguments = {**_described(model.network), "freeze": False, **dropouts}
-    network = BiaffineNetwork(**arguments, bert=str(transformer))
-    network.load_state_dict(model.network.state_dict())
-    description = model.description.changed(network=_described(network))
-    return ParserModel(network, description, tokenizer=model.tokenizer)
-
-
-def _described(network: BiaffineNetwork) -> dict[str, Any]:
-    return described({name: network.args[name] for name in NETWORK_ARGUMENTS})
-
-
-def save_transformer_dependency_model(model: TransformerDependencyModel, folder: Path) -> str:
-    """Writes a parser folder and returns its checksum."""
-    return write_transformer_parser(
-        folder,
-        model.description,
-        model.network.state_dict(),
-        transformer=model.network.encoder.bert.config,
-        tokenizer=model.tokenizer,
-    )
-
-
-def described(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns those of supar's arguments that a parser folder names."""
-    return {name: value for name, value in arguments.items() if name not in _NOT_DESCRIBED}
-
-
-def rules_of(tokenizer: PreTrainedTokenizerBase) -> SubwordRules:
-    """Returns the rules by which supar would read a tokenizer's subwords.
-
-    Raises:
-        ValueError: the tokenizer has no subword for the padding, the unknown or the beginning.
-    """
-    first = tokenizer.bos_token_id if tokenizer.cls_token_id is None else tokenizer.cls_token_id
-    ids = {"pad_id": tokenizer.pad_token_id, "unknown_id": tokenizer.unk_token_id, "root_id": first}
-    if missing := [name.removesuffix("_id") for name, subword in ids.items() if subword is None]:
-        raise ValueError(
-            f"{tokenizer.name_or_path}: its tokenizer has no subword for {' and '.join(missing)}; "
-            f"give a transformer whose tokenizer has one, such as a BERT"
-        )
-    spaced = tokenizer.tokenize(" the") != tokenizer.tokenize("the")
-    return SubwordRules(**ids, max_per_token=_MAX_PER_TOKEN, space_before=spaced)
+def described(arguments: Any) -> dict[str, Any]:
+    """Returns those of the arguments of supar's network that a parser folder names."""
+    return {name: arguments[name] for name in NETWORK_ARGUMENTS if name not in _NOT_DESCRIBED}
 
 
 class SubwordReader:

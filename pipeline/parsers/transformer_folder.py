@@ -55,10 +55,7 @@ def find_transformer(given: str, named: str) -> tuple[Any, PreTrainedTokenizerBa
     """
     source = given or named
     try:
-        return (
-            AutoConfig.from_pretrained(source, trust_remote_code=False),
-            AutoTokenizer.from_pretrained(source, trust_remote_code=False),
-        )
+        return _pretrained(source)
     except Exception as error:  # hub, network, files or libraries: transformers raises them all
         raise ValueError(
             f"the checkpoint needs the configuration and tokenizer of the transformer {source!r}, "
@@ -66,6 +63,12 @@ def find_transformer(given: str, named: str) -> tuple[Any, PreTrainedTokenizerBa
             f"them where the hub can be reached, with AutoTokenizer and AutoConfig"
             f".from_pretrained({named!r}).save_pretrained(FOLDER), and give --transformer FOLDER"
         ) from error
+
+
+def _pretrained(source: str | Path) -> tuple[Any, PreTrainedTokenizerBase]:
+    kinds = AutoConfig, AutoTokenizer
+    config, tokenizer = (kind.from_pretrained(source, trust_remote_code=False) for kind in kinds)
+    return config, tokenizer
 
 
 def write_transformer_parser(
@@ -85,13 +88,23 @@ def write_transformer_parser(
     Raises:
         ValueError: the transformer's weights do not fit its configuration.
     """
-    its_own = {
+    inside = {
         name[match.end() :]: tensor
         for name, tensor in tensors.items()
         if (match := _OF_TRANSFORMER.match(name))
     }
     outside = {n: t for n, t in tensors.items() if not _OF_TRANSFORMER.match(n)}
-    save_transformer(folder / TRANSFORMER_FOLDER, transformer, tokenizer, its_own)
+    # Not in the configuration's precision, which may be less than that of the weights.
+    model = AutoModel.from_config(transformer, torch_dtype=torch.float32)
+    load_strictly(model, inside, what=f"a {type(model).__name__} of the given configuration")
+    subfolder = folder / TRANSFORMER_FOLDER
+    subfolder.mkdir(parents=True, exist_ok=True)
+    (subfolder / _WEIGHTS).touch()
+    mode = (subfolder / _WEIGHTS).stat().st_mode
+    model.save_pretrained(subfolder)
+    for file in subfolder.glob("*.safetensors"):  # which safetensors makes for their owner alone
+        file.chmod(mode)
+    tokenizer.save_pretrained(str(subfolder))
     return write_parser_folder(
         folder, description, outside, halved=False, subfolder=TRANSFORMER_FOLDER
     )
@@ -170,37 +183,11 @@ def read_transformer(
             if name is not None:
                 inside(folder, name)
     try:
-        return (
-            AutoConfig.from_pretrained(folder, trust_remote_code=False),
-            AutoTokenizer.from_pretrained(folder, trust_remote_code=False),
-        )
+        return _pretrained(folder)
     except Exception as error:  # of transformers, for whatever its files may say
         raise ValueError(
             f"{folder}: no transformer that can be read ({reason_of(error)}); {remedy}"
         ) from error
-
-
-def save_transformer(
-    folder: Path, config: Any, tokenizer: PreTrainedTokenizerBase, tensors: Mapping[str, Tensor]
-) -> None:
-    """Writes a transformer with these weights.
-
-    Args:
-        tensors: by transformers' own names.
-
-    Raises:
-        ValueError: the weights are not those of a transformer of this configuration.
-    """
-    # Not in the configuration's precision, which may be less than that of the weights.
-    model = AutoModel.from_config(config, torch_dtype=torch.float32)
-    load_strictly(model, tensors, what=f"a {type(model).__name__} of the given configuration")
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / _WEIGHTS).touch()
-    mode = (folder / _WEIGHTS).stat().st_mode
-    model.save_pretrained(folder)
-    for file in folder.glob("*.safetensors"):  # which safetensors makes for their owner alone
-        file.chmod(mode)
-    tokenizer.save_pretrained(str(folder))
 
 
 def load_strictly(module: nn.Module, tensors: Mapping[str, Tensor], *, what: str) -> None:
@@ -209,16 +196,12 @@ def load_strictly(module: nn.Module, tensors: Mapping[str, Tensor], *, what: str
     Raises:
         ValueError: a weight is missing, too many, or of another shape; names some.
     """
+    known = module.state_dict()
+    kept = {n: t for n, t in tensors.items() if n in known or not _FORMER_BUFFERS.search(n)}
     try:
-        missing, unexpected = module.load_state_dict(dict(tensors), strict=False)
+        module.load_state_dict(kept)
     except RuntimeError as error:
-        raise ValueError(f"the weights do not fit {what}: {error}") from error
-    unexpected = [name for name in unexpected if not _FORMER_BUFFERS.search(name)]
-    if missing or unexpected:
-        raise ValueError(
-            f"the weights do not fit {what}: missing {shortened(missing)}, too many "
-            f"{shortened(unexpected)}"
-        )
+        raise ValueError(f"the weights do not fit {what}: {shortened(str(error))}") from None
 
 
 def subword_limit(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> int:

@@ -30,7 +30,7 @@ from treeviews.pipeline.base.job import Progress, Rated, in_part, run_job_from_c
 from treeviews.pipeline.base.job_server import THREAD_VARIABLES
 from treeviews.pipeline.base.refusal import Refusal, excerpt_of
 from treeviews.pipeline.base.settings import Count, Natural, Option, Settings
-from treeviews.pipeline.parsers.parser_files import TRANSFORMER_KINDS, ParsedStage
+from treeviews.pipeline.parsers.parser_files import ParsedStage, has_transformer
 from treeviews.pipeline.parsers.sentence_parser import (
     MAX_TOKENS,
     ParserFailedError,
@@ -106,24 +106,21 @@ def describe_parsing(stage: str, *, kind: str = "") -> dict[str, Any]:
     described: dict[str, Any] = {"parsing_version": PARSING_VERSION, "max_tokens": MAX_TOKENS}
     if stage == "constituents":
         described["binarization_version"] = BINARIZATION_VERSION
-    if kind not in TRANSFORMER_KINDS:
-        return described | library_versions(_LIBRARIES[stage])
-    libraries = _LIBRARIES[stage] + TRANSFORMER_LIBRARIES
-    return described | {"parser_kind": kind} | library_versions(libraries)
+    libraries: tuple[str, ...] = _LIBRARIES[stage]
+    if has_transformer(kind):
+        described["parser_kind"], libraries = kind, libraries + TRANSFORMER_LIBRARIES
+    return described | library_versions(libraries)
 
 
 def library_versions(names: Sequence[str]) -> dict[str, str]:
-    """Returns the versions of installed libraries, see `installed_version`."""
-    return {name: installed_version(name) for name in names}
-
-
-@functools.cache
-def installed_version(name: str) -> str:
-    """Returns the version of a library, which is not imported; looked up once a process.
+    """Returns the versions of installed libraries, which are not imported.
 
     A build's local mark (``+cpu``) makes no other version.
     """
-    return importlib.metadata.version(name).partition("+")[0]
+    return {name: installed_version(name).partition("+")[0] for name in names}
+
+
+installed_version = functools.cache(importlib.metadata.version)
 
 
 def parse_shard(
@@ -318,7 +315,7 @@ def execute(job: ParseShardJob, on_progress: Progress) -> None:
     on_progress(0.0, "loading the parser")
     # torch reads the number of its threads when it is imported, which is in the next lines.
     os.environ.update(dict.fromkeys(THREAD_VARIABLES, str(job.threads)))
-    from treeviews.pipeline.parsers.devices import automatic_batch_tokens, resolve_device
+    from treeviews.pipeline.parsers.devices import resolve_device
     from treeviews.pipeline.parsers.sentence_parser import load_parser
 
     device = resolve_device(job.device)
@@ -327,7 +324,7 @@ def execute(job: ParseShardJob, on_progress: Progress) -> None:
         job.stage,
         device=device,
         precision=job.precision,
-        batch_tokens=job.batch_tokens or automatic_batch_tokens(device) or 0,
+        batch_tokens=job.batch_tokens,
         expected_checksum=job.parser_checksum,
     )
     on_progress(0.0, "parsing")

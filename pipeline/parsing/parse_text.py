@@ -12,19 +12,14 @@ from functools import cache, lru_cache
 from itertools import chain
 from pathlib import Path
 from threading import Lock
-from typing import IO, TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, get_args, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, get_args, overload
 
 from treeviews.pipeline.base.bundled import BUNDLED_PARSERS, parser_folder, shipped_parsers
-from treeviews.pipeline.base.foreign_text import checked_string, decoded_lines, listed_strings, told
+from treeviews.pipeline.base.foreign_text import checked_string, listed_strings
 from treeviews.pipeline.base.mistakes import did_you_mean
 from treeviews.pipeline.base.refusal import Refusal, RefusedSentence, named, shortened
 from treeviews.pipeline.parsers.sentence_parser import MAX_TOKENS, LazyParser, reject_input
-from treeviews.pipeline.parsing.parsed_sentence import (
-    Format,
-    ParsedSentence,
-    Trees,
-    format_sentences,
-)
+from treeviews.pipeline.parsing.parsed_sentence import ParsedSentence, Trees
 
 if TYPE_CHECKING:
     from treeviews.pipeline.text.aligned import AlignedSentence
@@ -94,33 +89,28 @@ class Parser:
 
         Raises:
             FileNotFoundError: no such parser; names those that ship.
-            ValueError: nothing is wanted, a parser is given for what is not, a folder lacks a file,
-                or this machine has no such device.
+            ValueError: nothing is wanted, a parser is given for what is not, or a folder lacks a
+                file.
         """
-        wanted = {}
-        for stage, is_wanted, parser, option in (
-            ("dependencies", dependencies, dependency_parser, "dependency_parser"),
-            ("constituents", constituents, constituency_parser, "constituency_parser"),
-        ):
-            if is_wanted:
-                wanted[stage] = parser
-            elif parser is not None:
+        choices = {
+            "dependencies": (dependencies, dependency_parser),
+            "constituents": (constituents, constituency_parser),
+        }
+        for stage, (is_wanted, parser) in choices.items():
+            if parser is not None and not is_wanted:
                 raise ValueError(
-                    f"{option} is given, but no {stage} are asked for; leave it out or ask for them"
+                    f"{parser} is given, but no {stage} are asked for; leave it out or ask for them"
                 )
-        if not wanted:
-            raise ValueError("nothing to parse: ask for dependencies, for constituents or for both")
-        if device not in {"auto", "cpu"}:  # torch need not be asked
-            from treeviews.pipeline.parsers.devices import resolve_device
-
-            resolve_device(device)
         self._turn = Lock()
         self._failed: set[str] = set()
         self.parsers: dict[str, LazyParser] = {
             stage: LazyParser(stage, _folder_of(stage, parser), device=device)
-            for stage, parser in wanted.items()
+            for stage, (is_wanted, parser) in choices.items()
+            if is_wanted
         }
         """Stage (``dependencies``, ``constituents``) -> its parser."""
+        if not self.parsers:
+            raise ValueError("nothing to parse: ask for dependencies, for constituents or for both")
 
     # A string is a sequence of strings, too; type checkers take the first that fits.
     @overload
@@ -358,55 +348,3 @@ def _fail_if_any(refused: Sequence[ParsedSentence]) -> None:
             "(on_refusal='skip', --on-refusal skip): a sentence without trees then stands in its "
             "place"
         )
-
-
-def parse_lines(
-    stream: IO[bytes],
-    parser: Parser,
-    form: Format,
-    *,
-    name: str,
-    split: bool = False,
-    on_refusal: OnRefusal = "error",
-    on_sentence: Callable[[ParsedSentence], None] | None = None,
-) -> Iterator[str]:
-    """Yields the text of each sentence's trees, line ends included; memory does not grow.
-
-    Args:
-        stream: UTF-8 text, a sentence a line.
-        parser: has the parsers that the format needs.
-        form: ``conllu``, ``brackets`` or ``json``; `format_sentences` says what
-            becomes of a refused sentence.
-        name: of the stream, for messages.
-        split: the stream is a text instead, whose sentences are found; it is read whole.
-        on_refusal: ``error`` ends it at the first sentence that cannot be parsed, ``skip`` goes on
-            with one that has no trees.
-        on_sentence: is told each sentence, a refused one, too.
-
-    Raises:
-        ValueError: a line is not UTF-8, there are no sentences, or one is refused and
-            ``on_refusal`` is ``error``; names the stream and the line or sentence.
-        RuntimeError: memory, the device or a parser failed.
-    """
-    lines = decoded_lines(stream, name)
-    texts = ["\n".join(lines)] if split else lines
-
-    def sentences() -> Iterator[ParsedSentence]:
-        sentence = None
-        # Refused here rather than by the stream, which knows neither its name nor its lines.
-        for sentence in parser.stream(texts, split=split, on_refusal="skip"):
-            if on_refusal == "error" and (refusal := sentence.refusal) is not None:
-                place = f"{'sentence' if split else 'line'} {sentence.sent_id.rpartition('-')[2]}"
-                detail = f" ({told(refusal.detail)})" if refusal.detail else ""
-                raise ValueError(
-                    f"{name}, {place}: {refusal.reason}{detail}; mend or remove it, or give "
-                    f"--on-refusal skip, which goes on without its trees"
-                    + ("" if split else "; --split finds the sentences where a line is a text")
-                )
-            if on_sentence is not None:
-                on_sentence(sentence)
-            yield sentence
-        if sentence is None:
-            raise ValueError(f"{name}: no sentences; give {'a text' if split else 'one a line'}")
-
-    return format_sentences(sentences(), form)

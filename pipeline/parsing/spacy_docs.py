@@ -17,7 +17,7 @@ from __future__ import annotations
 import logging
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, lru_cache
 from itertools import islice
 from pathlib import Path
@@ -30,7 +30,7 @@ from treeviews.pipeline.parsing.parse_text import OnRefusal, Parser, ParserSetti
 from treeviews.pipeline.parsing.parsed_sentence import ParsedSentence, Trees
 from treeviews.pipeline.text.boundaries import sentence_ranges
 from treeviews.pipeline.text.tokenization import clean_text
-from treeviews.pipeline.trees.flat_trees import CHAIN_MARK, ConstituencyParse, DependencyParse
+from treeviews.pipeline.trees.flat_trees import CHAIN_MARK
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span
@@ -54,8 +54,7 @@ class DocSentence:
     """One past its last token."""
     places: Sequence[int]
     """Length n; which tokens of the doc its words are."""
-    dependencies: DependencyParse | None = None
-    constituents: ConstituencyParse | None = None
+    trees: Trees = field(default_factory=Trees)
     refusal: Refusal | None = None
     """Why it has no tree."""
 
@@ -79,12 +78,7 @@ def doc_of(sentences: Sequence[ParsedSentence], vocab: Vocab | None = None) -> D
             if rest := gap.removeprefix(" ") if number else gap:  # is a word of the doc, too
                 words.append(rest)
                 spaces.append(False)
-        trees = sentence.trees
-        parts.append(
-            DocSentence(
-                start, len(words), places, trees.dependencies, trees.constituents, sentence.refusal
-            )
-        )
+        parts.append(DocSentence(start, len(words), places, sentence.trees, sentence.refusal))
     doc = Doc(vocab or _english_vocab(), words=words, spaces=spaces)
     annotate(doc, parts)
     return doc
@@ -99,8 +93,8 @@ def annotate(doc: Doc, sentences: Sequence[DocSentence]) -> None:
     Args:
         sentences: cover the doc's tokens, in their order.
     """
-    has_heads = any(sentence.dependencies for sentence in sentences)
-    has_spans = any(sentence.constituents for sentence in sentences)
+    has_heads = any(sentence.trees.dependencies for sentence in sentences)
+    has_spans = any(sentence.trees.constituents for sentence in sentences)
     register_extensions(constituents=has_spans)
     if has_heads:
         _write_heads(doc, sentences)
@@ -121,9 +115,9 @@ def _write_heads(doc: Doc, sentences: Sequence[DocSentence]) -> None:
 
     heads, labels = np.zeros(len(doc), dtype=np.int64), [""] * len(doc)
     for sentence in sentences:
-        if sentence.dependencies is None:
+        places, tree = sentence.places, sentence.trees.dependencies
+        if tree is None:
             continue
-        places, tree = sentence.places, sentence.dependencies
         for place, head, deprel in zip(places, tree.heads, tree.deprels, strict=True):
             heads[place] = places[head - 1] - place if head else 0
             labels[place] = deprel if head else "ROOT"
@@ -146,8 +140,8 @@ def _write_starts(doc: Doc, sentences: Sequence[DocSentence]) -> None:
 
 def _write_tags(doc: Doc, sentences: Sequence[DocSentence]) -> None:
     for sentence in sentences:
-        if sentence.constituents is not None:
-            for place, tag in zip(sentence.places, sentence.constituents.tags, strict=True):
+        if sentence.trees.constituents is not None:
+            for place, tag in zip(sentence.places, sentence.trees.constituents.tags, strict=True):
                 doc[place].tag_ = tag
             for place, _ in _white_space(sentence):
                 doc[place].tag_ = _SPACE_TAG
@@ -165,9 +159,9 @@ def _white_space(sentence: DocSentence) -> Iterator[tuple[int, int]]:
 
 def _constituents(sentence: DocSentence) -> Iterator[list[int | str]]:
     """Yields a sentence's constituents over the doc's tokens; the first one is all of it."""
-    if sentence.constituents is None:
+    tree, places = sentence.trees.constituents, sentence.places
+    if tree is None:
         return
-    tree, places = sentence.constituents, sentence.places
     yield [sentence.start, sentence.end, tree.labels[0]]
     for start, end, label in list(zip(tree.starts, tree.ends, tree.labels, strict=True))[1:]:
         yield [places[start], places[end - 1] + 1, label]
@@ -353,7 +347,7 @@ class SpacyParser:
 def _with_trees(sentence: DocSentence, trees: Trees | Refusal) -> DocSentence:
     if isinstance(trees, Refusal):
         return replace(sentence, refusal=trees)
-    return replace(sentence, dependencies=trees.dependencies, constituents=trees.constituents)
+    return replace(sentence, trees=trees)
 
 
 def _sentences(doc: Doc, words: Sequence[str]) -> Iterator[DocSentence]:

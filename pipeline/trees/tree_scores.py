@@ -22,9 +22,15 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import Any
 
-from treeviews.pipeline.trees.flat_trees import CHAIN_MARK, ConstituencyParse, DependencyParse
-from treeviews.pipeline.trees.treebanks import TreebankSentence
+from treeviews.pipeline.base.refusal import Refusal
+from treeviews.pipeline.trees.flat_trees import (
+    CHAIN_MARK,
+    ConstituencyParse,
+    DependencyParse,
+    Parse,
+)
 
 PUNCTUATION_TAGS = frozenset({",", ":", "``", "''", ".", "-NONE-"})
 """``DELETE_LABEL`` of COLLINS.prm, less TOP."""
@@ -46,15 +52,21 @@ class AttachmentCounts:
     word_heads: int = 0
     word_labelled: int = 0
 
-    def add(self, gold: TreebankSentence, predicted: DependencyParse) -> int:
+    def add(self, tokens: Sequence[str], gold: Any, predicted: Any) -> int:
         """Counts one sentence; returns how many of its tokens have another head or label.
+
+        Args:
+            gold: a `DependencyParse`.
+            predicted: another, or the parser's `Refusal`, of which every token is wrong.
 
         Raises:
             ValueError: the two trees differ in length.
         """
+        if isinstance(predicted, Refusal):
+            predicted = DependencyParse([-1] * len(tokens), [""] * len(tokens))
         wrong = 0
         columns = zip(
-            gold.tokens, gold.heads, predicted.heads, gold.deprels, predicted.deprels, strict=True
+            tokens, gold.heads, predicted.heads, gold.deprels, predicted.deprels, strict=True
         )
         for token, gold_head, head, gold_deprel, deprel in columns:
             head_right = gold_head == head
@@ -92,20 +104,6 @@ class AttachmentCounts:
         }
 
 
-def score_dependencies(
-    gold: Sequence[TreebankSentence], predicted: Sequence[DependencyParse]
-) -> dict[str, float]:
-    """Returns the attachment scores of predicted trees, see `AttachmentCounts.scores`.
-
-    Raises:
-        ValueError: the two differ in their number of sentences, or a pair in its tokens.
-    """
-    counts = AttachmentCounts()
-    for sentence, parse in zip(gold, predicted, strict=True):
-        counts.add(sentence, parse)
-    return counts.scores()
-
-
 def is_punctuation(token: str) -> bool:
     """Says whether every character of a token is of a Unicode punctuation category."""
     return all(unicodedata.category(character).startswith("P") for character in token)
@@ -129,16 +127,18 @@ class BracketCounts:
     tags: int = 0
     right_tags: int = 0
 
-    def add(self, gold: ConstituencyParse, predicted: ConstituencyParse) -> int:
+    def add(self, tokens: Sequence[str], gold: Any, predicted: Any) -> int:
         """Counts one sentence; returns how many brackets only one of its trees has.
 
         Args:
-            gold: a tree whose tags tell punctuation.
-            predicted: one over the same tokens.
+            gold: a `ConstituencyParse` whose tags tell punctuation.
+            predicted: another, or the parser's `Refusal`, which has no bracket.
 
         Raises:
             ValueError: the two trees differ in length.
         """
+        if isinstance(predicted, Refusal):
+            predicted = ConstituencyParse([], [], [], [""] * len(tokens))
         deleted = () if self.all_tokens else PUNCTUATION_TAGS
         # How many tokens before each place between tokens are kept.
         offsets = list(accumulate((tag not in deleted for tag in gold.tags), initial=0))
@@ -173,25 +173,21 @@ class BracketCounts:
         }
 
 
-def score_brackets(
-    gold: Sequence[ConstituencyParse],
-    predicted: Sequence[ConstituencyParse],
-    *,
-    all_tokens: bool = False,
+def score(
+    counts: AttachmentCounts | BracketCounts,
+    sentences: Sequence[Any],
+    answers: Sequence[Parse | Refusal],
 ) -> dict[str, float]:
-    """Returns how well predicted trees match gold ones, see `BracketCounts.scores`.
+    """Returns how well a parser's answers match gold trees, see the counts' ``scores``.
 
     Args:
-        gold: trees whose tags tell punctuation.
-        predicted: trees over the same tokens in the same order.
-        all_tokens: see `BracketCounts`.
+        sentences: of a treebank.
 
     Raises:
         ValueError: the two differ in their number of sentences, or a pair in its tokens.
     """
-    counts = BracketCounts(all_tokens)
-    for gold_tree, predicted_tree in zip(gold, predicted, strict=True):
-        counts.add(gold_tree, predicted_tree)
+    for sentence, answer in zip(sentences, answers, strict=True):
+        counts.add(sentence.tokens, sentence.parse, answer)
     return counts.scores()
 
 

@@ -10,11 +10,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from treeviews.pipeline.trees.flat_trees import (
     CHAIN_MARK,
     TOP_LABEL,
     ConstituencyParse,
+    DependencyParse,
     validate_heads,
 )
 
@@ -49,47 +51,55 @@ class TreebankSentence:
     xpos: list[str] = field(default_factory=list, compare=False)
     """Length n; the treebank's own part-of-speech tags. Empty where a sentence was made by hand."""
 
+    @property
+    def parse(self) -> DependencyParse:
+        """The tree alone."""
+        return DependencyParse(self.heads, self.deprels)
 
-def read_conllu(
-    path: Path, *, exclude_document_prefixes: Sequence[str] = ()
-) -> list[TreebankSentence]:
-    """Returns the sentences of one CoNLL-U file in order.
 
-    Multiword ranges (``3-4``) and empty nodes (``5.1``) are skipped.
+def read_trees(stage: str, paths: Sequence[Path], excluded: Sequence[str]) -> list[Any]:
+    """Returns the sentences of files of dependencies, or else of bracketed trees.
 
     Args:
-        path: a UTF-8 file.
-        exclude_document_prefixes: leaves out documents whose id begins with one of these.
+        excluded: see `read_treebank`.
 
     Raises:
-        ValueError: the file is missing, not UTF-8 or malformed; names file and line.
+        ValueError: as `read_treebank` and `read_bracketed`, or bracketed trees name no documents.
     """
-    excluded = tuple(exclude_document_prefixes)
-    # Not str.splitlines: a token may hold U+2028 or another exotic line separator.
-    lines = read_text(path, "a CoNLL-U file").replace("\r\n", "\n").split("\n")
-    return [
-        sentence
-        for sentence in _parse_lines(lines, path)
-        if not (excluded and sentence.document_id.startswith(excluded))
-    ]
+    if stage == "dependencies":
+        return read_treebank(paths, exclude_document_prefixes=excluded)
+    if excluded:
+        raise ValueError(
+            f"{paths[0]}: bracketed trees name no documents that --exclude could leave out; take "
+            "the trees out of the files instead"
+        )
+    return [sentence for path in paths for sentence in read_bracketed(path)]
 
 
 def read_treebank(
     paths: Iterable[Path], *, exclude_document_prefixes: Sequence[str] = ()
 ) -> list[TreebankSentence]:
-    """Returns the sentences of several files, one file after the other.
+    """Returns the sentences of CoNLL-U files in order, one file after the other.
+
+    Multiword ranges (``3-4``) and empty nodes (``5.1``) are skipped.
+
+    Args:
+        paths: UTF-8 files.
+        exclude_document_prefixes: leaves out documents whose id begins with one of these.
 
     Raises:
-        ValueError: a file is missing or malformed, or all together hold no sentence.
+        ValueError: a file is missing, not UTF-8 or malformed, which names file and line, or all
+            together hold no sentence.
     """
-    paths = list(paths)
+    paths, excluded = list(paths), tuple(exclude_document_prefixes)
     sentences = [
         sentence
         for path in paths
-        for sentence in read_conllu(path, exclude_document_prefixes=exclude_document_prefixes)
+        for sentence in _parse_lines(read_text(path, "a CoNLL-U file"), path)
+        if not sentence.document_id.startswith(excluded)
     ]
     if not sentences:
-        raise ValueError(no_sentence_in(paths, exclude_document_prefixes))
+        raise ValueError(no_sentence_in(paths, excluded))
     return sentences
 
 
@@ -114,11 +124,12 @@ def read_text(path: Path, what: str) -> str:
         raise ValueError(f"{path}: not UTF-8 (byte {error.start}); convert it first") from error
 
 
-def _parse_lines(lines: Iterable[str], path: Path) -> Iterator[TreebankSentence]:
+def _parse_lines(text: str, path: Path) -> Iterator[TreebankSentence]:
     document_id = ""
     rows: list[list[str]] = []
     first_line = number = 0
-    for number, line in enumerate(lines, start=1):
+    # Not str.splitlines: a token may hold U+2028 or another exotic line separator.
+    for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
         if line.startswith("#"):
             key, _, value = line[1:].partition("=")
             if key.strip() == "newdoc id":
@@ -171,8 +182,6 @@ class BracketedSentence:
     """Length n; plain text, so ``(`` where the file has ``-LRB-``."""
     parse: ConstituencyParse
     """The cleaned tree with its gold tags."""
-    line: int
-    """1-based line of the file where the tree opens."""
     document_id: str = ""
     """Empty: files of trees name no documents."""
 
@@ -220,8 +229,7 @@ def _clean(root: BracketNode, path: Path) -> BracketedSentence | None:
         root.label = TOP_LABEL
         if len(root.children) == 1 and root.children[0].word is None:
             root = root.children[0]
-    tokens, parse = flatten(root)
-    return BracketedSentence(tokens=tokens, parse=parse, line=root.line)
+    return BracketedSentence(*flatten(root))
 
 
 def strip_function_tags(label: str) -> str:

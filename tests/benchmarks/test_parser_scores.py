@@ -20,10 +20,7 @@ from tests.support.constituency_trees import (
 )
 from tests.support.dependency_examples import treebank, write_conllu
 from treeviews.pipeline.base.bundled import parser_folder
-from treeviews.pipeline.parsers.evaluate_parser import (
-    evaluate_constituency_parser,
-    evaluate_dependency_parser,
-)
+from treeviews.pipeline.parsers.evaluate_parser import evaluate_parser
 from treeviews.pipeline.parsers.parser_folder import save_model
 from treeviews.pipeline.parsers.sentence_parser import load_parser
 from treeviews.pipeline.trees.flat_trees import DependencyParse
@@ -72,7 +69,7 @@ def test_parsers_are_compared_by_genre(tmp_path: Path, capsys: pytest.CaptureFix
     }  # fmt: skip
     for column, name in (("new", "dependency"), ("old", "dependency-large")):
         parser = load_parser(parser_folder(name), "dependencies")
-        expected = evaluate_dependency_parser(parser, sentences)["las"]
+        expected = evaluate_parser(parser, sentences)["las"]
         assert found[column] == pytest.approx(expected)
         assert found["checksums"][column] == parser.checksum
 
@@ -85,7 +82,7 @@ def test_parsers_are_compared_by_genre(tmp_path: Path, capsys: pytest.CaptureFix
     found = json.loads(capsys.readouterr().out.splitlines()[-1])
     for column, name in (("new", "constituency"), ("old", tmp_path / "tiny")):
         parser = load_parser(parser_folder(name), "constituents")
-        expected = evaluate_constituency_parser(parser, brackets)["evalb"]["f1"]
+        expected = evaluate_parser(parser, brackets)["evalb"]["f1"]
         assert found[column] == pytest.approx(expected)
 
 
@@ -103,4 +100,4 @@ def test_careless_text_is_scored_by_the_trees_that_are_left_of_it(
     assert all("." not in one.tokens and one.tokens[0].islower() for one in left)
     assert found["num_tokens"] == sum(len(one.tokens) for one in left)
     parser = load_parser(parser_folder("dependency"), "dependencies")
-    assert found["new"] == pytest.approx(evaluate_dependency_parser(parser, left)["las"])
+    assert found["new"] == pytest.approx(evaluate_parser(parser, left)["las"])

@@ -94,4 +94,4 @@ def _noun_phrase(draw: random.Random) -> str:
 
 def _sentence(text: str, document_id: str) -> BracketedSentence:
     tokens, parse = from_brackets(text)
-    return BracketedSentence(tokens=tokens, parse=parse, line=1, document_id=document_id)
+    return BracketedSentence(tokens=tokens, parse=parse, document_id=document_id)

@@ -137,13 +137,8 @@ def html(
     as_json: AsJson = False,
 ) -> None:
     """Draw sentences on one page: the first ones, or those of --where."""
-    from treeviews.pipeline.inspect.aligned_rows import (
-        TREE_COLUMNS,
-        ask,
-        check_one_of_each,
-        first_rows,
-        row_of,
-    )
+    from treeviews.pipeline.inspect.aligned_rows import ask, check_one_of_each, first_rows, row_of
+    from treeviews.pipeline.inspect.check import TREE_COLUMNS
     from treeviews.pipeline.inspect.show import write_page
 
     check_output(out)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import IO, TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from treeviews.command.output import check_output, count_teller, say, say_speed
-from treeviews.pipeline.base.foreign_text import told
+from treeviews.pipeline.base.foreign_text import decoded_lines, told
 
 if TYPE_CHECKING:
     from treeviews.pipeline.parsing.parsed_sentence import ParsedSentence
@@ -59,8 +60,8 @@ def parse(
         check_output(output)
 
     from treeviews.pipeline.base.atomic_files import write_by_library
-    from treeviews.pipeline.parsing.parse_text import Parser, parse_lines
-    from treeviews.pipeline.parsing.parsed_sentence import format_of
+    from treeviews.pipeline.parsing.parse_text import Parser
+    from treeviews.pipeline.parsing.parsed_sentence import format_of, format_sentences
 
     form = form or (format_of(output) if output else "conllu")
     parser = Parser(
@@ -72,13 +73,31 @@ def parse(
     )
     started, tell, counts = time.monotonic(), count_teller(), Counter[str]()
 
-    def take(sentence: ParsedSentence) -> None:
+    name = "standard input" if source is None else str(source)
+
+    def take(sentence: ParsedSentence) -> ParsedSentence:
         counts["sentences"] += 1
         if (refusal := sentence.refusal) is not None:
             counts["refused"] += 1
             detail = f" ({told(refusal.detail)})" if refusal.detail else ""
+            if on_refusal == "error":
+                place = f"{'sentence' if split else 'line'} {sentence.sent_id.rpartition('-')[2]}"
+                raise ValueError(
+                    f"{name}, {place}: {refusal.reason}{detail}; mend or remove it, or give "
+                    f"--on-refusal skip, which goes on without its trees"
+                    + ("" if split else "; --split finds the sentences where a line is a text")
+                )
             say(f"no trees for sentence {sentence.sent_id}: {refusal.reason}{detail}")
         tell(counts["sentences"])
+        return sentence
+
+    def parsed(stream: IO[bytes]) -> Iterator[ParsedSentence]:
+        lines = decoded_lines(stream, name)
+        texts = ["\n".join(lines)] if split else lines
+        # Refused above rather than by the stream, which knows neither its name nor its lines.
+        yield from map(take, parser.stream(texts, split=split, on_refusal="skip"))
+        if not counts["sentences"]:
+            raise ValueError(f"{name}: no sentences; give {'a text' if split else 'one a line'}")
 
     def write(path: Path) -> None:
         with path.open("wb") as file:
@@ -86,16 +105,7 @@ def parse(
 
     with ExitStack() as files:
         stream = sys.stdin.buffer if source is None else files.enter_context(source.open("rb"))
-        lines = parse_lines(
-            stream,
-            parser,
-            form,
-            name="standard input" if source is None else str(source),
-            split=split,
-            on_refusal=on_refusal,
-            on_sentence=take,
-        )
-        encoded = (line.encode() for line in lines)
+        encoded = (line.encode() for line in format_sentences(parsed(stream), form))
         if output is None:
             sys.stdout.buffer.writelines(encoded)
             sys.stdout.flush()

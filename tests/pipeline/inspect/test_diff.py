@@ -18,10 +18,9 @@ from tests.support.looked_at_corpus import (
     write_looked_at,
     write_parse,
 )
-from treeviews.pipeline.inspect.aligned_rows import tree_of
+from treeviews.pipeline.inspect.check import tree_of
 from treeviews.pipeline.trees.flat_trees import DependencyParse
-from treeviews.pipeline.trees.tree_scores import score_brackets, score_dependencies
-from treeviews.pipeline.trees.treebanks import TreebankSentence
+from treeviews.pipeline.trees.tree_scores import AttachmentCounts, BracketCounts
 
 main = subcommand("inspect")
 OTHER_BRACKETS = (
@@ -56,10 +55,10 @@ def test_both_kinds_are_scored_as_treebanks_are(
 
     rows = list(zip(sentence_rows_of(), dependency_rows(), other_rows(), strict=True))
     both = [row for row in rows if row[1]["heads"] and row[2]["heads"]]
-    scores = score_dependencies(
-        [TreebankSentence("", s["tokens"], a["heads"], a["deprels"]) for s, a, _ in both],
-        [DependencyParse(b["heads"], b["deprels"]) for _, _, b in both],
-    )
+    counts = AttachmentCounts()
+    for s, a, b in both:
+        counts.add(s["tokens"], DependencyParse(**a), DependencyParse(**b))
+    scores = counts.scores()
     assert arcs["scores"]["uas"] == pytest.approx(scores["uas"])
     assert arcs["scores"]["las_no_punctuation"] == pytest.approx(scores["las_no_punctuation"])
     assert (arcs["sentences"], arcs["compared"], arcs["identical"]) == (4, 2, 1)
@@ -69,7 +68,10 @@ def test_both_kinds_are_scored_as_treebanks_are(
         [tree_of("constituents", constituent_row(one)[1]) for one in trees]
         for trees in (BRACKETS, OTHER_BRACKETS)
     )
-    assert phrases["scores"]["f1"] == pytest.approx(score_brackets(first, second)["f1"])
+    brackets = BracketCounts()
+    for one, other in zip(first, second, strict=True):
+        brackets.add(one.tags, one, other)
+    assert phrases["scores"]["f1"] == pytest.approx(brackets.scores()["f1"])
     assert [one["differences"] for one in phrases["most_different"]] == [3]
 
 

@@ -23,7 +23,7 @@ from treeviews.pipeline.text.cleaning_steps import CleaningConfig
 from treeviews.pipeline.text.text_files import FilesConfig
 from treeviews.pipeline.text.text_sources import TextFiles
 from treeviews.pipeline.text.tokenization import SentenceConfig
-from treeviews.pipeline.trees.treebanks import read_bracketed, read_conllu
+from treeviews.pipeline.trees.treebanks import read_bracketed, read_treebank
 
 main = subcommand("inspect")
 
@@ -51,7 +51,9 @@ def test_conllu_has_places_and_offsets_and_is_read_back(
     assert text.startswith(first)
     assert text.count("# newdoc") == 2
     assert "# sent_id = 1:1" not in text  # it was refused
-    for sentence, (heads, deprels), (name, _) in zip(read_conllu(out), ARCS, PLACES, strict=False):
+    for sentence, (heads, deprels), (name, _) in zip(
+        read_treebank([out]), ARCS, PLACES, strict=False
+    ):
         assert (sentence.heads, sentence.deprels, sentence.document_id) == (heads, deprels, name)
 
 
@@ -79,21 +81,16 @@ def test_a_row_says_why_it_has_no_tree(tmp_path: Path) -> None:
     assert refusals[2] is None
 
 
-@pytest.mark.parametrize(
-    ("arcs", "said"),
-    [
-        ({"heads": [5, 0], "deprels": ["det", "root"]}, "token 1 has head 5, outside 0 to 2"),
-        ({"heads": [0, 0], "deprels": ["root", "root"]}, "2 roots where exactly one is needed"),
-        ({"heads": [0], "deprels": ["root"]}, "1 heads and 1 relations for 2 tokens"),
-    ],
-)
-def test_a_row_that_is_no_tree_is_named(tmp_path: Path, arcs: dict[str, Any], said: str) -> None:
+def test_a_row_that_is_no_tree_is_named(tmp_path: Path) -> None:
+    arcs = {"heads": [5, 0], "deprels": ["det", "root"]}
     corpus = tmp_path / "corpus"
     write_stage(corpus / "sentences", "sentences", sentence_rows([["It", "ran"]] * 2))
     right = {"heads": [2, 0], "deprels": ["nsubj", "root"]}
     write_stage(corpus / "dependencies", "dependencies", [right, arcs])
     out = tmp_path / "trees.conllu"
-    with pytest.raises(ValueError, match=rf"^0:1 \(.*{said}; `inspect check` says") as raised:
+    with pytest.raises(
+        ValueError, match=r"^0:1 \(.*outside 0 to 2; `inspect check` says"
+    ) as raised:
         export(select(corpus), out, "conllu")
     assert "\n" not in str(raised.value) and not out.exists()
 

@@ -14,7 +14,6 @@ from treeviews.pipeline.parser_training.dependency_training import (
     DependencyTrainingConfig,
 )
 from treeviews.pipeline.parser_training.pretrained_words import (
-    VectorWordEmbedding,
     extended_by_vectors,
     read_pretrained_vectors,
     with_plain_embedding,
@@ -40,16 +39,6 @@ def write_vectors(folder: Path, words: list[str], rows: list[list[float]]) -> Pa
     save_file({"vectors": np.array(rows, dtype=np.float16)}, folder / "vectors.safetensors")
     (folder / "words.json").write_text(json.dumps(words))
     return folder
-
-
-def test_a_word_is_its_learned_vector_plus_its_pretrained_one() -> None:
-    learned = torch.tensor([[1.0, 0.0], [0.0, 2.0], [3.0, 3.0]])
-    pretrained = torch.tensor([[0.0, 0.0], [0.0, 0.0], [10.0, 0.0], [0.0, 20.0]])
-    embedding = VectorWordEmbedding(learned, pretrained, torch.eye(2), unknown_word_id=1)
-    assert embedding(torch.tensor([[2, 3]])).tolist() == [[[13.0, 3.0], [0.0, 22.0]]]
-    # As if word 2 were known from the vectors alone.
-    assert embedding(torch.tensor([4 + 2])).tolist() == [[10.0, 2.0]]
-    assert embedding.table().tolist() == [[1.0, 0.0], [0.0, 2.0], [13.0, 3.0], [0.0, 22.0]]
 
 
 def test_a_trained_parser_keeps_its_words_and_gains_those_of_the_vectors() -> None:
@@ -105,20 +94,16 @@ def test_a_share_of_words_is_hidden_and_mostly_keeps_its_vector(tmp_path: Path) 
         sizes=SIZES,
         initial_parser=tmp_path / "first",
     )
-    random = np.random.default_rng(0)
-
-    def drawn(alpha: float) -> torch.Tensor:
-        training = DependencyTraining(config.changed(unknown_word_alpha=alpha))
-        return torch.stack([training.batch([0], random)[0].words[0] for _ in range(400)])
-
-    plain, hidden = drawn(0.0)[0], drawn(1e9)
+    plain, hidden = (
+        DependencyTraining(config.changed(unknown_word_alpha=alpha))
+        .batch([0], np.random.default_rng(0))[0]
+        .words[0]
+        for alpha in (0.0, 1e9)
+    )
     words = vocabulary().extended(["zebra", "dog"])
-    assert (hidden[:, 0] == plain[0]).all()  # the root is never hidden
-    for position in (plain != words.unknown_word_id).nonzero()[1:, 0].tolist():
-        kept = hidden[:, position] == plain[position] + len(words.words)
-        gone = hidden[:, position] == words.unknown_word_id
-        assert (kept | gone).all()
-        assert 0.15 < gone.float().mean() < 0.35
+    assert hidden[0] == plain[0]  # the root is never hidden
+    kept, gone = hidden == plain + len(words.words), hidden == words.unknown_word_id
+    assert (kept | gone)[1:].all() and kept.any()
 
 
 def test_the_most_frequent_words_are_read_in_their_own_or_most_frequent_spelling(

@@ -16,7 +16,7 @@ from tests.support.repository import REPOSITORY
 from tests.support.shard_files import sentence_rows, write_stage
 from treeviews.pipeline.parsers.chart_adapter import BeneparConstituencyParser
 from treeviews.pipeline.parsers.parser_folder import save_model
-from treeviews.pipeline.trees.treebanks import TreebankSentence, read_bracketed, read_conllu
+from treeviews.pipeline.trees.treebanks import TreebankSentence, read_bracketed, read_treebank
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def test_joint_trees_are_of_sentences_that_are_drawn_once(script: Any, tmp_path:
     command = ["joint", str(tmp_path / "out.conllu"), "--sentences", str(folder), "--parsers"]
     parsers = [str(tmp_path / "parser-1"), str(tmp_path / "parser-2")]
     assert script.main([*command, *parsers, "--without", str(known), "--num-sentences", "5"]) == 0
-    written = [sentence.tokens for sentence in read_conllu(tmp_path / "out.conllu")]
+    written = [sentence.tokens for sentence in read_treebank([tmp_path / "out.conllu"])]
     assert written == script.sample_sentences(folder, 5, seed=1)
     every = script.sample_sentences(folder, 1000, seed=1)
     assert len(every) == len({" ".join(tokens) for tokens in every}) == 14

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -11,20 +10,9 @@ import torch
 
 from treeviews.pipeline.base.refusal import Refusal
 from treeviews.pipeline.parsers.batched_parser import parse_or_reject
-from treeviews.pipeline.parsers.sentence_parser import ParserFailedError, reject_input
+from treeviews.pipeline.parsers.sentence_parser import ParserFailedError
 
 Words = Sequence[str]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def quick_collections() -> Iterator[None]:
-    """Leaves what was there before out of garbage collections, of which each refusal asks for one.
-
-    With all libraries of the tests loaded, a collection takes a tenth of a second.
-    """
-    gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 OTHER_ERRORS = [
@@ -112,18 +100,3 @@ def test_without_memory_for_a_short_sentence_the_machine_is_at_fault() -> None:
     ) as raised:
         parse_or_reject(memory_for(4, MemoryError()), batch)
     assert raised.value.sentence is batch[0]
-
-
-@pytest.mark.parametrize(
-    ("sentence", "rejection"),
-    [
-        (None, Refusal("empty")),
-        ([], Refusal("empty")),
-        (["a", "b", "c", "d"], Refusal("too_long", "4 tokens, limit 3")),
-        (["a", ""], Refusal("empty_token", "token 2 of 2")),
-        ([None, "a"], Refusal("empty_token", "token 1 of 2")),
-        ((" ", "\x00", "c"), None),
-    ],
-)
-def test_what_no_parser_is_given(sentence: Any, rejection: Refusal | None) -> None:
-    assert reject_input(sentence, 3) == rejection

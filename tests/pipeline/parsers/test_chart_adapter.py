@@ -24,8 +24,6 @@ from treeviews.pipeline.parsers.chart_model import (
     bare_chart_network,
     build_chart_parser,
 )
-from treeviews.pipeline.parsers.parser_folder import save_model
-from treeviews.pipeline.parsers.sentence_parser import load_parser
 from treeviews.pipeline.trees.flat_trees import ConstituencyParse, validate_constituents
 
 SENTENCES = [
@@ -93,15 +91,6 @@ def test_the_longest_sentence_and_a_giant_token_are_parsed(trained: Constituency
     assert isinstance(answers[0], ConstituencyParse)
     assert isinstance(answers[1], ConstituencyParse)
     assert answers[2] == Refusal("too_long", "511 tokens, limit 510")
-
-
-def test_a_saved_parser_gives_the_same_answers(trained: ConstituencyModel, tmp_path: Path) -> None:
-    checksum = save_model(trained, tmp_path / "tiny")
-    (tmp_path / "elsewhere").symlink_to(tmp_path / "tiny")
-    parser = load_parser(tmp_path / "elsewhere", "constituents", expected_checksum=checksum)
-    assert (parser.name, parser.checksum) == ("tiny", checksum)
-    toys = [sentence.tokens for sentence in toy_treebank(30, seed=2)]
-    assert parser.parse(toys) == _parser(trained).parse(toys)
 
 
 def shapes(network: torch.nn.Module) -> dict[str, tuple[int, ...]]:

@@ -217,13 +217,6 @@ def test_a_parser_that_cannot_be_taken_over_is_refused(
     assert not list((checkpoint.parent / "converted").iterdir())
 
 
-def test_a_published_parser_of_another_stage_is_refused_before_it_is_fetched(
-    tmp_path: Path,
-) -> None:
-    with pytest.raises(ValueError, match="benepar_en3: this parser gives constituents, not dep"):
-        convert_checkpoint("benepar_en3", tmp_path, sha256="0" * 64, stage="dependencies")
-
-
 def test_a_folder_with_something_else_in_it_is_left_alone(
     tmp_path: Path, benepar_checkpoint: Path
 ) -> None:

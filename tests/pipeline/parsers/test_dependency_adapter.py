@@ -124,12 +124,12 @@ def test_cached_spellings_do_not_depend_on_what_was_read_before(model: Dependenc
     words = ["", *{token for sentence in SENTENCES for token in sentence}]
     vocabulary = model.description.vocabulary
     at_once = spelling_cache(model.network, vocabulary, capacity=100)
-    one_by_one = spelling_cache(model.network, vocabulary, capacity=100)
+    one_by_one = spelling_cache(model.network, vocabulary, capacity=7)  # is emptied when full
     with torch.inference_mode():
         expected = at_once.vectors(words)
         for word in reversed(words):
             one_by_one.vectors([word])
-        torch.testing.assert_close(one_by_one.vectors(words), expected, rtol=0, atol=0)
+        torch.testing.assert_close(one_by_one.vectors(words[:7]), expected[:7], rtol=0, atol=0)
         uncached = encode_spellings(model.network, words, vocabulary)
     torch.testing.assert_close(uncached, expected)
 

@@ -35,5 +35,5 @@ def test_a_gpu_is_given_what_its_memory_holds(
 ) -> None:
     free_bytes = int(free_gib * (1 << 30))
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (free_bytes, 1 << 40))
-    assert automatic_batch_tokens("cuda:0") == tokens
-    assert automatic_batch_tokens("cpu") == 0
+    assert automatic_batch_tokens(torch.device("cuda:0"), on_cpu=7) == tokens
+    assert automatic_batch_tokens(torch.device("cpu"), on_cpu=7) == 7

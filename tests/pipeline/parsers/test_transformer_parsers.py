@@ -163,10 +163,6 @@ def test_the_checksum_covers_every_file(tmp_path: Path) -> None:
     folder = tmp_path / "parser"
     convert_benepar(benepar_file(tmp_path, tiny_bert(tmp_path / "hub")), folder)
     tokenizer = folder / "transformer" / "tokenizer.json"
-    content = tokenizer.read_bytes()
-    tokenizer.write_bytes(content + b" ")
+    tokenizer.write_bytes(tokenizer.read_bytes() + b" ")
     with pytest.raises(ValueError, match=r"tokenizer\.json: sha256 differs"):
         load_parser(folder, "constituents")
-    tokenizer.write_bytes(content)
-    with pytest.raises(ValueError, match="gives constituents, but one for dependencies is needed"):
-        load_parser(folder, "dependencies")

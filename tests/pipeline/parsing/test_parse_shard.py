@@ -17,7 +17,6 @@ from tests.support.splitting import split_sentences
 from treeviews.pipeline.base.bundled import BUNDLED_PARSERS
 from treeviews.pipeline.base.machine import MAXRSS_BYTES
 from treeviews.pipeline.base.refusal import Refusal
-from treeviews.pipeline.parsers.parser_files import PLAIN_DEPENDENCY, TRANSFORMER_DEPENDENCY
 from treeviews.pipeline.parsers.sentence_parser import MAX_TOKENS, ParserFailedError
 from treeviews.pipeline.parsing import parse_shard as parsing
 from treeviews.pipeline.parsing.parse_shard import ParseJob, describe_parsing, parse_shard
@@ -172,8 +171,8 @@ def test_the_description_names_what_determines_the_rows(monkeypatch, stage, libr
     assert described["max_tokens"] == MAX_TOKENS
     assert ("binarization_version" in described) == (stage == "constituents")
     assert "+" not in described["torch"] and library in described
-    assert describe_parsing(stage, kind=PLAIN_DEPENDENCY) == described
-    within = describe_parsing(stage, kind=TRANSFORMER_DEPENDENCY)
+    assert describe_parsing(stage, kind="supar-biaffine-dependency") == described
+    within = describe_parsing(stage, kind="supar-biaffine-dependency-transformer")
     assert set(within) - set(described) == {"parser_kind", "transformers", "tokenizers"}
     monkeypatch.setattr(parsing, "PARSING_VERSION", 99)
     assert describe_parsing(stage) != described

@@ -134,19 +134,6 @@ def test_a_parsers_own_refusal_and_an_invalid_tree_leave_no_half_of_trees() -> N
         parser.parse(["An odd day."])
 
 
-def test_a_parser_that_fails_on_all_sentences_is_told_of_once(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    parser = Parser(constituents=False)
-    parser.parsers["dependencies"] = Moody(bundled_parser().parsers["dependencies"])  # type: ignore[assignment]
-    parser.parse(["An odd day.", "It ends."], on_refusal="skip")
-    assert not caplog.messages
-    for _ in range(2):
-        parser.parse(["The cycle ends.", "An odd day."], on_refusal="skip")
-    (told,) = caplog.messages
-    assert told.startswith("the parser moody failed on all sentences, first by invalid_tree (")
-
-
 def test_batches_keep_order_and_tell_their_share(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [f"It took {'very ' * (i % 4)}long." for i in range(7)]
     expected = bundled_parser().parse(texts)
@@ -190,13 +177,6 @@ def test_one_string_is_one_text() -> None:
         parse("")
 
 
-def test_parsers_stay_loaded_between_calls(monkeypatch: pytest.MonkeyPatch) -> None:
-    first = parse(["It rains."])
-    monkeypatch.setattr("treeviews.pipeline.parsers.sentence_parser.load_parser", None)
-
-    assert parse(["It rains."]) == first
-
-
 def test_a_parser_that_is_trained_again_or_lies_elsewhere_is_loaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -231,7 +211,11 @@ def test_a_parser_that_is_trained_again_or_lies_elsewhere_is_loaded(
             "no constituents are asked for",
         ),
         (["It rains."], {"device": "gpu"}, "unknown device 'gpu'"),
-        ([], {"device": "cuda:99"}, "finds . CUDA devices on this machine; use auto or cpu"),
+        (
+            ["It rains."],
+            {"device": "cuda:99"},
+            "finds . CUDA devices on this machine; use auto or cpu",
+        ),
         (["It rains."], {"on_refusal": "zero"}, "on_refusal must be error or skip, got 'zero'"),
         (["It rains.", None], {}, r"sentence 1 \(from 0\) is NoneType"),
         ([["It", "rains"]], {}, "parse_tokens takes tokens"),

@@ -16,7 +16,7 @@ from treeviews.pipeline.parsing.parsed_sentence import ParsedSentence, Trees, wr
 from treeviews.pipeline.text.aligned import whole_texts
 from treeviews.pipeline.text.tokenization import EnglishTokenizer
 from treeviews.pipeline.trees.flat_trees import ConstituencyParse, DependencyParse
-from treeviews.pipeline.trees.treebanks import read_conllu
+from treeviews.pipeline.trees.treebanks import read_treebank
 
 TOKENIZER = EnglishTokenizer()
 ODD = " \t\n\r|\\_#\u00ad\u200b\u00a0\u2028.!()[]{}\"'/*-ab1é🙂"
@@ -79,7 +79,7 @@ def test_conllu_holds_the_given_text_and_reads_back(tmp_path_factory: Any, text:
     assert write_parses(file, [sentence]) == 0
 
     assert given_text(file.read_bytes().decode()) == text
-    (read,) = read_conllu(file)
+    (read,) = read_treebank([file])
     assert (read.tokens, read.heads, read.deprels, read.xpos) == (
         sentence.tokens,
         sentence.heads,

@@ -41,23 +41,6 @@ def trees(doc: Doc) -> list[tuple[Any, ...]]:
 # ---- a Doc of a sentence
 
 
-def test_a_doc_has_text_heads_labels_and_tags() -> None:
-    (sentence,) = bundled_parser().parse(["It's raining (again)."])
-
-    doc = sentence.to_doc()
-
-    assert doc.text == sentence.text
-    assert [token.idx for token in doc] == [start for start, _ in sentence.offsets]
-    heads = [0 if token.head is token or token.head == token else token.head.i + 1 for token in doc]
-    assert heads == sentence.heads
-    assert [token.dep_ for token in doc] == [
-        "ROOT" if label == "root" else label for label in sentence.deprels or ()
-    ]
-    assert [token.tag_ for token in doc] == sentence.tags
-    (sent,) = doc.sents
-    assert sent._.parse_string == sentence.to_brackets()
-
-
 @settings(max_examples=200, deadline=None)
 @given(st.text(st.one_of(st.characters(codec="utf-8"), st.sampled_from(ODD)), max_size=40))
 def test_a_docs_text_is_the_sentences(text: str) -> None:
@@ -72,6 +55,8 @@ def test_a_docs_text_is_the_sentences(text: str) -> None:
     assert [(word.idx, word.idx + len(word)) for word in words] == sentence.offsets
     assert [sent.text_with_ws for sent in doc.sents] == [doc.text]
     assert [word.i for word in words if word.dep_ == "ROOT"] == [words[0].i]
+    assert {word.head.i for word in words} == {words[0].i}
+    assert [word.tag_ for word in words] == sentence.tags
 
 
 def test_white_space_hangs_from_the_word_before_it_and_breaks_no_constituent() -> None:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.support.inverse_trees import from_brackets
-from treeviews.pipeline.trees.flat_trees import DependencyParse
-from treeviews.pipeline.trees.tree_scores import is_punctuation, score_brackets, score_dependencies
-from treeviews.pipeline.trees.treebanks import TreebankSentence
+from treeviews.pipeline.trees.flat_trees import ConstituencyParse, DependencyParse
+from treeviews.pipeline.trees.tree_scores import AttachmentCounts, BracketCounts, score
+from treeviews.pipeline.trees.treebanks import BracketedSentence, TreebankSentence
+
+
+def score_brackets(gold: list[ConstituencyParse], predicted: list[Any], **how: bool) -> Any:
+    sentences = [BracketedSentence(tree.tags, tree) for tree in gold]
+    return score(BracketCounts(**how), sentences, predicted)
+
 
 GOLD = from_brackets(
     "(S (NP (DT The) (NN dog)) (VP (VBD saw) (NP (DT a) (NN cat)) (PRT (RP up))) (. .))"
@@ -57,13 +65,8 @@ def test_each_convention_counts_what_it_says() -> None:
         heads=[3, 3, 0, 2, 1], deprels=["nsubj", "aux:pass", "root", "advmod", "punct"]
     )
     perfect = DependencyParse([0], ["root"])
-    scores = score_dependencies([seen, gold(["Go"], [0], ["root"])], [wrong_head, perfect])
+    scores = score(AttachmentCounts(), [seen, gold(["Go"], [0], ["root"])], [wrong_head, perfect])
     expected = {"num_sentences": 2, "num_tokens": 6, "exact_match": 50.0}
     expected |= {"uas": 100 * 4 / 6, "las": 100 * 3 / 6, "las_universal": 100 * 4 / 6}
     expected |= {"uas_no_punctuation": 80.0, "las_no_punctuation": 60.0}
     assert scores == pytest.approx(expected)
-
-
-def test_punctuation_is_by_unicode_category() -> None:
-    assert is_punctuation("...") and is_punctuation("“") and is_punctuation("—")
-    assert not is_punctuation("$") and not is_punctuation("'s") and not is_punctuation("+")

@@ -10,8 +10,7 @@ from tests.support.dependency_examples import treebank, write_conllu
 from tests.support.inverse_trees import from_brackets
 from treeviews.pipeline.trees.treebanks import (
     read_bracketed,
-    read_conllu,
-    scan_brackets,
+    read_treebank,
     unescape_word,
 )
 
@@ -35,7 +34,7 @@ def test_skips_multiword_ranges_and_empty_nodes_and_keeps_subtypes(tmp_path: Pat
         + ROW.format(4, "seen", 0, "root")
         + "\n"
     )
-    (sentence,) = read_conllu(written(tmp_path, text))
+    (sentence,) = read_treebank([written(tmp_path, text)])
     assert sentence.document_id == "letters_1"
     assert sentence.tokens == ["They", "were", "n't", "seen"]
     assert sentence.heads == [4, 4, 4, 0]
@@ -43,7 +42,7 @@ def test_skips_multiword_ranges_and_empty_nodes_and_keeps_subtypes(tmp_path: Pat
 
 
 def test_a_written_treebank_reads_back_the_same(tmp_path: Path) -> None:
-    assert read_conllu(write_conllu(treebank(), tmp_path / "t.conllu")) == treebank()
+    assert read_treebank([write_conllu(treebank(), tmp_path / "t.conllu")]) == treebank()
 
 
 @pytest.mark.parametrize(
@@ -63,7 +62,7 @@ def test_a_written_treebank_reads_back_the_same(tmp_path: Path) -> None:
 )
 def test_malformed_lines_are_named(tmp_path: Path, rows: str, message: str) -> None:
     with pytest.raises(ValueError, match=rf"trees\.conllu, {message}"):
-        read_conllu(written(tmp_path, "# comment\n" + rows + "\n"))
+        read_treebank([written(tmp_path, "# comment\n" + rows + "\n")])
 
 
 def _read_one(tmp_path: Path, text: str) -> tuple[list[str], object]:
@@ -94,7 +93,10 @@ def test_a_top_node_that_alone_holds_the_sentence_together_stays(tmp_path: Path,
     [
         (b"", "no tree in the file"),
         (b"(S (NN \xff))", "not UTF-8"),
-        (b"(S (NN a)", "line 1: the text ends inside"),
+        (b"(S (NN a)\n", "line 2: the text ends inside the tree that opens at line 1"),
+        (b"(S (NN a)))", r"line 1: '\)' stands outside any tree"),
+        (b"(S (NN a))\n(S (NP))", "line 2: node 'NP' holds neither"),
+        (b"(NN two words)", "line 1: word 'words' stands outside a node of its own"),
         (b"\n(NP+X (NN a))", r"line 2: label 'NP\+X' holds '\+'"),
     ],
 )
@@ -105,25 +107,9 @@ def test_a_bad_file_is_named(tmp_path: Path, content: bytes, message: str) -> No
         read_bracketed(path)
 
 
-def test_a_tree_may_take_many_lines_and_a_line_many_trees() -> None:
-    lines = ["(S (NP (NN a))", "   (VP (VB b)))  (X (Y c))"]
-    roots = list(scan_brackets(lines))
-    assert [(root.label, root.line) for root in roots] == [("S", 1), ("X", 2)]
-    assert sorted(node.word for node in roots[0].postorder() if node.word) == ["a", "b"]
-
-
-@pytest.mark.parametrize(
-    ("lines", "message"),
-    [
-        (["(S (NN a)", ""], "toy, line 2: the text ends inside the tree that opens at line 1"),
-        (["(S (NN a)))"], "toy, line 1: '\\)' stands outside any tree"),
-        (["(S (NN a))", "(S (NP))"], "toy, line 2: node 'NP' holds neither"),
-        (["(NN two words)"], "toy, line 1: word 'words' stands outside a node of its own"),
-    ],
-)
-def test_malformed_text_is_refused_with_source_and_line(lines: list[str], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        list(scan_brackets(lines, source="toy"))
+def test_a_tree_may_take_many_lines_and_a_line_many_trees(tmp_path: Path) -> None:
+    (tmp_path / "a.mrg").write_text("(S (NP (NN a))\n   (VP (VB b)))  (X (Y c))")
+    assert [s.tokens for s in read_bracketed(tmp_path / "a.mrg")] == [["a", "b"], ["c"]]
 
 
 def test_penn_treebank_escapes_become_plain_text() -> None:

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.support.command import subcommand
-from treeviews.pipeline.trees.treebanks import read_bracketed, read_conllu
+from treeviews.pipeline.trees.treebanks import read_bracketed, read_treebank
 
 main = subcommand("parse")
 RAIN = "(S (NP (PRP It)) (VP (VBZ rains)) (. .))"
@@ -30,7 +30,7 @@ def test_lines_of_standard_input_become_conllu(
 
     out, err = capfdbinary.readouterr()
     (tmp_path / "t.conllu").write_bytes(out)
-    read = read_conllu(tmp_path / "t.conllu")
+    read = read_treebank([tmp_path / "t.conllu"])
     assert [one.tokens for one in read] == [
         ["It", "rains", "."],
         ["The", "café", "’s", "open", "."],
