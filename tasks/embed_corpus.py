@@ -136,8 +136,8 @@ class EmbedCorpus(EncoderParameters, DerivedStage):
         settings = EncoderSettings.from_dict({**self.evaluated.settings, "device": "cpu"})
         return open_encoder(self.evaluated.spec, settings, self.encoder_version).digest
 
-    def shard_job(self, run: ShardRange) -> dict[str, Any]:
-        """Returns the job that embeds a range of shards on this machine."""
+    def shard_job(self) -> dict[str, Any]:
+        """Returns the job that embeds shards on this machine."""
         return {
             "encoder": self.evaluated.spec,
             "version": self.encoder_version,

@@ -30,7 +30,7 @@ from treeviews.pipeline.parsers.parser_files import (
     read_scores,
 )
 from treeviews.pipeline.parsing.parse_shard import TRANSFORMER_LIBRARIES, library_versions
-from treeviews.tasks.artefact import Artefact, checksum, run_job
+from treeviews.tasks.artefact import Artefact, checksum
 from treeviews.tasks.parameter_kinds import ChoiceParameter, Sha256Parameter
 
 TRAINING_VERSION = 2
@@ -51,6 +51,7 @@ class TrainParser(Artefact):
 
     kind: ClassVar[Literal["dependency", "constituency"]]
     marker = "parser.json"
+    job_module = "treeviews.pipeline.parser_training"
 
     name = luigi.Parameter(default="own", description="Readable name of the parser.")
     train = luigi.Parameter(description="Treebank files to train on, separated by commas.")
@@ -103,10 +104,7 @@ class TrainParser(Artefact):
             **further,
         }
         job = ParserTrainingJob(kind=kind, out=self.folder, options=options, threads=self.threads)
-        path = self.folder / "job.json"
-        run_job(
-            self, "treeviews.pipeline.parser_training", job.to_dict(), path, threads=self.threads
-        )
+        self.run_job(job, threads=self.threads)
 
 
 class TrainDependencyParser(TrainParser):

@@ -31,7 +31,7 @@ from treeviews.pipeline.shards.manifests import (
 from treeviews.pipeline.storage.location import named_address, portable_address
 from treeviews.pipeline.storage.shared_shards import SharedShards
 from treeviews.pipeline.storage.stored_job import SentFiles, StoredJob, make_stored_shards
-from treeviews.tasks.artefact import Artefact, Jobs, ShardStage
+from treeviews.tasks.artefact import Artefact, ShardStage
 from treeviews.tasks.checks import Check, check_device, check_installed, import_ray_engine
 from treeviews.tasks.parameter_kinds import values_of
 from treeviews.tasks.parameters import CorpusParameters, ParserParameters
@@ -48,8 +48,6 @@ class DerivedStage(CorpusParameters, ShardStage):
 
     stage: ClassVar[str]
     """Of the shards, as their manifests say it."""
-    job_module: ClassVar[str]
-    """What makes a range of shards, in a process of its own."""
     verb: ClassVar[str]
     """What is done to sentences, such as ``parsed``."""
     mixture_remedy: ClassVar[str]
@@ -65,8 +63,7 @@ class DerivedStage(CorpusParameters, ShardStage):
     @property
     def sentences(self) -> Artefact:
         """The stage that writes the sentences."""
-        upstream: Artefact = self.clone(SplitSentences)
-        return upstream
+        return self.clone(SplitSentences)
 
     @property
     def parsed_from(self) -> Path:
@@ -78,8 +75,8 @@ class DerivedStage(CorpusParameters, ShardStage):
         """Of the parser that makes the shards; empty where they are no parses."""
         return ""
 
-    def shard_job(self, run: ShardRange) -> dict[str, Any]:
-        """Returns the job that makes a range of shards on this machine."""
+    def shard_job(self) -> dict[str, Any]:
+        """Returns the job that makes shards on this machine, but for their numbers."""
         raise NotImplementedError(f"{type(self).__name__} must define shard_job()")
 
     def read_folders(self) -> dict[str, Path]:
@@ -100,7 +97,7 @@ class DerivedStage(CorpusParameters, ShardStage):
             number=run.number,
             count=run.num_shards,
             module=self.job_module,
-            values=self.shard_job(run),
+            values=self.shard_job(),
             folders={**places, str(self.folder): "output"},
             inputs={name: shared.place_of(folder) for name, folder in read.items()},
             describe=describe,
@@ -120,8 +117,7 @@ class DerivedStage(CorpusParameters, ShardStage):
 
         The storage itself is not asked: Luigi asks before it forks, and a client of S3 has threads.
         """
-        complete: bool = super().complete()
-        return complete and (not self.storage or self._publication.exists())
+        return super().complete() and (not self.storage or self._publication.exists())
 
     @property
     def resources(self) -> dict[str, int]:
@@ -144,28 +140,22 @@ class DerivedStage(CorpusParameters, ShardStage):
         self.share_jobs(
             self.folder,
             self.job_module,
-            self._jobs_left,
+            self.shard_job(),
+            self._ranges_left,
             lambda number: read_shard_manifest(self.folder, number) is not None,
-            lambda count: f"{count} jobs {self.verb}",
+            self.verb,
         )
 
-    def _jobs_left(self) -> Jobs:
-        """Returns the jobs for this machine, once what the storage has is here; Ray leaves none."""
+    def _ranges_left(self) -> list[ShardRange]:
+        """Returns what is left to this machine, once what the storage has is here: of Ray, none."""
         if self.complete():
-            return {}
+            return []
         self.write_config(sweep=False)
         numbers, shared = self._numbers(), self._shared()
         shared.begin(numbers, lambda: self.set_status_message("waiting for the sentences"))
         if self.engine == "ray":
             self._make_on_ray(shared, numbers)
-        return {
-            self.folder / "jobs" / f"{run.number:05d}.json": {
-                **self.shard_job(run),
-                "number": run.number,
-                "count": run.num_shards,
-            }
-            for run in shared.missing_ranges(numbers)
-        }
+        return shared.missing_ranges(numbers)
 
     def fill(self) -> None:
         """Marks the stage complete, whose shards are there, in the storage as well.
@@ -309,8 +299,8 @@ class ParseStage(ParserParameters, DerivedStage):
         """Returns a folder beside the sentence shards."""
         return self.sentences.folder.parent / f"{self.stage}-{self.parser_folder.name}"
 
-    def shard_job(self, run: ShardRange) -> dict[str, Any]:
-        """Returns the job that parses a range of shards on this machine, on one thread."""
+    def shard_job(self) -> dict[str, Any]:
+        """Returns the job that parses shards on this machine, on one thread."""
         return {
             "device": self.device,
             **values_of(self, ParseShardJob),

@@ -18,7 +18,7 @@ from treeviews.models.encoding.encoder_names import (
     chosen_views,
     name_of,
 )
-from treeviews.models.evaluation.evaluation_settings import PROTOCOL_VERSION
+from treeviews.models.evaluation.evaluation_settings import PROTOCOL_VERSION, EvaluationSettings
 from treeviews.models.evaluation.senteval_format import DATASETS
 from treeviews.models.evaluation.task_data import NOTE_NAME, missing_files
 from treeviews.models.evaluation.task_registry import (
@@ -35,7 +35,7 @@ from treeviews.pipeline.base.atomic_files import write_bytes_atomically, write_j
 from treeviews.pipeline.base.digest import digest_of, remembered_sha256
 from treeviews.pipeline.base.json_files import read_json
 from treeviews.pipeline.downloads.senteval_data import SENTEVAL_SETS, check_data_folder
-from treeviews.tasks.artefact import Artefact, checksum, run_job
+from treeviews.tasks.artefact import Artefact, checksum
 from treeviews.tasks.checks import Check, check_device
 from treeviews.tasks.evaluated_encoder import EncoderParameters, EvaluatedEncoder
 from treeviews.tasks.evaluation_data import BuildProbing, DownloadSentEval
@@ -47,6 +47,8 @@ DOWNLOADABLE = frozenset(dataset.name for dataset in SENTEVAL_SETS)
 
 class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
     """What scoring on one task and on several have in common: an encoder and the data."""
+
+    job_module = "treeviews.models.evaluate_tasks"
 
     encoder = luigi.Parameter(default="trained", description=f"{FORMS}.")
     derived = luigi.BoolParameter(
@@ -144,41 +146,37 @@ class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
             needed["data"] = self.data(*datasets)
         return needed | dict(self.evaluated.requires)
 
-    def job(self, evaluations: list[EvaluateTask]) -> dict[str, Any]:
-        """Returns the job of ``models.evaluate_tasks`` that makes these results."""
-        encoder = self.evaluated
+    def job(self) -> EvaluationSettings:
+        """Returns the job that makes the results that do not stand, on one thread."""
+        encoder, evaluations = self.evaluated, self._lacking()
         datasets = (task.declaration.dataset for task in evaluations)
         # The limit is what holds where nothing is asked for.
         on_refusal = {} if self.on_refusal == "limit" else {"on_refusal": self.on_refusal}
-        job: dict[str, Any] = {
-            "encoder": encoder.spec,
-            "name": encoder.name,
-            "seed": encoder.seed,
-            "tasks": [evaluation.declaration.name for evaluation in evaluations],
-            "data": str(self.data_folder(*datasets)),
-            "out": {task.declaration.name: str(task.folder) for task in evaluations},
-            "parses": str(self.work_folder / "evaluation-parses"),
-            "representation": self.resolved_representation(),
-            "protocol": self.resolved_protocol(),
-            "encoder_settings": encoder.settings | on_refusal,
-            "device": self.device,
-            "threads": 1,
-        }
-        if encoder.version is None:
-            return job
-        source = encoder.content["source"]
-        return job | {"encoder_version": encoder.version, "encoder_source": source or ""}
+        is_own = encoder.version is not None
+        return EvaluationSettings(
+            encoder=encoder.spec,
+            name=encoder.name,
+            seed=encoder.seed,
+            tasks=tuple(evaluation.declaration.name for evaluation in evaluations),
+            data=self.data_folder(*datasets),
+            out={task.declaration.name: task.folder for task in evaluations},
+            parses=self.work_folder / "evaluation-parses",
+            encoder_version=encoder.version,
+            encoder_source=encoder.content["source"] or "" if is_own else None,
+            representation=self.resolved_representation(),
+            protocol=self.resolved_protocol(),
+            encoder_settings=encoder.settings | on_refusal,
+            device=self.device,
+        )
+
+    def _lacking(self) -> list[EvaluateTask]:
+        return [task for task in self.evaluations if not task.complete()]
 
     def fill(self) -> None:
-        """Scores on the tasks that lack a result, in one process, on one thread.
-
-        Encoders run side by side.
-        """
-        evaluations = [task for task in self.evaluations if not task.complete()]
-        for task in {self, *evaluations}:
+        """Scores on the tasks that lack a result, in one process; encoders run side by side."""
+        for task in {self, *self._lacking()}:
             task.write_config()
-        job = self.job(evaluations)
-        run_job(self, "treeviews.models.evaluate_tasks", job, self.folder / "job.json", threads=1)
+        self.run_job(self.job())
 
 
 class EvaluateTask(SentEvalStage):

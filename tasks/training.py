@@ -23,7 +23,7 @@ from treeviews.models.words.vocabulary_expansion import EXPANSION_VERSION, Expan
 from treeviews.pipeline.base.machine import available_cores
 from treeviews.pipeline.parsing.parse_shard import library_versions
 from treeviews.pipeline.vectors.vector_folder import files_of
-from treeviews.tasks.artefact import Artefact, checksum, run_job
+from treeviews.tasks.artefact import Artefact, checksum
 from treeviews.tasks.checks import Check, check_device
 from treeviews.tasks.parameter_kinds import joined, settings_of
 from treeviews.tasks.parameters import (
@@ -57,6 +57,7 @@ class TrainEncoders(
     """
 
     marker = "summary.json"
+    job_module = "treeviews.models.train"
     priority = 10
     """Luigi's: most of a run waits for its trainings, so they come before any evaluation."""
 
@@ -216,8 +217,7 @@ class TrainEncoders(
             settings=settings,
             launch=launch,
         )
-        path = self.folder / "job.json"
-        run_job(self, "treeviews.models.train", job.to_dict(), path, threads=launch.threads or 1)
+        self.run_job(job, threads=launch.threads or 1)
         summary = finished_summary(self.folder) or {}
         if summary.get("steps", FEW_STEPS) < FEW_STEPS:
             logger.warning(
@@ -244,6 +244,7 @@ class ExpandVocabulary(
     """
 
     marker = MODEL_FILE
+    job_module = "treeviews.models.expand_vocabulary"
 
     @property
     def training(self) -> TrainEncoders:
@@ -279,17 +280,14 @@ class ExpandVocabulary(
         name = self.training.place().name
         return self.work_folder / "models" / f"{name}-expanded"
 
-    def fill(self) -> None:
-        """Runs the job."""
-        self.write_config()
-        job = ExpansionJob(
+    def job(self) -> ExpansionJob:
+        """Returns the expansion."""
+        return ExpansionJob(
             model=self.training.folder,
             out=self.folder,
             config=self.config,
             pretrained=self.expansion_vectors,
         )
-        path = self.folder / "job.json"
-        run_job(self, "treeviews.models.expand_vocabulary", job.to_dict(), path, threads=1)
 
 
 def with_words(training: TrainEncoders, use: Literal["frozen", "trained"]) -> TrainEncoders:

@@ -156,12 +156,11 @@ def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     }
 
     def run_here(
-        task: luigi.Task, module: str, job: Mapping[str, Any], path: Path, *, threads: int
+        module: str, job: Mapping[str, Any], path: Path, progress: Progress, *, threads: int
     ) -> None:
-        jobs[module](json.loads(json.dumps(job)), task.report_progress)
+        jobs[module](json.loads(json.dumps(job)), progress)
 
-    monkeypatch.setattr("treeviews.tasks.senteval.run_job", run_here)
-    monkeypatch.setattr("treeviews.tasks.training.run_job", run_here)
+    monkeypatch.setattr("treeviews.tasks.artefact.run_job_process", run_here)
 
 
 @pytest.fixture

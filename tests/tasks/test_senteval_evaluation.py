@@ -25,6 +25,7 @@ from treeviews.models.evaluation.task_result import (
     read_result,
     read_results,
 )
+from treeviews.pipeline.base.job import Progress
 from treeviews.pipeline.downloads.senteval_data import SENTEVAL_SETS as DECLARED
 from treeviews.pipeline.downloads.senteval_data import DataManifest, DatasetEntry, write_manifest
 from treeviews.tasks import EvaluateAll, EvaluateTask
@@ -63,13 +64,15 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """The jobs of a run, which are done in this process."""
     done: list[dict[str, Any]] = []
 
-    def run(task: luigi.Task, module: str, job: Mapping[str, Any], path: Path, **_: int) -> None:
-        assert module == "treeviews.models.evaluate_tasks"
+    def run(
+        module: str, job: Mapping[str, Any], path: Path, progress: Progress, *, threads: int
+    ) -> None:
+        assert (module, threads) == ("treeviews.models.evaluate_tasks", 1)
         path.write_text(json.dumps(job), encoding="utf-8")
         done.append(json.loads(path.read_text(encoding="utf-8")))
-        execute(EvaluationSettings.from_dict(done[-1]), task.report_progress)
+        execute(EvaluationSettings.from_dict(done[-1]), progress)
 
-    monkeypatch.setattr("treeviews.tasks.senteval.run_job", run)
+    monkeypatch.setattr("treeviews.tasks.artefact.run_job_process", run)
     return done
 
 
@@ -122,7 +125,7 @@ def test_a_job_that_fails_leaves_no_result(
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("killed")
 
-    monkeypatch.setattr("treeviews.tasks.senteval.run_job", fail)
+    monkeypatch.setattr("treeviews.tasks.artefact.run_job_process", fail)
     assert not build(EvaluateTask(**setting, encoder="bag_of_words", task="TREC"))
     assert not list(setting["work_folder"].rglob("TREC.json"))
 
@@ -181,11 +184,11 @@ def test_an_edited_function_changes_the_path_and_a_run_that_began_before_is_refu
     setting: dict[str, Any], tmp_path: Path
 ) -> None:
     task = EvaluateTask(**setting, encoder="own_letters:letters")
-    folder, job = task.folder, task.job([task])
+    folder, job = task.folder, task.job()
     assert "own_letters" not in sys.modules, "the scheduler runs none of its code"
     (tmp_path / "modules/own_letters.py").write_text(f"{OWN}\n# edited", encoding="utf-8")
     luigi.task_register.Register.clear_instance_cache()
 
     assert EvaluateTask(**setting, encoder="own_letters:letters").folder != folder
     with pytest.raises(ValueError, match="own_letters:letters: its module was changed after"):
-        open_evaluation(EvaluationSettings.from_dict(job))
+        open_evaluation(job)
