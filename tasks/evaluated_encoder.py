@@ -32,13 +32,7 @@ from treeviews.pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_PARSERS, BUN
 from treeviews.pipeline.base.digest import digest_of
 from treeviews.pipeline.base.json_files import read_object
 from treeviews.tasks.artefact import Artefact, checksum
-from treeviews.tasks.parameters import (
-    CorpusParameters,
-    ExpansionParameters,
-    HeldOutParameters,
-    ParserParameters,
-    TrainingParameters,
-)
+from treeviews.tasks.parameters import ExpansionParameters, ModelParameters
 from treeviews.tasks.parsers import UsedParser, used_parser
 from treeviews.tasks.training import ExpandVocabulary, TrainEncoders, with_words
 from treeviews.tasks.words import OF_THE_CORPUS, UsedVectors
@@ -70,10 +64,8 @@ class EvaluatedEncoder:
     """What must run before it is there, by name."""
 
 
-class EncoderParameters(
-    CorpusParameters, HeldOutParameters, ParserParameters, TrainingParameters, ExpansionParameters
-):
-    """What the run's own encoders are made of."""
+class EncoderParameters(ModelParameters, ExpansionParameters, Artefact):
+    """A stage that takes any encoder, also those of the run."""
 
     def evaluated_encoder(self, called: str, version: str = "") -> EvaluatedEncoder:
         """Returns the encoder of this name.
@@ -85,7 +77,7 @@ class EncoderParameters(
             FileNotFoundError: its folder, or that of the word vectors, is not there or lacks files.
             ValueError: no such encoder.
         """
-        task: TrainEncoders = self.clone(TrainEncoders)  # type: ignore[attr-defined]
+        task: TrainEncoders = self.clone(TrainEncoders)
         name = parse_encoder_name(called)
         match name.kind:
             case "trained" | "expanded" | "ensemble":
@@ -118,7 +110,7 @@ class EncoderParameters(
     def _expanded(self, training: TrainEncoders, name: EncoderName) -> EvaluatedEncoder:
         """The run's model with trained words, and then with those of the pretrained vectors."""
         seed = training.seed if name.seed is None else name.seed
-        task: ExpandVocabulary = self.clone(ExpandVocabulary, seed=seed)  # type: ignore[attr-defined]
+        task: ExpandVocabulary = self.clone(ExpandVocabulary, seed=seed)
         trained = self._trained(task.training, replace(name, seed=None))
         return replace(
             trained,

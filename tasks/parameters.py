@@ -236,6 +236,10 @@ class TrainingParameters(VectorTrainingParameters):
     )
 
 
+class ModelParameters(CorpusParameters, HeldOutParameters, ParserParameters, TrainingParameters):
+    """What a run's own model is made of: text, parses of it, and a training."""
+
+
 class ExpansionParameters:
     """How the vocabulary of a model with trained words is expanded."""
 

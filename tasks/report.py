@@ -27,13 +27,7 @@ from treeviews.tasks.artefact import Artefact, ReportingTask, ShardStage
 from treeviews.tasks.checks import Check
 from treeviews.tasks.evaluated_encoder import EncoderParameters
 from treeviews.tasks.evaluation_data import BuildProbing
-from treeviews.tasks.parameters import (
-    CorpusParameters,
-    HeldOutParameters,
-    ParserParameters,
-    SentEvalParameters,
-    TrainingParameters,
-)
+from treeviews.tasks.parameters import ModelParameters, SentEvalParameters
 from treeviews.tasks.parsing import ParseStage
 from treeviews.tasks.run_display import command_line
 from treeviews.tasks.sentences import SplitSentences
@@ -43,7 +37,7 @@ from treeviews.tasks.training import TrainEncoders
 _REMEDY = "delete the folder and run the stage again"
 
 
-class WriteReport(SentEvalParameters, EncoderParameters, Artefact):
+class WriteReport(SentEvalParameters, EncoderParameters):
     """Writes what was run, on what, with which result.
 
     Output: ``report.html``, one page to look at that needs nothing from elsewhere; ``report.md``
@@ -81,8 +75,7 @@ class WriteReport(SentEvalParameters, EncoderParameters, Artefact):
     @property
     def probing(self) -> BuildProbing:
         """The task that builds the probing tasks."""
-        task: BuildProbing = self.clone(BuildProbing)
-        return task
+        return self.clone(BuildProbing)
 
     @property
     def shard_stages(self) -> list[Artefact]:
@@ -110,8 +103,7 @@ class WriteReport(SentEvalParameters, EncoderParameters, Artefact):
         """The task that scores on SentEval's tasks, where that is asked for."""
         if not (self.senteval or self.senteval_data):
             return None
-        task: EvaluateAll = self.clone(EvaluateAll)
-        return task
+        return self.clone(EvaluateAll)
 
     def checks(self) -> list[Check]:
         """Refuses seeds and probing tasks that cannot be."""
@@ -170,8 +162,7 @@ class WriteReport(SentEvalParameters, EncoderParameters, Artefact):
 
         Data of SentEval's tasks that were absent may have come since it was written.
         """
-        complete: bool = super().complete()
-        if not complete or self.evaluation is None:
+        if not (complete := super().complete()) or self.evaluation is None:
             return complete
         table = self.evaluation.folder / EvaluateAll.announced
         copy = self.folder / EvaluateAll.announced
@@ -256,15 +247,7 @@ def parser_record(stage: ParseStage) -> dict[str, Any]:
     }
 
 
-class RunAll(
-    CorpusParameters,
-    HeldOutParameters,
-    ParserParameters,
-    TrainingParameters,
-    SentEvalParameters,
-    ReportingTask,
-    luigi.WrapperTask,
-):
+class RunAll(ModelParameters, SentEvalParameters, ReportingTask, luigi.WrapperTask):
     """The main job: text to report.
 
     Splits and parses a corpus, trains the views of the preset on it, scores them beside their

@@ -45,7 +45,7 @@ from treeviews.tasks.training import TrainEncoders
 DOWNLOADABLE = frozenset(dataset.name for dataset in SENTEVAL_SETS)
 
 
-class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
+class SentEvalStage(SentEvalParameters, EncoderParameters):
     """What scoring on one task and on several have in common: an encoder and the data."""
 
     job_module = "treeviews.models.evaluate_tasks"
@@ -92,16 +92,12 @@ class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
         All such tasks fill one folder, so that of no set at all stands for the folder.
         """
         names = sorted(set(datasets) & DOWNLOADABLE)
-        task: DownloadSentEval = self.clone(
-            DownloadSentEval, datasets=",".join(names) or "all", allow_absent=True
-        )
-        return task
+        return self.clone(DownloadSentEval, datasets=",".join(names) or "all", allow_absent=True)
 
     @property
     def probing(self) -> BuildProbing:
         """The task that derives probing tasks from the corpus."""
-        task: BuildProbing = self.clone(BuildProbing)
-        return task
+        return self.clone(BuildProbing)
 
     def data_folder(self, *datasets: str) -> Path:
         """Returns the folder that SentEval calls ``data``: derived, the user's own, or downloaded.

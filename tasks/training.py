@@ -26,13 +26,7 @@ from treeviews.pipeline.vectors.vector_folder import files_of
 from treeviews.tasks.artefact import Artefact, checksum
 from treeviews.tasks.checks import Check, check_device
 from treeviews.tasks.parameter_kinds import joined, settings_of
-from treeviews.tasks.parameters import (
-    CorpusParameters,
-    ExpansionParameters,
-    HeldOutParameters,
-    ParserParameters,
-    TrainingParameters,
-)
+from treeviews.tasks.parameters import ExpansionParameters, ModelParameters
 from treeviews.tasks.parsing import ParseConstituents, ParseDependencies, ParseStage
 from treeviews.tasks.sentences import SplitSentences
 from treeviews.tasks.words import UsedVectors, used_vectors
@@ -48,9 +42,7 @@ PARSE_STAGES: dict[str, type[ParseStage]] = {
 }
 
 
-class TrainEncoders(
-    CorpusParameters, HeldOutParameters, ParserParameters, TrainingParameters, Artefact
-):
+class TrainEncoders(ModelParameters, Artefact):
     """Trains views of the same sentences by the objective of the preset.
 
     Output: a model folder. Only the parses that the views read are required.
@@ -229,14 +221,7 @@ class TrainEncoders(
             )
 
 
-class ExpandVocabulary(
-    CorpusParameters,
-    HeldOutParameters,
-    ParserParameters,
-    TrainingParameters,
-    ExpansionParameters,
-    Artefact,
-):
+class ExpandVocabulary(ModelParameters, ExpansionParameters, Artefact):
     """Gives the model of the run, with trained words, those of its word vectors, too.
 
     Input: the training with word_vectors "trained", whatever the changes say of these. Output: a
@@ -298,5 +283,4 @@ def with_words(training: TrainEncoders, use: Literal["frozen", "trained"]) -> Tr
     if training.config.word_vectors == use:
         return training
     changes = {**dict(training.changes), "word_vectors": use}
-    changed: TrainEncoders = training.clone(changes=changes)
-    return changed
+    return training.clone(changes=changes)

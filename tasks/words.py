@@ -67,8 +67,7 @@ class CountVocabulary(CorpusParameters, Artefact):
 
     def requires(self) -> SplitSentences:
         """Returns the sentences."""
-        sentences: SplitSentences = self.clone(SplitSentences)
-        return sentences
+        return self.clone(SplitSentences)
 
     def content(self) -> dict[str, Any]:
         """Returns the settings and the sentences' digest."""
@@ -147,8 +146,7 @@ class TrainWordVectors(CorpusParameters, HeldOutParameters, VectorTrainingParame
 
     def requires(self) -> SplitSentences:
         """Returns the sentences."""
-        sentences: SplitSentences = self.clone(SplitSentences)
-        return sentences
+        return self.clone(SplitSentences)
 
     def content(self) -> dict[str, Any]:
         """Returns the settings, what is left out, gensim's release and the sentences' digest."""

@@ -219,7 +219,7 @@ TABLES: dict[str, type[MakeTable]] = {
 globals().update(TABLES)  # where pickle looks for a class
 
 
-class PaperTables(ExperimentParameters, Artefact):
+class PaperTables(ExperimentParameters):
     """Makes all of the papers' tables at one scale; what they share is made once.
 
     Output: ``tables.html`` and ``tables.md`` with all of them, ``tables.csv`` and ``tables.tex``;

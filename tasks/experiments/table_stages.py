@@ -24,14 +24,7 @@ from treeviews.models.report.table_columns import chosen_columns
 from treeviews.tasks.artefact import Artefact
 from treeviews.tasks.checks import Check
 from treeviews.tasks.evaluation_data import DownloadSentEval
-from treeviews.tasks.parameters import (
-    CorpusParameters,
-    ExpansionParameters,
-    HeldOutParameters,
-    ParserParameters,
-    SentEvalParameters,
-    TrainingParameters,
-)
+from treeviews.tasks.parameters import ExpansionParameters, ModelParameters, SentEvalParameters
 from treeviews.tasks.sentences import SplitSentences
 from treeviews.tasks.senteval import EvaluateEncoder
 from treeviews.tasks.training import TrainEncoders, with_words
@@ -77,13 +70,7 @@ class TableParameters:
 
 
 class ExperimentParameters(
-    TableParameters,
-    CorpusParameters,
-    HeldOutParameters,
-    ParserParameters,
-    TrainingParameters,
-    ExpansionParameters,
-    SentEvalParameters,
+    TableParameters, ModelParameters, ExpansionParameters, SentEvalParameters, Artefact
 ):
     """What a table is made of. Presets, views and representations are the declaration's."""
 
@@ -110,7 +97,7 @@ def seeds_of(text: str, name: str) -> tuple[int, ...]:
     return tuple(dict.fromkeys(map(int, words)))
 
 
-class TableStages(ExperimentParameters, Artefact):
+class TableStages(ExperimentParameters):
     """A declared table whose stages can be asked for by row."""
 
     declared: ClassVar[Experiment]
@@ -200,8 +187,7 @@ class TableStages(ExperimentParameters, Artefact):
 
     def training(self, training: Training, seed: int) -> TrainEncoders:
         """Returns the task that trains."""
-        task: TrainEncoders = self.clone(TrainEncoders, **(self.own(training) | {"seed": seed}))
-        return task
+        return self.clone(TrainEncoders, **(self.own(training) | {"seed": seed}))
 
     def encoders(self, row: Row) -> list[str]:
         """Returns what `EvaluateEncoder` calls the encoders of a row, one a seed.
@@ -291,8 +277,7 @@ class TableStages(ExperimentParameters, Artefact):
 
     @property
     def _scoring(self) -> EvaluateEncoder:
-        task: EvaluateEncoder = self.clone(EvaluateEncoder, **self.own(None), derived=False)
-        return task
+        return self.clone(EvaluateEncoder, **self.own(None), derived=False)
 
     def here(self, *, joined: bool = True) -> list[Row]:
         """Returns the rows that something is measured of.
