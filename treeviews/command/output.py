@@ -2,23 +2,76 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from treeviews.pipeline.base.foreign_text import printable
+from treeviews.pipeline.base.mistakes import DONE
+
+Command = Callable[..., Any]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
-def print_json(value: Any) -> None:
-    """Prints a value as JSON; paths and dates as text."""
-    print(json.dumps(value, indent=2, default=str))
+class Result(NamedTuple):
+    """What a command answers; what is costly to make is an iterator, of which one is read."""
+
+    value: Any
+    """As JSON; paths and dates are text."""
+    lines: Iterable[str]
+    """As text for people, in which no character is hidden."""
+    code: int = DONE
+
+
+def prints_result(command: Callable[..., Result | None]) -> Command:
+    """Gives a command the option ``--json``, and prints what it returns, if anything."""
+
+    def run(*, as_json: bool = False, **given: Any) -> int:
+        if (result := command(**given)) is None:
+            return DONE
+        if as_json:
+            print(json.dumps(result.value, indent=2, default=_as_json))
+        else:
+            for line in result.lines:
+                print(printable(line, keep_lines=True))
+        return result.code
+
+    return with_options(run, command, {"as_json": (AsJson, False)})
+
+
+def _as_json(value: object) -> Any:
+    return list(value) if isinstance(value, Iterator) else str(value)
+
+
+def with_options(
+    run: Command, command: Command, added: Mapping[str, tuple[Any, Any]], without: str = ""
+) -> Command:
+    """Returns a function that takes a command's arguments and some more, as typer is to see it.
+
+    Args:
+        run: the function, which calls the command.
+        added: name -> type and default value of the arguments that the command lacks.
+        without: an argument of the command that nobody gives.
+    """
+    own = inspect.signature(command, eval_str=True).parameters.values()
+    kind = inspect.Parameter.KEYWORD_ONLY
+    parameters = [one.replace(kind=kind) for one in own if one.name != without]
+    parameters += [
+        inspect.Parameter(name, kind, default=default, annotation=annotation)
+        for name, (annotation, default) in added.items()
+    ]
+    run.__name__, run.__doc__ = command.__name__, command.__doc__
+    vars(run)["__signature__"] = inspect.Signature(parameters)
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    return run
 
 
 SECONDS_BETWEEN_REPORTS = 5.0

@@ -6,7 +6,7 @@ from itertools import takewhile
 
 import typer
 
-from treeviews.command.output import AsJson, print_json
+from treeviews.command.output import Result
 
 DEFAULT_STAGE = "RunAll"
 
@@ -30,7 +30,7 @@ def run_with_help(stage: str, arguments: list[str]) -> int:
     return run_stage(stage or DEFAULT_STAGE, arguments)
 
 
-def status(context: typer.Context, as_json: AsJson = False) -> None:
+def status(context: typer.Context) -> Result:
     """Show what of a run is there: status [STAGE] with the parameters of `treeviews run`."""
     from dataclasses import asdict
 
@@ -40,10 +40,7 @@ def status(context: typer.Context, as_json: AsJson = False) -> None:
     stages, options = words_and_options(context)
     with asked([*(stages or [DEFAULT_STAGE]), *options]) as root:
         found = status_of(root)
-    if as_json:
-        print_json([asdict(stage) for stage in found])
-    else:
-        print(*status_lines(found), sep="\n")
+    return Result([asdict(stage) for stage in found], status_lines(found))
 
 
 def words_and_options(context: typer.Context) -> tuple[list[str], list[str]]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from collections.abc import Callable
 from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from treeviews.command.output import Command, with_options
 from treeviews.pipeline.base.settings import Settings, descriptions_of, options_of
-
-Command = Callable[..., None]
 
 
 def takes(
@@ -31,28 +29,18 @@ def takes(
     hints = get_type_hints(settings)
 
     def decorate(command: Command) -> Command:
-        def run(**given: Any) -> None:
+        def run(**given: Any) -> Any:
             values = {field: given.pop(name) for name, field in options.items()}
             return command(**given, **{argument: settings(**values)})
 
-        own = [
-            one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-            for one in inspect.signature(command, eval_str=True).parameters.values()
-            if one.name != argument
-        ]
-        added = [
-            inspect.Parameter(
-                name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=settings.model_fields[field].default,
-                annotation=Annotated[hints[field], _option(settings, name, field)],
+        added = {
+            name: (
+                Annotated[hints[field], _option(settings, name, field)],
+                settings.model_fields[field].default,
             )
             for name, field in options.items()
-        ]
-        run.__name__, run.__doc__ = command.__name__, command.__doc__
-        vars(run)["__signature__"] = inspect.Signature([*own, *added])
-        run.__annotations__ = {one.name: one.annotation for one in [*own, *added]}
-        return run
+        }
+        return with_options(run, command, added, without=argument)
 
     return decorate
 
