@@ -30,7 +30,7 @@ from treeviews.pipeline.base.foreign_text import told, values_without_secrets
 from treeviews.pipeline.base.job import Rated, end_jobs, run_job_process
 from treeviews.pipeline.base.job_server import jobs_at_once, start_job_server
 from treeviews.pipeline.base.settings import Settings
-from treeviews.pipeline.shards.manifests import ShardRange, stands_whole
+from treeviews.pipeline.shards.manifests import ShardRange, read_shard_manifest, stands_whole
 from treeviews.pipeline.shards.schema import SCHEMA_VERSION
 from treeviews.tasks.checks import Check, CheckedTask, check_work_folder
 from treeviews.tasks.run import report
@@ -320,9 +320,27 @@ class ShardStage(Artefact):
     Runs that are at it at the same time share the shards out among them.
     """
 
+    verb: ClassVar[str]
+    """What is done to the shards, such as ``parsed``."""
+
+    def shard_job(self) -> dict[str, Any]:
+        """Returns the job that makes shards on this machine, but for their numbers."""
+        raise NotImplementedError(f"{type(self).__name__} must define shard_job()")
+
+    def ranges_left(self) -> list[ShardRange]:
+        """Returns what jobs are to make, a range each; asked again when these are made."""
+        raise NotImplementedError(f"{type(self).__name__} must define ranges_left()")
+
     def make_shards(self) -> None:
         """Has the shards made that do not stand, beside other runs that are at it."""
-        raise NotImplementedError(f"{type(self).__name__} must define make_shards()")
+        self.share_jobs(
+            self.folder,
+            self.job_module,
+            self.shard_job(),
+            lambda: [] if self.complete() else self.ranges_left(),
+            lambda n: read_shard_manifest(self.folder, n) is not None or stands_whole(self.folder),
+            self.verb,
+        )
 
     def run(self) -> None:
         """Has the shards made, then marks the stage complete, alone."""

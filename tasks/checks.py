@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
 
 import luigi
 
@@ -154,15 +153,3 @@ def check_installed(library: str, asked: str, extra: str) -> None:
         raise ModuleNotFoundError(
             f"{asked} needs {library}, which is not installed: {how_to_install(extra)}"
         )
-
-
-def import_ray_engine() -> ModuleType:
-    """Returns what runs jobs on Ray; imported only where it is asked for.
-
-    Raises:
-        ModuleNotFoundError: Ray is not installed; names the remedy.
-    """
-    check_installed("ray", "engine ray", "ray")
-    from treeviews.tasks import ray_engine
-
-    return ray_engine

@@ -37,7 +37,7 @@ from treeviews.tasks.parameters import (
     HeldOutParameters,
     ParserParameters,
 )
-from treeviews.tasks.parsing import ParseConstituents, ParseDependencies
+from treeviews.tasks.parsing import PARSE_STAGES
 from treeviews.tasks.sentences import SplitSentences
 
 RUN_BEGAN_AT = time.time()
@@ -130,11 +130,8 @@ class BuildProbing(CorpusParameters, HeldOutParameters, ParserParameters, Artefa
 
     def requires(self) -> dict[str, Artefact]:
         """Returns the sentences of the corpus and both parses."""
-        return {
-            "sentences": self.clone(SplitSentences),
-            "dependencies": self.clone(ParseDependencies),
-            "constituents": self.clone(ParseConstituents),
-        }
+        parses = {name: self.clone(stage) for name, stage in PARSE_STAGES.items()}
+        return {"sentences": self.clone(SplitSentences), **parses}
 
     @property
     def config(self) -> ProbingConfig:

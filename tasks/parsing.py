@@ -32,7 +32,7 @@ from treeviews.pipeline.storage.location import named_address, portable_address
 from treeviews.pipeline.storage.shared_shards import SharedShards
 from treeviews.pipeline.storage.stored_job import SentFiles, StoredJob, make_stored_shards
 from treeviews.tasks.artefact import Artefact, ShardStage
-from treeviews.tasks.checks import Check, check_device, check_installed, import_ray_engine
+from treeviews.tasks.checks import Check, check_device, check_installed
 from treeviews.tasks.parameter_kinds import values_of
 from treeviews.tasks.parameters import CorpusParameters, ParserParameters
 from treeviews.tasks.parsers import UsedParser, used_parser
@@ -48,17 +48,20 @@ class DerivedStage(CorpusParameters, ShardStage):
 
     stage: ClassVar[str]
     """Of the shards, as their manifests say it."""
-    verb: ClassVar[str]
-    """What is done to sentences, such as ``parsed``."""
     mixture_remedy: ClassVar[str]
     """What to do about shards that are not all made by the same."""
 
     def checks(self) -> list[Check]:
-        """Refuses to work on Ray without the library."""
-        found = super().checks()
-        if self.engine == "ray":
-            found.append(lambda: check_installed("ray", "engine ray", "ray"))
-        return found
+        """Refuses to work on Ray without the library, or on GPUs that it hides from the jobs."""
+        return [*super().checks(), *([self._check_ray] if self.engine == "ray" else [])]
+
+    def _check_ray(self) -> None:
+        check_installed("ray", "engine ray", "ray")
+        if self.device.startswith("cuda") and not self.gpus_per_job:
+            raise ValueError(
+                "device is cuda and gpus_per_job is 0: Ray then hides the GPUs from the jobs; say "
+                "what part of one a job takes, such as --gpus-per-job 0.25"
+            )
 
     @property
     def sentences(self) -> Artefact:
@@ -74,10 +77,6 @@ class DerivedStage(CorpusParameters, ShardStage):
     def maker_checksum(self) -> str:
         """Of the parser that makes the shards; empty where they are no parses."""
         return ""
-
-    def shard_job(self) -> dict[str, Any]:
-        """Returns the job that makes shards on this machine, but for their numbers."""
-        raise NotImplementedError(f"{type(self).__name__} must define shard_job()")
 
     def read_folders(self) -> dict[str, Path]:
         """Returns the folders of shards that a job reads, each under the name of its stage."""
@@ -125,31 +124,8 @@ class DerivedStage(CorpusParameters, ShardStage):
         alone = self.engine == "ray" and self.ray_address == "local"
         return {"ray_of_this_machine": 1} if alone else {}
 
-    def make_shards(self) -> None:
-        """Has the shards made that no storage has.
-
-        Raises:
-            ModuleNotFoundError: Ray is the engine and not installed.
-            ValueError: jobs would get no GPU to run on.
-        """
-        if self.engine == "ray" and self.device.startswith("cuda") and not self.gpus_per_job:
-            raise ValueError(
-                "device is cuda and gpus_per_job is 0: Ray then hides the GPUs from the jobs; say "
-                "what part of one a job takes, such as --gpus-per-job 0.25"
-            )
-        self.share_jobs(
-            self.folder,
-            self.job_module,
-            self.shard_job(),
-            self._ranges_left,
-            lambda number: read_shard_manifest(self.folder, number) is not None,
-            self.verb,
-        )
-
-    def _ranges_left(self) -> list[ShardRange]:
+    def ranges_left(self) -> list[ShardRange]:
         """Returns what is left to this machine, once what the storage has is here: of Ray, none."""
-        if self.complete():
-            return []
         self.write_config(sweep=False)
         numbers, shared = self._numbers(), self._shared()
         shared.begin(numbers, lambda: self.set_status_message("waiting for the sentences"))
@@ -193,10 +169,10 @@ class DerivedStage(CorpusParameters, ShardStage):
         """Has Ray make the shards that are not complete, and takes each when it is.
 
         Raises:
-            ModuleNotFoundError: Ray is not installed.
             RuntimeError: jobs failed; names their shards.
         """
-        engine = import_ray_engine()
+        from treeviews.tasks.ray_engine import run_on_ray
+
         done = sum(read_shard_manifest(self.folder, number) is not None for number in numbers)
         if done == len(numbers):
             return
@@ -212,9 +188,10 @@ class DerivedStage(CorpusParameters, ShardStage):
             for number in job.numbers:
                 shared.fetch(number)
             done += job.count
-            self._report_shards(done, len(numbers))
+            status = f"{done} of {len(numbers)} shards {self.verb}"
+            self.report_progress(done / len(numbers), status)
 
-        engine.run_on_ray(
+        run_on_ray(
             make_stored_shards,
             jobs_for,
             self.sent_files(),
@@ -229,9 +206,6 @@ class DerivedStage(CorpusParameters, ShardStage):
         return (
             self.folder / f"published-{digest_of({'storage': portable_address(self.storage)})}.json"
         )
-
-    def _report_shards(self, done: int, total: int) -> None:
-        self.report_progress(done / max(total, 1), f"{done} of {total} shards {self.verb}")
 
 
 class ParseStage(ParserParameters, DerivedStage):
@@ -341,3 +315,9 @@ class ParseConstituents(ParseStage):
     """Parses every sentence into a constituency tree with benepar's model and binarizes it."""
 
     stage = "constituents"
+
+
+PARSE_STAGES: dict[str, type[ParseStage]] = {
+    stage.stage: stage for stage in (ParseDependencies, ParseConstituents)
+}
+"""What parses are called -> the stage that makes them."""

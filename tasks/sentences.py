@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,11 +21,7 @@ from treeviews.pipeline.downloads.download import (
     file_name_of,
 )
 from treeviews.pipeline.downloads.hub_dataset import DATASET_FILE, TEXT_FOLDER, FetchJob, HubDataset
-from treeviews.pipeline.shards.manifests import (
-    read_dataset_manifest,
-    read_shard_manifest,
-    stands_whole,
-)
+from treeviews.pipeline.shards.manifests import ShardRange, read_dataset_manifest
 from treeviews.pipeline.text.cleaning_steps import check_language, describe_cleaning
 from treeviews.pipeline.text.documents import Source
 from treeviews.pipeline.text.find_duplicates import MANIFEST_NAME, signature_path
@@ -127,6 +122,7 @@ class SplitSentences(CorpusParameters, ShardStage):
     """
 
     job_module = "treeviews.pipeline.text.split_parts"
+    verb = "split"
 
     def checks(self) -> list[Check]:
         """Refuses a source that cannot be, cleaning that cannot be, and text without a byte."""
@@ -269,32 +265,30 @@ class SplitSentences(CorpusParameters, ShardStage):
 
     def make_shards(self) -> None:
         """Has all parts split, as far as they are wanted, once it is known what stands twice."""
-        job = {"plan": str(self._corpus.plan_path), "output": str(self.folder)}
         if self.resolved_cleaning().needs_corpus:
             with self.planning(self.folder):
                 if self.complete():  # by the run that this one waited for
                     return
                 self._begin()
-            self._find_duplicates(job)
-        self.share_jobs(
-            self.folder,
-            self.job_module,
-            job,
-            lambda: [] if self.complete() else self._begin().runs(),
-            lambda number: (
-                read_shard_manifest(self.folder, number) is not None or stands_whole(self.folder)
-            ),
-            "split",
-        )
+            self._find_duplicates()
+        super().make_shards()
 
-    def _find_duplicates(self, split: Mapping[str, str]) -> None:
+    def shard_job(self) -> dict[str, Any]:
+        """Returns the job that splits parts."""
+        return {"plan": str(self._corpus.plan_path), "output": str(self.folder)}
+
+    def ranges_left(self) -> list[ShardRange]:
+        """Returns the parts that come next."""
+        return self._begin().runs()
+
+    def _find_duplicates(self) -> None:
         """Finds which paragraphs of the corpus stand earlier in it, which lines in many documents.
 
         Every part is signed, then it is decided; what a killed run has done is not done again.
         """
         folder, module = self.folder / DUPLICATES_FOLDER, "treeviews.pipeline.text.find_duplicates"
         manifest, cleaning = folder / MANIFEST_NAME, self.resolved_cleaning()
-        job = {**split, "output": str(folder), "config": cleaning.to_dict()}
+        job = {**self.shard_job(), "output": str(folder), "config": cleaning.to_dict()}
         self.share_jobs(
             folder,
             module,

@@ -89,7 +89,7 @@ class SentEvalStage(SentEvalParameters, EncoderParameters):
     def data(self, *datasets: str) -> DownloadSentEval:
         """Returns the task that brings these sets; one that cannot be had is listed as absent.
 
-        All such tasks fill one folder, so that of no set at all stands for the folder.
+        All such tasks fill one folder and have one digest.
         """
         names = sorted(set(datasets) & DOWNLOADABLE)
         return self.clone(DownloadSentEval, datasets=",".join(names) or "all", allow_absent=True)
@@ -99,15 +99,12 @@ class SentEvalStage(SentEvalParameters, EncoderParameters):
         """The task that derives probing tasks from the corpus."""
         return self.clone(BuildProbing)
 
-    def data_folder(self, *datasets: str) -> Path:
-        """Returns the folder that SentEval calls ``data``: derived, the user's own, or downloaded.
-
-        Args:
-            datasets: see `data`.
-        """
+    @property
+    def data_folder(self) -> Path:
+        """The folder that SentEval calls ``data``: derived, the user's own, or downloaded."""
         if self.derived:
             return self.probing.data_folder
-        return Path(self.senteval_data) if self.senteval_data else self.data(*datasets).folder
+        return Path(self.senteval_data) if self.senteval_data else self.data().folder
 
     def declared(self, names: str) -> tuple[EvaluationTask, ...]:
         """Returns the tasks of a list of names; ``all`` are those that may be among the data.
@@ -145,7 +142,6 @@ class SentEvalStage(SentEvalParameters, EncoderParameters):
     def job(self) -> EvaluationSettings:
         """Returns the job that makes the results that do not stand, on one thread."""
         encoder, evaluations = self.evaluated, self._lacking()
-        datasets = (task.declaration.dataset for task in evaluations)
         # The limit is what holds where nothing is asked for.
         on_refusal = {} if self.on_refusal == "limit" else {"on_refusal": self.on_refusal}
         is_own = encoder.version is not None
@@ -154,7 +150,7 @@ class SentEvalStage(SentEvalParameters, EncoderParameters):
             name=encoder.name,
             seed=encoder.seed,
             tasks=tuple(evaluation.declaration.name for evaluation in evaluations),
-            data=self.data_folder(*datasets),
+            data=self.data_folder,
             out={task.declaration.name: task.folder for task in evaluations},
             parses=self.work_folder / "evaluation-parses",
             encoder_version=encoder.version,
@@ -200,11 +196,6 @@ class EvaluateTask(SentEvalStage):
         """The task itself."""
         return [self]
 
-    @property
-    def task_data(self) -> DownloadSentEval:
-        """The task that brings the data."""
-        return self.data(self.declaration.dataset)
-
     def content(self) -> dict[str, Any]:
         """Returns the encoder, the task, its data and how it is scored."""
         return {
@@ -229,7 +220,7 @@ class EvaluateTask(SentEvalStage):
         if self.derived:
             return {"data": self.probing.digest}
         if not self.senteval_data:
-            return {"data": self.task_data.digest}
+            return {"data": self.data().digest}
         root = Path(self.senteval_data)
         names = [*DATASETS[self.declaration.dataset].files.values()]
         names += sorted({str(Path(name).parent / NOTE_NAME) for name in names})
@@ -252,10 +243,10 @@ class EvaluateTask(SentEvalStage):
         if self.derived or isinstance(read_result(Path(self.output().path)), TaskResult):
             return True
         dataset = self.declaration.dataset
-        if not missing_files(self.declaration, self.data_folder(dataset)):
+        if not missing_files(self.declaration, self.data_folder):
             return False
         is_own = self.senteval_data or dataset not in DOWNLOADABLE
-        return bool(is_own or self.task_data.complete())
+        return bool(is_own or self.data(dataset).complete())
 
 
 class EvaluateEncoder(SentEvalStage):

@@ -27,7 +27,7 @@ from treeviews.tasks.artefact import Artefact, checksum
 from treeviews.tasks.checks import Check, check_device
 from treeviews.tasks.parameter_kinds import joined, settings_of
 from treeviews.tasks.parameters import ExpansionParameters, ModelParameters
-from treeviews.tasks.parsing import ParseConstituents, ParseDependencies, ParseStage
+from treeviews.tasks.parsing import PARSE_STAGES, ParseStage
 from treeviews.tasks.sentences import SplitSentences
 from treeviews.tasks.words import UsedVectors, used_vectors
 
@@ -35,11 +35,6 @@ logger = logging.getLogger("luigi-interface")
 
 FEW_STEPS = 20
 """Below so many a training ends with a warning."""
-
-PARSE_STAGES: dict[str, type[ParseStage]] = {
-    "dependencies": ParseDependencies,
-    "constituents": ParseConstituents,
-}
 
 
 class TrainEncoders(ModelParameters, Artefact):

@@ -262,7 +262,7 @@ class TableStages(ExperimentParameters):
     def absent(self) -> dict[str, str]:
         """Returns which of SentEval's tasks have no data at the moment, with the reason."""
         tasks = [task_named(name) for name in self.task_names()]
-        folder = self._scoring.data_folder(*(task.dataset for task in tasks))
+        folder = self._scoring.data_folder
         reasons = {task.name: why_absent(task, folder) for task in tasks}
         return {name: reason for name, reason in reasons.items() if reason}
 

@@ -133,7 +133,7 @@ def test_a_job_that_fails_leaves_no_result(
 def downloaded(setting: dict[str, Any]) -> tuple[dict[str, Any], Path]:
     """Returns parameters of a run whose download found nothing, and the folder of the data."""
     parameters = {**setting, "senteval_data": "", "encoder": "own_letters:letters"}
-    folder: Path = EvaluateTask(**parameters).task_data.folder
+    folder: Path = EvaluateTask(**parameters).data_folder
     folder.mkdir(parents=True)
     absent = DatasetEntry(state="absent", reason="HTTP 404", tried_at=time.time())
     write_manifest(folder, DataManifest(datasets={dataset.name: absent for dataset in DECLARED}))
