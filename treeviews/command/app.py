@@ -9,7 +9,6 @@ from typing import Any
 import typer
 
 from treeviews.command import (
-    data,
     encode,
     evaluate,
     inspect,
@@ -20,7 +19,7 @@ from treeviews.command import (
     vocabulary,
     work_folder,
 )
-from treeviews.command.output import prints_result, write_no_more
+from treeviews.command.console import prints_result, write_no_more
 from treeviews.pipeline.base.foreign_text import told
 from treeviews.pipeline.base.mistakes import (
     DONE,
@@ -91,8 +90,8 @@ for name, (group, commands) in GROUPS.items():
         group.command(command.__name__.rstrip("_"))(command)
     app.add_typer(group, name=name)
 downloads = _group("Download data: data download senteval, data download vectors glove-840b.")
-downloads.command("senteval", **STAGE)(data.senteval)
-downloads.command("vectors", **STAGE)(data.vectors)
+downloads.command("senteval", **STAGE)(run.senteval)
+downloads.command("vectors", **STAGE)(run.vectors)
 GROUPS["data"][0].add_typer(downloads, name="download")
 
 

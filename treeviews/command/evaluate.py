@@ -8,8 +8,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from treeviews.command.output import Result, say
-from treeviews.command.settings_options import json_object, takes
+from treeviews.command.console import ENCODERS, Result, json_object, say, takes
 from treeviews.models.encoding.encoder import EncoderSettings
 from treeviews.models.evaluation.comparison import ComparisonConfig
 from treeviews.models.evaluation.evaluation_settings import ProtocolConfig
@@ -27,14 +26,7 @@ _FOLDERS = "Folder of task results; those of several seeds joined by commas."
 @takes("protocol", ProtocolConfig)
 @takes("settings", EncoderSettings)
 def evaluate(
-    encoder: Annotated[
-        str | None,
-        typer.Option(
-            help="english or another that ships, a model's folder, bag_of_words, sif, random-SEED, "
-            "views as MODEL@VIEW+MODEL@VIEW, or package.module:name of a function of your own, "
-            "whose module's code is run."
-        ),
-    ] = None,
+    encoder: Annotated[str | None, typer.Option(help=ENCODERS)] = None,
     data: Annotated[
         Path | None,
         typer.Option(help="SentEval's data folder: it holds downstream/ and probing/."),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from treeviews.command.output import Result, check_output, say
+from treeviews.command.console import Result, check_output, say
 from treeviews.pipeline.base.foreign_text import printable
 from treeviews.pipeline.base.mistakes import DONE, FAILED
 

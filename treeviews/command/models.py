@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from treeviews.command.output import Result
-from treeviews.command.settings_options import takes
+from treeviews.command.console import Result, takes
 from treeviews.models.exchange.export_card import ExportOptions
 from treeviews.models.words.vocabulary_expansion import ExpansionConfig
 

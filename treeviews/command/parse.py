@@ -5,13 +5,20 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from treeviews.command.output import check_output, count_teller, say, say_speed
+from treeviews.command.console import (
+    OutputFile,
+    TextFile,
+    check_output,
+    count_teller,
+    open_text,
+    say,
+    say_speed,
+)
 from treeviews.pipeline.base.foreign_text import told
 
 if TYPE_CHECKING:
@@ -19,12 +26,8 @@ if TYPE_CHECKING:
 
 
 def parse(
-    source: Annotated[
-        Path | None, typer.Option("--input", help="Text file; by default standard input.")
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--out", "--output", help="File; by default standard output.")
-    ] = None,
+    source: TextFile = None,
+    output: OutputFile = None,
     form: Annotated[
         Literal["conllu", "brackets", "json"] | None,
         typer.Option("--format", help="By default what --out ends in, or else conllu."),
@@ -84,13 +87,12 @@ def parse(
         with path.open("wb") as file:
             file.writelines(encoded)
 
-    with ExitStack() as files:
-        stream = sys.stdin.buffer if source is None else files.enter_context(source.open("rb"))
+    with open_text(source) as (stream, name):
         lines = parse_lines(
             stream,
             parser,
             form,
-            name="standard input" if source is None else str(source),
+            name=name,
             split=split,
             on_refusal=on_refusal,
             on_sentence=take,

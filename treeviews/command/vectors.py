@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from treeviews.command.output import Result, say
-from treeviews.command.settings_options import takes
+from treeviews.command.console import Result, say, takes
 from treeviews.pipeline.vectors.import_vectors import ImportConfig
 
 Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="A folder of word vectors.")]

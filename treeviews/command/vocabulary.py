@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from treeviews.command.output import Result
+from treeviews.command.console import Result
 
 Vocabulary = Annotated[
     Path,

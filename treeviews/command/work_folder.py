@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from treeviews.command.output import Result
+from treeviews.command.console import Result
 
 _DEFAULT = Path("data/work")
 _WorkFolder = Annotated[Path, typer.Option(help="Folder that holds everything runs make.")]

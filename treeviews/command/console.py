@@ -1,4 +1,4 @@
-"""How results are printed: as text for people, or as JSON."""
+"""What commands share: options made of settings, texts in, and how results are printed."""
 
 from __future__ import annotations
 
@@ -8,17 +8,29 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import IO, Annotated, Any, NamedTuple, get_type_hints
 
 import typer
 
 from treeviews.pipeline.base.foreign_text import printable
 from treeviews.pipeline.base.mistakes import DONE
+from treeviews.pipeline.base.settings import Settings, descriptions_of, options_of
 
 Command = Callable[..., Any]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+TextFile = Annotated[
+    Path | None, typer.Option("--input", help="Text file; by default standard input.")
+]
+OutputFile = Annotated[
+    Path | None, typer.Option("--out", "--output", help="File; by default standard output.")
+]
+ENCODERS = (
+    "english or another that ships (treeviews list), a model's folder, bag_of_words, sif, "
+    "random-SEED, views as MODEL@VIEW+MODEL@VIEW, or package.module:name of a function of your "
+    "own, whose module's code is run."
+)
 
 
 class Result(NamedTuple):
@@ -74,6 +86,13 @@ def with_options(
     return run
 
 
+@contextmanager
+def open_text(source: Path | None) -> Iterator[tuple[IO[bytes], str]]:
+    """Opens a text file, or standard input, for the time of a ``with`` block; names it, too."""
+    with nullcontext(sys.stdin.buffer) if source is None else source.open("rb") as lines:
+        yield lines, "standard input" if source is None else str(source)
+
+
 SECONDS_BETWEEN_REPORTS = 5.0
 
 
@@ -122,3 +141,54 @@ def check_output(output: Path) -> None:
     is_device = output.exists() and not output.is_file()
     if not os.access(output if is_device else output.parent, os.W_OK):
         raise typer.BadParameter(f"{output.parent}: not writable; give --out another place")
+
+
+def takes(
+    argument: str, settings: type[Settings], *fields: str, **names: str
+) -> Callable[[Command], Command]:
+    """Returns a decorator by which a command has an option for each of some fields of settings.
+
+    Args:
+        argument: of the command, which is given the settings that the options make.
+        settings: their class.
+        fields: those with options; by default the marked ones, or all where none is marked.
+        names: what the option of a field is called where not as the field.
+    """
+    marked = {name: field for name, (field, _) in options_of(settings).items()}
+    chosen = fields or (() if marked else settings.model_fields)
+    options = {names.get(field, field): field for field in chosen} or marked
+    hints = get_type_hints(settings)
+
+    def decorate(command: Command) -> Command:
+        def run(**given: Any) -> Any:
+            values = {field: given.pop(name) for name, field in options.items()}
+            return command(**given, **{argument: settings(**values)})
+
+        added = {
+            name: (
+                Annotated[hints[field], _option(settings, name, field)],
+                settings.model_fields[field].default,
+            )
+            for name, field in options.items()
+        }
+        return with_options(run, command, added, without=argument)
+
+    return decorate
+
+
+def _option(settings: type[Settings], name: str, field: str) -> Any:
+    is_flag = settings.model_fields[field].default is False
+    names = [f"--{name.replace('_', '-')}"] if is_flag else []
+    return typer.Option(*names, help=descriptions_of(settings)[field])
+
+
+def json_object(text: str) -> dict[str, Any]:
+    """Returns the object that an option's value is.
+
+    Raises:
+        typer.BadParameter: it is none.
+    """
+    with suppress(ValueError):
+        if isinstance(value := json.loads(text), dict):
+            return value
+    raise typer.BadParameter(f"must be a JSON object such as '{{\"name\": 1}}', not {text!r}")
