@@ -30,7 +30,7 @@ from treeviews.pipeline.downloads.senteval_data import (
 from treeviews.pipeline.text.tokenization import TOKENIZATION_VERSION
 from treeviews.tasks.artefact import Artefact
 from treeviews.tasks.checks import Check
-from treeviews.tasks.parameter_kinds import joined
+from treeviews.tasks.parameter_kinds import settings_of
 from treeviews.tasks.parameters import (
     CorpusParameters,
     EvaluationDataParameters,
@@ -136,15 +136,7 @@ class BuildProbing(CorpusParameters, HeldOutParameters, ParserParameters, Artefa
     @property
     def config(self) -> ProbingConfig:
         """Sizes, limits and seeds of the tasks, and which documents are held out."""
-        own = {
-            "seed": self.probing_seed,
-            "held_out_fraction": self.held_out_fraction,
-            "held_out_seed": self.held_out_seed,
-            "held_out_unit": self.held_out_unit,
-        }
-        return ProbingConfig.from_dict(
-            joined(self.probing_changes, own, ProbingConfig.called, {"seed": "probing_seed"})
-        )
+        return settings_of(self, ProbingConfig, self.probing_changes)
 
     def content(self) -> dict[str, Any]:
         """Returns the configuration and the digests of sentences and parses."""

@@ -25,7 +25,7 @@ from treeviews.pipeline.parsing.parse_shard import library_versions
 from treeviews.pipeline.vectors.vector_folder import files_of
 from treeviews.tasks.artefact import Artefact, checksum
 from treeviews.tasks.checks import Check, check_device
-from treeviews.tasks.parameter_kinds import joined, settings_of
+from treeviews.tasks.parameter_kinds import fields_of, settings_of
 from treeviews.tasks.parameters import ExpansionParameters, ModelParameters
 from treeviews.tasks.parsing import PARSE_STAGES, ParseStage
 from treeviews.tasks.sentences import SplitSentences
@@ -56,14 +56,8 @@ class TrainEncoders(ModelParameters, Artefact):
     @cached_property
     def config(self) -> TrainingConfig:
         """The preset with the changes applied."""
-        own = {
-            "views": self._named_views or preset(self.preset).views,
-            "held_out_fraction": self.held_out_fraction,
-            "held_out_seed": self.held_out_seed,
-            "held_out_unit": self.held_out_unit,
-            "seed": self.seed,
-        }
-        return preset(self.preset, **joined(self.changes, own, TrainingConfig.called))
+        views = self._named_views or preset(self.preset).views
+        return preset(self.preset, **fields_of(self, TrainingConfig, self.changes, views=views))
 
     @cached_property
     def word_vectors(self) -> UsedVectors:
