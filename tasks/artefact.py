@@ -257,6 +257,23 @@ class Artefact(ReportingTask):
         """Returns the file that marks the folder complete."""
         return luigi.LocalTarget(str(self.folder / self.marker))
 
+    def complete(self) -> bool:
+        """Returns whether the marker stands, and all that it lists.
+
+        Where the marker is damaged the stage is not complete; its run says what to do.
+        """
+        if not super().complete():
+            return False
+        try:
+            return self.is_whole()
+        except ValueError as error:
+            logger.warning("%s", error)
+            return False
+
+    def is_whole(self) -> bool:
+        """Returns whether what a marker lists stands, too."""
+        return True
+
     @property
     def result(self) -> Path:
         """What a run is to name at its end that asked for this task."""
@@ -353,21 +370,12 @@ class ShardStage(Artefact):
         """Folder of the sentences that the shards are parses of."""
         return None
 
-    def complete(self) -> bool:
-        """Returns whether the marker stands, and every file that it lists, in its size.
+    def is_whole(self) -> bool:
+        """Returns whether every file stands that the marker lists, in its size.
 
-        Parses of sentences that were made anew, in other bytes, are no longer complete either.
-
-        Where a manifest is damaged the stage is not complete; its run says what to do.
+        Parses of sentences that were made anew, in other bytes, are no longer whole either.
         """
-        if not super().complete():
-            return False
-        try:
-            whole = stands_whole(self.folder, self.parsed_from)
-        except ValueError as error:
-            logger.warning("%s", error)
-            return False
-        if not whole:
+        if not (whole := stands_whole(self.folder, self.parsed_from)):
             logger.warning(
                 "%s: shards are gone, of another size, or parsed from sentences that were made "
                 "anew; they are made again",

@@ -234,20 +234,15 @@ def used_parser(task: luigi.Task, stage: str) -> UsedParser:
             f"--{option.replace('_', '-')} {chosen}: no such folder or file, and no parser of "
             f"{stage}{did_you_mean(str(chosen), known=known)}; known are {', '.join(known)}"
         )
+    kind = "" if _is_checkpoint(chosen) else read_description(chosen).kind
     official = None if chosen.exists() else OFFICIAL_PARSERS[str(chosen)]
-    if official is not None and official.stage != stage:
+    gives = official.stage if official is not None else STAGE_OF_KIND.get(kind, stage)
+    if gives != stage:
         raise ValueError(
-            f"{chosen}: a published parser of {official.stage}, not of {stage}; give it as "
-            f"{OPTION_OF_STAGE[official.stage]}"
+            f"{chosen}: a parser that gives {gives}, not {stage}; give it as "
+            f"{OPTION_OF_STAGE[gives]}"
         )
     if not _is_checkpoint(chosen):
-        kind = read_description(chosen).kind
-        own_stage = STAGE_OF_KIND.get(kind, stage)
-        if own_stage != stage:
-            raise ValueError(
-                f"{chosen}: a parser of kind {kind}, which gives {own_stage}, not {stage}; give it "
-                f"as {OPTION_OF_STAGE[own_stage]}"
-            )
         if sha256 and sha256 != (found := checksum_of_parser_folder(chosen)):
             raise ValueError(
                 f"{chosen}: a parser folder of checksum {found}, not {sha256}; give the folder "

@@ -120,20 +120,9 @@ class TrainEncoders(ModelParameters, Artefact):
         parses = {name: self.clone(PARSE_STAGES[name]) for name in needed_stages(self.config.views)}
         return {"sentences": self.clone(SplitSentences), **parses}
 
-    def complete(self) -> bool:
-        """Returns whether the summary stands, and every file that it lists.
-
-        Where the summary is damaged the training is not complete; its run says what to do.
-        """
-        try:
-            stands = super().complete()
-        except ValueError:  # the checks say why no such training can be
-            return False
-        try:
-            return stands and finished_summary(self.folder) is not None
-        except ValueError as error:
-            logger.warning("%s", error)
-            return False
+    def is_whole(self) -> bool:
+        """Returns whether every file stands that the summary lists."""
+        return finished_summary(self.folder) is not None
 
     def content(self) -> dict[str, Any]:
         """Returns the training's configuration and the digests of what it reads.

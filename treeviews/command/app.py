@@ -68,7 +68,7 @@ GROUPS: dict[str, tuple[typer.Typer, Sequence[Callable[..., Any]]]] = {
         _group(
             "Look at parsed shards: inspect PATH, or inspect COMMAND PATH.", cls=inspect.PathFirst
         ),
-        tuple(map(prints_result, inspect.COMMANDS)),
+        list(map(prints_result, inspect.COMMANDS)),
     ),
     "models": (
         _group("Show, expand and pass on encoders."),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from itertools import chain, islice
 from pathlib import Path
@@ -230,7 +230,16 @@ def export(
     return Result(done, lines)
 
 
-COMMANDS = (overview, schema, show, query, html, diff, check, export)
+COMMANDS: tuple[Callable[..., Result | None], ...] = (
+    overview,
+    schema,
+    show,
+    query,
+    html,
+    diff,
+    check,
+    export,
+)
 
 
 class PathFirst(typer.core.TyperGroup):

@@ -158,7 +158,7 @@ MISTAKES = {
     ),
     "published parser of another stage": mistake(
         *("run", "ParseDependencies", "--dependency-parser", "benepar_en3"),
-        says=("benepar_en3: a published parser of constituents", "as constituency_parser"),
+        says=("benepar_en3: a parser that gives constituents", "as constituency_parser"),
     ),
     "function not found": mistake(
         *SCORES, "own:encode", "--tasks", "MR", says=("own cannot be imported", "PYTHONPATH")
