@@ -13,7 +13,7 @@ import sys
 
 from treeviews.models.encoding.corpus_embeddings import EmbedShardJob, embed_shard, open_encoder
 from treeviews.models.encoding.encoder import EncoderSettings
-from treeviews.pipeline.base.job import Progress, Rated, run_job_from_command_line
+from treeviews.pipeline.base.job import Progress, Rated, run_from_command_line
 from treeviews.pipeline.shards.manifests import read_shard_manifest
 
 
@@ -59,4 +59,4 @@ def _on_device(settings: EncoderSettings) -> EncoderSettings:
 
 
 if __name__ == "__main__":
-    sys.exit(run_job_from_command_line(EmbedShardJob, execute))
+    sys.exit(run_from_command_line(execute, kind=EmbedShardJob))

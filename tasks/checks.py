@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from functools import cache, partial
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -52,14 +52,11 @@ def mistakes_in(root: luigi.Task) -> list[str]:
     seen: set[str] = set()
     waiting = [root]
 
-    def look_below(task: CheckedTask) -> None:
-        waiting.extend(task.checked())
-
     for task in waiting:
         if not isinstance(task, CheckedTask) or task.task_id in seen:
             continue
         seen.add(task.task_id)
-        checks: list[Check] = [*task.checks(), partial(look_below, task)]
+        checks = [*task.checks(), lambda task=task: waiting.extend(task.checked())]
         refusals = [sentence for sentence in map(_refusal, checks) if sentence]
         if refusals and not _is_done(task):
             mistakes.update(dict.fromkeys(refusals))

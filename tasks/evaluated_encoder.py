@@ -81,6 +81,8 @@ class EncoderParameters(ModelParameters, ExpansionParameters, Artefact):
         name = parse_encoder_name(called)
         match name.kind:
             case "trained" | "expanded" | "ensemble":
+                if name.seed is not None:
+                    task = task.clone(seed=name.seed)
                 made = {"expanded": self._expanded, "ensemble": self._ensemble}
                 return made.get(name.kind, self._trained)(task, name)
             case "random":
@@ -92,8 +94,6 @@ class EncoderParameters(ModelParameters, ExpansionParameters, Artefact):
         return self._words(task.word_vectors, name)
 
     def _trained(self, training: TrainEncoders, name: EncoderName) -> EvaluatedEncoder:
-        if name.seed is not None:
-            training = training.clone(seed=name.seed)
         return EvaluatedEncoder(
             name=f"{_architecture(training)}, trained",
             label=name.called,
@@ -109,9 +109,8 @@ class EncoderParameters(ModelParameters, ExpansionParameters, Artefact):
 
     def _expanded(self, training: TrainEncoders, name: EncoderName) -> EvaluatedEncoder:
         """The run's model with trained words, and then with those of the pretrained vectors."""
-        seed = training.seed if name.seed is None else name.seed
-        task: ExpandVocabulary = self.clone(ExpandVocabulary, seed=seed)
-        trained = self._trained(task.training, replace(name, seed=None))
+        task: ExpandVocabulary = self.clone(ExpandVocabulary, seed=training.seed)
+        trained = self._trained(task.training, name)
         return replace(
             trained,
             name=f"{trained.name}, words expanded",
@@ -180,6 +179,8 @@ class EncoderParameters(ModelParameters, ExpansionParameters, Artefact):
             content = {"joined": [{"model": model, "views": views} for model, views in pairs]}
         read = dict.fromkeys(view for config in configs for view in config.views)
         settled = all(description.vectors.are_settled for description in descriptions)
+        known = self.vectors == OF_THE_CORPUS or self.vectors.resolve() == BUNDLED_VECTORS
+        moved = {} if settled or known else {"vectors": str(self.vectors)}
         ships = all(part.folder in BUNDLED_MODELS.values() for part in name.parts)
         parsers = {} if ships else self._moved_parsers(needed_stages(list(read)))
         return EvaluatedEncoder(
@@ -187,16 +188,10 @@ class EncoderParameters(ModelParameters, ExpansionParameters, Artefact):
             label=label,
             spec=name.called,
             content={**content, "encoding": describe_encoding(list(read))},
-            settings=({} if settled else self._moved_vectors()) | _folders(parsers),
+            settings=moved | _folders(parsers),
             requires=_made(parsers.values()),
             views=placed([name_of(view) for views in taken for view in views]),
         )
-
-    def _moved_vectors(self) -> dict[str, str]:
-        """Returns the word vectors that are not the bundled ones, if any."""
-        if self.vectors == OF_THE_CORPUS or self.vectors.resolve() == BUNDLED_VECTORS:
-            return {}
-        return {"vectors": str(self.vectors)}
 
     def _moved_parsers(self, stages: list[str]) -> dict[str, UsedParser]:
         """Returns the parsers of these stages that are not the bundled ones."""

@@ -87,10 +87,8 @@ class DownloadSentEval(EvaluationDataParameters, Artefact):
         """Returns the folder of the evaluation data."""
         return self.work_folder / "evaluation-data" / "senteval"
 
-    def complete(self) -> bool:
+    def is_whole(self) -> bool:
         """Returns whether the chosen sets are there or, where that will do, asked for in vain."""
-        if not super().complete():
-            return False
         manifest = read_manifest(self.folder)
         lacking = list(self._lacking(manifest))
         return not lacking or (self.allow_absent and manifest.tried_in_vain(lacking, RUN_BEGAN_AT))

@@ -111,12 +111,12 @@ class DerivedStage(CorpusParameters, ShardStage):
         """Returns the manifest of the finished stage."""
         return read_dataset_manifest(self.folder, self.stage)
 
-    def complete(self) -> bool:
-        """Returns whether the stage is complete here and, as far as is known here, in its storage.
+    def is_whole(self) -> bool:
+        """Returns whether the shards are here and, as far as is known here, in the storage.
 
         The storage itself is not asked: Luigi asks before it forks, and a client of S3 has threads.
         """
-        return super().complete() and (not self.storage or self._publication.exists())
+        return super().is_whole() and (not self.storage or self._publication.exists())
 
     @property
     def resources(self) -> dict[str, int]:

@@ -157,13 +157,13 @@ class WriteReport(SentEvalParameters, EncoderParameters):
             "report_version": REPORT_VERSION,
         }
 
-    def complete(self) -> bool:
-        """Returns whether the report stands, and tells of the scores that there are now.
+    def is_whole(self) -> bool:
+        """Returns whether the report tells of the scores that there are now.
 
         Data of SentEval's tasks that were absent may have come since it was written.
         """
-        if not (complete := super().complete()) or self.evaluation is None:
-            return complete
+        if self.evaluation is None:
+            return True
         table = self.evaluation.folder / EvaluateAll.announced
         copy = self.folder / EvaluateAll.announced
         return (

@@ -78,13 +78,10 @@ class SentEvalStage(SentEvalParameters, EncoderParameters):
             *super().checks(),
             self.resolved_representation,
             self.resolved_protocol,
-            self._check_encoder,
+            lambda: self.evaluated,
             lambda: check_device(self.device),
             *([lambda: check_data_folder(Path(self.senteval_data))] if self.senteval_data else []),
         ]
-
-    def _check_encoder(self) -> None:
-        _ = self.evaluated
 
     def data(self, *datasets: str) -> DownloadSentEval:
         """Returns the task that brings these sets; one that cannot be had is listed as absent.
@@ -117,8 +114,7 @@ class SentEvalStage(SentEvalParameters, EncoderParameters):
             return tasks_named(names)
         if names.strip().lower() == "all":
             return DERIVED
-        tasks = tasks_named(names)
-        for task in tasks:
+        for task in (tasks := tasks_named(names)):
             if task not in DERIVED:
                 known = ", ".join(one.name for one in DERIVED)
                 raise ValueError(f"--derived has no task {task.name}; choose among {known}")
@@ -198,22 +194,20 @@ class EvaluateTask(SentEvalStage):
 
     def content(self) -> dict[str, Any]:
         """Returns the encoder, the task, its data and how it is scored."""
+        representation, words = self.resolved_representation(), dict[str, Any]()
+        if representation["join_words"] and self.evaluated.version is not None:
+            # A function of the user's own has none of these.
+            words = {"words": self.clone(TrainEncoders).word_vectors.digest}
         return {
             "encoder": self.evaluated.content,
-            **self._joined_words(),
+            **words,
             "task": self.declaration.name,
             "tasks_version": TASKS_VERSION,
-            "representation": self.resolved_representation(),
+            "representation": representation,
             "protocol": self.resolved_protocol(),
             "protocol_version": PROTOCOL_VERSION,
             **self._data_content(),
         }
-
-    def _joined_words(self) -> dict[str, Any]:
-        """Returns the words that are joined to a function of the user's own, which has none."""
-        if not self.resolved_representation()["join_words"] or self.evaluated.version is None:
-            return {}
-        return {"words": self.clone(TrainEncoders).word_vectors.digest}
 
     def _data_content(self) -> dict[str, Any]:
         """Returns what determines the data: the user's files, or where they come from."""
@@ -236,10 +230,8 @@ class EvaluateTask(SentEvalStage):
         """Returns the result."""
         return luigi.LocalTarget(str(self.folder / f"{self.declaration.name}.json"))
 
-    def complete(self) -> bool:
-        """Returns whether the result stands, and does not call data absent that may have come."""
-        if not super().complete():
-            return False
+    def is_whole(self) -> bool:
+        """Returns whether the result does not call data absent that may have come."""
         if self.derived or isinstance(read_result(Path(self.output().path)), TaskResult):
             return True
         dataset = self.declaration.dataset
@@ -314,7 +306,7 @@ def digest_of_results(stages: Iterable[EvaluateEncoder]) -> str:
     return digest_of({"results": [remembered_sha256(file) for file in files]})
 
 
-class EvaluateAll(SentEvalStage):
+class EvaluateAll(SentEvalParameters, EncoderParameters):
     """Scores encoders on all of SentEval's tasks, or the derived ones, and puts them side by side.
 
     Output: ``evaluation.md``, a table with intervals, and a folder an encoder of the results, as
@@ -324,6 +316,7 @@ class EvaluateAll(SentEvalStage):
 
     marker = "evaluation.json"
     announced = "evaluation.md"
+    derived = SentEvalStage.derived
 
     encoder = luigi.Parameter(
         default="",
@@ -338,19 +331,14 @@ class EvaluateAll(SentEvalStage):
         """The encoders to score, each once."""
         if names := list(filter(None, (name.strip() for name in self.encoder.split(",")))):
             return list(dict.fromkeys(names))
-        seeds = [seed for seed in self.further_seeds if seed != self.seed]
         # What has views of its own has none that are asked for.
-        ready = READY if not self.resolved_representation().get("views") else (BAG_OF_WORDS,)
+        ready = (BAG_OF_WORDS,) if self.representation_changes.get("views") else READY
         return [
             "trained",
-            *(f"trained-{seed}" for seed in seeds),
+            *(f"trained-{seed}" for seed in self.further_seeds if seed != self.seed),
             *(f"random-{seed}" for seed in RANDOM_SEEDS),
             *ready,
         ]
-
-    def _check_encoder(self) -> None:
-        """Refuses unknown tasks; the encoders' own stages check these."""
-        self.declared(self.tasks)
 
     def checked(self) -> list[luigi.Task]:
         """Returns one stage an encoder, also where some cannot be."""
@@ -362,7 +350,7 @@ class EvaluateAll(SentEvalStage):
         Raises:
             ValueError: two names stand for the same encoder.
         """
-        apart = max(1, len(self.declared(self.tasks)) // 2)
+        apart = max(1, len(self.checked()[0].evaluations) // 2)
         stages = [
             self.clone(EvaluateEncoder, encoder=encoder, turn=place * apart)
             for place, encoder in enumerate(self.encoders)
@@ -382,10 +370,10 @@ class EvaluateAll(SentEvalStage):
         """Returns the folder of the table."""
         return self.work_folder / "evaluation" / ("derived" if self.derived else "senteval")
 
-    def complete(self) -> bool:
-        """Returns whether every result stands, and the table made of these very results."""
+    def is_whole(self) -> bool:
+        """Returns whether every result stands, and the table was made of these very results."""
         stages = self.requires()
-        if not super().complete() or not all(stage.complete() for stage in stages):
+        if not all(stage.complete() for stage in stages):
             return False
         marker = read_json(self.folder / self.marker, remedy="delete it")
         return bool(marker.get("results") == digest_of_results(stages))

@@ -82,15 +82,13 @@ class MakeTable(TableStages):
         """Returns the folder of the table."""
         return self.work_folder / "experiments" / self.experiment.name
 
-    def complete(self) -> bool:
-        """Returns whether the table stands, made of the results that there are now.
+    def is_whole(self) -> bool:
+        """Returns whether the table was made of the results that there are now.
 
         Those of joined models are not asked: their models name them. Where data that were absent
         have come, they are made again along with the others; each new run asks for absent data once
         more.
         """
-        if not super().complete():
-            return False
         stages = self.evaluations(joined=False, tasks=self.present())
         return (
             all(task.complete() for task in (*self.data(), *stages))
@@ -241,10 +239,10 @@ class PaperTables(ExperimentParameters):
         """Returns the folder of the page."""
         return self.work_folder / "experiments" / "paper-tables"
 
-    def complete(self) -> bool:
+    def is_whole(self) -> bool:
         """Returns whether all tables stand, and the page after them: absent data make them anew."""
         pages: list[Artefact] = [self, *self.requires()]
-        if not (super().complete() and all(table.complete() for table in self.requires())):
+        if not all(table.complete() for table in self.requires()):
             return False
         times = [Path(task.output().path).stat().st_mtime_ns for task in pages]
         return max(times) == times[0]

@@ -34,8 +34,19 @@ _BLOCK = "held_out_block_sentences"
 """The one field of a training on which word vectors of the corpus depend."""
 
 
-class TableParameters:
-    """How large a table is: seeds, width, tasks."""
+class ExperimentParameters(ModelParameters, ExpansionParameters, SentEvalParameters, Artefact):
+    """How large a table is: seeds, width, tasks.
+
+    Presets, views and representations are the declaration's.
+    """
+
+    preset = ""
+    views = ""
+    seed = 0
+    further_seeds: Any = ()
+    representation = ""
+    representation_changes: Any = None
+    encoder_version = ""
 
     seeds = luigi.Parameter(
         default="0", description="Seeds to train with, separated by commas; figures are over them."
@@ -67,20 +78,6 @@ class TableParameters:
         description='Parameters of a second text, as JSON: \'{"source": "files", "paths": '
         '"more/"}\'; for the rows of tables that compare corpora.',
     )
-
-
-class ExperimentParameters(
-    TableParameters, ModelParameters, ExpansionParameters, SentEvalParameters, Artefact
-):
-    """What a table is made of. Presets, views and representations are the declaration's."""
-
-    preset = ""
-    views = ""
-    seed = 0
-    further_seeds: Any = ()
-    representation = ""
-    representation_changes: Any = None
-    encoder_version = ""
 
 
 def seeds_of(text: str, name: str) -> tuple[int, ...]:
@@ -246,10 +243,15 @@ class TableStages(ExperimentParameters):
     def evaluations(
         self, *, joined: bool = True, tasks: Collection[str] | None = None
     ) -> list[EvaluateEncoder]:
-        """Returns all that is scored, each once; see `stages` and `here`."""
+        """Returns all that is scored, each once; see `stages`.
+
+        Args:
+            joined: whether with joined models, which must be there.
+        """
         stages = (
             stage
-            for row in self.here(joined=joined)
+            for row in self.here()
+            if joined or not row.joined
             for stage in (*self.stages(row, tasks=tasks), *self.stages(row, derived=True))
         )
         return list(dict.fromkeys(stages))
@@ -279,14 +281,9 @@ class TableStages(ExperimentParameters):
     def _scoring(self) -> EvaluateEncoder:
         return self.clone(EvaluateEncoder, **self.own(None), derived=False)
 
-    def here(self, *, joined: bool = True) -> list[Row]:
-        """Returns the rows that something is measured of.
-
-        Args:
-            joined: whether with those of joined models, which must be there.
-        """
-        rows = [row for row in self.experiment.rows if row.encoder != NOT_HERE]
-        return [row for row in rows if joined or not row.joined]
+    def here(self) -> list[Row]:
+        """Returns the rows that something is measured of."""
+        return [row for row in self.experiment.rows if row.encoder != NOT_HERE]
 
     def trained_by(self, row: Row) -> list[list[TrainEncoders]]:
         """Returns what is trained for a row, a list a seed."""
