@@ -26,7 +26,6 @@ from treeviews.pipeline.shards.schema import EMBEDDINGS
 from treeviews.pipeline.storage.shared_shards import SharedShards
 from treeviews.pipeline.storage.stored_job import StoredJob
 from treeviews.tasks.artefact import Artefact
-from treeviews.tasks.checks import Check, check_device
 from treeviews.tasks.evaluated_encoder import EncoderParameters, EvaluatedEncoder
 from treeviews.tasks.parameter_kinds import ChoiceParameter
 from treeviews.tasks.parameters import SentEvalParameters
@@ -103,10 +102,6 @@ class EmbedCorpus(EncoderParameters, DerivedStage):
             place = find_parser(stage, record, None if chosen is None else chosen.folder)
             parses[stage] = self.clone(PARSE_STAGES[stage], **{OPTION_OF_STAGE[stage]: place})
         return parses
-
-    def checks(self) -> list[Check]:
-        """Refuses a device that is not there."""
-        return [*super().checks(), lambda: check_device(self.device, self.engine)]
 
     def requires(self) -> dict[str, Artefact]:
         """Returns the sentences, the parses that the encoder reads, and what makes the encoder."""

@@ -52,8 +52,12 @@ class DerivedStage(CorpusParameters, ShardStage):
     """What to do about shards that are not all made by the same."""
 
     def checks(self) -> list[Check]:
-        """Refuses to work on Ray without the library, or on GPUs that it hides from the jobs."""
-        return [*super().checks(), *([self._check_ray] if self.engine == "ray" else [])]
+        """Refuses a device that is not there; Ray without the library, or that hides GPUs."""
+        return [
+            *super().checks(),
+            lambda: check_device(self.device, self.engine),
+            *([self._check_ray] if self.engine == "ray" else []),
+        ]
 
     def _check_ray(self) -> None:
         check_installed("ray", "engine ray", "ray")
@@ -173,23 +177,19 @@ class DerivedStage(CorpusParameters, ShardStage):
         """
         from treeviews.tasks.ray_engine import run_on_ray
 
-        done = sum(read_shard_manifest(self.folder, number) is not None for number in numbers)
-        if done == len(numbers):
+        left = {number for number in numbers if read_shard_manifest(self.folder, number) is None}
+        if not left:
             return
 
         def jobs_for(most: int) -> list[StoredJob]:
-            nonlocal done
-            runs = shared.missing_ranges(numbers, most)
-            done = len(numbers) - sum(run.num_shards for run in runs)
-            return [self.stored_job(shared, run) for run in runs]
+            return [self.stored_job(shared, run) for run in shared.missing_ranges(numbers, most)]
 
         def take(job: StoredJob) -> None:
-            nonlocal done
             for number in job.numbers:
                 shared.fetch(number)
-            done += job.count
-            status = f"{done} of {len(numbers)} shards {self.verb}"
-            self.report_progress(done / len(numbers), status)
+            left.difference_update(job.numbers)
+            done, total = len(numbers) - len(left), len(numbers)
+            self.report_progress(done / total, f"{done} of {total} shards {self.verb}")
 
         run_on_ray(
             make_stored_shards,
@@ -244,12 +244,8 @@ class ParseStage(ParserParameters, DerivedStage):
         return checksum_of_parser_folder(self.parser_folder)
 
     def checks(self) -> list[Check]:
-        """Refuses a parser that is not there or of another kind, and a device that is not."""
-        return [
-            *super().checks(),
-            lambda: self.used_parser,
-            lambda: check_device(self.device, self.engine),
-        ]
+        """Refuses a parser that is not there or of another kind."""
+        return [*super().checks(), lambda: self.used_parser]
 
     def checked(self) -> list[luigi.Task]:
         """Returns the sentences, whatever is said of the parser."""

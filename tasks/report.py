@@ -203,9 +203,7 @@ class WriteReport(SentEvalParameters, EncoderParameters):
 
     def training_record(self) -> StageRecord:
         """Returns sentences and seconds of the trainings."""
-        summaries = [
-            read_json(task.folder / task.marker, remedy=_REMEDY) for task in self.trainings
-        ]
+        summaries = [task.summary() for task in self.trainings]
         epochs = number_of(summaries[0]["epochs"], "epoch")
         return StageRecord(
             f"training ({number_of(len(summaries), 'seed')}, {epochs} each)",
@@ -227,12 +225,12 @@ class WriteReport(SentEvalParameters, EncoderParameters):
 
 def shard_records(probing: BuildProbing) -> tuple[StageRecord, ...]:
     """Returns rows, drops and seconds of every stage that writes shards."""
-    manifests = {
-        name: read_dataset_manifest(task.folder, name) for name, task in probing.requires().items()
-    }
     return tuple(
-        StageRecord(name, one.rows, one.seconds, one.drops, left_out=one.config.get("left_out", {}))
-        for name, one in manifests.items()
+        StageRecord(
+            name, made.rows, made.seconds, made.drops, left_out=made.config.get("left_out", {})
+        )
+        for name, task in probing.requires().items()
+        for made in [read_dataset_manifest(task.folder, name)]
     )
 
 

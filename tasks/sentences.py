@@ -229,13 +229,12 @@ class SplitSentences(CorpusParameters, ShardStage):
         same text.
         """
         self.check_source()
-        if self.url:
+        if self.url or self.source == "hf":
+            named = {"url": self.url, "sha256": self.sha256}
+            if self.source == "hf":
+                named = {"fetched": self.clone(FetchDataset).digest}
             read = config_of(self.source, self._file_settings).to_dict()
-            named = {"source": self.source, "url": self.url, "sha256": self.sha256}
-            source = values_without_secrets(named | read)
-        elif self.source == "hf":
-            read = config_of(self.source, self._file_settings).to_dict()
-            source = {"source": "hf", "fetched": self.clone(FetchDataset).digest} | read
+            source = values_without_secrets({"source": self.source, **named, **read})
         else:
             source = self.opened_source.describe()
         described = {"corpus": source, "splitter": describe_splitter(self.config)}

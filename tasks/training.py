@@ -124,6 +124,10 @@ class TrainEncoders(ModelParameters, Artefact):
         """Returns whether every file stands that the summary lists."""
         return finished_summary(self.folder) is not None
 
+    def summary(self) -> dict[str, Any]:
+        """Returns what the finished training says of itself."""
+        return finished_summary(self.folder) or {}
+
     def content(self) -> dict[str, Any]:
         """Returns the training's configuration and the digests of what it reads.
 
@@ -188,8 +192,7 @@ class TrainEncoders(ModelParameters, Artefact):
             launch=launch,
         )
         self.run_job(job, threads=launch.threads or 1)
-        summary = finished_summary(self.folder) or {}
-        if summary.get("steps", FEW_STEPS) < FEW_STEPS:
+        if (summary := self.summary()).get("steps", FEW_STEPS) < FEW_STEPS:
             logger.warning(
                 "%s: only %d steps, which train next to nothing; give more text, more epochs or a "
                 "smaller batch_size than %d",

@@ -138,11 +138,8 @@ class TrainWordVectors(CorpusParameters, HeldOutParameters, VectorTrainingParame
 
     def checks(self) -> list[Check]:
         """Refuses settings that cannot be, and to train without gensim."""
-        return [*super().checks(), lambda: self.config, self._check_gensim]
-
-    def _check_gensim(self) -> None:
-        if gensim_version() is None:
-            imported_gensim()
+        checks = [*super().checks(), lambda: self.config]
+        return checks if gensim_version() else [*checks, imported_gensim]
 
     def requires(self) -> SplitSentences:
         """Returns the sentences."""

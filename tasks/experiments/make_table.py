@@ -115,7 +115,7 @@ class MakeTable(TableStages):
         table = assemble_table(
             self.experiment,
             [self._scored(number, row) for number, row in enumerate(self.here())],
-            {name: list(map(summary_of, tasks)) for name, (_, tasks) in complete.items()},
+            {name: [task.summary() for task in tasks] for name, (_, tasks) in complete.items()},
             about=[*self._about(), *(_changed(t, tasks[0]) for t, tasks in complete.values())],
             absent=self.absent(),
         )
@@ -147,7 +147,8 @@ class MakeTable(TableStages):
         for folder, stage in zip(folders, (*published, *derived), strict=True):
             stage.copy_results(self.folder / folder)
         results = [read_results(self.folder / folder) for folder in folders]
-        summaries = tuple(tuple(map(summary_of, seed)) for seed in self.trained_by(row))
+        trained = self.trained_by(row)
+        summaries = tuple(tuple(task.summary() for task in seed) for seed in trained)
         return ScoredRow(
             row,
             tuple(results[: len(published)]),
@@ -186,14 +187,6 @@ def _changed(training: Training, task: TrainEncoders) -> str:
         if value != published.get(name) and name not in RESERVED
     )
     return f"{training.name}, in parentheses the preset: {fields or 'the same'}."
-
-
-def summary_of(training: TrainEncoders) -> Summary:
-    """Returns what a finished training says of itself."""
-    value: Summary = read_json(
-        training.folder / training.marker, remedy="delete the folder to train again"
-    )
-    return value
 
 
 PAGE_VERSION = 5

@@ -90,8 +90,6 @@ REFUSALS: tuple[tuple[type[luigi.Task], dict[str, Any], str], ...] = (
     # evaluation
     (EvaluateTask, {"encoder": "random-first"}, "no such folder and no known name; give trained"),
     (EvaluateTask, {"encoder": "expanded", "preset": "B-G"}, "word_vectors must be frozen"),
-    (EvaluateTask, {"task": "MRS"}, "MRS"),
-    (EvaluateTask, {"folds": 1}, "num_folds must be at least 2"),
     (EvaluateTask, DERIVED, "--derived has no task MR; choose among"),
     (EvaluateTask, {"encoder": "pathlib:Path"}, "give --encoder-version"),
     (EvaluateTask, {"representation_changes": {"views": ["SEQ"]}}, "no view 'SEQ'"),

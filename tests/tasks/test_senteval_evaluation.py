@@ -161,18 +161,12 @@ def test_a_result_that_says_absent_is_made_again_when_the_data_come(
     assert "| TREC | accuracy |" in text
 
 
-def ensemble(folder: Path, vectors: Path) -> str:
-    """Writes two models there and returns the name of a view of each."""
-    f = write_multi_view_model(folder / "f", vectors)
-    g = write_model(folder / "g", vectors, views=("SEQ", "LIN"))
-    return f"{f}@INV+{g}@LIN"
-
-
 @pytest.mark.usefixtures("jobs")
 def test_views_of_models_trained_apart_are_scored_together(setting: dict[str, Any]) -> None:
-    spec = ensemble(setting["work_folder"] / "models", setting["vectors"])
-    single = spec.partition("@")[0]
-    task = EvaluateAll(**setting, encoder=f"{spec},{single}", tasks="TREC")
+    folder, vectors = setting["work_folder"] / "models", setting["vectors"]
+    f = write_multi_view_model(folder / "f", vectors)
+    g = write_model(folder / "g", vectors, views=("SEQ", "LIN"))
+    task = EvaluateAll(**setting, encoder=f"{f}@INV+{g}@LIN,{f}", tasks="TREC")
     assert build(task)
 
     assert {folder.name for folder in task.folders().values()} == {"f-INV-g-LIN", "f"}

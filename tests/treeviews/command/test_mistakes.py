@@ -101,7 +101,12 @@ MISTAKES = {
     "extra not installed": mistake(
         "run", "TrainWordVectors", says=("gensim, which cannot be imported", "pip install")
     ),
+    "no sentences": mistake("parse", "--input", "/dev/null", says=("no sentences; give one a",)),
+    "parser of a command misspelt": mistake(
+        *("parse", "--dependency-parser", "dependency-larg"), says=("mean dependency-large?",)
+    ),
     # what is written
+    "format without a name": mistake("parse", "--out", "t.xml", says=("its name tells no format",)),
     "no such folder of the output": mistake(
         *ENGLISH[:-1], "nowhere/out.npy", says=("nowhere: no such folder; make it first",)
     ),
