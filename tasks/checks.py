@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -56,7 +56,7 @@ def mistakes_in(root: luigi.Task) -> list[str]:
         if not isinstance(task, CheckedTask) or task.task_id in seen:
             continue
         seen.add(task.task_id)
-        checks = [*task.checks(), lambda task=task: waiting.extend(task.checked())]
+        checks = [*task.checks(), partial(lambda task: waiting.extend(task.checked()), task)]
         refusals = [sentence for sentence in map(_refusal, checks) if sentence]
         if refusals and not _is_done(task):
             mistakes.update(dict.fromkeys(refusals))

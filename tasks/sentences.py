@@ -25,7 +25,7 @@ from treeviews.pipeline.shards.manifests import ShardRange, read_dataset_manifes
 from treeviews.pipeline.text.cleaning_steps import check_language, describe_cleaning
 from treeviews.pipeline.text.documents import Source
 from treeviews.pipeline.text.find_duplicates import MANIFEST_NAME, signature_path
-from treeviews.pipeline.text.split_corpus import CorpusSplit
+from treeviews.pipeline.text.split_corpus import PLAN_NAME, CorpusSplit
 from treeviews.pipeline.text.split_parts import DUPLICATES_FOLDER, describe_splitter
 from treeviews.pipeline.text.text_files import is_compressed
 from treeviews.pipeline.text.text_sources import (
@@ -250,17 +250,13 @@ class SplitSentences(CorpusParameters, ShardStage):
         """The sentence shards; parses stand beside them in the corpus's folder."""
         return super().folder / "sentences"
 
-    @cached_property
-    def _corpus(self) -> CorpusSplit:
-        """The shards that stand and those that are to be made."""
-        cleaning = self.resolved_cleaning()
-        return CorpusSplit(self.opened_source, self.config, self.folder, cleaning)
-
     def _begin(self, *, sweep: bool = False) -> CorpusSplit:
-        """Returns the shards once their plan is written, and the configuration."""
+        """Returns what stands and is to be made, once plan and configuration are written."""
         self.write_config(sweep=sweep)
-        self._corpus.begin(sweep=sweep)
-        return self._corpus
+        cleaning = self.resolved_cleaning()
+        corpus = CorpusSplit(self.opened_source, self.config, self.folder, cleaning)
+        corpus.begin(sweep=sweep)
+        return corpus
 
     def make_shards(self) -> None:
         """Has all parts split, as far as they are wanted, once it is known what stands twice."""
@@ -268,19 +264,19 @@ class SplitSentences(CorpusParameters, ShardStage):
             with self.planning(self.folder):
                 if self.complete():  # by the run that this one waited for
                     return
-                self._begin()
-            self._find_duplicates()
+                corpus = self._begin()
+            self._find_duplicates(corpus)
         super().make_shards()
 
     def shard_job(self) -> dict[str, Any]:
         """Returns the job that splits parts."""
-        return {"plan": str(self._corpus.plan_path), "output": str(self.folder)}
+        return {"plan": str(self.folder / PLAN_NAME), "output": str(self.folder)}
 
     def ranges_left(self) -> list[ShardRange]:
         """Returns the parts that come next."""
         return self._begin().runs()
 
-    def _find_duplicates(self) -> None:
+    def _find_duplicates(self, corpus: CorpusSplit) -> None:
         """Finds which paragraphs of the corpus stand earlier in it, which lines in many documents.
 
         Every part is signed, then it is decided; what a killed run has done is not done again.
@@ -292,7 +288,7 @@ class SplitSentences(CorpusParameters, ShardStage):
             folder,
             module,
             job,
-            self._corpus.all_runs,
+            corpus.all_runs,
             lambda number: signature_path(folder, number).exists() or manifest.exists(),
             "signed",
         )

@@ -31,6 +31,7 @@ from treeviews.tasks import (
     TableOfMultiViewAblations,
     TableOfMultiViewSupervised,
     TrainEncoders,
+    artefact,
 )
 from treeviews.tasks.command_line import stages
 from treeviews.tasks.experiments.make_table import TABLES, MakeTable
@@ -155,10 +156,15 @@ def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
         "treeviews.models.evaluate_tasks": evaluate_job,
     }
 
+    run_elsewhere = artefact.run_job_process
+
     def run_here(
-        module: str, job: Mapping[str, Any], path: Path, progress: Progress, *, threads: int
+        module: str, job: Mapping[str, Any], path: Path, progress: Progress, **how: Any
     ) -> None:
-        jobs[module](json.loads(json.dumps(job)), progress)
+        if module in jobs:
+            jobs[module](json.loads(json.dumps(job)), progress)
+        else:
+            run_elsewhere(module, job, path, progress, **how)
 
     monkeypatch.setattr("treeviews.tasks.artefact.run_job_process", run_here)
 
