@@ -56,7 +56,8 @@ def mistakes_in(root: luigi.Task) -> list[str]:
         if not isinstance(task, CheckedTask) or task.task_id in seen:
             continue
         seen.add(task.task_id)
-        checks = [*task.checks(), partial(lambda task: waiting.extend(task.checked()), task)]
+        look_below = partial(lambda task: waiting.extend(task.checked()), task)
+        checks: list[Check] = [*task.checks(), look_below]
         refusals = [sentence for sentence in map(_refusal, checks) if sentence]
         if refusals and not _is_done(task):
             mistakes.update(dict.fromkeys(refusals))
