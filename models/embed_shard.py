@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 
 from treeviews.models.encoding.corpus_embeddings import EmbedShardJob, embed_shard, open_encoder
-from treeviews.pipeline.base.job import Progress, in_part, run_job_from_command_line
+from treeviews.pipeline.base.job import Progress, in_part, run_from_command_line
 
 
 def execute(job: EmbedShardJob, on_progress: Progress) -> None:
@@ -39,4 +39,4 @@ def execute(job: EmbedShardJob, on_progress: Progress) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(run_job_from_command_line(EmbedShardJob, execute))
+    sys.exit(run_from_command_line(execute, kind=EmbedShardJob))

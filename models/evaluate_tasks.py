@@ -58,7 +58,7 @@ from treeviews.models.evaluation.task_result import (
 from treeviews.models.report.evaluation_table import evaluation_table
 from treeviews.models.report.figures import with_interval
 from treeviews.pipeline.base.digest import sha256_of_file
-from treeviews.pipeline.base.job import Progress, run_job_from_command_line
+from treeviews.pipeline.base.job import Progress, run_from_command_line
 from treeviews.pipeline.base.settings import to_json
 from treeviews.pipeline.downloads.senteval_data import check_data_folder
 from treeviews.pipeline.parsers.devices import resolve_device
@@ -331,4 +331,4 @@ def standing_result(path: Path, task: EvaluationTask, evaluation: Evaluation) ->
 
 
 if __name__ == "__main__":
-    sys.exit(run_job_from_command_line(EvaluationSettings, execute))
+    sys.exit(run_from_command_line(execute, kind=EvaluationSettings))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from treeviews.models.words.vocabulary_expansion import ExpansionConfig
-from treeviews.pipeline.base.job import Progress, run_job_from_command_line
+from treeviews.pipeline.base.job import Progress, run_from_command_line
 from treeviews.pipeline.base.settings import Settings
 
 
@@ -41,4 +41,4 @@ def execute(job: ExpansionJob, progress: Progress) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(run_job_from_command_line(ExpansionJob, execute))
+    sys.exit(run_from_command_line(execute, kind=ExpansionJob))

@@ -26,7 +26,7 @@ import pyarrow as pa
 
 from treeviews.models.config.held_out import HELD_OUT_REMEDY, HoldOut
 from treeviews.pipeline.base.bundled import how_to_install
-from treeviews.pipeline.base.job import Progress, run_job_from_command_line
+from treeviews.pipeline.base.job import Progress, run_from_command_line
 from treeviews.pipeline.base.settings import Count, Natural, Positive, Settings, at_least
 from treeviews.pipeline.shards.manifests import read_dataset_manifest
 from treeviews.pipeline.shards.shards import read_shard
@@ -205,4 +205,4 @@ def gensim_version() -> str | None:
 
 
 if __name__ == "__main__":
-    sys.exit(run_job_from_command_line(WordVectorJob, execute))
+    sys.exit(run_from_command_line(execute, kind=WordVectorJob))

@@ -1,7 +1,6 @@
 """Every stage as a resumable Luigi task: ``luigi --module treeviews.tasks RunAll``."""
 
 import sys
-from typing import Any
 
 from treeviews.pipeline.base.foreign_text import guard_logs
 from treeviews.tasks import command_line, run
@@ -42,14 +41,7 @@ __all__ = [
     "WriteReport",
 ]
 __all__ += list(TABLES)
-
-
-def __getattr__(name: str) -> Any:
-    """Returns the task of a paper's table."""
-    if name not in TABLES:
-        raise AttributeError(f"module {__name__} has no attribute {name}")
-    return TABLES[name]
-
+globals().update(TABLES)
 
 if __name__ == "tasks":  # as a checkout has it: one module under both names
     sys.modules[__name__] = sys.modules["treeviews.tasks"]

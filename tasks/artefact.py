@@ -8,7 +8,7 @@ import multiprocessing
 import secrets
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import cached_property
@@ -29,7 +29,8 @@ from treeviews.pipeline.base.digest import digest_of, remembered_sha256
 from treeviews.pipeline.base.foreign_text import told, values_without_secrets
 from treeviews.pipeline.base.job import Rated, end_jobs, run_job_process
 from treeviews.pipeline.base.job_server import jobs_at_once, start_job_server
-from treeviews.pipeline.shards.manifests import stands_whole
+from treeviews.pipeline.base.settings import Settings
+from treeviews.pipeline.shards.manifests import ShardRange, read_shard_manifest, stands_whole
 from treeviews.pipeline.shards.schema import SCHEMA_VERSION
 from treeviews.tasks.checks import Check, CheckedTask, check_work_folder
 from treeviews.tasks.run import report
@@ -39,8 +40,6 @@ logger = logging.getLogger("luigi-interface")
 CONFIG_NAME = "config.json"
 PLANNING_LOCK = "planning.lock"
 """File of a folder that a run holds while it finds out which jobs are left."""
-Jobs = Mapping[Path, Mapping[str, Any]]
-"""What each job is told, by the file where it is told so."""
 RUN_ID = secrets.token_hex(4)
 """Of this process and those it forks."""
 
@@ -111,104 +110,97 @@ class ReportingTask(CheckedTask):
         self,
         folder: Path,
         module: str,
-        jobs_left: Callable[[], Jobs],
+        job: Mapping[str, Any],
+        ranges: Callable[[], Iterable[ShardRange]],
         is_made: Callable[[int], bool],
-        done: Callable[[str], str],
+        verb: str,
     ) -> None:
         """Has jobs run until none is left, each by one of the runs that are at work in a folder.
 
         Args:
             folder: what the jobs fill.
             module: what runs as their processes.
-            jobs_left: returns those that are left: what each is told, by the file where it is told
-                so. Runs ask one after the other.
+            job: what every job reads beside the numbers of its shards.
+            ranges: returns what there is to do, a range a job. Runs ask one after the other.
             is_made: says whether the shard of a number stands.
-            done: given how many of how many jobs are done, says it in words.
+            verb: what is done to the shards, such as ``parsed``.
 
         Raises:
             JobFailedError: the error of the first that failed.
         """
         while True:
             with self.planning(folder):
-                jobs = jobs_left()
-            if not jobs:
+                left = [shards for shards in ranges() if not all(map(is_made, shards.numbers))]
+            if not left:
                 return
             with self.held(folder / RUN_LOCK, shared=True):
-                _run_side_by_side(self, module, jobs, is_made, done)
+                self._run_side_by_side(folder / "jobs", module, job, left, is_made, verb)
 
+    def _run_side_by_side(
+        self,
+        folder: Path,
+        module: str,
+        job: Mapping[str, Any],
+        ranges: Sequence[ShardRange],
+        is_made: Callable[[int], bool],
+        verb: str,
+    ) -> None:
+        """Runs jobs, as many at a time as the run has workers, on a thread each.
 
-def run_job(
-    task: ReportingTask, module: str, job: Mapping[str, Any], job_path: Path, *, threads: int
-) -> None:
-    """Writes ``job_path``, runs ``python -m module job_path`` and waits for it.
+        One that fails ends none of the others that have begun: what they make is kept.
 
-    Args:
-        task: its status message and progress percentage follow the job.
-        threads: CPU threads the job's numerical libraries may use.
+        Args:
+            folder: of the jobs' files; the others as `share_jobs` has them.
+        """
+        shares = dict.fromkeys(ranges, 0.0)
+        speeds: dict[ShardRange, float] = {}
+        lock, locks = threading.Lock(), held_locks()
+        failed: list[BaseException] = []
 
-    Raises:
-        RuntimeError: the job failed; carries the last lines it wrote on standard error.
-    """
-    run_job_process(module, job, job_path, task.report_progress, threads=threads)
+        def show(shards: ShardRange, share: float, status: str) -> None:
+            with lock:
+                shares[shards] = share
+                speeds.pop(shards, None)
+                if isinstance(status, Rated) and share < 1:
+                    speeds[shards] = status.per_second
+                finished = sum(value == 1 for value in shares.values())
+                count = f"{finished} of {len(ranges)} jobs {verb}"
+                text = status if len(ranges) == 1 else count
+                together = Rated(text, sum(speeds.values())) if speeds else text
+                self.report_progress(sum(shares.values()) / len(ranges), together)
 
+        def make(
+            shards: ShardRange, on_wait: Callable[[], None] | None = None
+        ) -> ShardRange | None:
+            """Makes some shards; returns them where another run is at them and nobody waits."""
+            path = folder / f"{shards.number:05d}.json"
+            values = {**job, "number": shards.number, "count": shards.num_shards}
+            try:
+                with locked(path.with_suffix(".lock"), on_wait) as is_mine:
+                    if not is_mine:
+                        return shards
+                    if failed:
+                        return None
+                    if not all(map(is_made, shards.numbers)):
+                        progress = functools.partial(show, shards)
+                        run_job_process(module, values, path, progress, threads=1, locks=locks)
+                    if not all(map(is_made, shards.numbers)):
+                        raise RuntimeError(f"{path}: its job ended, and the shards are not there")
+                    show(shards, 1.0, "")
+            except Exception as error:
+                failed.append(error)
+            return None
 
-def _run_side_by_side(
-    task: ReportingTask,
-    module: str,
-    jobs: Jobs,
-    is_made: Callable[[int], bool],
-    done: Callable[[str], str],
-) -> None:
-    """Runs jobs, as many at a time as the run has workers, on a thread each; see `share_jobs`.
-
-    One that fails ends none of the others that have begun: what they make is kept.
-    """
-    shares = dict.fromkeys(jobs, 0.0)
-    speeds: dict[Path, float] = {}
-    lock, locks = threading.Lock(), held_locks()
-    failed: list[BaseException] = []
-
-    def show(path: Path, share: float, status: str) -> None:
-        with lock:
-            shares[path] = share
-            speeds.pop(path, None)
-            if isinstance(status, Rated) and share < 1:
-                speeds[path] = status.per_second
-            finished = sum(value == 1 for value in shares.values())
-            text = status if len(jobs) == 1 else done(f"{finished} of {len(jobs)}")
-            together = Rated(text, sum(speeds.values())) if speeds else text
-            task.report_progress(sum(shares.values()) / len(jobs), together)
-
-    def make(path: Path, on_wait: Callable[[], None] | None = None) -> Path | None:
-        """Makes the shards of a job; returns it where another run is at it and nobody waits."""
-        job = jobs[path]
-        numbers = range(job["number"], job["number"] + job["count"])
-        try:
-            with locked(path.with_suffix(".lock"), on_wait) as is_mine:
-                if not is_mine:
-                    return path
-                if failed:
-                    return None
-                if not all(map(is_made, numbers)):
-                    progress = functools.partial(show, path)
-                    run_job_process(module, job, path, progress, threads=1, locks=locks)
-                if not all(map(is_made, numbers)):
-                    raise RuntimeError(f"{path}: its job ended, and the shards are not there")
-                show(path, 1.0, "")
-        except Exception as error:
-            failed.append(error)
-        return None
-
-    with ThreadPoolExecutor(jobs_at_once()) as threads:
-        try:
-            of_others = [path for path in threads.map(make, jobs) if path and not failed]
-            list(threads.map(lambda path: make(path, lambda: None), of_others))
-        except BaseException:  # Ctrl-C
-            failed.append(KeyboardInterrupt())
-            end_jobs()
-            raise
-    if failed:
-        raise failed[0]
+        with ThreadPoolExecutor(jobs_at_once()) as threads:
+            try:
+                of_others = [left for left in threads.map(make, ranges) if left and not failed]
+                list(threads.map(lambda left: make(left, lambda: None), of_others))
+            except BaseException:  # Ctrl-C
+                failed.append(KeyboardInterrupt())
+                end_jobs()
+                raise
+        if failed:
+            raise failed[0]
 
 
 class Artefact(ReportingTask):
@@ -221,6 +213,8 @@ class Artefact(ReportingTask):
 
     marker: ClassVar[str] = "manifest.json"
     """File of the folder that is written last."""
+    job_module: ClassVar[str]
+    """What runs as the process of the stage's job, or jobs."""
     announced: ClassVar[str] = ""
     """What of the folder is the result of a run that asked for this task; by default all."""
 
@@ -263,6 +257,23 @@ class Artefact(ReportingTask):
         """Returns the file that marks the folder complete."""
         return luigi.LocalTarget(str(self.folder / self.marker))
 
+    def complete(self) -> bool:
+        """Returns whether the marker stands, and all that it lists.
+
+        Where the marker is damaged the stage is not complete; its run says what to do.
+        """
+        if not super().complete():
+            return False
+        try:
+            return self.is_whole()
+        except ValueError as error:
+            logger.warning("%s", error)
+            return False
+
+    def is_whole(self) -> bool:
+        """Returns whether what a marker lists stands, too."""
+        return True
+
     @property
     def result(self) -> Path:
         """What a run is to name at its end that asked for this task."""
@@ -286,8 +297,25 @@ class Artefact(ReportingTask):
                 self.fill()
 
     def fill(self) -> None:
-        """Writes what the folder is to hold, the marker last."""
-        raise NotImplementedError(f"{type(self).__name__} must define fill()")
+        """Writes what the folder is to hold, the marker last; by default, its job does."""
+        self.write_config()
+        self.run_job(self.job())
+
+    def job(self) -> Settings:
+        """Returns the job that fills the folder."""
+        raise NotImplementedError(f"{type(self).__name__} must define job(), or fill()")
+
+    def run_job(self, job: Settings, *, threads: int = 1) -> None:
+        """Has a job run in a process of its own and waits for it; shows how far it is.
+
+        Args:
+            threads: CPU threads the job's numerical libraries may use.
+
+        Raises:
+            JobFailedError: it failed; carries its own sentence, or its last lines.
+        """
+        path = self.folder / "job.json"
+        run_job_process(self.job_module, job.to_dict(), path, self.report_progress, threads=threads)
 
     def write_config(self, *, sweep: bool = True) -> None:
         """Sweeps what a kill left behind and writes the resolved configuration into the folder.
@@ -309,9 +337,27 @@ class ShardStage(Artefact):
     Runs that are at it at the same time share the shards out among them.
     """
 
+    verb: ClassVar[str]
+    """What is done to the shards, such as ``parsed``."""
+
+    def shard_job(self) -> dict[str, Any]:
+        """Returns the job that makes shards on this machine, but for their numbers."""
+        raise NotImplementedError(f"{type(self).__name__} must define shard_job()")
+
+    def ranges_left(self) -> list[ShardRange]:
+        """Returns what jobs are to make, a range each; asked again when these are made."""
+        raise NotImplementedError(f"{type(self).__name__} must define ranges_left()")
+
     def make_shards(self) -> None:
         """Has the shards made that do not stand, beside other runs that are at it."""
-        raise NotImplementedError(f"{type(self).__name__} must define make_shards()")
+        self.share_jobs(
+            self.folder,
+            self.job_module,
+            self.shard_job(),
+            lambda: [] if self.complete() else self.ranges_left(),
+            lambda n: read_shard_manifest(self.folder, n) is not None or stands_whole(self.folder),
+            self.verb,
+        )
 
     def run(self) -> None:
         """Has the shards made, then marks the stage complete, alone."""
@@ -324,22 +370,12 @@ class ShardStage(Artefact):
         """Folder of the sentences that the shards are parses of."""
         return None
 
-    def complete(self) -> bool:
-        """Returns whether the marker stands, and every file that it lists, in its size.
+    def is_whole(self) -> bool:
+        """Returns whether every file stands that the marker lists, in its size.
 
-        Parses of sentences that were made anew, in other bytes, are no longer complete either.
-
-        Where a manifest is damaged the stage is not complete; its run says what to do.
+        Parses of sentences that were made anew, in other bytes, are no longer whole either.
         """
-        complete: bool = super().complete()
-        if not complete:
-            return False
-        try:
-            whole = stands_whole(self.folder, self.parsed_from)
-        except ValueError as error:
-            logger.warning("%s", error)
-            return False
-        if not whole:
+        if not (whole := stands_whole(self.folder, self.parsed_from)):
             logger.warning(
                 "%s: shards are gone, of another size, or parsed from sentences that were made "
                 "anew; they are made again",

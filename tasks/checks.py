@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
 
 import luigi
 
@@ -53,14 +52,12 @@ def mistakes_in(root: luigi.Task) -> list[str]:
     seen: set[str] = set()
     waiting = [root]
 
-    def look_below(task: CheckedTask) -> None:
-        waiting.extend(task.checked())
-
     for task in waiting:
         if not isinstance(task, CheckedTask) or task.task_id in seen:
             continue
         seen.add(task.task_id)
-        checks: list[Check] = [*task.checks(), partial(look_below, task)]
+        look_below = partial(lambda task: waiting.extend(task.checked()), task)
+        checks: list[Check] = [*task.checks(), look_below]
         refusals = [sentence for sentence in map(_refusal, checks) if sentence]
         if refusals and not _is_done(task):
             mistakes.update(dict.fromkeys(refusals))
@@ -154,15 +151,3 @@ def check_installed(library: str, asked: str, extra: str) -> None:
         raise ModuleNotFoundError(
             f"{asked} needs {library}, which is not installed: {how_to_install(extra)}"
         )
-
-
-def import_ray_engine() -> ModuleType:
-    """Returns what runs jobs on Ray; imported only where it is asked for.
-
-    Raises:
-        ModuleNotFoundError: Ray is not installed; names the remedy.
-    """
-    check_installed("ray", "engine ray", "ray")
-    from treeviews.tasks import ray_engine
-
-    return ray_engine

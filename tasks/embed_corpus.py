@@ -25,11 +25,11 @@ from treeviews.pipeline.shards.schema import EMBEDDINGS
 from treeviews.pipeline.storage.shared_shards import SharedShards
 from treeviews.pipeline.storage.stored_job import StoredJob
 from treeviews.tasks.artefact import Artefact
-from treeviews.tasks.checks import Check, check_device
 from treeviews.tasks.evaluated_encoder import EncoderParameters, EvaluatedEncoder
 from treeviews.tasks.parameter_kinds import ChoiceParameter
-from treeviews.tasks.parsing import DerivedStage, ParseStage
-from treeviews.tasks.training import PARSE_STAGES, TrainEncoders
+from treeviews.tasks.parameters import SentEvalParameters
+from treeviews.tasks.parsing import PARSE_STAGES, DerivedStage, ParseStage
+from treeviews.tasks.training import TrainEncoders
 
 
 class EmbedCorpus(EncoderParameters, DerivedStage):
@@ -52,11 +52,7 @@ class EmbedCorpus(EncoderParameters, DerivedStage):
         "trained, expanded, ensemble, random-SEED, a baseline, or package.module:function of your "
         "own, which is given the tokens of each sentence joined by spaces.",
     )
-    encoder_version = luigi.Parameter(
-        default="",
-        description="Of a function of your own, which needs one: change it when anything that the "
-        "function reads or imports changes. A change of its own module is seen.",
-    )
+    encoder_version = SentEvalParameters.encoder_version
     dtype = ChoiceParameter(
         default="float32",
         choices=["float32", "float16"],
@@ -80,17 +76,16 @@ class EmbedCorpus(EncoderParameters, DerivedStage):
         if name.kind in (*OF_A_RUN, "random"):
             stages = needed_stages(self.clone(TrainEncoders).config.views)
             return {stage: self.clone(PARSE_STAGES[stage]) for stage in stages}
-        found: dict[str, dict[str, ParseStage]] = {}
+        parses: dict[str, ParseStage] = {}
         for part in name.parts:
             for stage, parse in self._parses_of_model(part.folder).items():
-                found.setdefault(stage, {})[parse.used_parser.checksum] = parse
-        for stage, parses in found.items():
-            if len(parses) > 1:
-                raise ValueError(
-                    f"encoder {self.encoder}: its models read {stage} by different parsers, and a "
-                    "corpus is parsed by one; embed it by one model at a time"
-                )
-        return {stage: next(iter(parses.values())) for stage, parses in found.items()}
+                first = parses.setdefault(stage, parse)
+                if first.used_parser.checksum != parse.used_parser.checksum:
+                    raise ValueError(
+                        f"encoder {self.encoder}: its models read {stage} by different parsers, "
+                        "and a corpus is parsed by one; embed it by one model at a time"
+                    )
+        return parses
 
     def _parses_of_model(self, folder: Path) -> dict[str, ParseStage]:
         description = read_model_description(folder)
@@ -107,10 +102,6 @@ class EmbedCorpus(EncoderParameters, DerivedStage):
             place = find_parser(stage, record, None if chosen is None else chosen.folder)
             parses[stage] = self.clone(PARSE_STAGES[stage], **{OPTION_OF_STAGE[stage]: place})
         return parses
-
-    def checks(self) -> list[Check]:
-        """Refuses a device that is not there."""
-        return [*super().checks(), lambda: check_device(self.device, self.engine)]
 
     def requires(self) -> dict[str, Artefact]:
         """Returns the sentences, the parses that the encoder reads, and what makes the encoder."""
@@ -136,8 +127,8 @@ class EmbedCorpus(EncoderParameters, DerivedStage):
         settings = EncoderSettings.from_dict({**self.evaluated.settings, "device": "cpu"})
         return open_encoder(self.evaluated.spec, settings, self.encoder_version).digest
 
-    def shard_job(self, run: ShardRange) -> dict[str, Any]:
-        """Returns the job that embeds a range of shards on this machine."""
+    def shard_job(self) -> dict[str, Any]:
+        """Returns the job that embeds shards on this machine."""
         return {
             "encoder": self.evaluated.spec,
             "version": self.encoder_version,

@@ -32,13 +32,7 @@ from treeviews.pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_PARSERS, BUN
 from treeviews.pipeline.base.digest import digest_of
 from treeviews.pipeline.base.json_files import read_object
 from treeviews.tasks.artefact import Artefact, checksum
-from treeviews.tasks.parameters import (
-    CorpusParameters,
-    ExpansionParameters,
-    HeldOutParameters,
-    ParserParameters,
-    TrainingParameters,
-)
+from treeviews.tasks.parameters import ExpansionParameters, ModelParameters
 from treeviews.tasks.parsers import UsedParser, used_parser
 from treeviews.tasks.training import ExpandVocabulary, TrainEncoders, with_words
 from treeviews.tasks.words import OF_THE_CORPUS, UsedVectors
@@ -70,10 +64,8 @@ class EvaluatedEncoder:
     """What must run before it is there, by name."""
 
 
-class EncoderParameters(
-    CorpusParameters, HeldOutParameters, ParserParameters, TrainingParameters, ExpansionParameters
-):
-    """What the run's own encoders are made of."""
+class EncoderParameters(ModelParameters, ExpansionParameters, Artefact):
+    """A stage that takes any encoder, also those of the run."""
 
     def evaluated_encoder(self, called: str, version: str = "") -> EvaluatedEncoder:
         """Returns the encoder of this name.
@@ -85,10 +77,12 @@ class EncoderParameters(
             FileNotFoundError: its folder, or that of the word vectors, is not there or lacks files.
             ValueError: no such encoder.
         """
-        task: TrainEncoders = self.clone(TrainEncoders)  # type: ignore[attr-defined]
+        task: TrainEncoders = self.clone(TrainEncoders)
         name = parse_encoder_name(called)
         match name.kind:
             case "trained" | "expanded" | "ensemble":
+                if name.seed is not None:
+                    task = task.clone(seed=name.seed)
                 made = {"expanded": self._expanded, "ensemble": self._ensemble}
                 return made.get(name.kind, self._trained)(task, name)
             case "random":
@@ -100,8 +94,6 @@ class EncoderParameters(
         return self._words(task.word_vectors, name)
 
     def _trained(self, training: TrainEncoders, name: EncoderName) -> EvaluatedEncoder:
-        if name.seed is not None:
-            training = training.clone(seed=name.seed)
         return EvaluatedEncoder(
             name=f"{_architecture(training)}, trained",
             label=name.called,
@@ -117,9 +109,8 @@ class EncoderParameters(
 
     def _expanded(self, training: TrainEncoders, name: EncoderName) -> EvaluatedEncoder:
         """The run's model with trained words, and then with those of the pretrained vectors."""
-        seed = training.seed if name.seed is None else name.seed
-        task: ExpandVocabulary = self.clone(ExpandVocabulary, seed=seed)  # type: ignore[attr-defined]
-        trained = self._trained(task.training, replace(name, seed=None))
+        task: ExpandVocabulary = self.clone(ExpandVocabulary, seed=training.seed)
+        trained = self._trained(task.training, name)
         return replace(
             trained,
             name=f"{trained.name}, words expanded",
@@ -188,6 +179,8 @@ class EncoderParameters(
             content = {"joined": [{"model": model, "views": views} for model, views in pairs]}
         read = dict.fromkeys(view for config in configs for view in config.views)
         settled = all(description.vectors.are_settled for description in descriptions)
+        known = self.vectors == OF_THE_CORPUS or self.vectors.resolve() == BUNDLED_VECTORS
+        moved = {} if settled or known else {"vectors": str(self.vectors)}
         ships = all(part.folder in BUNDLED_MODELS.values() for part in name.parts)
         parsers = {} if ships else self._moved_parsers(needed_stages(list(read)))
         return EvaluatedEncoder(
@@ -195,16 +188,10 @@ class EncoderParameters(
             label=label,
             spec=name.called,
             content={**content, "encoding": describe_encoding(list(read))},
-            settings=({} if settled else self._moved_vectors()) | _folders(parsers),
+            settings=moved | _folders(parsers),
             requires=_made(parsers.values()),
             views=placed([name_of(view) for views in taken for view in views]),
         )
-
-    def _moved_vectors(self) -> dict[str, str]:
-        """Returns the word vectors that are not the bundled ones, if any."""
-        if self.vectors == OF_THE_CORPUS or self.vectors.resolve() == BUNDLED_VECTORS:
-            return {}
-        return {"vectors": str(self.vectors)}
 
     def _moved_parsers(self, stages: list[str]) -> dict[str, UsedParser]:
         """Returns the parsers of these stages that are not the bundled ones."""

@@ -30,14 +30,14 @@ from treeviews.pipeline.downloads.senteval_data import (
 from treeviews.pipeline.text.tokenization import TOKENIZATION_VERSION
 from treeviews.tasks.artefact import Artefact
 from treeviews.tasks.checks import Check
-from treeviews.tasks.parameter_kinds import joined
+from treeviews.tasks.parameter_kinds import settings_of
 from treeviews.tasks.parameters import (
     CorpusParameters,
     EvaluationDataParameters,
     HeldOutParameters,
     ParserParameters,
 )
-from treeviews.tasks.parsing import ParseConstituents, ParseDependencies
+from treeviews.tasks.parsing import PARSE_STAGES
 from treeviews.tasks.sentences import SplitSentences
 
 RUN_BEGAN_AT = time.time()
@@ -87,10 +87,8 @@ class DownloadSentEval(EvaluationDataParameters, Artefact):
         """Returns the folder of the evaluation data."""
         return self.work_folder / "evaluation-data" / "senteval"
 
-    def complete(self) -> bool:
+    def is_whole(self) -> bool:
         """Returns whether the chosen sets are there or, where that will do, asked for in vain."""
-        if not super().complete():
-            return False
         manifest = read_manifest(self.folder)
         lacking = list(self._lacking(manifest))
         return not lacking or (self.allow_absent and manifest.tried_in_vain(lacking, RUN_BEGAN_AT))
@@ -130,24 +128,13 @@ class BuildProbing(CorpusParameters, HeldOutParameters, ParserParameters, Artefa
 
     def requires(self) -> dict[str, Artefact]:
         """Returns the sentences of the corpus and both parses."""
-        return {
-            "sentences": self.clone(SplitSentences),
-            "dependencies": self.clone(ParseDependencies),
-            "constituents": self.clone(ParseConstituents),
-        }
+        parses = {name: self.clone(stage) for name, stage in PARSE_STAGES.items()}
+        return {"sentences": self.clone(SplitSentences), **parses}
 
     @property
     def config(self) -> ProbingConfig:
         """Sizes, limits and seeds of the tasks, and which documents are held out."""
-        own = {
-            "seed": self.probing_seed,
-            "held_out_fraction": self.held_out_fraction,
-            "held_out_seed": self.held_out_seed,
-            "held_out_unit": self.held_out_unit,
-        }
-        return ProbingConfig.from_dict(
-            joined(self.probing_changes, own, ProbingConfig.called, {"seed": "probing_seed"})
-        )
+        return settings_of(self, ProbingConfig, self.probing_changes)
 
     def content(self) -> dict[str, Any]:
         """Returns the configuration and the digests of sentences and parses."""

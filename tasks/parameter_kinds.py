@@ -62,6 +62,18 @@ class ChoiceParameter(luigi.ChoiceParameter):
         return None if x is None else super().normalize(x)
 
 
+class ChangesParameter(luigi.DictParameter):
+    """Fields of settings that are not as they are by default, as JSON."""
+
+    def __init__(self, settings: type[Settings], example: str) -> None:
+        place = settings.__module__.removeprefix("treeviews.").replace(".", "/")
+        super().__init__(
+            default={},
+            description=f"{settings.called.capitalize()}s to change, as JSON: '{example}'. "
+            f"{place}.py describes them all.",
+        )
+
+
 class Sha256Parameter(luigi.Parameter):
     """A sha256 in hexadecimal, however its letters are typed."""
 
@@ -101,18 +113,32 @@ def settings_of(
 ) -> S:
     """Returns settings as a task's parameters say.
 
+    Raises:
+        ValueError: a field that cannot be; or as `fields_of`.
+    """
+    return settings.from_dict(fields_of(task, settings, changes or {}, **own))
+
+
+def fields_of(
+    task: Any, settings: type[Settings], changes: Mapping[str, Any], **own: Any
+) -> dict[str, Any]:
+    """Returns the fields of settings that a task's parameters say, together with changes.
+
     Args:
-        task: whose class `takes` them.
+        task: has the parameters of the fields' options.
         settings: their class.
         changes: further fields, as the user gives them in JSON.
         own: fields that the task says itself.
 
     Raises:
-        ValueError: a field that cannot be, or a change of one that has a parameter of its own.
+        ValueError: a change of a field that has a parameter of its own; names the parameter.
     """
     asked = values_of(task, settings) | own
     options = {field: name for name, (field, _) in options_of(settings).items()}
-    return settings.from_dict(joined(changes or {}, asked, settings.called, options))
+    for field in sorted(set(changes) & set(asked)):
+        option = f"--{options.get(field, field).replace('_', '-')}"
+        raise ValueError(f"{settings.called} {field}: give it by {option}, not by the changes")
+    return {**changes, **asked}
 
 
 def values_of(
@@ -128,27 +154,6 @@ def values_of(
         for name, (field, mark) in options_of(settings).items()
         if mark.is_significant or not significant_only
     }
-
-
-def joined(
-    changes: Mapping[str, Any],
-    own: Mapping[str, Any],
-    called: str,
-    options: Mapping[str, str] | None = None,
-) -> dict[str, Any]:
-    """Returns changed fields together with those that are parameters.
-
-    Args:
-        called: a field, as messages name it.
-        options: what the parameters of fields are called where not as these.
-
-    Raises:
-        ValueError: a change of a field that has a parameter of its own; names the parameter.
-    """
-    for field in sorted(set(changes) & set(own)):
-        option = f"--{(options or {}).get(field, field).replace('_', '-')}"
-        raise ValueError(f"{called} {field}: give it by {option}, not by the changes")
-    return {**changes, **own}
 
 
 def _parameter(settings: type[Settings], name: str, **named: Any) -> luigi.Parameter:

@@ -7,12 +7,16 @@ from typing import Any
 import luigi
 
 from treeviews.models.config.held_out import HoldOut
+from treeviews.models.config.training_config import TrainingConfig
 from treeviews.models.config.training_presets import PRESETS
 from treeviews.models.config.views import VIEWS
 from treeviews.models.evaluation.evaluation_settings import ProtocolConfig
-from treeviews.models.evaluation.representation import representation_named
+from treeviews.models.evaluation.probing_sentences import ProbingConfig
+from treeviews.models.evaluation.representation import Representation, representation_named
+from treeviews.models.train_word_vectors import SkipGramConfig
 from treeviews.models.training.launching import LaunchSettings
 from treeviews.models.training.training_job import RunSettings
+from treeviews.models.words.vocabulary_expansion import ExpansionConfig
 from treeviews.pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS, shown
 from treeviews.pipeline.base.foreign_text import without_secrets
 from treeviews.pipeline.downloads.download import MAX_BYTES
@@ -24,6 +28,7 @@ from treeviews.pipeline.text.text_sources import SOURCES
 from treeviews.pipeline.text.tokenization import SentenceConfig
 from treeviews.tasks.parameter_kinds import (
     AddressParameter,
+    ChangesParameter,
     ChoiceParameter,
     ParserParameter,
     Sha256Parameter,
@@ -43,11 +48,7 @@ class CleaningParameters:
         description="Steps that change or refuse paragraphs before they are cut into sentences; "
         "clean: characters, boilerplate, shape, duplicates, language; needs py3langid.",
     )
-    cleaning_changes = luigi.DictParameter(
-        default={},
-        description='Fields of the cleaning to change, as JSON: \'{"language": ""}\'. '
-        "pipeline/text/cleaning_steps.py describes them all.",
-    )
+    cleaning_changes = ChangesParameter(CleaningConfig, '{"language": ""}')
 
     def resolved_cleaning(self) -> CleaningConfig:
         """Returns which steps of cleaning are on.
@@ -177,21 +178,13 @@ class HeldOutParameters:
     """Which documents are kept from training, for context accuracy and probing."""
 
     probing_seed = luigi.IntParameter(default=0, description="Seed of the probing tasks' samples.")
-    probing_changes = luigi.DictParameter(
-        default={},
-        description="Sizes and limits of the derived tasks to change, as JSON: "
-        "'{\"test_size\": 5000}'. models/evaluation/probing_sentences.py describes them all.",
-    )
+    probing_changes = ChangesParameter(ProbingConfig, '{"test_size": 5000}')
 
 
 class VectorTrainingParameters:
     """How word vectors are trained on the corpus."""
 
-    vector_changes = luigi.DictParameter(
-        default={},
-        description="With vectors=corpus: settings of their training to change, as JSON: "
-        "'{\"size\": 300}'. models/train_word_vectors.py describes them all.",
-    )
+    vector_changes = ChangesParameter(SkipGramConfig, '{"size": 300}')
 
 
 @takes(LaunchSettings, RunSettings)
@@ -211,11 +204,7 @@ class TrainingParameters(VectorTrainingParameters):
         "C-bijective: their invertible decoders; weighted-words, trees-beside-words: what made the "
         "encoders that ship.",
     )
-    changes = luigi.DictParameter(
-        default={},
-        description="Fields of the preset to change, as JSON: "
-        '\'{"hidden_size": 600, "epochs": 2}\'. models/config/training_config.py describes all.',
-    )
+    changes = ChangesParameter(TrainingConfig, '{"hidden_size": 600, "epochs": 2}')
     seed = luigi.IntParameter(default=0, description="Seed of initial weights and batch order.")
     further_seeds = luigi.ListParameter(
         default=[1, 2],
@@ -236,17 +225,17 @@ class TrainingParameters(VectorTrainingParameters):
     )
 
 
+class ModelParameters(CorpusParameters, HeldOutParameters, ParserParameters, TrainingParameters):
+    """What a run's own model is made of: text, parses of it, and a training."""
+
+
 class ExpansionParameters:
     """How the vocabulary of a model with trained words is expanded."""
 
     expansion_vectors = luigi.OptionalPathParameter(
         default=None, description="Word vectors of the words that are added; by default --vectors."
     )
-    expansion_changes = luigi.DictParameter(
-        default={},
-        description="Settings of models/words/vocabulary_expansion.py to change, such as "
-        "'{\"ridge\": 1.0}'.",
-    )
+    expansion_changes = ChangesParameter(ExpansionConfig, '{"ridge": 1.0}')
 
 
 class EvaluationDataParameters:
@@ -278,16 +267,8 @@ class SentEvalParameters(EvaluationDataParameters):
         default="plain",
         description="How views become one vector: plain, or multi-view (Tang & de Sa).",
     )
-    representation_changes = luigi.DictParameter(
-        default={},
-        description="Fields of the representation to change, as JSON: '{\"join_words\": true}'. "
-        "models/evaluation/representation.py describes them all.",
-    )
-    protocol_changes = luigi.DictParameter(
-        default={},
-        description="Further fields of the protocol to change, as JSON: '{\"standardise\": true}'. "
-        "models/evaluation/evaluation_settings.py describes them all.",
-    )
+    representation_changes = ChangesParameter(Representation, '{"join_words": true}')
+    protocol_changes = ChangesParameter(ProtocolConfig, '{"standardise": true}')
     encoder_version = luigi.Parameter(
         default="",
         description="Of a function of your own, which needs one: change it when anything that the "

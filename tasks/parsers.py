@@ -30,7 +30,7 @@ from treeviews.pipeline.parsers.parser_files import (
     read_scores,
 )
 from treeviews.pipeline.parsing.parse_shard import TRANSFORMER_LIBRARIES, library_versions
-from treeviews.tasks.artefact import Artefact, checksum, run_job
+from treeviews.tasks.artefact import Artefact, checksum
 from treeviews.tasks.parameter_kinds import ChoiceParameter, Sha256Parameter
 
 TRAINING_VERSION = 2
@@ -51,6 +51,7 @@ class TrainParser(Artefact):
 
     kind: ClassVar[Literal["dependency", "constituency"]]
     marker = "parser.json"
+    job_module = "treeviews.pipeline.parser_training"
 
     name = luigi.Parameter(default="own", description="Readable name of the parser.")
     train = luigi.Parameter(description="Treebank files to train on, separated by commas.")
@@ -103,10 +104,7 @@ class TrainParser(Artefact):
             **further,
         }
         job = ParserTrainingJob(kind=kind, out=self.folder, options=options, threads=self.threads)
-        path = self.folder / "job.json"
-        run_job(
-            self, "treeviews.pipeline.parser_training", job.to_dict(), path, threads=self.threads
-        )
+        self.run_job(job, threads=self.threads)
 
 
 class TrainDependencyParser(TrainParser):
@@ -236,20 +234,15 @@ def used_parser(task: luigi.Task, stage: str) -> UsedParser:
             f"--{option.replace('_', '-')} {chosen}: no such folder or file, and no parser of "
             f"{stage}{did_you_mean(str(chosen), known=known)}; known are {', '.join(known)}"
         )
+    kind = "" if _is_checkpoint(chosen) else read_description(chosen).kind
     official = None if chosen.exists() else OFFICIAL_PARSERS[str(chosen)]
-    if official is not None and official.stage != stage:
+    gives = official.stage if official is not None else STAGE_OF_KIND.get(kind, stage)
+    if gives != stage:
         raise ValueError(
-            f"{chosen}: a published parser of {official.stage}, not of {stage}; give it as "
-            f"{OPTION_OF_STAGE[official.stage]}"
+            f"{chosen}: a parser that gives {gives}, not {stage}; give it as "
+            f"{OPTION_OF_STAGE[gives]}"
         )
     if not _is_checkpoint(chosen):
-        kind = read_description(chosen).kind
-        own_stage = STAGE_OF_KIND.get(kind, stage)
-        if own_stage != stage:
-            raise ValueError(
-                f"{chosen}: a parser of kind {kind}, which gives {own_stage}, not {stage}; give it "
-                f"as {OPTION_OF_STAGE[own_stage]}"
-            )
         if sha256 and sha256 != (found := checksum_of_parser_folder(chosen)):
             raise ValueError(
                 f"{chosen}: a parser folder of checksum {found}, not {sha256}; give the folder "

@@ -31,8 +31,8 @@ from treeviews.pipeline.shards.manifests import (
 from treeviews.pipeline.storage.location import named_address, portable_address
 from treeviews.pipeline.storage.shared_shards import SharedShards
 from treeviews.pipeline.storage.stored_job import SentFiles, StoredJob, make_stored_shards
-from treeviews.tasks.artefact import Artefact, Jobs, ShardStage
-from treeviews.tasks.checks import Check, check_device, check_installed, import_ray_engine
+from treeviews.tasks.artefact import Artefact, ShardStage
+from treeviews.tasks.checks import Check, check_device, check_installed
 from treeviews.tasks.parameter_kinds import values_of
 from treeviews.tasks.parameters import CorpusParameters, ParserParameters
 from treeviews.tasks.parsers import UsedParser, used_parser
@@ -48,25 +48,29 @@ class DerivedStage(CorpusParameters, ShardStage):
 
     stage: ClassVar[str]
     """Of the shards, as their manifests say it."""
-    job_module: ClassVar[str]
-    """What makes a range of shards, in a process of its own."""
-    verb: ClassVar[str]
-    """What is done to sentences, such as ``parsed``."""
     mixture_remedy: ClassVar[str]
     """What to do about shards that are not all made by the same."""
 
     def checks(self) -> list[Check]:
-        """Refuses to work on Ray without the library."""
-        found = super().checks()
-        if self.engine == "ray":
-            found.append(lambda: check_installed("ray", "engine ray", "ray"))
-        return found
+        """Refuses a device that is not there; Ray without the library, or that hides GPUs."""
+        return [
+            *super().checks(),
+            lambda: check_device(self.device, self.engine),
+            *([self._check_ray] if self.engine == "ray" else []),
+        ]
+
+    def _check_ray(self) -> None:
+        check_installed("ray", "engine ray", "ray")
+        if self.device.startswith("cuda") and not self.gpus_per_job:
+            raise ValueError(
+                "device is cuda and gpus_per_job is 0: Ray then hides the GPUs from the jobs; say "
+                "what part of one a job takes, such as --gpus-per-job 0.25"
+            )
 
     @property
     def sentences(self) -> Artefact:
         """The stage that writes the sentences."""
-        upstream: Artefact = self.clone(SplitSentences)
-        return upstream
+        return self.clone(SplitSentences)
 
     @property
     def parsed_from(self) -> Path:
@@ -77,10 +81,6 @@ class DerivedStage(CorpusParameters, ShardStage):
     def maker_checksum(self) -> str:
         """Of the parser that makes the shards; empty where they are no parses."""
         return ""
-
-    def shard_job(self, run: ShardRange) -> dict[str, Any]:
-        """Returns the job that makes a range of shards on this machine."""
-        raise NotImplementedError(f"{type(self).__name__} must define shard_job()")
 
     def read_folders(self) -> dict[str, Path]:
         """Returns the folders of shards that a job reads, each under the name of its stage."""
@@ -100,7 +100,7 @@ class DerivedStage(CorpusParameters, ShardStage):
             number=run.number,
             count=run.num_shards,
             module=self.job_module,
-            values=self.shard_job(run),
+            values=self.shard_job(),
             folders={**places, str(self.folder): "output"},
             inputs={name: shared.place_of(folder) for name, folder in read.items()},
             describe=describe,
@@ -115,13 +115,12 @@ class DerivedStage(CorpusParameters, ShardStage):
         """Returns the manifest of the finished stage."""
         return read_dataset_manifest(self.folder, self.stage)
 
-    def complete(self) -> bool:
-        """Returns whether the stage is complete here and, as far as is known here, in its storage.
+    def is_whole(self) -> bool:
+        """Returns whether the shards are here and, as far as is known here, in the storage.
 
         The storage itself is not asked: Luigi asks before it forks, and a client of S3 has threads.
         """
-        complete: bool = super().complete()
-        return complete and (not self.storage or self._publication.exists())
+        return super().is_whole() and (not self.storage or self._publication.exists())
 
     @property
     def resources(self) -> dict[str, int]:
@@ -129,43 +128,14 @@ class DerivedStage(CorpusParameters, ShardStage):
         alone = self.engine == "ray" and self.ray_address == "local"
         return {"ray_of_this_machine": 1} if alone else {}
 
-    def make_shards(self) -> None:
-        """Has the shards made that no storage has.
-
-        Raises:
-            ModuleNotFoundError: Ray is the engine and not installed.
-            ValueError: jobs would get no GPU to run on.
-        """
-        if self.engine == "ray" and self.device.startswith("cuda") and not self.gpus_per_job:
-            raise ValueError(
-                "device is cuda and gpus_per_job is 0: Ray then hides the GPUs from the jobs; say "
-                "what part of one a job takes, such as --gpus-per-job 0.25"
-            )
-        self.share_jobs(
-            self.folder,
-            self.job_module,
-            self._jobs_left,
-            lambda number: read_shard_manifest(self.folder, number) is not None,
-            lambda count: f"{count} jobs {self.verb}",
-        )
-
-    def _jobs_left(self) -> Jobs:
-        """Returns the jobs for this machine, once what the storage has is here; Ray leaves none."""
-        if self.complete():
-            return {}
+    def ranges_left(self) -> list[ShardRange]:
+        """Returns what is left to this machine, once what the storage has is here: of Ray, none."""
         self.write_config(sweep=False)
         numbers, shared = self._numbers(), self._shared()
         shared.begin(numbers, lambda: self.set_status_message("waiting for the sentences"))
         if self.engine == "ray":
             self._make_on_ray(shared, numbers)
-        return {
-            self.folder / "jobs" / f"{run.number:05d}.json": {
-                **self.shard_job(run),
-                "number": run.number,
-                "count": run.num_shards,
-            }
-            for run in shared.missing_ranges(numbers)
-        }
+        return shared.missing_ranges(numbers)
 
     def fill(self) -> None:
         """Marks the stage complete, whose shards are there, in the storage as well.
@@ -203,28 +173,25 @@ class DerivedStage(CorpusParameters, ShardStage):
         """Has Ray make the shards that are not complete, and takes each when it is.
 
         Raises:
-            ModuleNotFoundError: Ray is not installed.
             RuntimeError: jobs failed; names their shards.
         """
-        engine = import_ray_engine()
-        done = sum(read_shard_manifest(self.folder, number) is not None for number in numbers)
-        if done == len(numbers):
+        from treeviews.tasks.ray_engine import run_on_ray
+
+        left = {number for number in numbers if read_shard_manifest(self.folder, number) is None}
+        if not left:
             return
 
         def jobs_for(most: int) -> list[StoredJob]:
-            nonlocal done
-            runs = shared.missing_ranges(numbers, most)
-            done = len(numbers) - sum(run.num_shards for run in runs)
-            return [self.stored_job(shared, run) for run in runs]
+            return [self.stored_job(shared, run) for run in shared.missing_ranges(numbers, most)]
 
         def take(job: StoredJob) -> None:
-            nonlocal done
             for number in job.numbers:
                 shared.fetch(number)
-            done += job.count
-            self._report_shards(done, len(numbers))
+            left.difference_update(job.numbers)
+            done, total = len(numbers) - len(left), len(numbers)
+            self.report_progress(done / total, f"{done} of {total} shards {self.verb}")
 
-        engine.run_on_ray(
+        run_on_ray(
             make_stored_shards,
             jobs_for,
             self.sent_files(),
@@ -239,9 +206,6 @@ class DerivedStage(CorpusParameters, ShardStage):
         return (
             self.folder / f"published-{digest_of({'storage': portable_address(self.storage)})}.json"
         )
-
-    def _report_shards(self, done: int, total: int) -> None:
-        self.report_progress(done / max(total, 1), f"{done} of {total} shards {self.verb}")
 
 
 class ParseStage(ParserParameters, DerivedStage):
@@ -280,12 +244,8 @@ class ParseStage(ParserParameters, DerivedStage):
         return checksum_of_parser_folder(self.parser_folder)
 
     def checks(self) -> list[Check]:
-        """Refuses a parser that is not there or of another kind, and a device that is not."""
-        return [
-            *super().checks(),
-            lambda: self.used_parser,
-            lambda: check_device(self.device, self.engine),
-        ]
+        """Refuses a parser that is not there or of another kind."""
+        return [*super().checks(), lambda: self.used_parser]
 
     def checked(self) -> list[luigi.Task]:
         """Returns the sentences, whatever is said of the parser."""
@@ -309,8 +269,8 @@ class ParseStage(ParserParameters, DerivedStage):
         """Returns a folder beside the sentence shards."""
         return self.sentences.folder.parent / f"{self.stage}-{self.parser_folder.name}"
 
-    def shard_job(self, run: ShardRange) -> dict[str, Any]:
-        """Returns the job that parses a range of shards on this machine, on one thread."""
+    def shard_job(self) -> dict[str, Any]:
+        """Returns the job that parses shards on this machine, on one thread."""
         return {
             "device": self.device,
             **values_of(self, ParseShardJob),
@@ -351,3 +311,9 @@ class ParseConstituents(ParseStage):
     """Parses every sentence into a constituency tree with benepar's model and binarizes it."""
 
     stage = "constituents"
+
+
+PARSE_STAGES: dict[str, type[ParseStage]] = {
+    stage.stage: stage for stage in (ParseDependencies, ParseConstituents)
+}
+"""What parses are called -> the stage that makes them."""

@@ -27,13 +27,7 @@ from treeviews.tasks.artefact import Artefact, ReportingTask, ShardStage
 from treeviews.tasks.checks import Check
 from treeviews.tasks.evaluated_encoder import EncoderParameters
 from treeviews.tasks.evaluation_data import BuildProbing
-from treeviews.tasks.parameters import (
-    CorpusParameters,
-    HeldOutParameters,
-    ParserParameters,
-    SentEvalParameters,
-    TrainingParameters,
-)
+from treeviews.tasks.parameters import ModelParameters, SentEvalParameters
 from treeviews.tasks.parsing import ParseStage
 from treeviews.tasks.run_display import command_line
 from treeviews.tasks.sentences import SplitSentences
@@ -43,7 +37,7 @@ from treeviews.tasks.training import TrainEncoders
 _REMEDY = "delete the folder and run the stage again"
 
 
-class WriteReport(SentEvalParameters, EncoderParameters, Artefact):
+class WriteReport(SentEvalParameters, EncoderParameters):
     """Writes what was run, on what, with which result.
 
     Output: ``report.html``, one page to look at that needs nothing from elsewhere; ``report.md``
@@ -81,8 +75,7 @@ class WriteReport(SentEvalParameters, EncoderParameters, Artefact):
     @property
     def probing(self) -> BuildProbing:
         """The task that builds the probing tasks."""
-        task: BuildProbing = self.clone(BuildProbing)
-        return task
+        return self.clone(BuildProbing)
 
     @property
     def shard_stages(self) -> list[Artefact]:
@@ -110,8 +103,7 @@ class WriteReport(SentEvalParameters, EncoderParameters, Artefact):
         """The task that scores on SentEval's tasks, where that is asked for."""
         if not (self.senteval or self.senteval_data):
             return None
-        task: EvaluateAll = self.clone(EvaluateAll)
-        return task
+        return self.clone(EvaluateAll)
 
     def checks(self) -> list[Check]:
         """Refuses seeds and probing tasks that cannot be."""
@@ -165,14 +157,13 @@ class WriteReport(SentEvalParameters, EncoderParameters, Artefact):
             "report_version": REPORT_VERSION,
         }
 
-    def complete(self) -> bool:
-        """Returns whether the report stands, and tells of the scores that there are now.
+    def is_whole(self) -> bool:
+        """Returns whether the report tells of the scores that there are now.
 
         Data of SentEval's tasks that were absent may have come since it was written.
         """
-        complete: bool = super().complete()
-        if not complete or self.evaluation is None:
-            return complete
+        if self.evaluation is None:
+            return True
         table = self.evaluation.folder / EvaluateAll.announced
         copy = self.folder / EvaluateAll.announced
         return (
@@ -212,9 +203,7 @@ class WriteReport(SentEvalParameters, EncoderParameters, Artefact):
 
     def training_record(self) -> StageRecord:
         """Returns sentences and seconds of the trainings."""
-        summaries = [
-            read_json(task.folder / task.marker, remedy=_REMEDY) for task in self.trainings
-        ]
+        summaries = [task.summary() for task in self.trainings]
         epochs = number_of(summaries[0]["epochs"], "epoch")
         return StageRecord(
             f"training ({number_of(len(summaries), 'seed')}, {epochs} each)",
@@ -236,12 +225,12 @@ class WriteReport(SentEvalParameters, EncoderParameters, Artefact):
 
 def shard_records(probing: BuildProbing) -> tuple[StageRecord, ...]:
     """Returns rows, drops and seconds of every stage that writes shards."""
-    manifests = {
-        name: read_dataset_manifest(task.folder, name) for name, task in probing.requires().items()
-    }
     return tuple(
-        StageRecord(name, one.rows, one.seconds, one.drops, left_out=one.config.get("left_out", {}))
-        for name, one in manifests.items()
+        StageRecord(
+            name, made.rows, made.seconds, made.drops, left_out=made.config.get("left_out", {})
+        )
+        for name, task in probing.requires().items()
+        for made in [read_dataset_manifest(task.folder, name)]
     )
 
 
@@ -256,15 +245,7 @@ def parser_record(stage: ParseStage) -> dict[str, Any]:
     }
 
 
-class RunAll(
-    CorpusParameters,
-    HeldOutParameters,
-    ParserParameters,
-    TrainingParameters,
-    SentEvalParameters,
-    ReportingTask,
-    luigi.WrapperTask,
-):
+class RunAll(ModelParameters, SentEvalParameters, ReportingTask, luigi.WrapperTask):
     """The main job: text to report.
 
     Splits and parses a corpus, trains the views of the preset on it, scores them beside their

@@ -13,6 +13,7 @@ import luigi
 
 from treeviews.pipeline.base.atomic_files import RUN_LOCK, sweep_unfinished
 from treeviews.pipeline.base.foreign_text import values_without_secrets, without_secrets
+from treeviews.pipeline.base.job import run_job_process
 from treeviews.pipeline.downloads.download import (
     DownloadConfig,
     check_sha256,
@@ -20,15 +21,11 @@ from treeviews.pipeline.downloads.download import (
     file_name_of,
 )
 from treeviews.pipeline.downloads.hub_dataset import DATASET_FILE, TEXT_FOLDER, FetchJob, HubDataset
-from treeviews.pipeline.shards.manifests import (
-    read_dataset_manifest,
-    read_shard_manifest,
-    stands_whole,
-)
-from treeviews.pipeline.text.cleaning_steps import CleaningConfig, check_language, describe_cleaning
+from treeviews.pipeline.shards.manifests import ShardRange, read_dataset_manifest
+from treeviews.pipeline.text.cleaning_steps import check_language, describe_cleaning
 from treeviews.pipeline.text.documents import Source
 from treeviews.pipeline.text.find_duplicates import MANIFEST_NAME, signature_path
-from treeviews.pipeline.text.split_corpus import CorpusSplit
+from treeviews.pipeline.text.split_corpus import PLAN_NAME, CorpusSplit
 from treeviews.pipeline.text.split_parts import DUPLICATES_FOLDER, describe_splitter
 from treeviews.pipeline.text.text_files import is_compressed
 from treeviews.pipeline.text.text_sources import (
@@ -41,7 +38,7 @@ from treeviews.pipeline.text.text_sources import (
     source_of,
 )
 from treeviews.pipeline.text.tokenization import SentenceConfig
-from treeviews.tasks.artefact import Artefact, Jobs, ReportingTask, ShardStage, run_job
+from treeviews.tasks.artefact import Artefact, ReportingTask, ShardStage
 from treeviews.tasks.checks import Check, check_installed
 from treeviews.tasks.parameter_kinds import AddressParameter, Sha256Parameter, settings_of, takes
 from treeviews.tasks.parameters import GIGABYTE, CorpusParameters
@@ -92,6 +89,7 @@ class FetchDataset(Artefact):
     """
 
     marker = DATASET_FILE
+    job_module = "treeviews.pipeline.downloads.hub_dataset"
     text_field = CorpusParameters.text_field
 
     @property
@@ -111,11 +109,9 @@ class FetchDataset(Artefact):
         """Returns the folder of the files."""
         return self.work_folder / "downloads" / Path(self.dataset).name
 
-    def fill(self) -> None:
-        """Fetches the data set in a process of its own."""
-        self.write_config()
-        job, path = FetchJob(dataset=self.wanted, out=self.folder), self.folder / "job.json"
-        run_job(self, "treeviews.pipeline.downloads.hub_dataset", job.to_dict(), path, threads=1)
+    def job(self) -> FetchJob:
+        """Returns the fetch."""
+        return FetchJob(dataset=self.wanted, out=self.folder)
 
 
 class SplitSentences(CorpusParameters, ShardStage):
@@ -124,6 +120,9 @@ class SplitSentences(CorpusParameters, ShardStage):
     Output: sentence shards in document order, one manifest each, refused sentences with their
     reasons beside them. Some 40,000 sentences/s and core.
     """
+
+    job_module = "treeviews.pipeline.text.split_parts"
+    verb = "split"
 
     def checks(self) -> list[Check]:
         """Refuses a source that cannot be, cleaning that cannot be, and text without a byte."""
@@ -230,13 +229,12 @@ class SplitSentences(CorpusParameters, ShardStage):
         same text.
         """
         self.check_source()
-        if self.url:
+        if self.url or self.source == "hf":
+            named = {"url": self.url, "sha256": self.sha256}
+            if self.source == "hf":
+                named = {"fetched": self.clone(FetchDataset).digest}
             read = config_of(self.source, self._file_settings).to_dict()
-            named = {"source": self.source, "url": self.url, "sha256": self.sha256}
-            source = values_without_secrets(named | read)
-        elif self.source == "hf":
-            read = config_of(self.source, self._file_settings).to_dict()
-            source = {"source": "hf", "fetched": self.clone(FetchDataset).digest} | read
+            source = values_without_secrets({"source": self.source, **named, **read})
         else:
             source = self.opened_source.describe()
         described = {"corpus": source, "splitter": describe_splitter(self.config)}
@@ -252,8 +250,9 @@ class SplitSentences(CorpusParameters, ShardStage):
         """The sentence shards; parses stand beside them in the corpus's folder."""
         return super().folder / "sentences"
 
-    def _begun(self, *, sweep: bool) -> CorpusSplit:
-        """Returns the shards that stand and those that are to be made, whose plan is written."""
+    def _begin(self, *, sweep: bool = False) -> CorpusSplit:
+        """Returns what stands and is to be made, once plan and configuration are written."""
+        self.write_config(sweep=sweep)
         cleaning = self.resolved_cleaning()
         corpus = CorpusSplit(self.opened_source, self.config, self.folder, cleaning)
         corpus.begin(sweep=sweep)
@@ -261,69 +260,47 @@ class SplitSentences(CorpusParameters, ShardStage):
 
     def make_shards(self) -> None:
         """Has all parts split, as far as they are wanted, once it is known what stands twice."""
-        cleaning = self.resolved_cleaning()
-        if cleaning.needs_corpus:
+        if self.resolved_cleaning().needs_corpus:
             with self.planning(self.folder):
                 if self.complete():  # by the run that this one waited for
                     return
-                self.write_config(sweep=False)
-                corpus = self._begun(sweep=False)
-            self._find_duplicates(corpus, cleaning)
-        self.share_jobs(
-            self.folder,
-            "treeviews.pipeline.text.split_parts",
-            self._jobs_left,
-            lambda number: (
-                read_shard_manifest(self.folder, number) is not None or stands_whole(self.folder)
-            ),
-            lambda count: f"{count} jobs split",
-        )
+                corpus = self._begin()
+            self._find_duplicates(corpus)
+        super().make_shards()
 
-    def _find_duplicates(self, corpus: CorpusSplit, cleaning: CleaningConfig) -> None:
+    def shard_job(self) -> dict[str, Any]:
+        """Returns the job that splits parts."""
+        return {"plan": str(self.folder / PLAN_NAME), "output": str(self.folder)}
+
+    def ranges_left(self) -> list[ShardRange]:
+        """Returns the parts that come next."""
+        return self._begin().runs()
+
+    def _find_duplicates(self, corpus: CorpusSplit) -> None:
         """Finds which paragraphs of the corpus stand earlier in it, which lines in many documents.
 
         Every part is signed, then it is decided; what a killed run has done is not done again.
         """
         folder, module = self.folder / DUPLICATES_FOLDER, "treeviews.pipeline.text.find_duplicates"
-        names = {"plan": str(corpus.plan_path), "output": str(folder)}
-        shared: dict[str, Any] = {**names, "config": cleaning.to_dict()}
-
-        def is_signed(number: int) -> bool:
-            return signature_path(folder, number).exists() or (folder / MANIFEST_NAME).exists()
-
-        def jobs_left() -> Jobs:
-            return {
-                folder / "jobs" / f"{first:05d}.json": {**shared, "number": first, "count": count}
-                for first, count in corpus.all_runs()
-                if not all(map(is_signed, range(first, first + count)))
-            }
-
-        self.share_jobs(folder, module, jobs_left, is_signed, lambda count: f"{count} jobs signed")
+        manifest, cleaning = folder / MANIFEST_NAME, self.resolved_cleaning()
+        job = {**self.shard_job(), "output": str(folder), "config": cleaning.to_dict()}
+        self.share_jobs(
+            folder,
+            module,
+            job,
+            corpus.all_runs,
+            lambda number: signature_path(folder, number).exists() or manifest.exists(),
+            "signed",
+        )
         with self.held(folder / RUN_LOCK):
             sweep_unfinished(folder)
-            if not (folder / MANIFEST_NAME).exists():
-                run_job(self, module, shared, folder / "jobs" / "duplicates.json", threads=1)
-
-    def _jobs_left(self) -> Jobs:
-        """Returns the jobs that split the parts that come next."""
-        if self.complete():
-            return {}
-        self.write_config(sweep=False)
-        corpus = self._begun(sweep=False)
-        return {
-            self.folder / "jobs" / f"{run.number:05d}.json": {
-                "plan": str(corpus.plan_path),
-                "output": str(self.folder),
-                "number": run.number,
-                "count": run.num_shards,
-            }
-            for run in corpus.runs()
-        }
+            if not manifest.exists():
+                path = folder / "jobs" / "duplicates.json"
+                run_job_process(module, job, path, self.report_progress, threads=1)
 
     def fill(self) -> None:
         """Marks the stage complete, whose shards are there; tells of text that was not readable."""
-        self.write_config()
-        made = self._begun(sweep=True).finish()
+        made = self._begin(sweep=True).finish()
         if unread := {name: made.drops[name] for name in UNREAD if name in made.drops}:
             refused = ", ".join(f"{name} {count:,}" for name, count in unread.items())
             logger.warning(

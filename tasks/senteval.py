@@ -18,7 +18,12 @@ from treeviews.models.encoding.encoder_names import (
     chosen_views,
     name_of,
 )
-from treeviews.models.evaluation.evaluation_settings import PROTOCOL_VERSION
+from treeviews.models.evaluation.evaluation_settings import (
+    PROTOCOL_VERSION,
+    EvaluationSettings,
+    ProtocolConfig,
+)
+from treeviews.models.evaluation.representation import Representation
 from treeviews.models.evaluation.senteval_format import DATASETS
 from treeviews.models.evaluation.task_data import NOTE_NAME, missing_files
 from treeviews.models.evaluation.task_registry import (
@@ -35,7 +40,7 @@ from treeviews.pipeline.base.atomic_files import write_bytes_atomically, write_j
 from treeviews.pipeline.base.digest import digest_of, remembered_sha256
 from treeviews.pipeline.base.json_files import read_json
 from treeviews.pipeline.downloads.senteval_data import SENTEVAL_SETS, check_data_folder
-from treeviews.tasks.artefact import Artefact, checksum, run_job
+from treeviews.tasks.artefact import Artefact, checksum
 from treeviews.tasks.checks import Check, check_device
 from treeviews.tasks.evaluated_encoder import EncoderParameters, EvaluatedEncoder
 from treeviews.tasks.evaluation_data import BuildProbing, DownloadSentEval
@@ -45,8 +50,10 @@ from treeviews.tasks.training import TrainEncoders
 DOWNLOADABLE = frozenset(dataset.name for dataset in SENTEVAL_SETS)
 
 
-class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
+class SentEvalStage(SentEvalParameters, EncoderParameters):
     """What scoring on one task and on several have in common: an encoder and the data."""
+
+    job_module = "treeviews.models.evaluate_tasks"
 
     encoder = luigi.Parameter(default="trained", description=f"{FORMS}.")
     derived = luigi.BoolParameter(
@@ -76,40 +83,30 @@ class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
             *super().checks(),
             self.resolved_representation,
             self.resolved_protocol,
-            self._check_encoder,
+            lambda: self.evaluated,
             lambda: check_device(self.device),
             *([lambda: check_data_folder(Path(self.senteval_data))] if self.senteval_data else []),
         ]
 
-    def _check_encoder(self) -> None:
-        _ = self.evaluated
-
     def data(self, *datasets: str) -> DownloadSentEval:
         """Returns the task that brings these sets; one that cannot be had is listed as absent.
 
-        All such tasks fill one folder, so that of no set at all stands for the folder.
+        All such tasks fill one folder and have one digest.
         """
         names = sorted(set(datasets) & DOWNLOADABLE)
-        task: DownloadSentEval = self.clone(
-            DownloadSentEval, datasets=",".join(names) or "all", allow_absent=True
-        )
-        return task
+        return self.clone(DownloadSentEval, datasets=",".join(names) or "all", allow_absent=True)
 
     @property
     def probing(self) -> BuildProbing:
         """The task that derives probing tasks from the corpus."""
-        task: BuildProbing = self.clone(BuildProbing)
-        return task
+        return self.clone(BuildProbing)
 
-    def data_folder(self, *datasets: str) -> Path:
-        """Returns the folder that SentEval calls ``data``: derived, the user's own, or downloaded.
-
-        Args:
-            datasets: see `data`.
-        """
+    @property
+    def data_folder(self) -> Path:
+        """The folder that SentEval calls ``data``: derived, the user's own, or downloaded."""
         if self.derived:
             return self.probing.data_folder
-        return Path(self.senteval_data) if self.senteval_data else self.data(*datasets).folder
+        return Path(self.senteval_data) if self.senteval_data else self.data().folder
 
     def declared(self, names: str) -> tuple[EvaluationTask, ...]:
         """Returns the tasks of a list of names; ``all`` are those that may be among the data.
@@ -122,8 +119,7 @@ class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
             return tasks_named(names)
         if names.strip().lower() == "all":
             return DERIVED
-        tasks = tasks_named(names)
-        for task in tasks:
+        for task in (tasks := tasks_named(names)):
             if task not in DERIVED:
                 known = ", ".join(one.name for one in DERIVED)
                 raise ValueError(f"--derived has no task {task.name}; choose among {known}")
@@ -144,41 +140,36 @@ class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
             needed["data"] = self.data(*datasets)
         return needed | dict(self.evaluated.requires)
 
-    def job(self, evaluations: list[EvaluateTask]) -> dict[str, Any]:
-        """Returns the job of ``models.evaluate_tasks`` that makes these results."""
-        encoder = self.evaluated
-        datasets = (task.declaration.dataset for task in evaluations)
+    def job(self) -> EvaluationSettings:
+        """Returns the job that makes the results that do not stand, on one thread."""
+        encoder, evaluations = self.evaluated, self._lacking()
         # The limit is what holds where nothing is asked for.
         on_refusal = {} if self.on_refusal == "limit" else {"on_refusal": self.on_refusal}
-        job: dict[str, Any] = {
-            "encoder": encoder.spec,
-            "name": encoder.name,
-            "seed": encoder.seed,
-            "tasks": [evaluation.declaration.name for evaluation in evaluations],
-            "data": str(self.data_folder(*datasets)),
-            "out": {task.declaration.name: str(task.folder) for task in evaluations},
-            "parses": str(self.work_folder / "evaluation-parses"),
-            "representation": self.resolved_representation(),
-            "protocol": self.resolved_protocol(),
-            "encoder_settings": encoder.settings | on_refusal,
-            "device": self.device,
-            "threads": 1,
-        }
-        if encoder.version is None:
-            return job
-        source = encoder.content["source"]
-        return job | {"encoder_version": encoder.version, "encoder_source": source or ""}
+        is_own = encoder.version is not None
+        return EvaluationSettings(
+            encoder=encoder.spec,
+            name=encoder.name,
+            seed=encoder.seed,
+            tasks=tuple(evaluation.declaration.name for evaluation in evaluations),
+            data=self.data_folder,
+            out={task.declaration.name: task.folder for task in evaluations},
+            parses=self.work_folder / "evaluation-parses",
+            encoder_version=encoder.version,
+            encoder_source=encoder.content["source"] or "" if is_own else None,
+            representation=Representation.from_dict(self.resolved_representation()),
+            protocol=ProtocolConfig.from_dict(self.resolved_protocol()),
+            encoder_settings=encoder.settings | on_refusal,
+            device=self.device,
+        )
+
+    def _lacking(self) -> list[EvaluateTask]:
+        return [task for task in self.evaluations if not task.complete()]
 
     def fill(self) -> None:
-        """Scores on the tasks that lack a result, in one process, on one thread.
-
-        Encoders run side by side.
-        """
-        evaluations = [task for task in self.evaluations if not task.complete()]
-        for task in {self, *evaluations}:
+        """Scores on the tasks that lack a result, in one process; encoders run side by side."""
+        for task in {self, *self._lacking()}:
             task.write_config()
-        job = self.job(evaluations)
-        run_job(self, "treeviews.models.evaluate_tasks", job, self.folder / "job.json", threads=1)
+        self.run_job(self.job())
 
 
 class EvaluateTask(SentEvalStage):
@@ -206,36 +197,29 @@ class EvaluateTask(SentEvalStage):
         """The task itself."""
         return [self]
 
-    @property
-    def task_data(self) -> DownloadSentEval:
-        """The task that brings the data."""
-        return self.data(self.declaration.dataset)
-
     def content(self) -> dict[str, Any]:
         """Returns the encoder, the task, its data and how it is scored."""
+        representation, words = self.resolved_representation(), dict[str, Any]()
+        if representation["join_words"] and self.evaluated.version is not None:
+            # A function of the user's own has none of these.
+            words = {"words": self.clone(TrainEncoders).word_vectors.digest}
         return {
             "encoder": self.evaluated.content,
-            **self._joined_words(),
+            **words,
             "task": self.declaration.name,
             "tasks_version": TASKS_VERSION,
-            "representation": self.resolved_representation(),
+            "representation": representation,
             "protocol": self.resolved_protocol(),
             "protocol_version": PROTOCOL_VERSION,
             **self._data_content(),
         }
-
-    def _joined_words(self) -> dict[str, Any]:
-        """Returns the words that are joined to a function of the user's own, which has none."""
-        if not self.resolved_representation()["join_words"] or self.evaluated.version is None:
-            return {}
-        return {"words": self.clone(TrainEncoders).word_vectors.digest}
 
     def _data_content(self) -> dict[str, Any]:
         """Returns what determines the data: the user's files, or where they come from."""
         if self.derived:
             return {"data": self.probing.digest}
         if not self.senteval_data:
-            return {"data": self.task_data.digest}
+            return {"data": self.data().digest}
         root = Path(self.senteval_data)
         names = [*DATASETS[self.declaration.dataset].files.values()]
         names += sorted({str(Path(name).parent / NOTE_NAME) for name in names})
@@ -251,17 +235,15 @@ class EvaluateTask(SentEvalStage):
         """Returns the result."""
         return luigi.LocalTarget(str(self.folder / f"{self.declaration.name}.json"))
 
-    def complete(self) -> bool:
-        """Returns whether the result stands, and does not call data absent that may have come."""
-        if not super().complete():
-            return False
+    def is_whole(self) -> bool:
+        """Returns whether the result does not call data absent that may have come."""
         if self.derived or isinstance(read_result(Path(self.output().path)), TaskResult):
             return True
         dataset = self.declaration.dataset
-        if not missing_files(self.declaration, self.data_folder(dataset)):
+        if not missing_files(self.declaration, self.data_folder):
             return False
         is_own = self.senteval_data or dataset not in DOWNLOADABLE
-        return bool(is_own or self.task_data.complete())
+        return bool(is_own or self.data(dataset).complete())
 
 
 class EvaluateEncoder(SentEvalStage):
@@ -329,7 +311,7 @@ def digest_of_results(stages: Iterable[EvaluateEncoder]) -> str:
     return digest_of({"results": [remembered_sha256(file) for file in files]})
 
 
-class EvaluateAll(SentEvalStage):
+class EvaluateAll(SentEvalParameters, EncoderParameters):
     """Scores encoders on all of SentEval's tasks, or the derived ones, and puts them side by side.
 
     Output: ``evaluation.md``, a table with intervals, and a folder an encoder of the results, as
@@ -339,6 +321,7 @@ class EvaluateAll(SentEvalStage):
 
     marker = "evaluation.json"
     announced = "evaluation.md"
+    derived = SentEvalStage.derived
 
     encoder = luigi.Parameter(
         default="",
@@ -353,19 +336,14 @@ class EvaluateAll(SentEvalStage):
         """The encoders to score, each once."""
         if names := list(filter(None, (name.strip() for name in self.encoder.split(",")))):
             return list(dict.fromkeys(names))
-        seeds = [seed for seed in self.further_seeds if seed != self.seed]
         # What has views of its own has none that are asked for.
-        ready = READY if not self.resolved_representation().get("views") else (BAG_OF_WORDS,)
+        ready = (BAG_OF_WORDS,) if self.representation_changes.get("views") else READY
         return [
             "trained",
-            *(f"trained-{seed}" for seed in seeds),
+            *(f"trained-{seed}" for seed in self.further_seeds if seed != self.seed),
             *(f"random-{seed}" for seed in RANDOM_SEEDS),
             *ready,
         ]
-
-    def _check_encoder(self) -> None:
-        """Refuses unknown tasks; the encoders' own stages check these."""
-        self.declared(self.tasks)
 
     def checked(self) -> list[luigi.Task]:
         """Returns one stage an encoder, also where some cannot be."""
@@ -377,7 +355,7 @@ class EvaluateAll(SentEvalStage):
         Raises:
             ValueError: two names stand for the same encoder.
         """
-        apart = max(1, len(self.declared(self.tasks)) // 2)
+        apart = max(1, len(self.checked()[0].evaluations) // 2)
         stages = [
             self.clone(EvaluateEncoder, encoder=encoder, turn=place * apart)
             for place, encoder in enumerate(self.encoders)
@@ -397,10 +375,10 @@ class EvaluateAll(SentEvalStage):
         """Returns the folder of the table."""
         return self.work_folder / "evaluation" / ("derived" if self.derived else "senteval")
 
-    def complete(self) -> bool:
-        """Returns whether every result stands, and the table made of these very results."""
+    def is_whole(self) -> bool:
+        """Returns whether every result stands, and the table was made of these very results."""
         stages = self.requires()
-        if not super().complete() or not all(stage.complete() for stage in stages):
+        if not all(stage.complete() for stage in stages):
             return False
         marker = read_json(self.folder / self.marker, remedy="delete it")
         return bool(marker.get("results") == digest_of_results(stages))

@@ -22,17 +22,11 @@ from treeviews.models.words.vocabulary_expansion import EXPANSION_VERSION, Expan
 from treeviews.pipeline.base.machine import available_cores
 from treeviews.pipeline.parsing.parse_shard import library_versions
 from treeviews.pipeline.vectors.vector_folder import files_of
-from treeviews.tasks.artefact import Artefact, checksum, run_job
+from treeviews.tasks.artefact import Artefact, checksum
 from treeviews.tasks.checks import Check, check_device
-from treeviews.tasks.parameter_kinds import joined, settings_of
-from treeviews.tasks.parameters import (
-    CorpusParameters,
-    ExpansionParameters,
-    HeldOutParameters,
-    ParserParameters,
-    TrainingParameters,
-)
-from treeviews.tasks.parsing import ParseConstituents, ParseDependencies, ParseStage
+from treeviews.tasks.parameter_kinds import fields_of, settings_of
+from treeviews.tasks.parameters import ExpansionParameters, ModelParameters
+from treeviews.tasks.parsing import PARSE_STAGES, ParseStage
 from treeviews.tasks.sentences import SplitSentences
 from treeviews.tasks.words import UsedVectors, used_vectors
 
@@ -41,21 +35,15 @@ logger = logging.getLogger("luigi-interface")
 FEW_STEPS = 20
 """Below so many a training ends with a warning."""
 
-PARSE_STAGES: dict[str, type[ParseStage]] = {
-    "dependencies": ParseDependencies,
-    "constituents": ParseConstituents,
-}
 
-
-class TrainEncoders(
-    CorpusParameters, HeldOutParameters, ParserParameters, TrainingParameters, Artefact
-):
+class TrainEncoders(ModelParameters, Artefact):
     """Trains views of the same sentences by the objective of the preset.
 
     Output: a model folder. Only the parses that the views read are required.
     """
 
     marker = "summary.json"
+    job_module = "treeviews.models.train"
     priority = 10
     """Luigi's: most of a run waits for its trainings, so they come before any evaluation."""
 
@@ -67,14 +55,8 @@ class TrainEncoders(
     @cached_property
     def config(self) -> TrainingConfig:
         """The preset with the changes applied."""
-        own = {
-            "views": self._named_views or preset(self.preset).views,
-            "held_out_fraction": self.held_out_fraction,
-            "held_out_seed": self.held_out_seed,
-            "held_out_unit": self.held_out_unit,
-            "seed": self.seed,
-        }
-        return preset(self.preset, **joined(self.changes, own, TrainingConfig.called))
+        views = self._named_views or preset(self.preset).views
+        return preset(self.preset, **fields_of(self, TrainingConfig, self.changes, views=views))
 
     @cached_property
     def word_vectors(self) -> UsedVectors:
@@ -137,20 +119,13 @@ class TrainEncoders(
         parses = {name: self.clone(PARSE_STAGES[name]) for name in needed_stages(self.config.views)}
         return {"sentences": self.clone(SplitSentences), **parses}
 
-    def complete(self) -> bool:
-        """Returns whether the summary stands, and every file that it lists.
+    def is_whole(self) -> bool:
+        """Returns whether every file stands that the summary lists."""
+        return finished_summary(self.folder) is not None
 
-        Where the summary is damaged the training is not complete; its run says what to do.
-        """
-        try:
-            stands = super().complete()
-        except ValueError:  # the checks say why no such training can be
-            return False
-        try:
-            return stands and finished_summary(self.folder) is not None
-        except ValueError as error:
-            logger.warning("%s", error)
-            return False
+    def summary(self) -> dict[str, Any]:
+        """Returns what the finished training says of itself."""
+        return finished_summary(self.folder) or {}
 
     def content(self) -> dict[str, Any]:
         """Returns the training's configuration and the digests of what it reads.
@@ -215,10 +190,8 @@ class TrainEncoders(
             settings=settings,
             launch=launch,
         )
-        path = self.folder / "job.json"
-        run_job(self, "treeviews.models.train", job.to_dict(), path, threads=launch.threads or 1)
-        summary = finished_summary(self.folder) or {}
-        if summary.get("steps", FEW_STEPS) < FEW_STEPS:
+        self.run_job(job, threads=launch.threads or 1)
+        if (summary := self.summary()).get("steps", FEW_STEPS) < FEW_STEPS:
             logger.warning(
                 "%s: only %d steps, which train next to nothing; give more text, more epochs or a "
                 "smaller batch_size than %d",
@@ -228,14 +201,7 @@ class TrainEncoders(
             )
 
 
-class ExpandVocabulary(
-    CorpusParameters,
-    HeldOutParameters,
-    ParserParameters,
-    TrainingParameters,
-    ExpansionParameters,
-    Artefact,
-):
+class ExpandVocabulary(ModelParameters, ExpansionParameters, Artefact):
     """Gives the model of the run, with trained words, those of its word vectors, too.
 
     Input: the training with word_vectors "trained", whatever the changes say of these. Output: a
@@ -243,6 +209,7 @@ class ExpandVocabulary(
     """
 
     marker = MODEL_FILE
+    job_module = "treeviews.models.expand_vocabulary"
 
     @property
     def training(self) -> TrainEncoders:
@@ -278,17 +245,14 @@ class ExpandVocabulary(
         name = self.training.place().name
         return self.work_folder / "models" / f"{name}-expanded"
 
-    def fill(self) -> None:
-        """Runs the job."""
-        self.write_config()
-        job = ExpansionJob(
+    def job(self) -> ExpansionJob:
+        """Returns the expansion."""
+        return ExpansionJob(
             model=self.training.folder,
             out=self.folder,
             config=self.config,
             pretrained=self.expansion_vectors,
         )
-        path = self.folder / "job.json"
-        run_job(self, "treeviews.models.expand_vocabulary", job.to_dict(), path, threads=1)
 
 
 def with_words(training: TrainEncoders, use: Literal["frozen", "trained"]) -> TrainEncoders:
@@ -299,5 +263,4 @@ def with_words(training: TrainEncoders, use: Literal["frozen", "trained"]) -> Tr
     if training.config.word_vectors == use:
         return training
     changes = {**dict(training.changes), "word_vectors": use}
-    changed: TrainEncoders = training.clone(changes=changes)
-    return changed
+    return training.clone(changes=changes)

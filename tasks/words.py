@@ -35,7 +35,7 @@ from treeviews.pipeline.vectors.word_counts import (
     VocabularyConfig,
     is_counted,
 )
-from treeviews.tasks.artefact import Artefact, Jobs, checksum, run_job
+from treeviews.tasks.artefact import Artefact, checksum
 from treeviews.tasks.checks import Check
 from treeviews.tasks.parameter_kinds import (
     AddressParameter,
@@ -58,6 +58,7 @@ class CountVocabulary(CorpusParameters, Artefact):
     """
 
     marker = REPORT_FILE
+    job_module = "treeviews.pipeline.vectors.word_counts"
 
     @property
     def config(self) -> VocabularyConfig:
@@ -66,8 +67,7 @@ class CountVocabulary(CorpusParameters, Artefact):
 
     def requires(self) -> SplitSentences:
         """Returns the sentences."""
-        sentences: SplitSentences = self.clone(SplitSentences)
-        return sentences
+        return self.clone(SplitSentences)
 
     def content(self) -> dict[str, Any]:
         """Returns the settings and the sentences' digest."""
@@ -89,25 +89,19 @@ class CountVocabulary(CorpusParameters, Artefact):
     def fill(self) -> None:
         """Has the shards counted that are not, side by side, then merges the counts."""
         self.write_config()
-        module = "treeviews.pipeline.vectors.word_counts"
         sentences, counts = self.requires().folder, self.counts_folder
         shards = read_dataset_manifest(sentences, "sentences").shards
         job = CountJob(sentences=sentences, counts=counts, config=self.config, count=len(shards))
-
-        def is_made(number: int) -> bool:
-            return is_counted(counts, number, shards[number].sha256)
-
-        def jobs_left() -> Jobs:
-            sweep_unfinished(counts, older_than_seconds=LEFT_SECONDS)
-            return {
-                counts / "jobs" / f"{first:05d}.json": job.changed(number=first, count=n).to_dict()
-                for first, n in shard_ranges(len(shards))
-                if not all(map(is_made, range(first, first + n)))
-            }
-
-        self.share_jobs(counts, module, jobs_left, is_made, lambda count: f"{count} jobs counted")
-        merge = job.changed(out=self.folder).to_dict()
-        run_job(self, module, merge, self.folder / "job.json", threads=1)
+        sweep_unfinished(counts, older_than_seconds=LEFT_SECONDS)
+        self.share_jobs(
+            counts,
+            self.job_module,
+            job.to_dict(),
+            lambda: shard_ranges(len(shards)),
+            lambda number: is_counted(counts, number, shards[number].sha256),
+            "counted",
+        )
+        self.run_job(job.changed(out=self.folder))
 
 
 OF_THE_CORPUS = Path("corpus")
@@ -125,6 +119,7 @@ class TrainWordVectors(CorpusParameters, HeldOutParameters, VectorTrainingParame
     """
 
     marker = FACTS_FILE
+    job_module = "treeviews.models.train_word_vectors"
 
     held_out_block_sentences = luigi.IntParameter(
         default=HoldOut().block_sentences,
@@ -143,16 +138,12 @@ class TrainWordVectors(CorpusParameters, HeldOutParameters, VectorTrainingParame
 
     def checks(self) -> list[Check]:
         """Refuses settings that cannot be, and to train without gensim."""
-        return [*super().checks(), lambda: self.config, self._check_gensim]
-
-    def _check_gensim(self) -> None:
-        if gensim_version() is None:
-            imported_gensim()
+        checks = [*super().checks(), lambda: self.config]
+        return checks if gensim_version() else [*checks, imported_gensim]
 
     def requires(self) -> SplitSentences:
         """Returns the sentences."""
-        sentences: SplitSentences = self.clone(SplitSentences)
-        return sentences
+        return self.clone(SplitSentences)
 
     def content(self) -> dict[str, Any]:
         """Returns the settings, what is left out, gensim's release and the sentences' digest."""
@@ -168,17 +159,14 @@ class TrainWordVectors(CorpusParameters, HeldOutParameters, VectorTrainingParame
         """Returns the folder of the vectors."""
         return self.work_folder / "vectors" / str(self.source)
 
-    def fill(self) -> None:
-        """Runs the training on one thread."""
-        self.write_config()
-        job = WordVectorJob(
+    def job(self) -> WordVectorJob:
+        """Returns the training on one thread."""
+        return WordVectorJob(
             sentences=self.requires().folder,
             hold_out=self.hold_out,
             config=self.config,
             out=self.folder,
         )
-        path = self.folder / "job.json"
-        run_job(self, "treeviews.models.train_word_vectors", job.to_dict(), path, threads=1)
 
 
 class DownloadVectors(Artefact):

@@ -19,6 +19,7 @@ from treeviews.pipeline.base.settings import (
     POSITIVE,
     Count,
     Natural,
+    Option,
     Positive,
     Range,
     Settings,
@@ -209,11 +210,11 @@ class TrainingConfig(Settings):
     """A, section Experiments: Xavier; a later text of A: uniform; B, appendix 3: he, with gates'
     biases of 1; C, appendix A: orthonormal; xavier_open: Xavier, but for forget gates' biases of
     1."""
-    held_out_fraction: ShareBelow1 = 0.3
+    held_out_fraction: Annotated[ShareBelow1, Option()] = 0.3
     """Share of documents, or of blocks, that are never trained on."""
-    held_out_seed: int = 0
+    held_out_seed: Annotated[int, Option()] = 0
     """Of the choice of held-out documents; apart from ``seed``, so that runs are comparable."""
-    held_out_unit: HeldOutUnit = "document"
+    held_out_unit: Annotated[HeldOutUnit, Option()] = "document"
     """Whole documents are held out, or blocks of sentences where documents are few."""
     held_out_block_sentences: Count = 50
     """Length of such a block."""
@@ -224,7 +225,7 @@ class TrainingConfig(Settings):
     keep: Literal["last", "best"] = "last"
     """Which weights are the result: the last, or those of the lowest held-out loss. Open in A and
     Q."""
-    seed: Natural = 0
+    seed: Annotated[Natural, Option()] = 0
     """Of the initial weights and of the batches' order."""
 
     def _check_together(self) -> None:

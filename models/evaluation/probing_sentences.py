@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from treeviews.models.config.held_out import HeldOutUnit, HoldOut
-from treeviews.pipeline.base.settings import Count, Range, Settings
+from treeviews.pipeline.base.settings import Count, Option, Range, Settings
 from treeviews.pipeline.shards.manifests import check_parsed_from, read_dataset_manifest
 from treeviews.pipeline.shards.shards import aligned_table
 
@@ -42,13 +42,14 @@ class ProbingConfig(Settings):
 
     called: ClassVar[str] = "probing setting"
 
-    seed: int = 0
+    seed: Annotated[int, Option("probing_seed")] = 0
     held_out_fraction: Annotated[
         float,
         Range("lie in (0, 1], as probing needs held-out documents", lambda value: 0 < value <= 1),
+        Option(),
     ] = 0.3
-    held_out_seed: int = 0
-    held_out_unit: HeldOutUnit = "document"
+    held_out_seed: Annotated[int, Option()] = 0
+    held_out_unit: Annotated[HeldOutUnit, Option()] = "document"
     held_out_block_sentences: Count = 50
     """The four fields of `HoldOut`, the training's own."""
     min_tokens: int = 5

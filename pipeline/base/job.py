@@ -25,7 +25,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any, ClassVar, TypeVar
+from typing import IO, Any, ClassVar
 
 from treeviews.pipeline.base.atomic_files import held_locks, write_json_atomically
 from treeviews.pipeline.base.foreign_text import printable, told
@@ -33,8 +33,6 @@ from treeviews.pipeline.base.job_server import request_job
 from treeviews.pipeline.base.machine import free_memory
 from treeviews.pipeline.base.mistakes import MISTAKE, code_of
 from treeviews.pipeline.base.settings import Settings
-
-J = TypeVar("J", bound=Settings)
 
 Progress = Callable[[float, str], None]
 """Takes the fraction done (0 to 1) and a sentence for a person."""
@@ -82,9 +80,10 @@ def print_progress(fraction: float, status: str) -> None:
 
 
 def run_from_command_line(
-    execute: Callable[[Mapping[str, Any], Progress], None],
+    execute: Callable[[Any, Progress], object],
     argv: Sequence[str] | None = None,
     *,
+    kind: type[Settings] | None = None,
     part: str = "",
 ) -> int:
     """Reads the job named on the command line, runs it, and returns the exit code.
@@ -93,6 +92,7 @@ def run_from_command_line(
         execute: does the work; takes the job and a progress callback. What it raises is printed
             in one line that names the file with the traceback.
         argv: the arguments after the program's name.
+        kind: the settings that ``execute`` takes the job as; by default it takes the JSON.
         part: which of the processes that run this job together this is, such as ``rank-1``; its
             traceback has a file of its own.
     """
@@ -111,7 +111,7 @@ def run_from_command_line(
     for stale in [kept] if part else list(path.parent.glob(left)):  # those of all parts as well
         stale.unlink(missing_ok=True)
     try:
-        execute(job, print_progress)
+        execute(job if kind is None else kind.from_dict(job), print_progress)
     except Exception as error:
         where = ""
         with suppress(OSError):  # such as a full disk, which must not hide the first error
@@ -121,18 +121,6 @@ def run_from_command_line(
         print(told(text), file=sys.stderr)
         return code_of(error)
     return 0
-
-
-def run_job_from_command_line(
-    kind: type[J], execute: Callable[[J, Progress], None], *, part: str = ""
-) -> int:
-    """Does the same for jobs that are a configuration of their own, see `Settings.from_dict`.
-
-    What is wrong with the job's file is told like whatever else ends a job.
-    """
-    return run_from_command_line(
-        lambda values, progress: execute(kind.from_dict(values), progress), part=part
-    )
 
 
 class JobFailedError(RuntimeError):

@@ -21,7 +21,7 @@ from treeviews.pipeline.base.atomic_files import write_by_library, write_json_at
 from treeviews.pipeline.base.bundled import how_to_install
 from treeviews.pipeline.base.digest import remembered_sha256
 from treeviews.pipeline.base.foreign_text import told
-from treeviews.pipeline.base.job import Progress, run_job_from_command_line
+from treeviews.pipeline.base.job import Progress, run_from_command_line
 from treeviews.pipeline.base.settings import Option, Settings
 
 DATASET_FILE = "dataset.json"
@@ -172,4 +172,4 @@ def _short(error: Exception) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(run_job_from_command_line(FetchJob, execute))
+    sys.exit(run_from_command_line(execute, kind=FetchJob))

@@ -62,11 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     kind = "".join(given[:1])
     if kind.endswith(".json"):
-
-        def run(values: Mapping[str, Any], progress: Progress) -> None:
-            execute(ParserTrainingJob.from_dict(values), progress)
-
-        return run_from_command_line(run, given)
+        return run_from_command_line(execute, given, kind=ParserTrainingJob)
     if kind in {"-h", "--help"}:
         print(__doc__)
         return 0

@@ -26,7 +26,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treeviews.pipeline.base.job import Progress, Rated, in_part, run_job_from_command_line
+from treeviews.pipeline.base.job import Progress, Rated, in_part, run_from_command_line
 from treeviews.pipeline.base.job_server import THREAD_VARIABLES
 from treeviews.pipeline.base.refusal import Refusal, excerpt_of
 from treeviews.pipeline.base.settings import Count, Natural, Option, Settings
@@ -335,4 +335,4 @@ def execute(job: ParseShardJob, on_progress: Progress) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(run_job_from_command_line(ParseShardJob, execute))
+    sys.exit(run_from_command_line(execute, kind=ParseShardJob))

@@ -46,6 +46,11 @@ class ShardRange(NamedTuple):
     number: int
     num_shards: int = 1
 
+    @property
+    def numbers(self) -> range:
+        """Of all of them."""
+        return range(self.number, self.number + self.num_shards)
+
 
 def most_jobs(num_cores: int) -> int:
     """Returns how many jobs a cluster of so many cores is given at most, of a stage."""

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treeviews.pipeline.base.atomic_files import write_bytes_atomically
-from treeviews.pipeline.base.job import Progress, run_job_from_command_line
+from treeviews.pipeline.base.job import Progress, run_from_command_line
 from treeviews.pipeline.base.json_files import check_file, read_object, write_sealed_json
 from treeviews.pipeline.base.refusal import Refusal
 from treeviews.pipeline.base.settings import Count, Natural, Settings
@@ -265,4 +265,4 @@ def _refusal(part: int, row: Any) -> Refusal:
 
 
 if __name__ == "__main__":
-    sys.exit(run_job_from_command_line(DuplicatesJob, execute))
+    sys.exit(run_from_command_line(execute, kind=DuplicatesJob))

@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from treeviews.pipeline.base.job import Progress, Rated, run_job_from_command_line
+from treeviews.pipeline.base.job import Progress, Rated, run_from_command_line
 from treeviews.pipeline.base.json_files import read_object
 from treeviews.pipeline.base.refusal import Refusal, excerpt_of
 from treeviews.pipeline.base.settings import Count, Natural, Settings
@@ -288,4 +288,4 @@ def _placed(
 
 
 if __name__ == "__main__":
-    sys.exit(run_job_from_command_line(SplitJob, execute))
+    sys.exit(run_from_command_line(execute, kind=SplitJob))

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treeviews.pipeline.base.job import Progress, run_job_from_command_line
+from treeviews.pipeline.base.job import Progress, run_from_command_line
 from treeviews.pipeline.base.json_files import check_file, read_object, write_sealed_json
 from treeviews.pipeline.base.settings import Count, Natural, Option, Settings
 from treeviews.pipeline.shards.arrow import numbers, values_of
@@ -252,4 +252,4 @@ def coverage_by(known: pa.Array, vocabulary: WordList) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    sys.exit(run_job_from_command_line(CountJob, execute))
+    sys.exit(run_from_command_line(execute, kind=CountJob))

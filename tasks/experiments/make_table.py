@@ -90,15 +90,13 @@ class MakeTable(TableStages):
         """Returns the folder of the table."""
         return self.work_folder / "experiments" / self.experiment.name
 
-    def complete(self) -> bool:
-        """Returns whether the table stands, made of the results that there are now.
+    def is_whole(self) -> bool:
+        """Returns whether the table was made of the results that there are now.
 
         Those of joined models are not asked: their models name them. Where data that were absent
         have come, they are made again along with the others; each new run asks for absent data once
         more.
         """
-        if not super().complete():
-            return False
         stages = self.evaluations(joined=False, tasks=self.present())
         return (
             all(task.complete() for task in (*self.data(), *stages))
@@ -125,7 +123,7 @@ class MakeTable(TableStages):
         table = assemble_table(
             self.experiment,
             [self._scored(number, row) for number, row in enumerate(self.here())],
-            {name: list(map(summary_of, tasks)) for name, (_, tasks) in complete.items()},
+            {name: [task.summary() for task in tasks] for name, (_, tasks) in complete.items()},
             about=[*self._about(), *(_changed(t, tasks[0]) for t, tasks in complete.values())],
             absent=self.absent(),
         )
@@ -157,7 +155,8 @@ class MakeTable(TableStages):
         for folder, stage in zip(folders, (*published, *derived), strict=True):
             stage.copy_results(self.folder / folder)
         results = [read_results(self.folder / folder) for folder in folders]
-        summaries = tuple(tuple(map(summary_of, seed)) for seed in self.trained_by(row))
+        trained = self.trained_by(row)
+        summaries = tuple(tuple(task.summary() for task in seed) for seed in trained)
         return ScoredRow(
             row,
             tuple(results[: len(published)]),
@@ -198,14 +197,6 @@ def _changed(training: Training, task: TrainEncoders) -> str:
     return f"{training.name}, in parentheses the preset: {fields or 'the same'}."
 
 
-def summary_of(training: TrainEncoders) -> Summary:
-    """Returns what a finished training says of itself."""
-    value: Summary = read_json(
-        training.folder / training.marker, remedy="delete the folder to train again"
-    )
-    return value
-
-
 PAGE_VERSION = 5
 """Raised when the same tables would give another page."""
 
@@ -227,7 +218,7 @@ TABLES: dict[str, type[MakeTable]] = {
 globals().update(TABLES)  # where pickle looks for a class
 
 
-class PaperTables(ExperimentParameters, Artefact):
+class PaperTables(ExperimentParameters):
     """Makes all of the papers' tables at one scale; what they share is made once.
 
     Output: ``tables.html`` and ``tables.md`` with all of them, ``tables.csv`` and ``tables.tex``;
@@ -249,10 +240,10 @@ class PaperTables(ExperimentParameters, Artefact):
         """Returns the folder of the page."""
         return self.work_folder / "experiments" / "paper-tables"
 
-    def complete(self) -> bool:
+    def is_whole(self) -> bool:
         """Returns whether all tables stand, and the page after them: absent data make them anew."""
         pages: list[Artefact] = [self, *self.requires()]
-        if not (super().complete() and all(table.complete() for table in self.requires())):
+        if not all(table.complete() for table in self.requires()):
             return False
         times = [Path(task.output().path).stat().st_mtime_ns for task in pages]
         return max(times) == times[0]

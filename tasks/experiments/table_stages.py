@@ -24,14 +24,7 @@ from treeviews.models.report.table_columns import chosen_columns
 from treeviews.tasks.artefact import Artefact
 from treeviews.tasks.checks import Check
 from treeviews.tasks.evaluation_data import DownloadSentEval
-from treeviews.tasks.parameters import (
-    CorpusParameters,
-    ExpansionParameters,
-    HeldOutParameters,
-    ParserParameters,
-    SentEvalParameters,
-    TrainingParameters,
-)
+from treeviews.tasks.parameters import ExpansionParameters, ModelParameters, SentEvalParameters
 from treeviews.tasks.sentences import SplitSentences
 from treeviews.tasks.senteval import EvaluateEncoder
 from treeviews.tasks.training import TrainEncoders, with_words
@@ -41,8 +34,19 @@ _BLOCK = "held_out_block_sentences"
 """The one field of a training on which word vectors of the corpus depend."""
 
 
-class TableParameters:
-    """How large a table is: seeds, width, tasks."""
+class ExperimentParameters(ModelParameters, ExpansionParameters, SentEvalParameters, Artefact):
+    """How large a table is: seeds, width, tasks.
+
+    Presets, views and representations are the declaration's.
+    """
+
+    preset = ""
+    views = ""
+    seed = 0
+    further_seeds: Any = ()
+    representation = ""
+    representation_changes: Any = None
+    encoder_version = ""
 
     seeds = luigi.Parameter(
         default="0", description="Seeds to train with, separated by commas; figures are over them."
@@ -76,26 +80,6 @@ class TableParameters:
     )
 
 
-class ExperimentParameters(
-    TableParameters,
-    CorpusParameters,
-    HeldOutParameters,
-    ParserParameters,
-    TrainingParameters,
-    ExpansionParameters,
-    SentEvalParameters,
-):
-    """What a table is made of. Presets, views and representations are the declaration's."""
-
-    preset = ""
-    views = ""
-    seed = 0
-    further_seeds: Any = ()
-    representation = ""
-    representation_changes: Any = None
-    encoder_version = ""
-
-
 def seeds_of(text: str, name: str) -> tuple[int, ...]:
     """Returns whole numbers separated by commas, each once; nothing for ``none``.
 
@@ -110,7 +94,7 @@ def seeds_of(text: str, name: str) -> tuple[int, ...]:
     return tuple(dict.fromkeys(map(int, words)))
 
 
-class TableStages(ExperimentParameters, Artefact):
+class TableStages(ExperimentParameters):
     """A declared table whose stages can be asked for by row."""
 
     declared: ClassVar[Experiment]
@@ -200,8 +184,7 @@ class TableStages(ExperimentParameters, Artefact):
 
     def training(self, training: Training, seed: int) -> TrainEncoders:
         """Returns the task that trains."""
-        task: TrainEncoders = self.clone(TrainEncoders, **(self.own(training) | {"seed": seed}))
-        return task
+        return self.clone(TrainEncoders, **(self.own(training) | {"seed": seed}))
 
     def encoders(self, row: Row) -> list[str]:
         """Returns what `EvaluateEncoder` calls the encoders of a row, one a seed.
@@ -260,10 +243,15 @@ class TableStages(ExperimentParameters, Artefact):
     def evaluations(
         self, *, joined: bool = True, tasks: Collection[str] | None = None
     ) -> list[EvaluateEncoder]:
-        """Returns all that is scored, each once; see `stages` and `here`."""
+        """Returns all that is scored, each once; see `stages`.
+
+        Args:
+            joined: whether with joined models, which must be there.
+        """
         stages = (
             stage
-            for row in self.here(joined=joined)
+            for row in self.here()
+            if joined or not row.joined
             for stage in (*self.stages(row, tasks=tasks), *self.stages(row, derived=True))
         )
         return list(dict.fromkeys(stages))
@@ -276,7 +264,7 @@ class TableStages(ExperimentParameters, Artefact):
     def absent(self) -> dict[str, str]:
         """Returns which of SentEval's tasks have no data at the moment, with the reason."""
         tasks = [task_named(name) for name in self.task_names()]
-        folder = self._scoring.data_folder(*(task.dataset for task in tasks))
+        folder = self._scoring.data_folder
         reasons = {task.name: why_absent(task, folder) for task in tasks}
         return {name: reason for name, reason in reasons.items() if reason}
 
@@ -291,17 +279,11 @@ class TableStages(ExperimentParameters, Artefact):
 
     @property
     def _scoring(self) -> EvaluateEncoder:
-        task: EvaluateEncoder = self.clone(EvaluateEncoder, **self.own(None), derived=False)
-        return task
+        return self.clone(EvaluateEncoder, **self.own(None), derived=False)
 
-    def here(self, *, joined: bool = True) -> list[Row]:
-        """Returns the rows that something is measured of.
-
-        Args:
-            joined: whether with those of joined models, which must be there.
-        """
-        rows = [row for row in self.experiment.rows if row.encoder != NOT_HERE]
-        return [row for row in rows if joined or not row.joined]
+    def here(self) -> list[Row]:
+        """Returns the rows that something is measured of."""
+        return [row for row in self.experiment.rows if row.encoder != NOT_HERE]
 
     def trained_by(self, row: Row) -> list[list[TrainEncoders]]:
         """Returns what is trained for a row, a list a seed."""

@@ -8,7 +8,6 @@ from typing import Any
 
 from tests.support.chain_job import MODULE
 from tests.support.shard_files import sentence_rows, write_stage
-from treeviews.pipeline.shards.manifests import ShardRange
 from treeviews.tasks.parsing import ParseDependencies
 
 
@@ -45,8 +44,8 @@ class ChainStage(ParseDependencies):
     more_options: dict[str, Any] = {}  # noqa: RUF012
     """What the job is told besides; set by a test."""
 
-    def shard_job(self, run: ShardRange) -> dict[str, Any]:
-        return super().shard_job(run) | self.more_options
+    def shard_job(self) -> dict[str, Any]:
+        return super().shard_job() | self.more_options
 
 
 def chain_stage(folder: Path, *, num_shards: int, **parameters: Any) -> ChainStage:

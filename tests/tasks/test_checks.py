@@ -90,8 +90,6 @@ REFUSALS: tuple[tuple[type[luigi.Task], dict[str, Any], str], ...] = (
     # evaluation
     (EvaluateTask, {"encoder": "random-first"}, "no such folder and no known name; give trained"),
     (EvaluateTask, {"encoder": "expanded", "preset": "B-G"}, "word_vectors must be frozen"),
-    (EvaluateTask, {"task": "MRS"}, "MRS"),
-    (EvaluateTask, {"folds": 1}, "num_folds must be at least 2"),
     (EvaluateTask, DERIVED, "--derived has no task MR; choose among"),
     (EvaluateTask, {"encoder": "pathlib:Path"}, "give --encoder-version"),
     (EvaluateTask, {"representation_changes": {"views": ["SEQ"]}}, "no view 'SEQ'"),
@@ -187,18 +185,3 @@ def test_a_gpu_is_missed_by_what_computes_on_one_here(
     here = (ParseDependencies(**second), EmbedCorpus(**second))
     for task in (*here, EmbedCorpus(**on_ray, encoder="trained")):
         assert "has 1 CUDA device " in mistakes_in(task)[0]
-
-
-@pytest.mark.parametrize(
-    ("parameters", "library"),
-    [({"engine": "ray"}, "ray"), ({"source": "hf", "paths": "", "dataset": "a/b"}, "datasets")],
-)
-def test_a_missing_library_is_told(
-    given: dict[str, Any], parameters: dict[str, Any], library: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = checks.find_spec
-    monkeypatch.setattr(checks, "find_spec", lambda name: None if name == library else found(name))
-    told = mistakes_in(ParseDependencies(**given | parameters))
-    assert any("pip install" in sentence for sentence in told)
-    if library == "ray":  # splitting runs here
-        assert mistakes_in(SplitSentences(**given | parameters)) == []

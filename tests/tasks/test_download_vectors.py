@@ -68,13 +68,3 @@ def test_what_was_downloaded_is_imported_by_its_name_or_the_folder_that_was_prin
     named = ["--out", str(tmp_path / "out"), "--work-folder", str(work)]
     assert main(["vectors", "import", what, *named]) == 0
     assert load_word_vectors(tmp_path / "out").words == ("", "the")
-
-
-def test_what_was_not_downloaded_cannot_be_imported_by_name(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    named = ["--out", str(tmp_path / "out"), "--work-folder", str(tmp_path / "work")]
-    assert main(["vectors", "import", "glove-840b", *named]) == 2
-    assert "download it first (treeviews data download vectors glove-840b)" in (
-        capsys.readouterr().err
-    )

@@ -31,6 +31,7 @@ from treeviews.tasks import (
     TableOfMultiViewAblations,
     TableOfMultiViewSupervised,
     TrainEncoders,
+    artefact,
 )
 from treeviews.tasks.command_line import stages
 from treeviews.tasks.experiments.make_table import TABLES, MakeTable
@@ -155,13 +156,17 @@ def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
         "treeviews.models.evaluate_tasks": evaluate_job,
     }
 
-    def run_here(
-        task: luigi.Task, module: str, job: Mapping[str, Any], path: Path, *, threads: int
-    ) -> None:
-        jobs[module](json.loads(json.dumps(job)), task.report_progress)
+    run_elsewhere = artefact.run_job_process
 
-    monkeypatch.setattr("treeviews.tasks.senteval.run_job", run_here)
-    monkeypatch.setattr("treeviews.tasks.training.run_job", run_here)
+    def run_here(
+        module: str, job: Mapping[str, Any], path: Path, progress: Progress, **how: Any
+    ) -> None:
+        if module in jobs:
+            jobs[module](json.loads(json.dumps(job)), progress)
+        else:
+            run_elsewhere(module, job, path, progress, **how)
+
+    monkeypatch.setattr("treeviews.tasks.artefact.run_job_process", run_here)
 
 
 @pytest.fixture

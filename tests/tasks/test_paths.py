@@ -203,7 +203,7 @@ def test_a_baseline_needs_no_training(encoder: str, given: dict[str, Any]) -> No
     words = {"representation_changes": {"join_words": True}}
     joined = stage_of(EvaluateTask, given, own | words)
     trained = joined.requires()["vectors"]
-    assert joined.job([joined])["encoder_settings"]["vectors"] == str(trained.folder)
+    assert joined.job().encoder_settings["vectors"] == str(trained.folder)
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from treeviews.models.evaluation.task_result import (
     read_result,
     read_results,
 )
+from treeviews.pipeline.base.job import Progress
 from treeviews.pipeline.downloads.senteval_data import SENTEVAL_SETS as DECLARED
 from treeviews.pipeline.downloads.senteval_data import DataManifest, DatasetEntry, write_manifest
 from treeviews.tasks import EvaluateAll, EvaluateTask
@@ -63,13 +64,15 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """The jobs of a run, which are done in this process."""
     done: list[dict[str, Any]] = []
 
-    def run(task: luigi.Task, module: str, job: Mapping[str, Any], path: Path, **_: int) -> None:
-        assert module == "treeviews.models.evaluate_tasks"
+    def run(
+        module: str, job: Mapping[str, Any], path: Path, progress: Progress, *, threads: int
+    ) -> None:
+        assert (module, threads) == ("treeviews.models.evaluate_tasks", 1)
         path.write_text(json.dumps(job), encoding="utf-8")
         done.append(json.loads(path.read_text(encoding="utf-8")))
-        execute(EvaluationSettings.from_dict(done[-1]), task.report_progress)
+        execute(EvaluationSettings.from_dict(done[-1]), progress)
 
-    monkeypatch.setattr("treeviews.tasks.senteval.run_job", run)
+    monkeypatch.setattr("treeviews.tasks.artefact.run_job_process", run)
     return done
 
 
@@ -122,7 +125,7 @@ def test_a_job_that_fails_leaves_no_result(
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("killed")
 
-    monkeypatch.setattr("treeviews.tasks.senteval.run_job", fail)
+    monkeypatch.setattr("treeviews.tasks.artefact.run_job_process", fail)
     assert not build(EvaluateTask(**setting, encoder="bag_of_words", task="TREC"))
     assert not list(setting["work_folder"].rglob("TREC.json"))
 
@@ -130,7 +133,7 @@ def test_a_job_that_fails_leaves_no_result(
 def downloaded(setting: dict[str, Any]) -> tuple[dict[str, Any], Path]:
     """Returns parameters of a run whose download found nothing, and the folder of the data."""
     parameters = {**setting, "senteval_data": "", "encoder": "own_letters:letters"}
-    folder: Path = EvaluateTask(**parameters).task_data.folder
+    folder: Path = EvaluateTask(**parameters).data_folder
     folder.mkdir(parents=True)
     absent = DatasetEntry(state="absent", reason="HTTP 404", tried_at=time.time())
     write_manifest(folder, DataManifest(datasets={dataset.name: absent for dataset in DECLARED}))
@@ -158,18 +161,12 @@ def test_a_result_that_says_absent_is_made_again_when_the_data_come(
     assert "| TREC | accuracy |" in text
 
 
-def ensemble(folder: Path, vectors: Path) -> str:
-    """Writes two models there and returns the name of a view of each."""
-    f = write_multi_view_model(folder / "f", vectors)
-    g = write_model(folder / "g", vectors, views=("SEQ", "LIN"))
-    return f"{f}@INV+{g}@LIN"
-
-
 @pytest.mark.usefixtures("jobs")
 def test_views_of_models_trained_apart_are_scored_together(setting: dict[str, Any]) -> None:
-    spec = ensemble(setting["work_folder"] / "models", setting["vectors"])
-    single = spec.partition("@")[0]
-    task = EvaluateAll(**setting, encoder=f"{spec},{single}", tasks="TREC")
+    folder, vectors = setting["work_folder"] / "models", setting["vectors"]
+    f = write_multi_view_model(folder / "f", vectors)
+    g = write_model(folder / "g", vectors, views=("SEQ", "LIN"))
+    task = EvaluateAll(**setting, encoder=f"{f}@INV+{g}@LIN,{f}", tasks="TREC")
     assert build(task)
 
     assert {folder.name for folder in task.folders().values()} == {"f-INV-g-LIN", "f"}
@@ -181,11 +178,11 @@ def test_an_edited_function_changes_the_path_and_a_run_that_began_before_is_refu
     setting: dict[str, Any], tmp_path: Path
 ) -> None:
     task = EvaluateTask(**setting, encoder="own_letters:letters")
-    folder, job = task.folder, task.job([task])
+    folder, job = task.folder, task.job()
     assert "own_letters" not in sys.modules, "the scheduler runs none of its code"
     (tmp_path / "modules/own_letters.py").write_text(f"{OWN}\n# edited", encoding="utf-8")
     luigi.task_register.Register.clear_instance_cache()
 
     assert EvaluateTask(**setting, encoder="own_letters:letters").folder != folder
     with pytest.raises(ValueError, match="own_letters:letters: its module was changed after"):
-        open_evaluation(EvaluationSettings.from_dict(job))
+        open_evaluation(job)

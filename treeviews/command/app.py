@@ -9,7 +9,6 @@ from typing import Any
 import typer
 
 from treeviews.command import (
-    data,
     encode,
     evaluate,
     inspect,
@@ -20,7 +19,7 @@ from treeviews.command import (
     vocabulary,
     work_folder,
 )
-from treeviews.command.output import write_no_more
+from treeviews.command.console import prints_result, write_no_more
 from treeviews.pipeline.base.foreign_text import told
 from treeviews.pipeline.base.mistakes import (
     DONE,
@@ -56,32 +55,32 @@ STAGE: dict[str, Any] = {
 }
 """Of one that hands its help on, too."""
 app.command("run", **STAGE)(run.run)
-app.command("status", context_settings=FREE)(run.status)
-app.command("list")(work_folder.list_folder)
-app.command("diff")(work_folder.diff)
+app.command("status", context_settings=FREE)(prints_result(run.status))
+app.command("list")(prints_result(work_folder.list_folder))
+app.command("diff")(prints_result(work_folder.diff))
 app.command("encode")(encode.encode)
 app.command("parse")(parse.parse)
-app.command("evaluate")(evaluate.evaluate)
-app.command("compare")(evaluate.compare)
-app.command("presets")(models.presets)
+app.command("evaluate")(prints_result(evaluate.evaluate))
+app.command("compare")(prints_result(evaluate.compare))
+app.command("presets")(prints_result(models.presets))
 GROUPS: dict[str, tuple[typer.Typer, Sequence[Callable[..., Any]]]] = {
     "inspect": (
         _group(
             "Look at parsed shards: inspect PATH, or inspect COMMAND PATH.", cls=inspect.PathFirst
         ),
-        inspect.COMMANDS,
+        list(map(prints_result, inspect.COMMANDS)),
     ),
     "models": (
         _group("Show, expand and pass on encoders."),
-        (models.show, models.expand, models.export, models.push, models.fetch),
+        (prints_result(models.show), models.expand, models.export, models.push, models.fetch),
     ),
     "vectors": (
         _group("Word vectors: take over published ones, look at a folder of them."),
-        (vectors.import_, vectors.show, vectors.check),
+        (prints_result(vectors.import_), prints_result(vectors.show), vectors.check),
     ),
     "vocabulary": (
         _group("The words of a corpus (run CountVocabulary counts them)."),
-        (vocabulary.show, vocabulary.coverage),
+        (prints_result(vocabulary.show), prints_result(vocabulary.coverage)),
     ),
     "data": (_group("Data of others."), ()),
 }
@@ -91,8 +90,8 @@ for name, (group, commands) in GROUPS.items():
         group.command(command.__name__.rstrip("_"))(command)
     app.add_typer(group, name=name)
 downloads = _group("Download data: data download senteval, data download vectors glove-840b.")
-downloads.command("senteval", **STAGE)(data.senteval)
-downloads.command("vectors", **STAGE)(data.vectors)
+downloads.command("senteval", **STAGE)(run.senteval)
+downloads.command("vectors", **STAGE)(run.vectors)
 GROUPS["data"][0].add_typer(downloads, name="download")
 
 

@@ -4,36 +4,29 @@ from __future__ import annotations
 
 import sys
 import time
-from contextlib import nullcontext
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from treeviews.command.output import check_output, count_teller, say, say_speed
-from treeviews.command.settings_options import takes
+from treeviews.command.console import (
+    ENCODERS,
+    OutputFile,
+    TextFile,
+    check_output,
+    count_teller,
+    open_text,
+    say,
+    say_speed,
+    takes,
+)
 from treeviews.models.encoding.encoder import EncoderSettings
-
-EncoderArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="ENCODER",
-        help="english or another that ships (treeviews list), a model's folder, "
-        "bag_of_words, sif, random-SEED, views as MODEL@VIEW+MODEL@VIEW, or package.module:name of "
-        "a function of your own, whose module's code is run.",
-    ),
-]
 
 
 @takes("settings", EncoderSettings)
 def encode(
-    encoder: EncoderArgument,
-    source: Annotated[
-        Path | None, typer.Option("--input", help="Text file; by default standard input.")
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--out", "--output", help="File; by default standard output.")
-    ] = None,
+    encoder: Annotated[str, typer.Argument(metavar="ENCODER", help=ENCODERS)],
+    source: TextFile = None,
+    output: OutputFile = None,
     pooling: Annotated[
         str, typer.Option(help="One or several of last, max, mean, min, separated by commas.")
     ] = "last",
@@ -61,10 +54,9 @@ def encode(
 
     pools: Any = tuple(name.strip() for name in pooling.split(","))
     check_pooling(pools)
-    with nullcontext(sys.stdin.buffer) if source is None else source.open("rb") as lines:
+    with open_text(source) as (lines, name):
         found = load_encoder(encoder, settings.changed(on_refusal=on_refusal))
         started = time.perf_counter()
-        name = "standard input" if source is None else str(source)
         bar = sys.stderr.isatty()
         tell = (lambda done: None) if bar else count_teller()
         (num_sentences, width), refused = encode_lines(

@@ -8,12 +8,12 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from treeviews.command.output import AsJson, print_json, say
-from treeviews.command.settings_options import json_object, takes
+from treeviews.command.console import ENCODERS, Result, json_object, say, takes
 from treeviews.models.encoding.encoder import EncoderSettings
 from treeviews.models.evaluation.comparison import ComparisonConfig
 from treeviews.models.evaluation.evaluation_settings import ProtocolConfig
 from treeviews.models.evaluation.resampling import Resampling
+from treeviews.models.evaluation.task_registry import TASKS
 from treeviews.pipeline.base.foreign_text import printable
 
 DEFAULT_PRESET = "laptop"
@@ -26,14 +26,7 @@ _FOLDERS = "Folder of task results; those of several seeds joined by commas."
 @takes("protocol", ProtocolConfig)
 @takes("settings", EncoderSettings)
 def evaluate(
-    encoder: Annotated[
-        str | None,
-        typer.Option(
-            help="english or another that ships, a model's folder, bag_of_words, sif, random-SEED, "
-            "views as MODEL@VIEW+MODEL@VIEW, or package.module:name of a function of your own, "
-            "whose module's code is run."
-        ),
-    ] = None,
+    encoder: Annotated[str | None, typer.Option(help=ENCODERS)] = None,
     data: Annotated[
         Path | None,
         typer.Option(help="SentEval's data folder: it holds downstream/ and probing/."),
@@ -90,19 +83,19 @@ def evaluate(
             "error. By default zeros, and an error where they are many."
         ),
     ] = None,
-    as_json: AsJson = False,
     *,
     settings: EncoderSettings,
     protocol: ProtocolConfig,
-) -> None:
+) -> Result:
     """Score any encoder: evaluate --encoder english --data ~/SentEval/data --tasks STS14,MR.
 
     One JSON file a task goes to --out, a table to standard output. A task whose result stands
     already is not scored again.
     """
     if list_tasks:
-        _list_tasks(as_json)
-        return
+        width = max(len(task.name) for task in TASKS)
+        lines = [f"{task.name:{width}}  {task.description}" for task in TASKS]
+        return Result([asdict(task) for task in TASKS], lines)
     if encoder is None or data is None:
         raise typer.BadParameter("give --encoder and --data, or --list for the tasks")
     from treeviews.models.config.training_presets import preset as preset_named
@@ -143,21 +136,9 @@ def evaluate(
         evaluation, lambda fraction, status: say(f"{100 * fraction:3.0f} %  {printable(status)}")
     )
     only = None if tasks.strip().lower() == "all" else named  # what stood there before, too
-    if as_json:
-        print_json({"folder": str(folder), "tasks": scores_in(folder, only)})
-    else:
-        print(evaluation_table([folder], only=only))
     say(printable(f"results: {folder}"))
-
-
-def _list_tasks(as_json: bool) -> None:
-    from treeviews.models.evaluation.task_registry import TASKS
-
-    if as_json:
-        print_json([asdict(task) for task in TASKS])
-        return
-    width = max(len(task.name) for task in TASKS)
-    print(*(f"{task.name:{width}}  {task.description}" for task in TASKS), sep="\n")
+    value = {"folder": str(folder), "tasks": scores_in(folder, only)}
+    return Result(value, [evaluation_table([folder], only=only)])
 
 
 @takes("resampling", Resampling, num_resamples="resamples")
@@ -168,11 +149,10 @@ def compare(
     tasks: Annotated[
         str | None, typer.Option(metavar="NAMES", help="Comma separated; by default all.")
     ] = None,
-    as_json: AsJson = False,
     *,
     config: ComparisonConfig,
     resampling: Resampling,
-) -> None:
+) -> Result:
     """Compare two encoders: compare results/one results/other."""
     from treeviews.models.evaluation.comparison import compare_folders
     from treeviews.models.report.evaluation_table import comparison_table
@@ -184,7 +164,5 @@ def compare(
         config.changed(resampling=resampling),
         None if tasks is None else [name.strip() for name in tasks.split(",")],
     )
-    if as_json:
-        print_json({"format": "treeviews comparison", "format_version": 1, **to_json(found)})
-    else:
-        print(comparison_table(found))
+    value = {"format": "treeviews comparison", "format_version": 1, **to_json(found)}
+    return Result(value, [comparison_table(found)])

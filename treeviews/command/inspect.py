@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from itertools import chain, islice
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from treeviews.command.output import AsJson, check_output, print_json, say
+from treeviews.command.console import Result, check_output, say
 from treeviews.pipeline.base.foreign_text import printable
 from treeviews.pipeline.base.mistakes import DONE, FAILED
 
@@ -58,24 +58,15 @@ def _selected(path: str, stages: Iterable[str] | None = None, *, tell: bool = Fa
     return selection
 
 
-def _print(value: Any, lines: Iterable[str], as_json: bool) -> None:
-    """Prints a result as JSON, or as lines in which no character is hidden."""
-    if as_json:
-        print_json(value)
-        return
-    for line in lines:
-        print(printable(line, keep_lines=True))
-
-
-def overview(path: CorpusPath, rows: NumRows = 10, as_json: AsJson = False) -> None:
+def overview(path: CorpusPath, rows: NumRows = 10) -> Result:
     """Show counts, what was refused and how fast it went, then the first sentences."""
     from treeviews.pipeline.inspect.aligned_rows import first_rows
     from treeviews.pipeline.inspect.show import overview_lines, sentence_line, stage_facts
 
     selection = _selected(path)
     first = [*first_rows(selection, rows)]
-    facts = {"stages": [*stage_facts(selection)], "rows": first}
-    _print(facts, chain(overview_lines(selection), map(sentence_line, first)), as_json)
+    facts = {"stages": stage_facts(selection), "rows": first}
+    return Result(facts, chain(overview_lines(selection), map(sentence_line, first)))
 
 
 def show(
@@ -83,8 +74,7 @@ def show(
     shard: Annotated[int | None, typer.Option(help="By default the first.")] = None,
     row: Annotated[int, typer.Option(help="Its number in the shard, from 0.")] = 0,
     stage: Stages = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """Show one sentence with its trees drawn."""
     from treeviews.pipeline.inspect.aligned_rows import check_one_of_each, row_of
     from treeviews.pipeline.inspect.show import show_lines
@@ -92,7 +82,7 @@ def show(
     selection = _selected(path, stage, tell=True)
     check_one_of_each(selection.read_together)
     found = row_of(selection, selection.shared_numbers()[0] if shard is None else shard, row)
-    _print(found, show_lines(found), as_json)
+    return Result(found, show_lines(found))
 
 
 def query(
@@ -100,9 +90,8 @@ def query(
     sql: Annotated[str, typer.Argument(help="Such as SELECT count(*) FROM corpus.")],
     rows: Annotated[int, typer.Option("-n", min=1, help="Rows of the table that is shown.")] = 50,
     stage: Stages = None,
-    as_json: AsJson = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print all rows as CSV.")] = False,
-) -> None:
+) -> Result | None:
     """Ask all stages as one table, corpus, by SQL: a row a sentence, all columns side by side."""
     from treeviews.pipeline.inspect.aligned_rows import ask, table_lines
 
@@ -111,13 +100,15 @@ def query(
         writer = csv.writer(sys.stdout)
         writer.writerow(columns)
         writer.writerows([_in_cell(value) for value in row] for row in answers)
-    elif as_json:
-        print_json([dict(zip(columns, row, strict=True)) for row in answers])
-    else:
+        return None
+
+    def lines() -> Iterator[str]:
         found = [*islice(answers, rows + 1)]
-        _print(None, table_lines(columns, found[:rows]), as_json=False)
+        yield from table_lines(columns, found[:rows])
         if len(found) > rows:
             say(f"the first {rows:,} rows; -n shows more, --csv and --json all")
+
+    return Result((dict(zip(columns, row, strict=True)) for row in answers), lines())
 
 
 def _in_cell(value: Any) -> Any:
@@ -134,8 +125,7 @@ def html(
         int, typer.Option("-n", min=1, max=MOST_DRAWN, metavar="ROWS", help="How many.")
     ] = 10,
     stage: Stages = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """Draw sentences on one page: the first ones, or those of --where."""
     from treeviews.pipeline.inspect.aligned_rows import ask, check_one_of_each, first_rows, row_of
     from treeviews.pipeline.inspect.check import TREE_COLUMNS
@@ -155,7 +145,7 @@ def html(
         raise typer.BadParameter(f"{path}: no sentence {'is so' if where else 'is here'}")
     write_page(out, f"Sentences of {Path(path).absolute().name}", found)
     facts = {"path": str(out), "sentences": [[r["shard"], r["row"]] for r in found]}
-    _print(facts, [f"{len(found):,} sentences", str(out)], as_json)
+    return Result(facts, [f"{len(found):,} sentences", str(out)])
 
 
 def diff(
@@ -164,8 +154,7 @@ def diff(
     rows: Annotated[
         int, typer.Option("-n", min=0, max=1_000, metavar="ROWS", help="Sentences shown.")
     ] = 5,
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """Compare two parses of the same sentences: scores, and the sentences that differ most.
 
     A corpus with two parses of a kind can be given twice.
@@ -173,22 +162,21 @@ def diff(
     from treeviews.pipeline.inspect.diff import agreement_lines, compare
 
     agreements = compare(_selected(first), _selected(second), most=rows)
-    _print(agreements, chain.from_iterable(map(agreement_lines, agreements)), as_json)
+    return Result(agreements, chain.from_iterable(map(agreement_lines, agreements)))
 
 
-def schema(path: CorpusPath, as_json: AsJson = False) -> None:
+def schema(path: CorpusPath) -> Result:
     """Show the columns of each stage: type, meaning, values."""
     from treeviews.pipeline.inspect.show import schema_lines, schema_of
 
     selection = _selected(path)
-    _print([*schema_of(selection)], schema_lines(selection), as_json)
+    return Result(schema_of(selection), schema_lines(selection))
 
 
 def check(
     path: CorpusPath,
     max_faults: Annotated[int, typer.Option(min=0, help="How many are shown.")] = 20,
-    as_json: AsJson = False,
-) -> int:
+) -> Result:
     """Say whether files, rows and trees are right; exits 1 if not."""
     from treeviews.pipeline.inspect.check import faults_of, notes_of
 
@@ -201,8 +189,7 @@ def check(
     wrong = "1 fault" if len(faults) == 1 else f"{len(faults):,} faults"
     lines += [*notes, wrong if faults else f"all is right: {folders}"]
     facts = {"right": not faults, "faults": [*map(asdict, faults)], "notes": notes}
-    _print(facts, lines, as_json)
-    return FAILED if faults else DONE
+    return Result(facts, lines, FAILED if faults else DONE)
 
 
 def export(
@@ -222,8 +209,7 @@ def export(
         ),
     ] = False,
     stage: Stages = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """Write sentences and trees as CoNLL-U, brackets, JSON lines or spaCy's DocBin."""
     from treeviews.pipeline.inspect.tree_export import export as written
     from treeviews.pipeline.inspect.tree_export import export_format
@@ -236,10 +222,19 @@ def export(
     if from_source and (unplaced := done["sentences"] + done["refused"] - done["placed"]):
         counts += f", {unplaced:,} without a place in the source (cleaned, or half a character)"
     lines = [f"{counts}, {done['bytes']:,} bytes, {done['seconds']:.1f} s", done["path"]]
-    _print(done, lines, as_json)
+    return Result(done, lines)
 
 
-COMMANDS = (overview, schema, show, query, html, diff, check, export)
+COMMANDS: tuple[Callable[..., Result | None], ...] = (
+    overview,
+    schema,
+    show,
+    query,
+    html,
+    diff,
+    check,
+    export,
+)
 
 
 class PathFirst(typer.core.TyperGroup):

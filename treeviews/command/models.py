@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from treeviews.command.output import AsJson, print_json
-from treeviews.command.settings_options import takes
+from treeviews.command.console import Result, takes
 from treeviews.models.exchange.export_card import ExportOptions
 from treeviews.models.words.vocabulary_expansion import ExpansionConfig
 
@@ -17,23 +16,20 @@ ModelArgument = Annotated[
 ]
 
 
-def show(model: ModelArgument, as_json: AsJson = False) -> None:
+def show(model: ModelArgument) -> Result:
     """Show what a model is: its card, views and configuration."""
     from treeviews.models.listing import model_facts, model_folder
     from treeviews.models.model.card import CARD_FILE
-    from treeviews.pipeline.base.foreign_text import printable
 
     folder = model_folder(model)
     facts, path = model_facts(folder), folder / CARD_FILE
     card = path.read_text(encoding="utf-8") if path.is_file() else None
-    if as_json:
-        print_json({**facts, "card": card})
-        return
-    for name in ("path", "views", "objective", "needs", "bytes", "seed", "licence"):
-        value = facts[name]
-        print(f"{name:>10}  {printable(', '.join(value) if isinstance(value, list) else value)}")
-    if card is not None:
-        print(f"\n{printable(card, keep_lines=True)}")
+    lines = [
+        f"{name:>10}  {', '.join(value) if isinstance(value, list) else value}"
+        for name in ("path", "views", "objective", "needs", "bytes", "seed", "licence")
+        for value in [facts[name]]
+    ]
+    return Result({**facts, "card": card}, [*lines, *([] if card is None else ["", card])])
 
 
 @takes("config", ExpansionConfig)
@@ -117,12 +113,8 @@ def fetch(
 
 def presets(
     word_size: Annotated[int, typer.Option(min=1, help="Width of the word vectors.")] = 300,
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """List the trainings known by name, with their views and what they train."""
     from treeviews.models.report.presets_table import presets_facts, presets_table
 
-    if as_json:
-        print_json(presets_facts(word_size))
-    else:
-        print(presets_table(word_size))
+    return Result(presets_facts(word_size), [presets_table(word_size)])

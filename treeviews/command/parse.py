@@ -6,13 +6,20 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from treeviews.command.output import check_output, count_teller, say, say_speed
+from treeviews.command.console import (
+    OutputFile,
+    TextFile,
+    check_output,
+    count_teller,
+    open_text,
+    say,
+    say_speed,
+)
 from treeviews.pipeline.base.foreign_text import decoded_lines, told
 
 if TYPE_CHECKING:
@@ -20,12 +27,8 @@ if TYPE_CHECKING:
 
 
 def parse(
-    source: Annotated[
-        Path | None, typer.Option("--input", help="Text file; by default standard input.")
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--out", "--output", help="File; by default standard output.")
-    ] = None,
+    source: TextFile = None,
+    output: OutputFile = None,
     form: Annotated[
         Literal["conllu", "brackets", "json"] | None,
         typer.Option("--format", help="By default what --out ends in, or else conllu."),
@@ -73,8 +76,6 @@ def parse(
     )
     started, tell, counts = time.monotonic(), count_teller(), Counter[str]()
 
-    name = "standard input" if source is None else str(source)
-
     def take(sentence: ParsedSentence) -> ParsedSentence:
         counts["sentences"] += 1
         if (refusal := sentence.refusal) is not None:
@@ -83,15 +84,15 @@ def parse(
             if on_refusal == "error":
                 place = f"{'sentence' if split else 'line'} {sentence.sent_id.rpartition('-')[2]}"
                 raise ValueError(
-                    f"{name}, {place}: {refusal.reason}{detail}; mend or remove it, or give "
-                    f"--on-refusal skip, which goes on without its trees"
+                    f"{source or 'standard input'}, {place}: {refusal.reason}{detail}; "
+                    "mend or remove it, or give --on-refusal skip, which goes on without its trees"
                     + ("" if split else "; --split finds the sentences where a line is a text")
                 )
             say(f"no trees for sentence {sentence.sent_id}: {refusal.reason}{detail}")
         tell(counts["sentences"])
         return sentence
 
-    def parsed(stream: IO[bytes]) -> Iterator[ParsedSentence]:
+    def parsed(stream: IO[bytes], name: str) -> Iterator[ParsedSentence]:
         lines = decoded_lines(stream, name)
         texts = ["\n".join(lines)] if split else lines
         # Refused above rather than by the stream, which knows neither its name nor its lines.
@@ -103,9 +104,8 @@ def parse(
         with path.open("wb") as file:
             file.writelines(encoded)
 
-    with ExitStack() as files:
-        stream = sys.stdin.buffer if source is None else files.enter_context(source.open("rb"))
-        encoded = (line.encode() for line in format_sentences(parsed(stream), form))
+    with open_text(source) as (stream, name):
+        encoded = (line.encode() for line in format_sentences(parsed(stream, name), form))
         if output is None:
             sys.stdout.buffer.writelines(encoded)
             sys.stdout.flush()

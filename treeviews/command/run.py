@@ -1,4 +1,4 @@
-"""``treeviews run`` and ``status``: a stage with all that it needs, made or looked at."""
+"""``treeviews run``, ``status``, ``data``: a stage with what it needs, made or looked at."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from itertools import takewhile
 
 import typer
 
-from treeviews.command.output import AsJson, print_json
+from treeviews.command.console import Result
+from treeviews.pipeline.base.mistakes import DONE
 
 DEFAULT_STAGE = "RunAll"
 
@@ -26,11 +27,11 @@ def run_with_help(stage: str, arguments: list[str]) -> int:
 
     if {"-h", "--help"} & set(arguments):
         print(parameters_help(stage, arguments) if stage else stages_help())
-        return 0
+        return DONE
     return run_stage(stage or DEFAULT_STAGE, arguments)
 
 
-def status(context: typer.Context, as_json: AsJson = False) -> None:
+def status(context: typer.Context) -> Result:
     """Show what of a run is there: status [STAGE] with the parameters of `treeviews run`."""
     from dataclasses import asdict
 
@@ -40,13 +41,47 @@ def status(context: typer.Context, as_json: AsJson = False) -> None:
     stages, options = words_and_options(context)
     with asked([*(stages or [DEFAULT_STAGE]), *options]) as root:
         found = status_of(root)
-    if as_json:
-        print_json([asdict(stage) for stage in found])
-    else:
-        print(*status_lines(found), sep="\n")
+    return Result([asdict(stage) for stage in found], status_lines(found))
 
 
 def words_and_options(context: typer.Context) -> tuple[list[str], list[str]]:
     """Returns the words before the first option, and what follows."""
     words = list(takewhile(lambda word: not word.startswith("-"), context.args))
     return words, context.args[len(words) :]
+
+
+SWITCHES = {"--accept-unverified", "--allow-absent"}
+"""Options without a value, which may stand before the names of what is wanted."""
+
+
+def senteval(context: typer.Context) -> int:
+    """Download SentEval's data: data download senteval [SET ...].
+
+    The last line printed is the folder for evaluate --data. Options are DownloadSentEval's.
+    """
+    context.args.sort(key=SWITCHES.__contains__)
+    sets, options = words_and_options(context)
+    datasets = ["--datasets", ",".join(sets)] if sets else []
+    return run_with_help("DownloadSentEval", [*datasets, *options])
+
+
+def vectors(context: typer.Context) -> int:
+    """Download published word vectors by name, such as glove-840b; without one, list all.
+
+    The last line printed is the folder of the archive. Options are DownloadVectors's.
+    """
+    context.args.sort(key=SWITCHES.__contains__)
+    names, options = words_and_options(context)
+    if names or options:
+        named = ["--name", names[0]] if names else []
+        return run_with_help("DownloadVectors", [*named, *options])
+    from treeviews.models.report.sections import markdown_table
+    from treeviews.pipeline.downloads.published_vectors import PUBLISHED_VECTORS
+
+    rows = [
+        (one.name, one.about, one.licence, "yes" if one.sha256 else "no", one.url)
+        for one in PUBLISHED_VECTORS
+    ]
+    heads = ("name", "what", "licence", "sha256", "address")
+    print(markdown_table(heads, rows, num_text_columns=5))
+    return DONE

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from treeviews.command.output import AsJson, print_json, say
-from treeviews.command.settings_options import takes
+from treeviews.command.console import Result, say, takes
 from treeviews.pipeline.vectors.import_vectors import ImportConfig
 
 Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="A folder of word vectors.")]
@@ -32,19 +31,15 @@ def import_(
     work_folder: Annotated[
         Path, typer.Option(help="Folder in which vectors given by name were downloaded.")
     ] = Path("data/work"),
-    as_json: AsJson = False,
     *,
     config: ImportConfig,
-) -> None:
+) -> Result:
     """Make a folder of a file of word vectors, for --vectors."""
     from treeviews.pipeline.downloads.published_vectors import file_to_import
     from treeviews.pipeline.vectors.import_vectors import import_vectors
 
     file = file_to_import(file, work_folder)
     facts = import_vectors(file, out, config, vocabulary=vocabulary)
-    if as_json:
-        print_json(facts)
-        return
     left_out = {
         "malformed": sum(facts["malformed"].values()),
         "repeated": facts["duplicates"],
@@ -52,15 +47,14 @@ def import_(
     }
     said = ", ".join(f"{num:,} {name}" for name, num in left_out.items() if num)
     say(f"{facts['words']:,} words of {facts['lines']:,} taken" + (f"; {said}" if said else ""))
-    print(out)
+    return Result(facts, [str(out)])
 
 
 def show(
     folder: Folder,
     words: Annotated[list[str] | None, typer.Argument(help="Words to look up.")] = None,
     rows: Annotated[int, typer.Option("-n", min=0, help="How many first words.")] = 10,
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """Show what a folder holds: its size, its first words, the vectors of some."""
     from treeviews.models.words.word_vectors import load_word_vectors
     from treeviews.pipeline.shards.arrow import strings
@@ -81,18 +75,16 @@ def show(
         "first": vectors.index.words.slice(0, rows).to_pylist(),
         "found": found,
     }
-    if as_json:
-        print_json(shown)
-        return
     where = "mapped from the file" if vectors.is_mapped else "read into memory"
-    print(f"{shown['words']:,} words of {vectors.size} numbers, {shown['kept_as']}, {where}")
+    lines = [f"{shown['words']:,} words of {vectors.size} numbers, {shown['kept_as']}, {where}"]
     if source := facts.get("from"):
-        print(f"from {source['name'] if isinstance(source, dict) else source}")
-    print("first: " + " ".join(shown["first"]))
+        lines.append(f"from {source['name'] if isinstance(source, dict) else source}")
+    lines.append("first: " + " ".join(shown["first"]))
     for word, of_word in found.items():
         beginning = " ".join(f"{value:.4f}" for value in of_word["vector"][:5])
         known = f"id {of_word['id']}: {beginning} …" if of_word["id"] else "unknown"
-        print(f"{word}: {known}")
+        lines.append(f"{word}: {known}")
+    return Result(shown, lines)
 
 
 def check(folder: Folder) -> None:

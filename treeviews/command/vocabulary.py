@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from treeviews.command.output import AsJson, print_json
+from treeviews.command.console import Result
 
 Vocabulary = Annotated[
     Path,
@@ -21,51 +21,45 @@ _REMEDY = "run CountVocabulary and give the folder that it prints last"
 def show(
     path: Vocabulary,
     rows: Annotated[int, typer.Option("-n", min=0, help="How many words.")] = 20,
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """Show the most frequent words, and how much of the text so many words cover."""
+    from treeviews.models.report.sections import markdown_table
+
     listed, report = _read(path)
     counts = [None] * rows if listed.counts is None else listed.counts[:rows].tolist()
     first = list(zip(listed.words.slice(0, rows).to_pylist(), counts, strict=False))
-    if as_json:
-        print_json({**report, "first": [{"word": word, "count": num} for word, num in first]})
-        return
-    from treeviews.models.report.sections import markdown_table
-
     rows_of_words = [(word, "" if count is None else f"{count:,}") for word, count in first]
-    print(markdown_table(("word", "count"), rows_of_words))
+    lines = [markdown_table(("word", "count"), rows_of_words)]
     for key in ("by_size", "by_min_count") if report else ():
         table = [
             [f"{value:.2%}" if isinstance(value, float) else f"{value:,}" for value in row.values()]
             for row in report[key]
         ]
         heads = [name.replace("_", " ") for name in report[key][0]]
-        print("", markdown_table(heads, table, num_text_columns=0), sep="\n")
+        lines += ["", markdown_table(heads, table, num_text_columns=0)]
+    value = {**report, "first": [{"word": word, "count": num} for word, num in first]}
+    return Result(value, lines)
 
 
 def coverage(
     path: Vocabulary,
     vectors: Annotated[Path, typer.Option(help="Folder of word vectors, or a text file.")],
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """Show how much of a vocabulary given word vectors cover."""
     from treeviews.models.words.word_vectors import load_word_vectors
     from treeviews.pipeline.vectors.word_counts import coverage_by
 
     listed, _ = _read(path)
     found = coverage_by(load_word_vectors(vectors).index.words, listed)
-    if as_json:
-        print_json(found)
-        return
-    print("{share_of_types:.2%} of the types, {share_of_tokens:.2%} of the tokens".format(**found))
-    ways = (
+    lines = [
+        "{share_of_types:.2%} of the types, {share_of_tokens:.2%} of the tokens".format(**found),
         "as they stand: {exact_types:,} types, {exact_tokens:,} tokens; lower-cased: "
         "{lower_cased_types:,} and {lower_cased_tokens:,}; without a vector: "
-        "{unknown_types:,} and {unknown_tokens:,}"
-    )
-    print(ways.format(**found))
+        "{unknown_types:,} and {unknown_tokens:,}".format(**found),
+    ]
     if found["most_frequent_unknown"]:
-        print("most frequent ones without: " + " ".join(found["most_frequent_unknown"]))
+        lines.append("most frequent ones without: " + " ".join(found["most_frequent_unknown"]))
+    return Result(found, lines)
 
 
 def _read(path: Path) -> tuple[Any, dict[str, Any]]:

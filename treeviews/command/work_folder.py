@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from treeviews.command.output import AsJson, print_json
+from treeviews.command.console import Result
 
 _DEFAULT = Path("data/work")
 _WorkFolder = Annotated[Path, typer.Option(help="Folder that holds everything runs make.")]
@@ -17,7 +17,7 @@ _Compared = Annotated[
 ]
 
 
-def list_folder(work_folder: _WorkFolder = _DEFAULT, as_json: AsJson = False) -> None:
+def list_folder(work_folder: _WorkFolder = _DEFAULT) -> Result:
     """List corpora, models, results, reports and tables, and what ships."""
     from dataclasses import asdict
 
@@ -26,9 +26,6 @@ def list_folder(work_folder: _WorkFolder = _DEFAULT, as_json: AsJson = False) ->
 
     is_there = work_folder.is_dir() or work_folder != _DEFAULT
     found = [*shipped(), *(listed(work_folder) if is_there else [])]
-    if as_json:
-        print_json([asdict(one) for one in found])
-        return
     rows = [
         (
             one.kind,
@@ -42,27 +39,25 @@ def list_folder(work_folder: _WorkFolder = _DEFAULT, as_json: AsJson = False) ->
         for one in found
     ]
     heads = ("kind", "name", "what", "from the text", "made", "main score", "size")
-    print(markdown_table(heads, rows, num_text_columns=6))
+    return Result([asdict(one) for one in found], [markdown_table(heads, rows, num_text_columns=6)])
 
 
 def diff(
     first: _Compared,
     second: _Compared,
     work_folder: _WorkFolder = _DEFAULT,
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """Show two folders side by side: settings that differ, and main scores."""
     from treeviews.models.listing import difference
     from treeviews.models.report.sections import markdown_table
 
     parts = difference(first, second, work_folder)
-    if as_json:
-        print_json(parts)
-        return
+    lines = []
     for title, pairs in parts.items():
         rows = [(name, *map(_cell, pair)) for name, pair in pairs.items()]
-        print(markdown_table((title, first, second), rows) if rows else f"{title}: no difference")
-        print()
+        table = markdown_table((title, first, second), rows)
+        lines += [table if rows else f"{title}: no difference", ""]
+    return Result(parts, lines)
 
 
 def _cell(value: Any) -> str:

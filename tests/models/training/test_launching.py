@@ -32,14 +32,13 @@ SECONDS = 300
 RUN_JOB = """
 import json, sys
 from pathlib import Path
-from treeviews.tasks.artefact import run_job
+from treeviews.pipeline.base.job import run_job_process
 
-class Task:
-    def report_progress(self, fraction, status):
-        print(status, flush=True)
+def report(fraction, status):
+    print(status, flush=True)
 
 path = Path(sys.argv[1])
-run_job(Task(), "treeviews.models.train", json.loads(path.read_text()), path, threads=1)
+run_job_process("treeviews.models.train", json.loads(path.read_text()), path, report, threads=1)
 """
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from treeviews.pipeline.base.job import JobFailedError, JobMistakeError
-from treeviews.pipeline.base.mistakes import code_of, did_you_mean, keep_traceback, sentence_of
+from treeviews.pipeline.base.mistakes import code_of, did_you_mean, sentence_of
 
 
 def error_of_opening(path: Path) -> OSError:
@@ -53,15 +53,3 @@ def test_an_error_of_the_system_is_told_with_a_remedy(tmp_path: Path) -> None:
 )
 def test_what_may_have_been_meant(given: list[str], meant: str) -> None:
     assert did_you_mean(*given, known=["SEQ", "DEP", "CONST"]) == meant
-
-
-def test_a_traceback_is_kept_without_secrets() -> None:
-    try:
-        raise ValueError("https://me:secret@host/ is gone")
-    except ValueError as error:
-        kept = keep_traceback(error)
-    assert kept is not None
-    text = kept.read_text(encoding="utf-8")
-    kept.unlink()
-    assert "test_a_traceback_is_kept_without_secrets" in text
-    assert text.endswith("ValueError: https://***@host/ is gone\n")

@@ -27,9 +27,7 @@ def write_job(folder: Path, **job: object) -> str:
     [
         (ValueError("row 7 is no tree"), 2),
         (FileNotFoundError("no such text"), 2),
-        (OSError("disk full"), 1),
         (KeyError("k"), 1),
-        (TypeError("t"), 1),
     ],
 )
 def test_a_failure_is_one_line_and_its_traceback_a_file(
@@ -68,13 +66,6 @@ def test_a_file_that_is_no_job_is_told_in_one_line(
     assert told in error
     assert error.count("\n") == 1
     assert error.endswith("); give a JSON file of its settings\n")
-
-
-def test_a_job_without_an_argument_says_how_it_is_called(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert run_from_command_line(lambda job, progress: None, []) == 2
-    assert capsys.readouterr().err == "usage: python -m MODULE JOB.json, got []\n"
 
 
 def test_processes_of_one_job_leave_a_traceback_each(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import shutil
 import subprocess
 import sys
@@ -11,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from tests.support.repository import REPOSITORY
-from treeviews.pipeline.base import atomic_files
 from treeviews.pipeline.base.atomic_files import held_locks, locked
 
 HOLDER = """
@@ -79,16 +77,3 @@ def test_a_lock_whose_folder_was_deleted_meanwhile_is_taken_anew(tmp_path: Path)
 
     with locked(path, delete_and_free), locked(path, None) as is_free:
         assert not is_free
-
-
-def test_a_file_system_without_locks_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def unknown(*arguments: object) -> None:
-        raise OSError(errno.ENOLCK, "No locks available")
-
-    monkeypatch.setattr(atomic_files.fcntl, "flock", unknown)
-    with locked(tmp_path / "lock", never):
-        pass
-    assert "knows no locks" in caplog.text
-    assert "start no second run" in caplog.text

@@ -18,7 +18,6 @@ from treeviews.pipeline.base.watched import watched
 LARGE = 400 << 20
 SLACK = 1 << 20
 """The kernel counts what is resident thread by thread, and adds it up now and then."""
-ASK = "from treeviews.pipeline.base.machine import peak_bytes; print(peak_bytes())"
 
 
 def test_a_peak_stays_when_the_memory_is_given_back() -> None:

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -64,27 +63,6 @@ def test_help_of_a_stage_groups_its_parameters(capsys: pytest.CaptureFixture[str
     assert "[default: python-docs]" in " ".join(said.split())
     for name, _ in tasks.TrainEncoders.get_params():
         assert f"--{name.replace('_', '-')} " in said
-
-
-def test_help_of_a_stage_of_a_module_of_the_users_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "stages_of_my_own.py").write_text(
-        "import luigi\n"
-        "class MyBase(luigi.Task):\n"
-        "    x = luigi.Parameter(description='What x is.')\n"
-        "class MyStage(MyBase):\n"
-        '    "Does mine."\n',
-        encoding="utf-8",
-    )
-    monkeypatch.syspath_prepend(str(tmp_path))
-
-    assert main(["run", "MyStage", "--module", "stages_of_my_own", "--help"]) == 0
-
-    said = capsys.readouterr().out
-    assert "Does mine." in said
-    assert "MyBase:\n  --x What x is. [needed]" in said
-    assert main(["run", "ExternalTask", "--help"]) == 0
 
 
 def test_what_ships_is_json_for_programs(capsys: pytest.CaptureFixture[str]) -> None:

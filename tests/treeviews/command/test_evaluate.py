@@ -162,36 +162,24 @@ def test_results_on_other_data_are_neither_mixed_in_nor_replaced(
     assert main(command(data, "--tasks", "MR", *own)) == 0
 
 
-def views(*names: str, **more: object) -> tuple[str, str]:
-    return ("--representation-changes", json.dumps({"views": names, **more}))
-
-
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize(
-    ("encoder", "options", "message"),
+    ("views", "message"),
     [
-        ("m", views("LIN"), "views: no view 'LIN'; the encoder's are 0-SEQ, 1-SEQ"),
-        (
-            "n",
-            views("0-SEQ", "BOW", supervised_combine="average"),
-            "views of different widths cannot be averaged: {'0-SEQ': 6, '1-BOW': 4}; give "
-            "supervised_combine concatenate",
-        ),
-        ("m@SEQ+o@SEQ", (), "'o@SEQ' does not begin with the folder of a model"),
-        ("n@SEQ+n@LIN", (), "n@LIN: no view 'LIN'; the encoder's are 0-SEQ, 1-BOW"),
+        ({"views": ["LIN"]}, "views: no view 'LIN'; the encoder's are 0-SEQ, 1-BOW"),
+        ({"supervised_combine": "average"}, "views of different widths cannot be averaged"),
     ],
 )
-def test_views_that_are_not_there_are_found_before_anything_is_encoded(
+def test_views_that_cannot_be_are_found_before_anything_is_encoded(
     data: Path,
-    encoder: str,
-    options: tuple[str, ...],
+    views: dict[str, object],
     message: str,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     vectors = write_vectors(Path("vectors"), size=4)
-    write_model(Path("m"), vectors, views=("SEQ", "SEQ"))
     write_model(Path("n"), vectors, views=("SEQ", "BOW"), critic="bilinear")
     monkeypatch.setattr("treeviews.models.encoding.sentence_reader.SentenceReader.read", None)
-    assert main(command(data, "--tasks", "MR", *options, encoder=encoder)) == 2
+    changes = ("--representation-changes", json.dumps(views))
+    assert main(command(data, "--tasks", "MR", *changes, encoder="n")) == 2
     assert message in capsys.readouterr().err

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tests.support.repository import REPOSITORY
 from tests.support.tiny_senteval import write_tiny_senteval
 from treeviews.command import main
 from treeviews.pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_PARSERS
@@ -22,7 +20,6 @@ from treeviews.pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_PARSERS
 MOST_LINES = 3
 STAGE_LINE = r"[\d-]+ [\d:]+ \d+ of \d+ stages: "
 TYPO_OF_PARSER = str(BUNDLED_PARSERS["dependencies"]).replace("dependency", "dependancy")
-NO_PARSER = str(BUNDLED_PARSERS["dependencies"].parent / "zzz")
 
 
 @dataclass(frozen=True)
@@ -58,19 +55,11 @@ MISTAKES = {
         "run", "--workers", "two", says=("--workers cannot be 'two'",)
     ),
     "choice misspelt": mistake("run", "--source", "file", says=("--source", "files")),
-    "view misspelt": mistake("run", "--views", "DEPP", says=("'DEPP'", "mean DEP?")),
-    "preset misspelt": mistake("run", "--preset", "laptob", says=("'laptob'", "mean laptop?")),
     "JSON malformed": mistake(
         "run", "--changes", "{epochs: 2}", says=("--changes cannot be", "as JSON: '{\"")
     ),
     "JSON, but no object": mistake(
         "run", "--changes", "[5]", says=("--changes cannot be", "no JSON object")
-    ),
-    "field misspelt": mistake(
-        "run", "--changes", '{"hiden_size": 5}', says=("hiden_size", "mean hidden_size?")
-    ),
-    "value out of range": mistake(
-        "run", "--changes", '{"epochs": 0}', says=("epochs must be at least 1, got 0",)
     ),
     "no scheduler there": mistake(
         *("run", "--scheduler-port", "9"), says=("no scheduler answers at", "--local-scheduler")
@@ -79,7 +68,6 @@ MISTAKES = {
     "no such text": mistake(*FILES, "nowhere.txt", says=("nowhere.txt: no such", "check the path")),
     "folder without text": mistake(*FILES, "empty", says=("no text in this folder; looked for",)),
     "paths of no files": mistake("run", "--paths", "text.txt", says=("give --source files",)),
-    "address without sha256": mistake(*URL, says=("not 64 hexadecimal digits", "sha256sum FILE")),
     "sha256 cut": mistake(*URL, "--sha256", "12ab", says=("'12ab', not 64 hexadecimal digits",)),
     "no worker": mistake("run", "--workers", "0", says=("--workers must be at least 1",)),
     "empty text": mistake(
@@ -105,13 +93,6 @@ MISTAKES = {
         TYPO_OF_PARSER,
         says=("no such folder", "known are dependency,"),
     ),
-    "parser unlike any": mistake(
-        "run",
-        "--dependency-parser",
-        NO_PARSER,
-        says=("no parser of dependencies; known are dependency,", "biaffine"),
-    ),
-    "no such vectors": mistake("run", "--vectors", "nowhere", says=("nowhere", "check the path")),
     "encoder misspelt": mistake(
         *("encode", "englsh", *ENGLISH[2:]), says=("'englsh'", "mean english?")
     ),
@@ -120,7 +101,12 @@ MISTAKES = {
     "extra not installed": mistake(
         "run", "TrainWordVectors", says=("gensim, which cannot be imported", "pip install")
     ),
+    "no sentences": mistake("parse", "--input", "/dev/null", says=("no sentences; give one a",)),
+    "parser of a command misspelt": mistake(
+        *("parse", "--dependency-parser", "dependency-larg"), says=("mean dependency-large?",)
+    ),
     # what is written
+    "format without a name": mistake("parse", "--out", "t.xml", says=("its name tells no format",)),
     "no such folder of the output": mistake(
         *ENGLISH[:-1], "nowhere/out.npy", says=("nowhere: no such folder; make it first",)
     ),
@@ -147,24 +133,23 @@ MISTAKES = {
         *("evaluate", "--data", "empty", "--encoder", "english"),
         says=("empty: holds none of downstream", "the folder that SentEval calls data"),
     ),
-    "wrong folder of data in a run": mistake(
-        *(*FILES, "text.txt", "--senteval-data", "empty"),
-        says=("empty: holds none of", "the folder that SentEval calls data"),
-    ),
     "task misspelt": mistake(*SCORES, "english", "--tasks", "SICK-D", says=("mean SICK-",)),
     "data set misspelt": mistake("data", "download", "senteval", "MRP", says=("'MRP'", "mean MR")),
     "data set misspelt after a switch": mistake(
         *("data", "download", "senteval", "--accept-unverified", "MRP"), says=("mean MR",)
-    ),
-    "published parser of another stage": mistake(
-        *("run", "ParseDependencies", "--dependency-parser", "benepar_en3"),
-        says=("benepar_en3: a published parser of constituents", "as constituency_parser"),
     ),
     "function not found": mistake(
         *SCORES, "own:encode", "--tasks", "MR", says=("own cannot be imported", "PYTHONPATH")
     ),
     "choice of an option misspelt": mistake(
         *(*SCORES, "english", "--on-refusal", "zeroes"), says=("'zero'",)
+    ),
+    "no vocabulary": mistake(
+        "vocabulary", "show", "empty", says=("vocabulary.json is not there; run CountVocabulary",)
+    ),
+    "vectors that were not downloaded": mistake(
+        *("vectors", "import", "glove-840b", "--out", "out"),
+        says=("download it first (treeviews data download vectors glove-840b)",),
     ),
     "nothing to compare": mistake("compare", "empty", "empty", says=("run the evaluation first",)),
     "no shard": mistake("inspect", "text.txt", says=("or a shard such as 00000.parquet",)),
@@ -227,25 +212,6 @@ def test_an_error_that_nobody_foresaw_is_told_by_its_kind_and_exits_1(
     assert main(["list"]) == 1
     sentence, where = capsys.readouterr().err.splitlines()
     assert sentence == "error: RuntimeError: the wheel came off"
-    assert where.startswith("traceback: ")
-
-
-@pytest.mark.slow
-def test_a_full_standard_output_is_named() -> None:
-    with Path("/dev/full").open("wb") as full:
-        ended = subprocess.run(
-            [sys.executable, "-m", "treeviews", "encode", "english"],
-            input=b"It rains.",
-            stdout=full,
-            stderr=subprocess.PIPE,
-            cwd=REPOSITORY,
-            check=False,
-        )
-    assert ended.returncode == 1
-    *progress, first, where = ended.stderr.decode().splitlines()
-    assert set(progress) <= {"1 sentences"}  # told where it took more than five seconds
-    told = "no space left on the device; free some or write elsewhere"
-    assert first == f"error: {told}"
     assert where.startswith("traceback: ")
 
 

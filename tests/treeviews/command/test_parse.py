@@ -70,23 +70,3 @@ def test_what_cannot_be_parsed_ends_it_or_is_told(
     lines = [json.loads(line) for line in trees.read_text().splitlines()]
     assert [line["heads"] for line in lines] == [[2, 0, 2], None]
     assert lines[1]["refusal"]["reason"] == "too_long"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--out", "trees.xml"], "trees.xml: its name tells no format"),
-        (["--dependency-parser", "dependency-larg"], "did you mean dependency-large?"),
-        (["--input", "/dev/null"], "/dev/null: no sentences; give one a line"),
-    ],
-)
-def test_a_mistake_is_told_with_code_2(
-    arguments: list[str],
-    message: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    feed(monkeypatch, "It rains.\n")
-
-    assert main(arguments) == 2
-    assert message in capsys.readouterr().err

@@ -17,9 +17,7 @@ def test_every_preset_stands_with_its_views_objective_and_parameters(
 ) -> None:
     assert main(["--word-size", "300"]) == 0
 
-    header, rule, *rows = capsys.readouterr().out.strip().splitlines()
-    assert header == "| preset | views | objective | width of a view | trained parameters |"
-    assert rule == "| --- | --- | --- | ---: | ---: |"
+    _, _, *rows = capsys.readouterr().out.strip().splitlines()
     assert [row.split(" | ")[0].strip("| ") for row in rows] == list(PRESETS)
     assert "| B-D | SEQ,LIN | discriminative | 2048 | 8,761,345 |" in rows
     assert "| weighted-words | BOW,BOW | contrastive | 300 | 300 + 300 a word |" in rows

@@ -70,16 +70,6 @@ def test_an_import_that_fails_leaves_no_folder_behind(text: str, tmp_path: Path)
     assert not out.exists()
 
 
-@pytest.mark.parametrize("name", ["counts", "corpus"])
-def test_a_folder_that_holds_no_vocabulary_is_told_with_the_remedy(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    vocabulary(tmp_path)
-    assert main(["vocabulary", "show", str(tmp_path / name)]) == 2
-    told = capsys.readouterr().err
-    assert f"{name}: no vocabulary, as vocabulary.json is not there; run CountVocabulary" in told
-
-
 def test_what_vectors_cover_of_a_vocabulary_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
