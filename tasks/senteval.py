@@ -66,9 +66,8 @@ class SentEvalStage(SentEvalParameters, EncoderParameters):
         """The encoder.
 
         Raises:
-            FileNotFoundError: its folder, or that of the word vectors, is not there or lacks files.
-            ValueError: no such encoder, views are asked for that it will not have, or two sorts of
-                data are.
+            FileNotFoundError: its folder, or that of the word vectors, lacks files.
+            ValueError: no such encoder, no such views of it, or two sorts of data.
         """
         if self.derived and self.senteval_data:
             raise ValueError("--derived takes no --senteval-data; leave out one of them")
@@ -112,8 +111,7 @@ class SentEvalStage(SentEvalParameters, EncoderParameters):
         """Returns the tasks of a list of names; ``all`` are those that may be among the data.
 
         Raises:
-            ValueError: no such task, or one that is not derived from a corpus though such are
-                asked for.
+            ValueError: no such task, or none that is derived though such are asked for.
         """
         if not self.derived:
             return tasks_named(names)
@@ -184,11 +182,7 @@ class EvaluateTask(SentEvalStage):
 
     @cached_property
     def declaration(self) -> EvaluationTask:
-        """The task, declared.
-
-        Raises:
-            ValueError: see `declared`.
-        """
+        """The task, as `declared` has it."""
         (task,) = self.declared(task_named(self.task).name)
         return task
 
