@@ -7,7 +7,6 @@ few rows of it are held at once.
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
 import math
@@ -118,9 +117,8 @@ class CsvStream(RowStream):
         """Yields the fields of each record, header first; in the place of damaged lines, why."""
         limit = self.config.max_paragraph_characters * ROW_FACTOR
         csv.field_size_limit(max(csv.field_size_limit(), limit))
-        has_tabs, codec = self.format == "tsv", self.config.encoding
-        codec = "utf-8-sig" if codecs.lookup(codec).name == "utf-8" else codec
-        text = io.TextIOWrapper(stream, codec, "surrogateescape")
+        has_tabs = self.format == "tsv"
+        text = io.TextIOWrapper(stream, self.config.encoding, "surrogateescape")
         refused: list[Refusal] = []  # of the record's lines
         records = csv.reader(
             self._lines(text, limit, refused),
@@ -143,7 +141,9 @@ class CsvStream(RowStream):
 
     def _lines(self, text: io.TextIOWrapper, most: int, refused: list[Refusal]) -> Iterator[str]:
         """Yields the lines; an empty one for one of more characters, whose refusal it appends."""
-        while line := text.readline(most + 1):
+        mark = "\ufeff"  # of the byte order, which few codecs take away
+        while line := text.readline(most + 1).removeprefix(mark):
+            mark = ""
             if refusal := giant(line.removesuffix("\n"), self.name, most):
                 refused.append(refusal)
                 while line and not line.endswith("\n"):

@@ -59,6 +59,13 @@ QUOTES = ['"Yes," she said.', '"Wait till I tell you, he began', "It's 5\"", '""
         ("a.txt", STORY.encode("utf-16"), {"encoding": "utf-16"}, {"": PARAGRAPHS}),
         ("a.txt", STORY.encode("utf-16-le"), {"encoding": "utf-16"}, {"": ["!damaged_file@{}:1"]}),
         ("a.txt", STORY.encode("utf-16"), {}, {"": ["!binary_file@{}"]}),
+        ("a.csv", "\ufefftext\nOne.\n".encode(), {}, {":1": ["One."]}),
+        (
+            "a.csv",
+            "\ufefftext\nOne.\n".encode("utf-16-le"),
+            {"encoding": "utf-16-le"},
+            {":1": ["One."]},
+        ),
         ("a.txt", b"Ok.\n\nCaf\xe9.\n\nOk.", {}, {"": ["Ok.", "!undecodable@{}:3", "Ok."]}),
         ("a.txt", b"Caf\xe9.", {"encoding": "latin-1"}, {"": ["Café."]}),
         ("a.txt", b"A.\n" + b"w " * 60_000 + b"\nB.", {}, {"": ["A.", "!giant_line@{}:2", "B."]}),
