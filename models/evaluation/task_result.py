@@ -316,19 +316,25 @@ def read_results(folder: Path) -> dict[str, Result]:
 
     Raises:
         FileNotFoundError: no such folder, or no result in it.
-        ValueError: as `read_result`, or results that are not of one evaluation; names both files
-            and the remedy.
+        ValueError: as `read_result`, two files of one task, or results that are not of one
+            evaluation; names both files and the remedy.
     """
     by_file = results_by_file(folder)
     if not by_file:
         raise FileNotFoundError(f"{folder}: holds no task result; run the evaluation first")
     # One that learns says the most of how results were made.
     path = next((p for p, each in by_file.items() if each.setup.learns), next(iter(by_file)))
+    first_of: dict[str, Path] = {}
     for other_path, other in by_file.items():
         if what := by_file[path].setup.difference(other.setup):
             raise ValueError(
                 f"{other_path}: of another {what} than {path}; evaluate one of them again, each "
                 "encoder, representation and classifier into a folder of its own"
+            )
+        if (first := first_of.setdefault(other.task.name, other_path)) != other_path:
+            raise ValueError(
+                f"{other_path}: a second result of {other.task.name} in this folder, beside "
+                f"{first.name}; keep one of them"
             )
     by_task = {result.task.name: result for result in by_file.values()}
     return dict(sorted(by_task.items()))

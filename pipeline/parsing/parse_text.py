@@ -89,8 +89,8 @@ class Parser:
 
         Raises:
             FileNotFoundError: no such parser; names those that ship.
-            ValueError: nothing is wanted, a parser is given for what is not, or a folder lacks a
-                file.
+            ValueError: nothing is wanted, a parser is given for what is not, a folder lacks a file,
+                or this machine has no such device.
         """
         choices = {
             "dependencies": (dependencies, dependency_parser),
@@ -101,6 +101,10 @@ class Parser:
                 raise ValueError(
                     f"{parser} is given, but no {stage} are asked for; leave it out or ask for them"
                 )
+        if device not in {"auto", "cpu"}:  # torch need not be asked
+            from treeviews.pipeline.parsers.devices import resolve_device
+
+            resolve_device(device)
         self._turn = Lock()
         self._failed: set[str] = set()
         self.parsers: dict[str, LazyParser] = {

@@ -7,7 +7,6 @@ few rows of it are held at once.
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
 import math
@@ -41,8 +40,8 @@ from treeviews.pipeline.text.text_lines import (
 from treeviews.pipeline.text.text_streams import ROW_FACTOR, FileStream
 
 _ERRORS: tuple[type[Exception], ...] = (pa.ArrowException, ValueError, *READ_ERRORS)
-_BATCH_ROWS = 512
-"""Rows whose text is held at once."""
+_BATCH_ROWS, _BATCH_BYTES = 512, 4 << 20
+"""Rows whose text is held at once, of long texts fewer."""
 _BUFFER_BYTES = 1 << 20
 _ARROW_FILE = b"ARROW1"
 _SHOWN_BYTES = 200
@@ -118,9 +117,8 @@ class CsvStream(RowStream):
         """Yields the fields of each record, header first; in the place of damaged lines, why."""
         limit = self.config.max_paragraph_characters * ROW_FACTOR
         csv.field_size_limit(max(csv.field_size_limit(), limit))
-        has_tabs, codec = self.format == "tsv", self.config.encoding
-        codec = "utf-8-sig" if codecs.lookup(codec).name == "utf-8" else codec
-        text = io.TextIOWrapper(stream, codec, "surrogateescape")
+        has_tabs = self.format == "tsv"
+        text = io.TextIOWrapper(stream, self.config.encoding, "surrogateescape")
         refused: list[Refusal] = []  # of the record's lines
         records = csv.reader(
             self._lines(text, limit, refused),
@@ -143,7 +141,9 @@ class CsvStream(RowStream):
 
     def _lines(self, text: io.TextIOWrapper, most: int, refused: list[Refusal]) -> Iterator[str]:
         """Yields the lines; an empty one for one of more characters, whose refusal it appends."""
-        while line := text.readline(most + 1):
+        mark = "\ufeff"  # of the byte order, which few codecs take away
+        while line := text.readline(most + 1).removeprefix(mark):
+            mark = ""
             if refusal := giant(line.removesuffix("\n"), self.name, most):
                 refused.append(refusal)
                 while line and not line.endswith("\n"):
@@ -170,7 +170,7 @@ class _Group(NamedTuple):
     num_bytes: int
     """Of text, by what the file says."""
     arrays: Iterator[pa.Array]
-    """The column of text, `_BATCH_ROWS` at once."""
+    """The column of text, `_rows_at_once`."""
 
 
 class TableStream(RowStream):
@@ -250,27 +250,32 @@ class TableStream(RowStream):
         return self.refused(Refusal("missing_text", detail, self.name))
 
 
+def _rows_at_once(num_rows: int, num_bytes: int) -> int:
+    return min(math.ceil(num_rows * _BATCH_BYTES / max(num_bytes, 1)) or 1, _BATCH_ROWS)
+
+
 def _parquet_groups(file: pq.ParquetFile, column: str) -> Iterator[_Group]:
     names = [file.schema.column(place).path for place in range(len(file.schema))]
     place = names.index(column)
 
-    def arrays(number: int) -> Iterator[pa.Array]:
+    def arrays(number: int, at_once: int) -> Iterator[pa.Array]:
         options = {"row_groups": [number], "columns": [column], "use_threads": False}
-        for batch in file.iter_batches(_BATCH_ROWS, **options):
+        for batch in file.iter_batches(at_once, **options):
             yield batch.column(0)
 
     for number in range(file.metadata.num_row_groups):
         group = file.metadata.row_group(number)
-        num_bytes = group.column(place).total_uncompressed_size
-        yield _Group(group.num_rows, num_bytes, arrays(number))
+        rows, size = group.num_rows, group.column(place).total_uncompressed_size
+        yield _Group(rows, size, arrays(number, _rows_at_once(rows, size)))
 
 
 def _arrow_groups(path: Path, column: str, *, is_file: bool) -> tuple[pa.Schema, Iterator[_Group]]:
     """Returns the schema and the record batches, mapped into memory."""
 
     def group(text: pa.Array) -> _Group:
-        starts = range(0, len(text), _BATCH_ROWS)
-        return _Group(len(text), int(text.nbytes), (text.slice(s, _BATCH_ROWS) for s in starts))
+        at_once = _rows_at_once(len(text), size := int(text.nbytes))
+        starts = range(0, len(text), at_once)
+        return _Group(len(text), size, (text.slice(start, at_once) for start in starts))
 
     mapped = pa.memory_map(str(path))
     file = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(mapped)

@@ -57,6 +57,9 @@ def test_a_folder_gives_its_results_by_task_and_passes_other_files_over(tmp_path
     (tmp_path / "config.json").write_text("{}")
     found = read_results(tmp_path)
     assert list(found) == ["CR", "TREC"] and found["CR"] == absent
+    write_result(tmp_path / "copy.json", absent)
+    with pytest.raises(ValueError, match=r"copy\.json: a second result of CR .* beside CR\.json"):
+        read_results(tmp_path)
 
 
 LEARNT = {"classifier": "logistic_regression", "num_folds": 10, "batch_items": 128}

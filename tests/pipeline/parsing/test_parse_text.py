@@ -211,11 +211,7 @@ def test_a_parser_that_is_trained_again_or_lies_elsewhere_is_loaded(
             "no constituents are asked for",
         ),
         (["It rains."], {"device": "gpu"}, "unknown device 'gpu'"),
-        (
-            ["It rains."],
-            {"device": "cuda:99"},
-            "finds . CUDA devices on this machine; use auto or cpu",
-        ),
+        ([], {"device": "cuda:99"}, "finds . CUDA devices on this machine; use auto or cpu"),
         (["It rains."], {"on_refusal": "zero"}, "on_refusal must be error or skip, got 'zero'"),
         (["It rains.", None], {}, r"sentence 1 \(from 0\) is NoneType"),
         ([["It", "rains"]], {}, "parse_tokens takes tokens"),

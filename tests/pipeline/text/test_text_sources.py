@@ -6,6 +6,7 @@ import gzip
 import lzma
 import os
 import tarfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from tests.support.text_in_files import (
     told,
     written,
 )
+from treeviews.pipeline.text import table_streams
 from treeviews.pipeline.text.plan import plan_of
 from treeviews.pipeline.text.text_files import FilesConfig
 from treeviews.pipeline.text.text_sources import TextFiles
@@ -59,6 +61,13 @@ QUOTES = ['"Yes," she said.', '"Wait till I tell you, he began', "It's 5\"", '""
         ("a.txt", STORY.encode("utf-16"), {"encoding": "utf-16"}, {"": PARAGRAPHS}),
         ("a.txt", STORY.encode("utf-16-le"), {"encoding": "utf-16"}, {"": ["!damaged_file@{}:1"]}),
         ("a.txt", STORY.encode("utf-16"), {}, {"": ["!binary_file@{}"]}),
+        ("a.csv", "\ufefftext\nOne.\n".encode(), {}, {":1": ["One."]}),
+        (
+            "a.csv",
+            "\ufefftext\nOne.\n".encode("utf-16-le"),
+            {"encoding": "utf-16-le"},
+            {":1": ["One."]},
+        ),
         ("a.txt", b"Ok.\n\nCaf\xe9.\n\nOk.", {}, {"": ["Ok.", "!undecodable@{}:3", "Ok."]}),
         ("a.txt", b"Caf\xe9.", {"encoding": "latin-1"}, {"": ["Café."]}),
         ("a.txt", b"A.\n" + b"w " * 60_000 + b"\nB.", {}, {"": ["A.", "!giant_line@{}:2", "B."]}),
@@ -224,3 +233,30 @@ def test_members_that_are_no_text_are_left_out_and_counted(tmp_path: Path) -> No
         "not named like text (.possf2)": 1,
         "second of its name in an archive": 1,
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "content_of"),
+    [
+        ("a.parquet", lambda table: parquet_of(table, use_dictionary=False)),
+        ("a.arrow", lambda table: arrow_of(table, pa.ipc.new_file)),
+    ],
+)
+def test_of_long_rows_few_are_held_at_once(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    content_of: Callable[[pa.Table], bytes],
+) -> None:
+    held: list[int] = []
+    values_of = table_streams._values
+
+    def values(array: pa.Array) -> list[bytes | None]:
+        held.append(len(array))
+        return values_of(array)
+
+    monkeypatch.setattr(table_streams, "_values", values)
+    texts = [f"{number} {'a' * 1_000_000}" for number in range(10)]
+    path = written(tmp_path, name, content_of(table_of(texts)))
+    assert len(read(path, max_paragraph_characters=2_000_000)) == 10
+    assert held[:2] == [5, 5] and max(held) == 5
