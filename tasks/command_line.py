@@ -105,7 +105,7 @@ def run_stage(stage: str, arguments: Sequence[str]) -> int:
         if settings.workers < 1:
             refuse(f"--workers must be at least 1, got {settings.workers}")
         if mistakes := mistakes_in(task):
-            head = f"{len(mistakes)} things are in the way of this run:"
+            head = f"{len(mistakes)} problems keep this run from starting:"
             refuse(mistakes[0] if len(mistakes) == 1 else "\n- ".join([head, *mistakes]))
     start_job_server(settings.workers)
     begun = run.begin_run(task, logging.getLevelName(settings.log_level))
