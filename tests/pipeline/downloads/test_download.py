@@ -3,6 +3,7 @@
 from __future__ import errno
 
 import base64
+import errno
 import hashlib
 import os
 from collections.abc import Iterator
