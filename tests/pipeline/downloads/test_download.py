@@ -1,6 +1,6 @@
 """Files downloaded from a server of this machine that fails in every way."""
 
-from __future__ import errno
+from __future__ import annotations
 
 import base64
 import errno
