@@ -210,9 +210,10 @@ def _fetch_patiently(
             remedy = "run it again later; without a sha256 it then starts over"
         if is_untrusted or failures >= config.attempts:
             reason = getattr(next(iter(fault.args), None), "reason", fault)
+            attempts = f"{failures} attempt{'s' * (failures > 1)}"
             raise DownloadError(
-                f"{told(url)}: gave up after {failures} attempt"
-                f"{'s' * (failures > 1)} that got no further ({told(reason)[:_SHOWN_CHARACTERS]}); {remedy}"
+                f"{told(url)}: gave up after {attempts} that got no further "
+                f"({told(reason)[:_SHOWN_CHARACTERS]}); {remedy}"
             ) from fault
         pause = config.backoff_seconds * 2 ** (failures - 1)
         time.sleep(min(pause, _LONGEST_PAUSE_SECONDS))
