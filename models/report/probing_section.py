@@ -32,8 +32,8 @@ MIN_TEST_ITEMS = 500
 SMALL_TEST = 200
 """Test sentences below which a task is marked as small."""
 FEW_DOCUMENTS = (
-    "The test sentences stand in too few documents to resample these, so the intervals, drawn over "
-    "sentences, are too narrow for other documents:"
+    "The test sentences are from too few documents to resample these, so the intervals are over "
+    "sentences and too narrow for other documents:"
 )
 
 
