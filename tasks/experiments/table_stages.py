@@ -88,7 +88,8 @@ def seeds_of(text: str, name: str) -> tuple[int, ...]:
     """
     if str(text).strip().lower() == "none":
         return ()
-    words = [word.strip() for word in str(text).split(",") if word.strip()]
+    listed = str(text).strip().removeprefix("[").removesuffix("]")
+    words = [word.strip() for word in listed.split(",") if word.strip()]
     if not words or not all(word.isascii() and word.isdigit() for word in words):
         raise ValueError(f"--{name} must be whole numbers separated by commas, not {text!r}")
     return tuple(dict.fromkeys(map(int, words)))

@@ -49,14 +49,14 @@ MISTAKES = {
     "field as a parameter": mistake("run", "--width", "9", says=("--width", "RunAll --help")),
     "parameter left out": mistake("run", "DownloadCorpus", says=("DownloadCorpus needs --url",)),
     "value of another kind": mistake(
-        "run", "--seed", "one", says=("--seed cannot be 'one'", "Seed of")
+        "run", "--seed", "one", says=("--seed cannot be 'one'", "such as 1")
     ),
     "setting of Luigi malformed": mistake(
         "run", "--workers", "two", says=("--workers cannot be 'two'",)
     ),
     "choice misspelt": mistake("run", "--source", "file", says=("--source", "files")),
     "JSON malformed": mistake(
-        "run", "--changes", "{epochs: 2}", says=("--changes cannot be", "as JSON: '{\"")
+        "run", "--changes", "{epochs: 2}", says=("--changes cannot be", "such as '{\"")
     ),
     "JSON, but no object": mistake(
         "run", "--changes", "[5]", says=("--changes cannot be", "no JSON object")
@@ -97,7 +97,7 @@ MISTAKES = {
         *("encode", "englsh", *ENGLISH[2:]), says=("'englsh'", "mean english?")
     ),
     "model damaged": mistake("encode", "damaged", *ENGLISH[2:], says=("damaged", "restore")),
-    "no such device": mistake(*ENGLISH, "--device", "cuda:7", says=("'cuda:7' is not", "use cpu")),
+    "no such device": mistake(*ENGLISH, "--device", "cuda:7", says=("'cuda:7': torch", "use auto or cpu")),
     "extra not installed": mistake(
         "run", "TrainWordVectors", says=("gensim, which cannot be imported", "pip install")
     ),
