@@ -72,8 +72,8 @@ def mistakes_in(root: luigi.Task, *more: Check) -> list[str]:
             refused = [error for error in errors if not isinstance(error, Warning)]
             for sentence in (sentence for error in refused for sentence in mistakes_of(error)):
                 mistakes.setdefault(_field_of(sentence) or sentence, sentence)
-    refused = filter(None, map(_refusal, more))
-    mistakes |= {sentence: sentence for error in refused for sentence in mistakes_of(error)}
+    for error in filter(None, map(_refusal, more)):
+        mistakes |= {sentence: sentence for sentence in mistakes_of(error)}
     for warning in () if mistakes else warnings:
         logger.warning("%s", warning)
     return list(mistakes.values())

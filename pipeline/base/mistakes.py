@@ -41,6 +41,10 @@ _REMEDIES = {
 """What to do about an error of the system, which says none."""
 
 
+class DamagedError(ValueError):
+    """A file is no longer as it was written, which no other command would mend."""
+
+
 class MistakesError(ValueError):
     """Several mistakes of the user's, a sentence each."""
 
@@ -55,7 +59,7 @@ def is_mistake(error: BaseException) -> bool:
 
 def code_of(error: BaseException) -> int:
     """Returns the exit code of a command that ends with this error."""
-    return MISTAKE if is_mistake(error) else FAILED
+    return MISTAKE if is_mistake(error) and not isinstance(error, DamagedError) else FAILED
 
 
 def sentence_of(error: BaseException) -> str:

@@ -136,10 +136,10 @@ class Settings(BaseModel):
             sentences.append(f"missing {cls._several()} {missing}")
         of_values = [e for e in errors if e["type"] not in ("extra_forbidden", "missing")]
         firsts: dict[Any, ErrorDetails] = {}
-        for error in of_values:
-            firsts.setdefault(error["loc"][:1], error)
-        for error in firsts.values():
-            sentences += cls._sentences_of_value(values, error)
+        for detail in of_values:
+            firsts.setdefault(detail["loc"][:1], detail)
+        for detail in firsts.values():
+            sentences += cls._sentences_of_value(values, detail)
         return sentences
 
     @classmethod
@@ -148,7 +148,9 @@ class Settings(BaseModel):
         if error["loc"] and isinstance(value := values.get(str(error["loc"][0])), ValueError):
             return mistakes_of(value)
         if not error["loc"] or (reason is not None and not str(reason).startswith("must ")):
-            return mistakes_of(reason)  # of fields together, or of settings within these
+            return mistakes_of(
+                reason or ValueError(error["msg"])
+            )  # of fields together, or of settings within these
         name = str(error["loc"][0])
         wanted = str(reason or error["msg"].replace("Input should", "must"))
         where = ".".join(map(str, error["loc"][1:])) if reason is None else ""

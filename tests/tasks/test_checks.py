@@ -89,7 +89,7 @@ REFUSALS: tuple[tuple[type[luigi.Task], dict[str, Any], str], ...] = (
     (WriteReport, {"changes": {"seed": 1}}, "seed: give it by --"),
     (ExpandVocabulary, {"expansion_changes": {"ridges": 1}}, "ridges"),
     # evaluation
-    (EvaluateTask, {"encoder": "random-first"}, "no such folder and no known name; give trained"),
+    (EvaluateTask, {"encoder": "random-first"}, "did you mean random-0?"),
     (EvaluateTask, {"encoder": "expanded", "preset": "B-G"}, "word_vectors must be frozen"),
     (EvaluateTask, DERIVED, "--derived has no task MR; choose among"),
     (EvaluateTask, {"encoder": "pathlib:Path"}, "give --encoder-version"),
