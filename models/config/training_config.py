@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator
-
 from treeviews.models.config.held_out import HeldOutUnit, HoldOut
 from treeviews.models.config.objectives import OBJECTIVES, ObjectiveKind
 from treeviews.models.config.views import INVERSE, VIEWS
@@ -20,6 +18,7 @@ from treeviews.pipeline.base.refusal import shortened
 from treeviews.pipeline.base.settings import (
     POSITIVE,
     Count,
+    FieldCheck,
     Natural,
     Option,
     Positive,
@@ -91,10 +90,10 @@ class TrainingConfig(Settings):
 
     called: ClassVar[str] = "training setting"
 
-    views: Annotated[tuple[str, ...], AfterValidator(_checked_views), SHAPES] = ("DEP", "CONST")
+    views: Annotated[tuple[str, ...], FieldCheck(_checked_views), SHAPES] = ("DEP", "CONST")
     """A, section Language views: the anchor's view and its context's. B: f and g. A generative
     training has f alone, a discriminative one may have a single view (B, table 6)."""
-    objective: Annotated[str, AfterValidator(_checked_objective), SHAPES] = "contrastive"
+    objective: Annotated[str, FieldCheck(_checked_objective), SHAPES] = "contrastive"
     """A: contrastive; B: generative (section 2.2), discriminative (2.3) or both (appendix 5);
     C: generative. Both predicts words from the first view."""
     hidden_size: Annotated[Count, SHAPES] = 256

@@ -26,6 +26,7 @@ from types import UnionType
 from typing import Annotated, Any, ClassVar, Self, TypeVar, Union, get_args, get_origin
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     GetCoreSchemaHandler,
@@ -85,6 +86,8 @@ class Option:
     """Whether results are kept apart by it; a machine's speed is no reason."""
 
 
+FieldCheck = AfterValidator
+"""Marks a field with a function that returns its value, or refuses it."""
 POSITIVE = Range("be positive", lambda value: value > 0)
 Count = Annotated[int, at_least(1)]
 Natural = Annotated[int, at_least(0)]

@@ -166,8 +166,8 @@ def select(path: Path) -> Selection:
         FileNotFoundError: no such path, or no shard under it.
     """
     if not path.exists():
-        beside = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
-        remedy = did_you_mean(path.name, known=beside) or "; check the path"
+        names = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
+        remedy = did_you_mean(path.name, known=names) or "; check the path"
         raise FileNotFoundError(f"{path}: no such file or folder{remedy}")
     is_shard = path.is_file() and path.suffix == ".parquet" and path.stem.isdigit()
     folder = path.parent if is_shard else path
