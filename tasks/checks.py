@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -37,7 +37,7 @@ class CheckedTask(luigi.Task):
         """Returns what refuses mistakes that only this stage meets."""
         return []
 
-    def checked(self) -> Sequence[luigi.Task]:
+    def checked(self) -> Iterable[luigi.Task]:
         """Returns the tasks below that are checked, too.
 
         A stage that mistakes of its own keep from naming what it requires says here what it can.

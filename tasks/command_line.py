@@ -158,7 +158,8 @@ def asked(arguments: Sequence[str]) -> Iterator[luigi.Task]:
         if malformed:
             names = [sentence.split()[0][2:].replace("-", "[-_]") for sentence in malformed]
             of_these = re.compile(rf"\b(?:{'|'.join(names)})\b")  # which have other values here
-            others = [said for said in mistakes_in(task, _check_luigi) if not of_these.search(said)]
+            check = partial(_check_workers, luigi.interface.core())
+            others = [said for said in mistakes_in(task, check) if not of_these.search(said)]
             refuse_all([*malformed, *others])
         yield task
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -162,11 +162,12 @@ class TableStages(ExperimentParameters):
 
     def checks(self) -> list[Check]:
         """Refuses what cannot be made, before anything is."""
-        return [*super().checks(), lambda: (self.experiment, self.all_seeds)]
+        return [*super().checks(), lambda: self.experiment, lambda: self.all_seeds]
 
-    def checked(self) -> list[luigi.Task]:
-        """Returns the sentences and the data; the trainings are checked as they are declared."""
-        return [self.clone(SplitSentences), *self.data()]
+    def checked(self) -> Iterator[luigi.Task]:
+        """Yields the sentences and the data; the trainings are checked as they are declared."""
+        yield self.clone(SplitSentences)
+        yield from self.data()
 
     # What is made.
 

@@ -176,6 +176,9 @@ SEVERAL: dict[str, tuple[str, ...]] = {
         "--log-level cannot be 'LOUD': give one of CRITICAL, DEBUG, ERROR",
         "did you mean DEP?",
     ),
+    "TableOfViewPairs --random-seeds x --seeds '[0, y]' --paths nix": (
+        *("--random-seeds must be whole", "--seeds must be whole", "paths is 'nix'"),
+    ),
     "--further-seeds 1,b": ("no whole numbers; give them such as 1,2 or '[1, 2]'",),
     "DownloadCorpus --sha256 abc --gpus x": ("unrecognized arguments: --gpus",),
     "DownloadCorpus --url http://127.0.0.1/a --sha256 abc --work-folder /proc/nowhere": (
