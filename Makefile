@@ -6,25 +6,26 @@ RUNS := $(VENV)/.can-run
 TESTS := $(VENV)/.can-test
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 INSTALL := $(PIP) install --quiet -c constraints.txt
-# PyTorch for CPUs is tried here first, since the one on the index brings several GB of CUDA;
-# `make run TORCH_INDEX=` takes that one.
+# The CPU build of PyTorch; the default build brings several GB of CUDA. To install the default
+# build, run `make run TORCH_INDEX=`.
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 FROM_TORCH := --no-deps --retries 0 --extra-index-url "$(TORCH_INDEX)"
 
 .PHONY: install run test test-slow bench check format docs tutorials wheel wheels clean help
 
 help:
-	@echo "make install what it needs, into .venv"
-	@echo "make run     install what it needs, then run the whole pipeline on the embedded corpus"
-	@echo "make test    install what tests need, too, then run them"
-	@echo "make test-slow  the tests of more than some two seconds"
-	@echo "make bench   a quick run of every benchmark, and one page of what they measured"
-	@echo "make check   ruff and mypy"
-	@echo "make docs    the site, into build/site"
-	@echo "make tutorials  run the notebooks of docs/tutorials anew, and store what they print"
-	@echo "make wheel   the wheel, with all that ships, into dist/"
-	@echo "make wheels  it and all wheels that it needs, into wheels/, for a machine offline"
-	@echo "make clean   remove the environment (data/work, the results, stays)"
+	@echo "make install    install Treeviews and its requirements into .venv"
+	@echo "make run        install the requirements, then run the whole pipeline on the bundled text"
+	@echo "make test       install the test requirements, then run the fast tests"
+	@echo "make test-slow  run the tests that take more than about two seconds"
+	@echo "make bench      run every benchmark quickly and print one page of results"
+	@echo "make check      run ruff and mypy"
+	@echo "make format     apply ruff's fixes and formatting"
+	@echo "make docs       build the site into build/site"
+	@echo "make tutorials  run the notebooks of docs/tutorials again and store their output"
+	@echo "make wheel      build the wheel with all bundled data into dist/"
+	@echo "make wheels     build it and collect the wheels of its requirements in wheels/, for offline use"
+	@echo "make clean      remove .venv, build/ and dist/, but keep the results in data/work"
 
 install: $(RUNS)
 
@@ -37,7 +38,7 @@ test: $(TESTS)
 test-slow: $(TESTS)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m slow -n 2 --dist loadfile
 
-# The page goes to standard output, what is being measured is told on standard error.
+# The page goes to standard output, progress to standard error.
 bench: $(TESTS)
 	@$(BIN)/python -m benchmarks.bench
 
@@ -65,13 +66,13 @@ wheels: $(RUNS)
 	test -z "$(TORCH_INDEX)" || $(PIP) wheel --quiet --wheel-dir wheels -c constraints.txt $(FROM_TORCH) torch
 	$(PIP) wheel --quiet --wheel-dir wheels -c constraints.txt --find-links wheels .
 
-# Installed again only when the ranges or the pins change. Bytecode of all modules would be a sixth of
-# the installation: so the first sentence is encoded here, which writes that of the modules in use.
+# Installs again only when the ranges or the pins change. Bytecode of all modules would be a sixth of
+# the installation, so a sentence is encoded here, which compiles only the modules in use.
 $(RUNS): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if (3, 11) <= v < (3, 13) else "Treeviews needs Python 3.11 or 3.12, found %d.%d: run make PYTHON=python3.11 ..." % v)'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	test -z "$(TORCH_INDEX)" || $(INSTALL) --no-compile $(FROM_TORCH) torch
-	rm -rf treeviews.egg-info  # of an earlier release, it would be read instead of what is installed
+	rm -rf treeviews.egg-info  # an earlier release's would hide the installed metadata
 	$(INSTALL) --no-compile -e .
 	@log=$$(echo "It is installed." | env -u PYTHONDONTWRITEBYTECODE $(BIN)/treeviews encode english-trees 2>&1 > /dev/null) || { echo "$$log" >&2; exit 1; }
 	@echo "Treeviews is installed: try $(BIN)/treeviews encode english < sentences.txt > embeddings.npy, or make run"

@@ -221,12 +221,12 @@ class Artefact(ReportingTask):
     work_folder = luigi.PathParameter(
         default=Path("data/work"),
         significant=False,
-        description="Folder that holds everything a run makes.",
+        description="Folder with everything that runs make.",
     )
     device = luigi.Parameter(
         default="cpu",
         significant=False,
-        description="Where parsers and models run: cpu, cuda, or auto: cuda where there is one.",
+        description="Device of parsers and models: cpu, cuda, or auto (cuda if available).",
     )
 
     def checks(self) -> list[Check]:

@@ -277,7 +277,7 @@ def refuse_all(sentences: Sequence[str], *, remedy: str = "") -> None:
         SystemExit: there are some.
     """
     if len(sentences) > 1:
-        head = f"{len(sentences)} things are in the way of this run:"
+        head = f"{len(sentences)} problems keep this run from starting:"
         refuse("\n- ".join([head, *sentences]))
     if sentences:
         refuse(sentences[0], remedy=remedy)
@@ -300,12 +300,12 @@ def stages_help() -> str:
     head = """\
 usage: treeviews run [STAGE] [--parameter VALUE ...]
 
-Runs a stage (by default RunAll) with all that it needs and is not there.
-A run that was stopped goes on where it was. Exit codes: 0 done, 1 the work failed,
-2 it was not asked for rightly.
+Runs a stage (by default RunAll) and the unfinished stages that it needs.
+The same command resumes a stopped run. Exit codes: 0 done, 1 the work failed,
+2 the command is wrong.
 
 stages:"""
-    return "\n".join([head, *lines, "", "treeviews run STAGE --help has a stage's parameters."])
+    return "\n".join([head, *lines, "", "treeviews run STAGE --help lists its parameters."])
 
 
 def parameters_help(name: str, arguments: Sequence[str] = ()) -> str:
@@ -344,7 +344,7 @@ def parameter_groups(name: str) -> dict[str, dict[str, luigi.Parameter]]:
     for own, parameter in sorted(stage.get_params(), key=lambda item: not item[1].significant):
         owner = next(cls for cls in stage.__mro__ if own in vars(cls))
         title = "This stage" if owner is stage else _first_line(owner)
-        title = title if parameter.significant else "The machine, which changes no result"
+        title = title if parameter.significant else "Settings that change no result"
         groups.setdefault(title, {})[own] = parameter
     return groups
 

@@ -33,12 +33,12 @@ from treeviews.tasks.training import TrainEncoders
 
 
 class EmbedCorpus(EncoderParameters, DerivedStage):
-    """Makes a vector of every sentence of a corpus, by any encoder.
+    """Encodes every sentence of a corpus with any encoder.
 
-    Output: shards of embeddings beside those of the sentences, the same rows: null where the
-    encoder cannot take a sentence. The parses that the encoder reads are required, by the parsers
-    that it was trained with; an encoder of words requires the sentences alone. On Ray, every
-    machine must reach the encoder's folder under its path.
+    Output: shards of embeddings beside the sentences, row by row; a sentence that the encoder
+    refuses is null. Requires the parses that the encoder reads, by the parsers that it was trained
+    with; a word encoder requires only the sentences. On Ray, every machine must have the encoder's
+    folder under the same path.
     """
 
     stage = EMBEDDINGS
@@ -48,16 +48,15 @@ class EmbedCorpus(EncoderParameters, DerivedStage):
 
     encoder = luigi.Parameter(
         default="english",
-        description="What makes the vectors: a name or folder of a model, models joined by +, "
-        "trained, expanded, ensemble, random-SEED, a baseline, or package.module:function of your "
-        "own, which is given the tokens of each sentence joined by spaces.",
+        description="Name or folder of a model, models joined by +, trained, expanded, ensemble, "
+        "random-SEED, bag_of_words, sif, or your own package.module:function, which gets the "
+        "tokens of each sentence joined by spaces.",
     )
     encoder_version = SentEvalParameters.encoder_version
     dtype = ChoiceParameter(
         default="float32",
         choices=["float32", "float16"],
-        description="Type of the stored numbers; float16 takes half the space and keeps three "
-        "digits.",
+        description="Stored type; float16 takes half the space and keeps three digits.",
     )
 
     @cached_property

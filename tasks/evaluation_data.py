@@ -45,14 +45,13 @@ RUN_BEGAN_AT = time.time()
 
 
 class DownloadSentEval(EvaluationDataParameters, Artefact):
-    """Brings SentEval's data together: ``downstream/``, ``probing/`` and ``manifest.json``.
+    """Downloads SentEval's data.
 
-    Output: the manifest, which says of each set whether it is there, from where and why it is
-    believed, or why it is absent. One folder serves every choice of sets: what one run brought,
-    another finds. A set that fails does not stop the others; the task then fails at its end and
-    keeps what came, and another run asks only for what is missing. With ``allow_absent`` the task
-    succeeds and leaves the absent ones listed; each run of Luigi asks for them once more, so that
-    a network that is back or ``--accept-unverified`` brings them.
+    Output: ``downstream/``, ``probing/`` and ``manifest.json``, which says where each set came from
+    and how it was verified, or why it is absent. All choices of sets share one folder. If a set
+    fails, the others are still downloaded and kept, the task fails at its end, and the next run
+    tries only the missing sets. With ``allow_absent`` the task succeeds and lists them as absent;
+    each run tries them again, for example with ``--accept-unverified``.
     """
 
     senteval_data = ""
@@ -61,10 +60,10 @@ class DownloadSentEval(EvaluationDataParameters, Artefact):
     """One at a time: the tasks of all choices of sets fill the same folder."""
 
     datasets = luigi.Parameter(
-        default="all", description="all, or names separated by commas: MR,SST2."
+        default="all", description="Sets separated by commas, such as MR,SST2, or all."
     )
     allow_absent = luigi.BoolParameter(
-        significant=False, description="Succeed although sets are absent; the manifest lists them."
+        significant=False, description="Succeed if sets are absent; the manifest lists them."
     )
 
     @cached_property
@@ -118,10 +117,10 @@ class DownloadSentEval(EvaluationDataParameters, Artefact):
 
 
 class BuildProbing(CorpusParameters, HeldOutParameters, ParserParameters, Artefact):
-    """Builds probing tasks from the parsed corpus's held-out documents.
+    """Builds probing tasks from the held-out documents of a corpus.
 
-    Output: ``senteval/``, the tasks in SentEval's format with their sentences' documents and
-    parses, and a summary. They are scored like SentEval's, by ``EvaluateTask --derived``.
+    Output: ``senteval/``, the tasks in SentEval's format with the document and parses of each
+    sentence, and a summary. ``EvaluateTask --derived`` scores an encoder on them.
     """
 
     marker = "probing.json"

@@ -72,7 +72,7 @@ class ChangesParameter(luigi.DictParameter):
         super().__init__(
             default={},
             description=f"{settings.called.capitalize()}s to change, as JSON: '{example}'. "
-            f"{place}.py describes them all.",
+            f"{place}.py lists all of them.",
         )
 
 

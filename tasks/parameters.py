@@ -41,13 +41,13 @@ GIGABYTE = 1_000_000_000
 
 
 class CleaningParameters:
-    """What is done to paragraphs before they are cut into sentences."""
+    """Cleaning of paragraphs before sentence splitting."""
 
     cleaning = ChoiceParameter(
         default="none",
         choices=list(PROFILES),
-        description="Steps that change or refuse paragraphs before they are cut into sentences; "
-        "clean: characters, boilerplate, shape, duplicates, language; needs py3langid.",
+        description="Steps that change or refuse paragraphs; clean: characters, boilerplate, "
+        "shape, duplicates and language (needs py3langid).",
     )
     cleaning_changes = ChangesParameter(CleaningConfig, '{"language": ""}')
 
@@ -61,38 +61,38 @@ class CleaningParameters:
 
 
 class EngineParameters:
-    """Where shards are made, and where other machines find them."""
+    """Where shards are made and shared."""
 
     engine = ChoiceParameter(
         default="local",
         choices=["local", "ray"],
         significant=False,
-        description="What runs the shard jobs: local, as many as Luigi has workers; ray: a Ray "
-        "cluster, which needs ray.",
+        description="Where shard jobs run: local: on this machine, one per worker; ray: on a Ray "
+        "cluster (needs ray).",
     )
     storage = AddressParameter(
         default="",
         significant=False,
-        description="Folder or URL (s3://bucket/prefix) with the sentence and parsed shards that "
-        "machines share; what is there is not made again. By default the work folder, which "
-        "machines of a Ray cluster must then all reach under its path.",
+        description="Folder or URL (s3://bucket/prefix) of the shards that machines share; "
+        "existing shards are reused. Default: the work folder, which all machines of a Ray cluster "
+        "must then have under the same path.",
     )
     ray_address = luigi.Parameter(
         default="auto",
         significant=False,
         description="With engine=ray: host:port of the cluster's head; auto: the cluster that this "
-        "machine is part of; local: one of this machine alone, for the time of a stage.",
+        "machine belongs to; local: a temporary cluster on this machine for each stage.",
     )
     gpus_per_job = luigi.FloatParameter(
         default=0.0,
         significant=False,
-        description="With engine=ray: part of a GPU that a shard job takes; 0.25: four share one.",
+        description="With engine=ray: GPUs per shard job; with 0.25, four jobs share one.",
     )
 
 
 @takes(HubDataset, SentenceConfig)
 class CorpusParameters(CleaningParameters, EngineParameters):
-    """Where the text comes from and how it is cut into sentences."""
+    """Text and sentence splitting."""
 
     dataset: str
 
@@ -103,40 +103,38 @@ class CorpusParameters(CleaningParameters, EngineParameters):
     )
     paths = luigi.Parameter(
         default="",
-        description="For source=files and the published corpora: files, folders or globs, "
-        "separated by commas. .txt, .md, .jsonl, .csv, .tsv and .tar of texts, each also as .gz, "
-        ".bz2, .xz, .zst; .parquet, .arrow, .feather.",
+        description="Files, folders or globs for source=files and published corpora, separated by "
+        "commas: .txt, .md, .jsonl, .csv, .tsv, .tar (also as .gz, .bz2, .xz, .zst), .parquet, "
+        ".arrow, .feather.",
     )
     text_format = ChoiceParameter(
         default=None,
         choices=sorted(SUFFIXES),
-        description="What your files hold, where their names do not say it.",
+        description="Format of files whose names do not tell it.",
     )
     url = AddressParameter(
         default="",
-        description="For source=url and the published corpora: the address to download; a login "
-        "in it (https://user:password@host) is sent to that host alone.",
+        description="Address to download for source=url and published corpora; a login in it "
+        "(https://user:password@host) is sent to that host only.",
     )
-    sha256 = Sha256Parameter(
-        default="", description="With url: the file's sha256, verified after the download."
-    )
+    sha256 = Sha256Parameter(default="", description="sha256 of the download, which is verified.")
     max_download_gigabytes = luigi.FloatParameter(
         default=MAX_BYTES / GIGABYTE,
         significant=False,
-        description="With url: the longest file that is taken.",
+        description="Largest file to download.",
     )
     paragraphs = ChoiceParameter(
         default=None,
         choices=["blank-line", "line"],
-        description="What ends a paragraph in your text: a blank line, or every line. By default "
-        "a blank line; of umbc, and of bookcorpus's files of sentences, every line.",
+        description="What ends a paragraph: a blank line or every line. Default: a blank line; for "
+        "umbc and bookcorpus's files of sentences, every line.",
     )
     text_field = luigi.OptionalParameter(
         default=None,
-        description="Where a row is a document: the field or column of its text. By default text; "
-        "of amazon-books reviewText.",
+        description="Field or column with the text of a row. Default: text; for amazon-books, "
+        "reviewText.",
     )
-    encoding = luigi.Parameter(default="utf-8", description="Encoding of your text.")
+    encoding = luigi.Parameter(default="utf-8", description="Encoding of the text.")
 
     def corpus_in_words(self) -> str:
         """Returns what text a run is about, as a person would say it."""
@@ -148,53 +146,53 @@ class CorpusParameters(CleaningParameters, EngineParameters):
 
 @takes(ParseShardJob)
 class ParserParameters(EngineParameters):
-    """Which parsers to use, and where they run."""
+    """Parsers."""
 
     dependency_parser = ParserParameter(
         default=BUNDLED_PARSERS["dependencies"],
         description="A supar biaffine parser: its folder "
-        f"({shown(BUNDLED_PARSERS['dependencies'])}, which ships, or one from "
-        "TrainDependencyParser), the name of one that ships, such as dependency-large, a file that "
-        "supar saved, or a published name such as biaffine-dep-en.",
+        f"({shown(BUNDLED_PARSERS['dependencies'])}, or one made by TrainDependencyParser), the "
+        "name of a bundled parser such as dependency-large, a file saved by supar, or a published "
+        "name such as biaffine-dep-en.",
     )
     dependency_parser_sha256 = Sha256Parameter(
         default="",
-        description="Of the file, where it is an original one: a pickle is a program, and only one "
-        "that you trust is read.",
+        description="sha256 of a file saved by supar: it is a pickle, which can run code, so only "
+        "a file that you trust is read.",
     )
     constituency_parser = ParserParameter(
         default=BUNDLED_PARSERS["constituents"],
         description="A benepar chart parser: its folder "
-        f"({shown(BUNDLED_PARSERS['constituents'])}, which ships, or one from "
-        "TrainConstituencyParser), the name of one that ships, such as constituency-large, a file "
-        "or folder that benepar saved, or a published name such as benepar_en3.",
+        f"({shown(BUNDLED_PARSERS['constituents'])}, or one made by TrainConstituencyParser), the "
+        "name of a bundled parser such as constituency-large, a file or folder saved by benepar, "
+        "or a published name such as benepar_en3.",
     )
     constituency_parser_sha256 = Sha256Parameter(
-        default="", description="Of the file, where it is an original one."
+        default="", description="sha256 of a file saved by benepar."
     )
 
 
 @takes(HoldOut)
 class HeldOutParameters:
-    """Which documents are kept from training, for context accuracy and probing."""
+    """Held-out documents and probing tasks."""
 
-    probing_seed = luigi.IntParameter(default=0, description="Seed of the probing tasks' samples.")
+    probing_seed = luigi.IntParameter(default=0, description="Seed for sampling the probing tasks.")
     probing_changes = ChangesParameter(ProbingConfig, '{"test_size": 5000}')
 
 
 class VectorTrainingParameters:
-    """How word vectors are trained on the corpus."""
+    """Training of word vectors on the corpus."""
 
     vector_changes = ChangesParameter(SkipGramConfig, '{"size": 300}')
 
 
 @takes(LaunchSettings, RunSettings)
 class TrainingParameters(VectorTrainingParameters):
-    """What is trained: a preset of `models.config.training_presets`, and what differs from it."""
+    """Training: a preset and changes to it."""
 
     views = luigi.Parameter(
         default="",
-        description=f"One or two of {', '.join(VIEWS)}, separated by a comma; by default the "
+        description=f"One or two of {', '.join(VIEWS)}, separated by a comma. Default: the "
         "preset's.",
     )
     preset = luigi.Parameter(
@@ -202,27 +200,27 @@ class TrainingParameters(VectorTrainingParameters):
         description=f"One of {', '.join(PRESETS)}. laptop: some ten thousand sentences on two "
         "cores; structured-views: Simoulin & Crabbé as published; quickthoughts: two GRUs of "
         "Logeswaran & Lee; B-G, B-D, B-GD: Tang & de Sa's multi-view frameworks; C-linear, "
-        "C-bijective: their invertible decoders; weighted-words, trees-beside-words: what made the "
-        "encoders that ship.",
+        "C-bijective: their invertible decoders; weighted-words, trees-beside-words: those of the "
+        "bundled encoders.",
     )
     changes = ChangesParameter(TrainingConfig, '{"hidden_size": 600, "epochs": 2}')
-    seed = luigi.IntParameter(default=0, description="Seed of initial weights and batch order.")
+    seed = luigi.IntParameter(default=0, description="Seed for weights and batch order.")
     further_seeds = NumbersParameter(
         default=[1, 2],
-        description="Further seeds to train with, so that the report can tell training from "
-        "chance, separated by commas; [] trains once.",
+        description="More seeds to train with, so that the report can show the variation between "
+        "seeds, separated by commas; [] trains once.",
     )
     vectors = luigi.PathParameter(
         default=BUNDLED_VECTORS,
-        description=f"Word vectors: a folder ({shown(BUNDLED_VECTORS)} ships), a text file in "
-        "GloVe's or word2vec's format, or corpus: trained on the run's own text, which needs "
-        "gensim. A folder called corpus needs its whole path.",
+        description=f"Word vectors: a folder ({shown(BUNDLED_VECTORS)} is bundled), a text file in "
+        "GloVe's or word2vec's format, or corpus, to train them on the text of the run (needs "
+        "gensim). Give a folder named corpus by its full path.",
     )
     threads = luigi.IntParameter(
         default=0,
         significant=False,
-        description="CPU threads of the training, all its processes together; 0: half of the "
-        "cores, as other tasks run beside it.",
+        description="CPU threads of all training processes together; 0: half of the cores, because "
+        "other tasks run in parallel.",
     )
 
 
@@ -231,56 +229,56 @@ class ModelParameters(CorpusParameters, HeldOutParameters, ParserParameters, Tra
 
 
 class ExpansionParameters:
-    """How the vocabulary of a model with trained words is expanded."""
+    """Vocabulary expansion."""
 
     expansion_vectors = luigi.OptionalPathParameter(
-        default=None, description="Word vectors of the words that are added; by default --vectors."
+        default=None, description="Word vectors with the words to add. Default: --vectors."
     )
     expansion_changes = ChangesParameter(ExpansionConfig, '{"ridge": 1.0}')
 
 
 class EvaluationDataParameters:
-    """Where SentEval's data come from."""
+    """SentEval's data."""
 
     senteval_data = luigi.Parameter(
         default="",
-        description="Your own copy of SentEval's data folder: it holds downstream/ and "
-        "probing/. Without it the data are downloaded.",
+        description="Your copy of SentEval's data folder, with downstream/ and probing/. Without "
+        "it, the data are downloaded.",
     )
     mirror = AddressParameter(
         default="",
         significant=False,
-        description="Address under which all downloads of SentEval's data stand by their names, in "
-        "place of the declared addresses.",
+        description="Address of a mirror that has all downloads of SentEval's data by their file "
+        "names.",
     )
     accept_unverified = luigi.BoolParameter(
         significant=False,
-        description="Take sets whose sha256 nobody has published; later runs ask for what the "
-        "first one got.",
+        description="Accept files without a published sha256; later runs require the same files "
+        "as the first.",
     )
 
 
 @takes(ProtocolConfig)
 class SentEvalParameters(EvaluationDataParameters):
-    """On which data encoders are scored, and how."""
+    """Evaluation."""
 
     representation = luigi.Parameter(
         default="plain",
-        description="How views become one vector: plain, or multi-view (Tang & de Sa).",
+        description="How to combine views: plain, or multi-view (Tang & de Sa).",
     )
     representation_changes = ChangesParameter(Representation, '{"join_words": true}')
     protocol_changes = ChangesParameter(ProtocolConfig, '{"standardise": true}')
     encoder_version = luigi.Parameter(
         default="",
-        description="Of a function of your own, which needs one: change it when anything that the "
-        "function reads or imports changes. A change of its own module is seen.",
+        description="Version of your own function, which needs one: change it when anything that "
+        "the function reads or imports changes. Changes of its own module are noticed.",
     )
     on_refusal = ChoiceParameter(
         default="limit",
         choices=["limit", "zero", "error"],
         significant=False,
-        description="What becomes of sentences that an encoder cannot take: zeros for up to a "
-        "tenth of a set, zeros for any number, or an error. They are counted in the result.",
+        description="For sentences that an encoder refuses: zeros, but an error if they exceed a "
+        "tenth of a data set (limit); always zeros (zero); or an error.",
     )
 
     def resolved_representation(self) -> dict[str, Any]:

@@ -43,26 +43,25 @@ def paths_in(text: str) -> list[Path]:
 
 
 class TrainParser(Artefact):
-    """What the training of both kinds of parser shares.
+    """Parser training.
 
-    Output: a parser folder (weights, vocabularies, metrics), to be named by
-    ``--dependency-parser`` or ``--constituency-parser`` of the other tasks.
+    Output: a parser folder (weights, vocabularies, metrics) for ``--dependency-parser`` or
+    ``--constituency-parser`` of other tasks.
     """
 
     kind: ClassVar[Literal["dependency", "constituency"]]
     marker = "parser.json"
     job_module = "treeviews.pipeline.parser_training"
 
-    name = luigi.Parameter(default="own", description="Readable name of the parser.")
+    name = luigi.Parameter(default="own", description="Name of the parser.")
     train = luigi.Parameter(description="Treebank files to train on, separated by commas.")
-    dev = luigi.Parameter(description="Treebank files whose score chooses the epoch.")
+    dev = luigi.Parameter(description="Treebank files that select the best epoch.")
     exclude = luigi.Parameter(
-        default="", description="Leave out documents whose id begins so; separated by commas."
+        default="", description="Prefixes of document ids to leave out, separated by commas."
     )
     options = luigi.DictParameter(
         default={},
-        description="Further options of the training's command line, as JSON: "
-        "'{\"num-epochs\": 10}'.",
+        description="More options of the training command, as JSON: '{\"num-epochs\": 10}'.",
     )
     threads = luigi.IntParameter(default=1, significant=False, description="CPU threads.")
 
@@ -114,8 +113,8 @@ class TrainDependencyParser(TrainParser):
 
     transformer = luigi.Parameter(
         default="",
-        description="Folder of a transformer that is to read the words, as transformers' "
-        "save_pretrained writes it. By default an LSTM over words and characters does.",
+        description="Folder of a transformer that encodes the words, as written by save_pretrained "
+        "of transformers. Default: an LSTM over words and characters.",
     )
 
     def content(self) -> dict[str, Any]:
@@ -154,21 +153,21 @@ class TrainConstituencyParser(TrainParser):
 
 
 class ConvertParser(Artefact):
-    """Turns a checkpoint of supar or benepar into a parser folder, once.
+    """Converts a parser saved by supar or benepar to a parser folder.
 
-    Input: a file or folder that the library saved, or the name of a published parser, which is
-    downloaded. Output: a parser folder. Some ten seconds, and a download.
+    Input: a file or folder saved by the library, or the name of a published parser, which is
+    downloaded. Output: a parser folder. Takes about ten seconds and the download.
     """
 
     marker = DESCRIPTION_NAME
 
-    checkpoint = luigi.Parameter(description="File, folder or published name.")
-    stage = ChoiceParameter(choices=STAGES, description="What the parser must give.")
-    sha256 = Sha256Parameter(default="", description="Of the file that you trust.")
+    checkpoint = luigi.Parameter(description="File, folder or published name of the parser.")
+    stage = ChoiceParameter(choices=STAGES, description="Kind of trees that the parser makes.")
+    sha256 = Sha256Parameter(default="", description="sha256 of a file that you trust.")
     transformer = luigi.Parameter(
         default="",
-        description="Folder or hub's name with the configuration and tokenizer of the transformer "
-        "inside.",
+        description="Folder, or name on the hub, with the configuration and tokenizer of the "
+        "parser's transformer.",
     )
 
     def content(self) -> dict[str, Any]:

@@ -308,7 +308,7 @@ class ParseDependencies(ParseStage):
 
 
 class ParseConstituents(ParseStage):
-    """Parses every sentence into a constituency tree with benepar's model and binarizes it."""
+    """Parses every sentence into a binarized constituency tree with benepar's model."""
 
     stage = "constituents"
 

@@ -38,14 +38,14 @@ _REMEDY = "delete the folder and run the stage again"
 
 
 class WriteReport(SentEvalParameters, EncoderParameters):
-    """Writes what was run, on what, with which result.
+    """Writes the report of a run: text, settings, training and results.
 
-    Output: ``report.html``, one page to look at that needs nothing from elsewhere; ``report.md``
-    and ``report.json`` with the same; the drawings as SVG.
+    Output: ``report.html``, a self-contained page; ``report.md`` and ``report.json`` with the same
+    content; the drawings as SVG.
     """
 
     senteval = luigi.BoolParameter(
-        description="Score on SentEval's tasks, too; implied by --senteval-data."
+        description="Also score on SentEval's tasks; implied by --senteval-data."
     )
     marker = "report.json"
     announced = PAGE_NAME
@@ -246,11 +246,11 @@ def parser_record(stage: ParseStage) -> dict[str, Any]:
 
 
 class RunAll(ModelParameters, SentEvalParameters, ReportingTask, luigi.WrapperTask):
-    """The main job: text to report.
+    """Runs the whole pipeline, from text to report.
 
-    Splits and parses a corpus, trains the views of the preset on it, scores them beside their
-    baselines, and writes a report whose path is the last thing printed. With SentEval's data, it
-    scores them on its tasks, too.
+    Splits and parses a corpus, trains the views of the preset, scores them and their baselines, and
+    writes a report, whose path is printed last. With SentEval's data, also scores them on its
+    tasks.
     """
 
     senteval = WriteReport.senteval

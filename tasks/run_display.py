@@ -272,9 +272,9 @@ class Run:
         where = [f"traceback: {first.traceback}"] if first.traceback else []
         stages = ", ".join(dict.fromkeys(one.stage for one in others))
         more = [f"{len(others)} more failed, too: {stages}"] if others else []
-        # The same command fails again as long as what the user is to mend is not.
+        # The same command fails again until the user has fixed the mistake.
         only_mistakes = all(one.is_mistake for one in self.failures)
-        going_on = _how_to_go_on("when that is mended, " if only_mistakes else "")
+        going_on = _how_to_go_on("when this is fixed, " if only_mistakes else "")
         return [*error_lines(first.sentence), *more, *where, *going_on]
 
 
@@ -296,7 +296,7 @@ def command_line() -> str | None:
 def _how_to_go_on(first: str = "") -> list[str]:
     """Returns the line with the command that goes on, where it is one of ours."""
     command = command_line()
-    return [f"{first}go on with: {told(command)}"] if command else []
+    return [f"{first}resume with: {told(command)}"] if command else []
 
 
 def say(lines: Iterable[str]) -> None:

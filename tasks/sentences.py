@@ -57,11 +57,11 @@ _LEAST_BYTES = 2
 
 
 class DownloadCorpus(ReportingTask):
-    """Downloads one file, resuming where it broke off, and verifies its sha256."""
+    """Downloads a file and verifies its sha256; an interrupted download resumes."""
 
-    url = AddressParameter(description="Address of a text file or archive of one.")
-    sha256 = Sha256Parameter(description="The file's sha256 in hexadecimal.")
-    work_folder = luigi.PathParameter(default=Path("data/work"), significant=False)
+    url = AddressParameter(description="Address of a text file or of an archive with one.")
+    sha256 = Sha256Parameter(description="sha256 of the file in hexadecimal.")
+    work_folder = Artefact.work_folder
     max_download_gigabytes = CorpusParameters.max_download_gigabytes
 
     def checks(self) -> list[Check]:
@@ -90,9 +90,9 @@ class DownloadCorpus(ReportingTask):
 
 @takes(HubDataset)
 class FetchDataset(Artefact):
-    """Fetches the text of a data set of the hub, by datasets (``pip install 'datasets<5'``).
+    """Fetches the text of a data set on a hub (needs ``pip install 'datasets<5'``).
 
-    Output: compressed files of JSON lines. A fetch that was killed goes on with the next file.
+    Output: compressed JSON lines. An interrupted fetch resumes at the next file.
     """
 
     marker = DATASET_FILE
@@ -122,10 +122,10 @@ class FetchDataset(Artefact):
 
 
 class SplitSentences(CorpusParameters, ShardStage):
-    """Cuts a corpus into tokenized sentences.
+    """Splits a corpus into tokenized sentences.
 
-    Output: sentence shards in document order, one manifest each, refused sentences with their
-    reasons beside them. Some 40,000 sentences/s and core.
+    Output: sentence shards in document order, each with a manifest and its refused sentences with
+    reasons. About 40,000 sentences/s per core.
     """
 
     job_module = "treeviews.pipeline.text.split_parts"

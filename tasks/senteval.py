@@ -51,14 +51,14 @@ DOWNLOADABLE = frozenset(dataset.name for dataset in SENTEVAL_SETS)
 
 
 class SentEvalStage(SentEvalParameters, EncoderParameters):
-    """What scoring on one task and on several have in common: an encoder and the data."""
+    """The encoder and its data."""
 
     job_module = "treeviews.models.evaluate_tasks"
 
     encoder = luigi.Parameter(default="trained", description=f"{FORMS}.")
     derived = luigi.BoolParameter(
-        description="Score on the probing tasks that are derived from the run's held-out "
-        "documents, in place of SentEval's.",
+        description="Score on probing tasks derived from the held-out documents instead of "
+        "SentEval's.",
     )
 
     @cached_property
@@ -173,12 +173,12 @@ class SentEvalStage(SentEvalParameters, EncoderParameters):
 class EvaluateTask(SentEvalStage):
     """Scores one encoder on one task.
 
-    Output: one JSON file: scores with intervals, counts, dev score, chosen regulariser, seconds,
-    digests and the prediction of every item; or that the task's data is absent. Parses
-    are kept in the work folder, for all tasks and encoders that share them.
+    Output: a JSON file with scores and intervals, counts, dev score, chosen regulariser, seconds,
+    digests and every prediction, or a note that the data are absent. Parses are kept in the work
+    folder for other tasks and encoders.
     """
 
-    task = luigi.Parameter(default="MR", description="The task: MR, SICK-R, STS14, TreeDepth, …")
+    task = luigi.Parameter(default="MR", description="Task name: MR, SICK-R, STS14, TreeDepth, …")
 
     @cached_property
     def declaration(self) -> EvaluationTask:
@@ -241,17 +241,17 @@ class EvaluateTask(SentEvalStage):
 
 
 class EvaluateEncoder(SentEvalStage):
-    """Scores one encoder on several tasks, as `EvaluateTask` does on each, in one process.
+    """Scores one encoder on several tasks in one process.
 
-    Output: those of the tasks. What stands already is not scored again.
+    Output: one file per task, as by ``EvaluateTask``. Existing results are not computed again.
     """
 
-    tasks = luigi.Parameter(default="all", description="Tasks, separated by commas, or all.")
+    tasks = luigi.Parameter(default="all", description="Task names separated by commas, or all.")
     turn = luigi.IntParameter(
         default=0,
         significant=False,
-        description="Where in the list to begin: encoders that run side by side then parse "
-        "different sentences first, and find each other's.",
+        description="Position in the list at which to begin, so that encoders running in parallel "
+        "parse different sentences first and share the parses.",
     )
 
     @cached_property
@@ -306,11 +306,10 @@ def digest_of_results(stages: Iterable[EvaluateEncoder]) -> str:
 
 
 class EvaluateAll(SentEvalParameters, EncoderParameters):
-    """Scores encoders on all of SentEval's tasks, or the derived ones, and puts them side by side.
+    """Scores several encoders on SentEval's tasks, or on derived ones, in one table.
 
-    Output: ``evaluation.md``, a table with intervals, and a folder an encoder of the results, as
-    ``treeviews compare`` takes them. Tasks whose data is absent are listed as absent; each
-    new run asks for them once more.
+    Output: ``evaluation.md``, a table with intervals, and a folder of results per encoder for
+    ``treeviews compare``. Tasks without data are listed as absent; each new run tries them again.
     """
 
     marker = "evaluation.json"
@@ -319,11 +318,11 @@ class EvaluateAll(SentEvalParameters, EncoderParameters):
 
     encoder = luigi.Parameter(
         default="",
-        description="Encoders to score, separated by commas (of which no name may have one), each "
-        "as EvaluateTask takes it; by default the trained model with every seed, three of random "
-        f"weights, {', '.join(READY)} (where views are chosen, {BAG_OF_WORDS} alone).",
+        description="Encoders to score, as in EvaluateTask, separated by commas. Default: the "
+        "trained model with every seed, three sets of random weights, "
+        f"{', '.join(READY)} (with selected views, only {BAG_OF_WORDS} of the last).",
     )
-    tasks = luigi.Parameter(default="all", description="Tasks, separated by commas, or all.")
+    tasks = luigi.Parameter(default="all", description="Task names separated by commas, or all.")
 
     @property
     def encoders(self) -> list[str]:

@@ -37,9 +37,9 @@ FEW_STEPS = 20
 
 
 class TrainEncoders(ModelParameters, Artefact):
-    """Trains views of the same sentences by the objective of the preset.
+    """Trains the views of a preset with its objective.
 
-    Output: a model folder. Only the parses that the views read are required.
+    Output: a model folder. Requires only the parses that the views read.
     """
 
     marker = "summary.json"
@@ -199,10 +199,10 @@ class TrainEncoders(ModelParameters, Artefact):
 
 
 class ExpandVocabulary(ModelParameters, ExpansionParameters, Artefact):
-    """Gives the model of the run, with trained words, those of its word vectors, too.
+    """Adds words of pretrained vectors to a model with trained words.
 
-    Input: the training with word_vectors "trained", whatever the changes say of these. Output: a
-    model folder, whose card says what the expansion is worth.
+    Input: a training with word_vectors "trained", whatever --changes says. Output: a model folder,
+    whose card has the measured quality of the new words.
     """
 
     marker = MODEL_FILE

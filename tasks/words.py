@@ -50,11 +50,11 @@ from treeviews.tasks.sentences import SplitSentences
 
 @takes(VocabularyConfig)
 class CountVocabulary(CorpusParameters, Artefact):
-    """Counts the words of a corpus, shard by shard side by side, and keeps the most frequent.
+    """Counts the words of a corpus and keeps the most frequent.
 
-    Input: the sentence shards, whose tokens are taken as they are. Output: ``words.parquet`` (word
-    and count, most frequent first) and ``vocabulary.json``, which says how much of the text so many
-    words cover. Another ``max_words`` or ``min_count`` takes the counts that are there.
+    Input: the sentence shards, with tokens unchanged. Output: ``words.parquet`` (words and counts,
+    most frequent first) and ``vocabulary.json`` (how much of the text the words cover). With
+    another ``max_words`` or ``min_count`` the counts are reused.
     """
 
     marker = REPORT_FILE
@@ -111,11 +111,11 @@ VECTORS_VERSION = 1
 
 
 class TrainWordVectors(CorpusParameters, HeldOutParameters, VectorTrainingParameters, Artefact):
-    """Trains skip-gram word vectors on the corpus, by gensim (``pip install gensim``).
+    """Trains skip-gram word vectors on the corpus (needs ``pip install gensim``).
 
-    Input: the sentence shards, whose tokens are taken as they are; held-out documents are left out.
-    Output: a folder of word vectors, as ``--vectors`` takes it. On one thread, since only then the
-    same text gives the same vectors: some 180,000 tokens/s and pass.
+    Input: the sentence shards without held-out documents, with tokens unchanged. Output: a folder
+    for ``--vectors``. Uses one thread, because only then the same text gives the same vectors:
+    about 180,000 tokens/s in each pass.
     """
 
     marker = FACTS_FILE
@@ -123,7 +123,7 @@ class TrainWordVectors(CorpusParameters, HeldOutParameters, VectorTrainingParame
 
     held_out_block_sentences = luigi.IntParameter(
         default=HoldOut().block_sentences,
-        description="Length of a block, where blocks of sentences are held out.",
+        description="Sentences per block, with --held-out-unit block.",
     )
 
     @property
@@ -170,28 +170,28 @@ class TrainWordVectors(CorpusParameters, HeldOutParameters, VectorTrainingParame
 
 
 class DownloadVectors(Artefact):
-    """Downloads published word vectors: GloVe, fastText or word2vec, by their names.
+    """Downloads published word vectors by name: GloVe, fastText or word2vec.
 
-    Output: the archive as published, and what it was verified by; ``treeviews vectors import``
-    makes a folder of it. A download goes on where it broke off.
+    Output: the archive as published and a record of its verification; ``treeviews vectors import``
+    converts it to a folder. An interrupted download resumes.
     """
 
     marker = DOWNLOAD_FILE
 
     name = ChoiceParameter(
         choices=[one.name for one in PUBLISHED_VECTORS],
-        description="Which: " + ", ".join(one.name for one in PUBLISHED_VECTORS) + ".",
+        description="Name of the vectors.",
     )
     sha256 = Sha256Parameter(
-        default="", description="The file's sha256, where none is declared or it was changed."
+        default="", description="sha256 of the file, if none is declared or the file has changed."
     )
     mirror = AddressParameter(
         default="",
         significant=False,
-        description="Address under which the archive stands by its name, in place of its own.",
+        description="Address of a mirror that has the archive by its file name.",
     )
     accept_unverified = luigi.BoolParameter(
-        significant=False, description="Take a file whose sha256 nobody has published."
+        significant=False, description="Accept a file without a published sha256."
     )
 
     @property

@@ -31,13 +31,12 @@ class HoldOut(Settings):
     called: ClassVar[str] = "held-out setting"
 
     fraction: Annotated[Share, Option("held_out_fraction")] = 0.3
-    """Share of the documents kept for evaluation, 0 to 1."""
+    """Share of the documents held out for evaluation, from 0 to 1."""
     seed: Annotated[int, Option("held_out_seed")] = 0
-    """Seed of the choice of held-out documents."""
+    """Seed for choosing the held-out documents."""
     unit: Annotated[HeldOutUnit, Option("held_out_unit")] = "document"
-    """What is held out: whole documents; or blocks of 50 successive sentences, for texts of few
-    documents. Texts of one author then stand on both sides, so documents are the stricter choice.
-    """
+    """What is held out: whole documents, or blocks of 50 successive sentences for texts with few
+    documents. With blocks, text of one author is on both sides, so documents are stricter."""
     block_sentences: Count = 50
     """Length of a block. No context pair crosses from training to held-out sentences, as neither
     side has the other's; but neighbours at a block's edges speak of the same things."""

@@ -53,17 +53,17 @@ class EncoderSettings(Settings):
     called: ClassVar[str] = "encoder setting"
 
     device: Annotated[str, Option()] = "cpu"
-    """Where to compute: cpu, cuda, cuda:1, ..."""
+    """Device: cpu, cuda, cuda:1, …"""
     batch_size: Annotated[int | None, at_least(1), Option()] = None
-    """Sentences at once, fewer where they are long; by default what suits the kind of encoder."""
+    """Sentences per batch, fewer if they are long; default: depends on the kind of encoder."""
     on_refusal: OnRefusal = "zero"
     """A sentence that cannot be taken ends it all, or is a vector of zeros and listed."""
     vectors: Annotated[Path | None, Option()] = None
-    """Word vectors; by default a model's own, wherever the model says or those that ship."""
+    """Word vectors; default: those of the model, or the bundled ones."""
     dependency_parser: Annotated[Path | None, Option()] = None
-    """Of the view DEP: a folder, or the name of one that ships; by default the model's own."""
+    """Folder or bundled name of the parser for the view DEP; default: the model's parser."""
     constituency_parser: Annotated[Path | None, Option()] = None
-    """Of the view CONST: a folder, or the name of one that ships; by default the model's own."""
+    """Folder or bundled name of the parser for the view CONST; default: the model's parser."""
     parses: Path | None = None
     """Folder that keeps tokens and parses, for all encoders that read the same sentences."""
     config: TrainingConfig = PRESETS["laptop"]

@@ -35,12 +35,10 @@ JOINED_FORM = "MODEL@VIEW+MODEL@VIEW"
 OF_A_RUN = ("trained", "expanded", "ensemble")
 """What a run of Luigi makes; each with -SEED, too."""
 FORMS = (
-    "trained or trained-SEED, expanded and ensemble likewise (in a run of Luigi), random-SEED "
-    f"(SEED: 0 or more), {BAG_OF_WORDS}, "
-    f"{SIF}, {', '.join(BUNDLED_MODELS)} (it ships), "
-    f"the folder of a model or hf://user/name, views of such folders as {JOINED_FORM}, or "
-    "package.module:name of a "
-    "function of your own from a list of strings to a matrix: its module's code is run"
+    "trained or trained-SEED (in treeviews run; likewise expanded and ensemble), random-SEED "
+    f"(SEED: 0 or more), {BAG_OF_WORDS}, {SIF}, {', '.join(BUNDLED_MODELS)}, "
+    f"a model folder or hf://user/name, views of model folders as {JOINED_FORM}, or your own "
+    "function from a list of strings to a matrix as package.module:name (the module's code is run)"
 )
 _BASELINES = (BAG_OF_WORDS, SIF)
 READY = (*_BASELINES, *BUNDLED_MODELS)

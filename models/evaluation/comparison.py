@@ -77,9 +77,9 @@ class ComparisonConfig(Settings):
     called: ClassVar[str] = "comparison setting"
 
     test: Literal["permutation", "bootstrap"] = "permutation"
-    """Of the differences."""
+    """Test of the differences."""
     correction: Literal["holm", "none"] = "holm"
-    """Over tasks."""
+    """Correction of p values for the number of tasks."""
     resampling: Resampling = Resampling()
 
 

@@ -41,9 +41,9 @@ class ProtocolConfig(Settings):
     called: ClassVar[str] = "protocol setting"
 
     classifier: Annotated[Classifier, Option()] = "logistic_regression"
-    """compatibility is SentEval's own classifier, trained by Adam."""
+    """Use compatibility for SentEval's own classifier, trained by Adam."""
     num_folds: Annotated[int, at_least(2), Option("folds")] = 10
-    """Outer and inner folds (SentEval's README: kfold 10; its quick setting is 5)."""
+    """Number of outer and inner folds (SentEval's README: kfold 10, or 5 for quick runs)."""
     seed: int = 1111
     """Of the folds and of the compatibility classifier."""
     batch_items: Count = 128
@@ -53,9 +53,9 @@ class ProtocolConfig(Settings):
     """Share of its objective by which a logistic regression may lie above the minimum."""
     max_steps: Count = 500
     grid_scale: Annotated[Positive, Option()] = 1.0
-    """Factor on every C of SentEval's grids of the logistic regression. These suit raw features; 4
-    suits views of length 1, as the representation multi-view has, where searches else end at the
-    grid's edge."""
+    """Factor on every C in SentEval's grids for the logistic regression. The grids suit raw
+    features; 4 suits views of length 1, as in the representation multi-view, whose searches would
+    otherwise end at the edge of the grid."""
     standardise: bool | None = None
     """Whether features are brought to mean 0 and deviation 1 on the items that a logistic
     regression of classes trains on; None leaves it to the data: published ones are taken raw.
@@ -66,8 +66,8 @@ class ProtocolConfig(Settings):
     beside a sum over items: with λ one grid serves tasks of any size. () asks for SentEval's grids,
     None leaves it to the data."""
     compatibility_loss: Annotated[BatchLoss, Option()] = "sum"
-    """Whether the compatibility classifier sums the losses of a batch, as SentEval asks PyTorch to
-    and its published results have it, or averages them, as it does with a PyTorch of today."""
+    """How the compatibility classifier combines the losses of a batch: sum, as SentEval requests
+    and its published results have it, or mean, as SentEval does with current PyTorch versions."""
 
     def _check_together(self) -> None:
         """Refuses settings that belong to different classifiers or grids.

@@ -100,11 +100,11 @@ class Resampling(Settings):
     called: ClassVar[str] = "resampling setting"
 
     num_resamples: Count = NUM_RESAMPLES
-    """How often items are drawn."""
+    """Number of resamples."""
     confidence: Annotated[float, _BETWEEN] = CONFIDENCE
-    """Of intervals."""
+    """Confidence level of intervals."""
     seed: Natural = 0
-    """Of the draws."""
+    """Seed of the resampling."""
 
     def block_sizes(self, num_items: int) -> Iterator[int]:
         """Yields how many samples to make at a time."""

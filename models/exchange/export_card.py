@@ -37,25 +37,25 @@ class ExportOptions(Settings):
     called: ClassVar[str] = "export option"
 
     format: Literal["treeviews", "sentence-transformers", "model2vec"] = "treeviews"
-    """Who opens it."""
+    """Format of the folder."""
     self_contained: bool = False
-    """Whether word vectors and parsers are put inside, even those that ship."""
+    """Include word vectors and parsers, even bundled ones."""
     num_words: Annotated[int | None, at_least(1)] = None
-    """Of a bag of words, the most frequent ones; by default all."""
+    """Number of most frequent words to export from a bag of words; default: all."""
     components: Natural = 0
-    """Of a bag, how many are removed."""
+    """Number of principal components to remove from a bag of words."""
     vectors: Path | None = None
-    """Where the word vectors lie, if they were moved."""
+    """Word vectors of the model, if they were moved."""
     dependency_parser: Path | None = None
-    """Where the parser lies, if it was moved."""
+    """Parser for the view DEP, if it was moved."""
     constituency_parser: Path | None = None
-    """Where the parser lies, if it was moved."""
+    """Parser for the view CONST, if it was moved."""
     licence: str = ""
-    """Of the model; by default what its folder or its card says."""
+    """Licence of the model; default: that in its folder or card."""
     text_licence: str = ""
-    """Of the text that it was trained on."""
+    """Licence of the text that the model was trained on."""
     results: Path | None = None
-    """Folder of results of its evaluation, whose scores its card is to have."""
+    """Folder of evaluation results, whose scores go into the card."""
 
 
 def write_card(folder: Path, out: Path, options: ExportOptions) -> None:

@@ -32,8 +32,8 @@ MIN_TEST_ITEMS = 500
 SMALL_TEST = 200
 """Test sentences below which a task is marked as small."""
 FEW_DOCUMENTS = (
-    "The test sentences stand in too few documents to resample these, so the intervals, drawn over "
-    "sentences, are too narrow for other documents:"
+    "The test sentences are from too few documents to resample these, so the intervals are over "
+    "sentences and too narrow for other documents:"
 )
 
 
@@ -59,11 +59,11 @@ def statement(table: ProbingTable, probing: Mapping[str, Any]) -> str:
         listed(task for task in table.tasks if table.mark(row, task) == way)
         for way in ("better", "worse")
     )
+    outcome = comparison.verdict("the trained model", "the same architecture with random weights")
     return (
-        f"On the average of the probing tasks the trained model {comparison.verdict} the same "
-        f"architecture with random weights{several}: "
+        f"On the average of the probing tasks, {outcome}{several}: "
         f"{with_interval(comparison.difference, signed=True)} points. "
-        f"Told apart task by task, corrected for their number: better on {better}; "
+        f"Significant on single tasks, corrected for their number: better on {better}; "
         f"worse on {worse}."
     )
 
@@ -88,7 +88,7 @@ def probing_section(table: ProbingTable, probing: Mapping[str, Any]) -> Section:
         "over what the second table names as resampled, drawn for all tasks at once.",
         f"▲ better, ▼ worse than {table.baseline} on the same test items (paired bootstrap, "
         f"{CONFIDENCE:.0%}; of tasks corrected for their number by Holm's method, of the "
-        "average its interval); without a sign not told apart.",
+        "average its interval); no sign: no significant difference.",
         _rows_table(table, titles),
         _tasks_table(probing, titles),
         "Chance is the accuracy of always answering the commonest class of the training split.",

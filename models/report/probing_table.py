@@ -160,7 +160,7 @@ class RowComparison:
     """First minus second, averaged over tasks."""
     tasks: Mapping[str, Interval]
     marks: Mapping[str, Mark]
-    """Which differences are told from 0, of tasks and of their `AVERAGE`."""
+    """Which differences are significant, of tasks and of their `AVERAGE`."""
 
     @classmethod
     def of(cls, first: ProbingRow, second: ProbingRow) -> RowComparison:
@@ -185,11 +185,14 @@ class RowComparison:
         }
         return cls(first.name, second.name, average, tasks, marks)
 
-    @property
-    def verdict(self) -> str:
-        """The outcome in words."""
-        verbs = {"": "is not told apart from", "better": "beats", "worse": "is below"}
-        return verbs[self.marks[AVERAGE]]
+    def verdict(self, first: str, second: str) -> str:
+        """Returns the outcome in words, with these names of the rows."""
+        outcomes: dict[Mark, str] = {
+            "": f"there is no significant difference between {first} and {second}",
+            "better": f"{first} beats {second}",
+            "worse": f"{first} is worse than {second}",
+        }
+        return outcomes[self.marks[AVERAGE]]
 
 
 @dataclass(frozen=True)

@@ -209,13 +209,13 @@ def _stages_section(stages: Sequence[StageRecord]) -> Section:
     return Section.of(
         "From documents to training",
         Table("Stages, in the order in which they ran", header, rows, range(3)),
-        "Rows are what a stage wrote or, in training, sentences times epochs. A refused sentence "
-        "stands in the stage's quarantine file with its reason. One not selected stands in the "
-        "stage before and in no quarantine: this stage had no use for it, or it lacks a parse that "
-        "a stage before refused. Seconds are summed over shards, so stages that ran side by side "
-        "took less time on the clock.",
+        "Rows are those that a stage wrote or, in training, sentences times epochs. A refused "
+        "sentence is in the quarantine file of the stage, with the reason. A sentence that is not "
+        "selected is in no quarantine file: the stage does not use it, or it lacks a parse that an "
+        "earlier stage refused. Seconds are summed over shards, so stages that ran in parallel "
+        "took less time.",
         *(
-            f"Of the paths of {stage.name} were not read: {by_reason(stage.left_out)}."
+            f"Paths of {stage.name} that were not read: {by_reason(stage.left_out)}."
             for stage in stages
             if stage.left_out
         ),
@@ -236,8 +236,8 @@ def _vectors_section(model: Path) -> Section:
     commands = [f"treeviews encode {name} < sentences.txt > vectors.npy" for name in encoders]
     return Section.of(
         "Vectors of your own sentences",
-        f"By what ships ({', '.join(BUNDLED_MODELS)}), and by the model that this run trained "
-        "first; one sentence a line.",
+        f"With the bundled encoders ({', '.join(BUNDLED_MODELS)}) and the first model that this "
+        "run trained; one sentence per line.",
         CodeBlock("\n".join(commands), "sh"),
     )
 

@@ -115,8 +115,8 @@ def training_section(trainings: Sequence[Summary], metrics: Sequence[Records]) -
         "Training",
         _facts(trainings[0]),
         _curves([f"seed {summary['seed']}" for summary in trainings], metrics),
-        "Training and held-out batches may have different numbers of candidates; their losses are "
-        "not to be compared with each other.",
+        "Training and held-out batches may have different numbers of candidates, so do not compare "
+        "their losses with each other.",
         f"{meaning[0].upper()}{meaning[1:]}.",
         _accuracy_table(trainings),
     )

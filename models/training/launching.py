@@ -31,8 +31,8 @@ class LaunchSettings(Settings):
     threads: Annotated[int | None, at_least(1)] = None
     """CPU threads of all processes of a machine together; by default one a core."""
     processes: Annotated[Count, Option(is_significant=False)] = 1
-    """Processes that train together, each on its part of every batch; on cuda each takes a device
-    of its own."""
+    """Number of processes that train together, each on a part of every batch; on cuda, each uses a
+    device of its own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,8 @@ from treeviews.pipeline.base.settings import Natural, Option, Settings, at_least
 from treeviews.pipeline.shards.manifests import read_dataset_manifest
 
 GemmChoice = Literal["auto", "default", "onednn"]
-"""Which matrix product the CPU uses; auto: oneDNN's on AMD's processors with AVX-512 where it is as
-exact, PyTorch's default elsewhere."""
+"""Matrix product on the CPU; auto: oneDNN's on AMD processors with AVX-512 if it is as exact,
+otherwise PyTorch's default."""
 
 
 class RunSettings(Settings):
@@ -40,18 +40,16 @@ class RunSettings(Settings):
 
     device: str = "cpu"
     gemm: Annotated[GemmChoice, Option(is_significant=False)] = "auto"
-    """Which matrix product a training uses on a CPU; auto: oneDNN's on AMD's processors with
-    AVX-512 where it is as exact, PyTorch's default elsewhere. With auto a resumed training goes on
-    with the product it began with; another one that is asked for is taken, and noted in the
-    metrics, since the last bits of the weights differ."""
+    """Matrix product used for training on a CPU; auto: oneDNN's on AMD processors with AVX-512 if
+    it is as exact, otherwise PyTorch's default. With auto, a resumed training keeps its product;
+    a change to another one is noted in the metrics, since weights then differ by rounding."""
     sentences_at_once: Annotated[int | None, at_least(1), Option(is_significant=False)] = None
-    """A batch is encoded in pieces of so many sentences, each of them twice, while the objective
-    sees all of it: the encoders' memory is that of a piece. The last bits of the weights differ.
-    By default all at once."""
+    """Encode each batch in pieces of this many sentences, each twice, to save memory; the objective
+    still uses the whole batch. Weights differ by rounding. Default: the whole batch at once."""
     prefetch: Natural = 2
     """Batches prepared ahead by a thread; 0 prepares each when it is needed."""
     checkpoint_every_seconds: Annotated[float, at_least(0), Option(is_significant=False)] = 60.0
-    """Seconds between checkpoints: at most so much work is lost to a kill."""
+    """Seconds between checkpoints, the most work that a killed training loses."""
     checkpoint_every_steps: Annotated[int | None, at_least(1)] = None
     """Checkpoints also at every multiple of so many steps."""
 

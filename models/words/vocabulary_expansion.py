@@ -44,14 +44,14 @@ class ExpansionConfig(Settings):
     called: ClassVar[str] = "expansion setting"
 
     ridge: Annotated[float, at_least(0)] = 0.0
-    """λ of the penalty λ ‖W‖², which the intercept has no part in. Kiros et al. and A: 0."""
+    """λ of the penalty λ ‖W‖² on the map without its intercept. Kiros et al. and A: 0."""
     intercept: bool = True
-    """Whether the map has one; without it is the formula of Kiros et al."""
+    """Fit an intercept; the formula of Kiros et al. has none."""
     max_words: Count = 2_000_000
-    """Words of the result, the trained ones among them; of the others those that stand first in the
-    pretrained file. A, section Experiments: 2M."""
+    """Number of words in the result: the trained ones, then the first of the pretrained file. A,
+    section Experiments: 2M."""
     seed: Natural = 0
-    """Of the choice of held-out words, and of the shuffled pairs of the control."""
+    """Seed for the held-out words and the shuffled pairs of the control."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,6 +12,7 @@ alone.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import time
@@ -142,7 +143,12 @@ def download(
     destination.parent.mkdir(parents=True, exist_ok=True)
     part = destination.with_name(f"{destination.name}.part")
     is_resumed = part.exists() and sha256 is not None
-    _fetch_patiently(url, part, sha256, config or DownloadConfig(), on_progress)
+    try:
+        _fetch_patiently(url, part, sha256, config or DownloadConfig(), on_progress)
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            error.filename = str(part)  # writing, unlike opening, names none
+        raise
     if fault := _fault(part, sha256):
         part.unlink()
         if is_resumed:  # the part may have been of another file: once more
@@ -204,8 +210,9 @@ def _fetch_patiently(
             remedy = "run it again later; without a sha256 it then starts over"
         if is_untrusted or failures >= config.attempts:
             reason = getattr(next(iter(fault.args), None), "reason", fault)
+            attempts = f"{failures} attempt{'s' * (failures > 1)}"
             raise DownloadError(
-                f"{told(url)}: gave up after {failures} attempts that got no further "
+                f"{told(url)}: gave up after {attempts} that got no further "
                 f"({told(reason)[:_SHOWN_CHARACTERS]}); {remedy}"
             ) from fault
         pause = config.backoff_seconds * 2 ** (failures - 1)

@@ -37,14 +37,14 @@ class HubDataset(Settings):
     called: ClassVar[str] = "data set setting"
 
     name: Annotated[str, Option("dataset")] = ""
-    """Its name on the hub, owner/name, or a folder that holds it."""
+    """Data set for source=hf: owner/name on the hub, or a folder."""
     config: Annotated[str, Option("dataset_config")] = ""
-    """Its configuration, of several."""
+    """Configuration of the data set, if it has several."""
     split: Annotated[str, Option("dataset_split")] = "train"
-    """Its split."""
+    """Split of the data set."""
     text_field: str = "text"
     revision: Annotated[str, Option("dataset_revision")] = ""
-    """The commit of a data set of the hub, 40 digits, so that the text stays the same."""
+    """Commit of the data set on the hub (40 hexadecimal digits), which pins the text."""
 
     def _check_together(self) -> None:
         if not self.name:

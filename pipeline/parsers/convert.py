@@ -89,6 +89,9 @@ def convert_checkpoint(
             folder that holds something else.
         DownloadError: a published parser is not to be had.
     """
+    official = OFFICIAL_PARSERS.get(checkpoint)
+    if official and stage not in ("", official.stage):  # known before it is downloaded
+        raise ValueError(f"{checkpoint}: a parser that gives {official.stage}, not {stage}")
     path = _find(checkpoint, downloads, sha256)
     trusted = path / RELEASED_WEIGHTS if path.is_dir() else path
     _check_sha256(trusted, sha256)

@@ -267,8 +267,10 @@ def _is_archive(path: Path) -> bool:
 
 
 def _unpacked(path: Path, folder: Path) -> Path:
-    """Unpacks a zip; returns the one file in it, or the folder of its files."""
+    """Unpacks a zip of one file or one folder of files, and returns which."""
     with zipfile.ZipFile(path) as archive:
         archive.extractall(folder)  # which lets no name lead out of the folder
     files = [file for file in folder.rglob("*") if file.is_file()]
+    if len({file.parent for file in files}) != 1:
+        raise ValueError(f"{path.name}: a zip of neither one file nor one folder of files")
     return files[0] if len(files) == 1 else files[0].parent

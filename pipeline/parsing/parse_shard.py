@@ -293,11 +293,11 @@ class ParseShardJob(ParseJob):
     """CPU threads of torch, which reads them from the environment when imported. One, because two
     parsers with two threads each on two cores run many times slower than with one."""
     precision: Annotated[ParserPrecision, Option("parser_precision")] = "exact"
-    """Arithmetic of the parsers: exact gives the libraries' own trees; fast is reduced to what the
-    device is fast at, and changes a few answers."""
+    """Arithmetic of the parsers: exact gives the same trees as the libraries; fast uses the
+    precision that is fastest on the device and changes a few trees."""
     batch_tokens: Annotated[Natural, Option("parser_batch_tokens", is_significant=False)] = 0
-    """Tokens that a parser is given at once; 0: as many as suit it and the device, on a GPU by its
-    free memory."""
+    """Tokens per batch of a parser; 0: depends on the parser and the device, on a GPU on its free
+    memory."""
     parser_checksum: str | None = None
     """Where given, a parser's folder of another checksum is refused."""
     count: Count = 1

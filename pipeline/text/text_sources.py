@@ -54,9 +54,7 @@ class TextSource:
 _TABLE_SETTINGS = ("paragraphs", "text_format", "text_field")
 _FILE_SETTINGS = ("encoding", *_TABLE_SETTINGS)
 SOURCES: Mapping[str, TextSource] = {
-    "python-docs": TextSource(
-        "Python's documentation, which ships with Treeviews (data/text/card.md)"
-    ),
+    "python-docs": TextSource("the bundled documentation of Python (data/text/card.md)"),
     "files": TextSource("your own text (--paths)", ("paths",), _FILE_SETTINGS),
     "url": TextSource("a download (--url)", ("url",), ("sha256", *_FILE_SETTINGS)),
     "umbc": TextSource(
@@ -67,19 +65,19 @@ SOURCES: Mapping[str, TextSource] = {
         {"paragraphs": "line"},
     ),
     "amazon-books": TextSource(
-        "reviews_Books_5.json.gz (McAuley et al. 2015), a review a line",
+        "reviews_Books_5.json.gz (McAuley et al. 2015), one review per line",
         ("paths", "url"),
         ("sha256", *_FILE_SETTINGS),
         {"format": "json-lines", "text_field": "reviewText"},
     ),
     "bookcorpus": TextSource(
-        "BookCorpus (Zhu et al. 2015), a file a book or two files of sentences",
+        "BookCorpus (Zhu et al. 2015), one file per book or two files of sentences",
         ("paths", "url"),
         ("sha256", "encoding", "paragraphs", "text_format"),
         {"format": "text"},
     ),
     "hf": TextSource(
-        "a data set of the hub (--dataset)",
+        "a data set on a hub (--dataset)",
         ("dataset",),
         ("dataset_config", "dataset_split", "dataset_revision", *_TABLE_SETTINGS),
         {"format": "json-lines"},

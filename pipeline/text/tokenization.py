@@ -43,11 +43,11 @@ class SentenceConfig(Settings):
     called: ClassVar[str] = "sentence setting"
 
     limit: Annotated[int, NUMBER_OR_ALL, Option()] = 0
-    """Stop after so many kept sentences; 0 takes all."""
+    """Number of sentences to keep; 0: all."""
     min_tokens: Annotated[Count, Option()] = 1
-    """Shorter sentences are quarantined."""
+    """Quarantine shorter sentences."""
     max_tokens: Annotated[int, MOST_TOKENS, Option()] = 100
-    """Longer sentences are quarantined."""
+    """Quarantine longer sentences."""
     max_token_characters: Count = 200
 
     def _check_together(self) -> None:

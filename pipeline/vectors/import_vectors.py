@@ -54,15 +54,15 @@ class ImportConfig(Settings):
     called: ClassVar[str] = "import setting"
 
     member: str = ""
-    """Of a .zip with several files, the one that is meant."""
+    """File to import from a .zip with several files."""
     kept_as: TableKept = "float16"
-    """Half precision keeps three digits and half of the bytes."""
+    """Stored type; float16 takes half the space and keeps three digits."""
     lower_case: bool = False
-    """Whether words lose their case; of words that then are one, the first in the file counts."""
+    """Convert words to lower case; of words that become equal, keep the first."""
     max_words: Natural = 0
-    """The first so many words of the file, which has the most frequent ones first; 0: all."""
+    """Import only this many words from the start of the file, the most frequent; 0: all."""
     max_malformed: Natural = 100
-    """So many lines may be left out; with one more the file is refused."""
+    """Number of malformed lines that may be skipped before the file is refused."""
 
 
 def import_vectors(

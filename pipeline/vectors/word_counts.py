@@ -50,12 +50,12 @@ class VocabularyConfig(Settings):
     called: ClassVar[str] = "vocabulary setting"
 
     lower_case: Annotated[bool, Option()] = False
-    """Whether words lose their case."""
+    """Convert words to lower case."""
     max_words: Annotated[Natural, Option()] = 2_000_000
-    """The most frequent words are kept, of equal ones the first in byte order; 0: all, in memory
-    that grows with them."""
+    """Number of words to keep, the most frequent first, ties in byte order; 0: all, in memory that
+    grows with their number."""
     min_count: Annotated[Count, Option()] = 1
-    """Rarer words are not kept."""
+    """Drop words that are rarer."""
 
 
 class CountJob(Settings):

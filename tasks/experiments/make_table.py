@@ -45,11 +45,11 @@ LONGEST_NAME = 100
 
 
 class MakeTable(TableStages):
-    """Makes a declared table: trains what is in it, scores it, and sets published figures beside.
+    """Makes a declared table: trains and scores its rows beside the published figures.
 
     Output: ``table.html``, ``table.md``, ``table.csv``, ``table.tex`` and ``table.json``, and a
-    folder a row of the results, as ``treeviews compare`` takes them. What is absent is said to be,
-    with the reason; each new run asks for absent data once more.
+    folder of results per row for ``treeviews compare``. Absent results are listed with the reason;
+    each new run tries to get absent data again.
     """
 
     marker = "table.json"
@@ -206,7 +206,7 @@ TABLES: dict[str, type[MakeTable]] = {
         table.task,
         (MakeTable,),
         {
-            "__doc__": f"Makes table {', '.join(table.tables)}: {table.title}.",
+            "__doc__": f"{table.title} (paper {'; '.join(table.tables)}).",
             "__module__": __name__,
             "declared": table,
         },
@@ -219,10 +219,10 @@ globals().update(TABLES)  # where pickle looks for a class
 
 
 class PaperTables(ExperimentParameters):
-    """Makes all of the papers' tables at one scale; what they share is made once.
+    """Makes all of the papers' tables at one scale.
 
-    Output: ``tables.html`` and ``tables.md`` with all of them, ``tables.csv`` and ``tables.tex``;
-    each table has a folder of its own, too.
+    Shared models and results are made once. Output: ``tables.html``, ``tables.md``, ``tables.csv``
+    and ``tables.tex`` with all tables, and a folder for each.
     """
 
     marker = "tables.json"
@@ -259,19 +259,18 @@ class PaperTables(ExperimentParameters):
 
 
 class Sweep(MakeTable):
-    """Trains and scores every combination of some changes with every seed, and marks the best.
+    """Trains and scores every combination of settings with every seed and marks the best.
 
-    Beside the cells stand random weights of each architecture and the mean of the word vectors.
+    The table also has random weights of each architecture and the mean of the word vectors.
     """
 
     grid = luigi.DictParameter(
-        description="Fields of the preset and the values to try, as JSON: "
-        '\'{"hidden_size": [100, 300], "learning_rate": [0.0005, 0.002]}\'; every combination is '
-        'trained. views may be one of them: \'{"views": [["DEP", "CONST"], ["SEQ", '
-        '"SEQ"]]}\'.',
+        description="Training settings and the values to try, as JSON: "
+        '\'{"hidden_size": [100, 300], "learning_rate": [0.0005, 0.002]}\', or, for views, '
+        '\'{"views": [["DEP", "CONST"], ["SEQ", "SEQ"]]}\'.',
     )
     tasks = luigi.Parameter(
-        default=",".join(DEFAULT_TASKS), description="Tasks, separated by commas."
+        default=",".join(DEFAULT_TASKS), description="Task names separated by commas."
     )
     preset = TrainingParameters.preset
     views = TrainingParameters.views

@@ -35,7 +35,7 @@ _BLOCK = "held_out_block_sentences"
 
 
 class ExperimentParameters(ModelParameters, ExpansionParameters, SentEvalParameters, Artefact):
-    """How large a table is: seeds, width, tasks.
+    """Scale of a table: seeds, width and tasks.
 
     Presets, views and representations are the declaration's.
     """
@@ -49,34 +49,34 @@ class ExperimentParameters(ModelParameters, ExpansionParameters, SentEvalParamet
     encoder_version = ""
 
     seeds = luigi.Parameter(
-        default="0", description="Seeds to train with, separated by commas; figures are over them."
+        default="0", description="Training seeds separated by commas; figures are means over them."
     )
     random_seeds = luigi.Parameter(
         default="0",
-        description="Seeds of the random weights beside what is trained; none leaves them out.",
+        description="Seeds of the rows with random weights; none leaves them out.",
     )
     width = luigi.OptionalIntParameter(
         default=None,
-        description="Width of a view (hidden_size) in every training; by default the preset's, "
-        "which in the papers' takes a GPU or patience.",
+        description="Width of every view (hidden_size). Default: the preset's; that of the papers "
+        "needs a GPU or patience.",
     )
     tasks = luigi.Parameter(
         default="",
-        description="Tasks that are scored, separated by commas; by default all of the table.",
+        description="Task names separated by commas. Default: all of the table.",
     )
     derived = luigi.BoolParameter(
-        description="Score on the probing tasks that are derived from the run's held-out documents "
-        "as well: they are there without any data."
+        description="Also score on probing tasks derived from the held-out documents, which need "
+        "no other data."
     )
     grid_scale = luigi.OptionalFloatParameter(
         default=None,
-        description="Factor on every C of SentEval's grids of the logistic regression; by default "
-        "the table's own: 4 where views have length 1, else 1.",
+        description="Factor on every C in SentEval's grids for the logistic regression. Default: "
+        "the table's, 4 if views have length 1, otherwise 1.",
     )
     second_corpus = luigi.DictParameter(
         default={},
-        description='Parameters of a second text, as JSON: \'{"source": "files", "paths": '
-        '"more/"}\'; for the rows of tables that compare corpora.',
+        description="Parameters of a second text, for tables that compare corpora, as JSON: "
+        '\'{"source": "files", "paths": "more/"}\'.',
     )
 
 

@@ -147,7 +147,7 @@ def test_a_command_tells_all_and_makes_nothing(
     asked = ["--source", "files", "--paths", "nowhere", "--views", "DEPP", "--threads", "-1"]
     assert main(["run", *asked]) == 2
     first, *others = capsys.readouterr().err.splitlines()
-    assert first == "error: 3 things are in the way of this run:"
+    assert first == "error: 3 problems keep this run from starting:"
     assert [line[:2] for line in others] == ["- "] * 3
     assert list(tmp_path.iterdir()) == []
 

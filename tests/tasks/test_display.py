@@ -152,7 +152,7 @@ def test_who_interrupts_a_run_is_told_how_to_go_on(tmp_path: Path, sent: signal.
     assert seen.cursor_is_visible
     first, last = seen.lines[-2:]
     assert first == "error: interrupted; what is complete is kept"
-    assert last.startswith("go on with: python -m treeviews run WholeRun --module ")
+    assert last.startswith("resume with: python -m treeviews run WholeRun --module ")
     assert "Traceback" not in seen.raw
 
 
@@ -166,7 +166,7 @@ def test_a_failed_run_ends_with_the_cause_and_the_command(tmp_path: Path) -> Non
     assert cause == "error: RuntimeError: the wheel came off; put it on"
     assert where.startswith("traceback: ")
     named = str(tmp_path / "it'\"'\"'s here")
-    assert last.startswith("go on with: python -m treeviews ")
+    assert last.startswith("resume with: python -m treeviews ")
     assert f"--folder '{named}' --fails --workers 1" in last
 
 

@@ -102,4 +102,4 @@ def test_who_is_killed_while_it_tells_luigi_keeps_nobody_waiting(tmp_path: Path)
 
     assert parent.returncode == 1
     assert "Slow: its process was ended by SIGKILL" in said
-    assert re.search("go on with: .* run Two --module slow_tasks", said)
+    assert re.search("resume with: .* run Two --module slow_tasks", said)

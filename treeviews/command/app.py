@@ -40,7 +40,7 @@ def _group(about: str, **more: Any) -> typer.Typer:
 
 
 app = _group(
-    "Sentence embeddings from syntax: text to trees, encoders and scores.\n\n"
+    "Sentence embeddings from syntax: parse text, train encoders and score them.\n\n"
     "Results go to standard output, messages to standard error. Exit codes: 0 done, 1 the work "
     "failed, 2 the command is wrong.",
     pretty_exceptions_enable=False,
@@ -65,30 +65,31 @@ app.command("presets", cls=Checked)(prints_result(models.presets))
 GROUPS: dict[str, tuple[typer.Typer, Sequence[Callable[..., Any]]]] = {
     "inspect": (
         _group(
-            "Look at parsed shards: inspect PATH, or inspect COMMAND PATH.", cls=inspect.PathFirst
+            "Inspect parsed text. `treeviews inspect PATH` shows an overview.",
+            cls=inspect.PathFirst,
         ),
         list(map(prints_result, inspect.COMMANDS)),
     ),
     "models": (
-        _group("Show, expand and pass on encoders."),
+        _group("Show, expand, export, push and fetch encoders."),
         (prints_result(models.show), models.expand, models.export, models.push, models.fetch),
     ),
     "vectors": (
-        _group("Word vectors: take over published ones, look at a folder of them."),
+        _group("Import, show and check word vectors."),
         (prints_result(vectors.import_), prints_result(vectors.show), vectors.check),
     ),
     "vocabulary": (
-        _group("The words of a corpus (run CountVocabulary counts them)."),
+        _group("Show the words of a corpus, counted by CountVocabulary."),
         (prints_result(vocabulary.show), prints_result(vocabulary.coverage)),
     ),
-    "data": (_group("Data of others."), ()),
+    "data": (_group("Download evaluation sets and word vectors."), ()),
 }
 """Name -> its group and the commands in it, each called as its function is."""
 for name, (group, commands) in GROUPS.items():
     for command in commands:
         group.command(command.__name__.rstrip("_"), cls=Checked)(command)
     app.add_typer(group, name=name)
-downloads = _group("Download data: data download senteval, data download vectors glove-840b.")
+downloads = _group("Download SentEval's data or published word vectors.")
 downloads.command("senteval", **STAGE)(run.senteval)
 downloads.command("vectors", **STAGE)(run.vectors)
 GROUPS["data"][0].add_typer(downloads, name="download")

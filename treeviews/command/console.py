@@ -22,15 +22,15 @@ from treeviews.pipeline.base.settings import Settings, descriptions_of, options_
 Command = Callable[..., Any]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 TextFile = Annotated[
-    Path | None, typer.Option("--input", help="Text file; by default standard input.")
+    Path | None, typer.Option("--input", help="Text file; default: standard input.")
 ]
 OutputFile = Annotated[
-    Path | None, typer.Option("--out", "--output", help="File; by default standard output.")
+    Path | None, typer.Option("--out", "--output", help="Output file; default: standard output.")
 ]
 ENCODERS = (
-    "english or another that ships (treeviews list), a model's folder, bag_of_words, sif, "
-    "random-SEED, views as MODEL@VIEW+MODEL@VIEW, or package.module:name of a function of your "
-    "own, whose module's code is run."
+    "english or another bundled model (see treeviews list), a model folder, bag_of_words, sif, "
+    "random-SEED, views of models as MODEL@VIEW+MODEL@VIEW, or your own function as "
+    "package.module:name (the module's code is run)."
 )
 
 

@@ -37,21 +37,21 @@ def encode(
         str,
         typer.Option(
             callback=checked(lambda text: check_pooling(poolings(text))),
-            help="One or several of last, max, mean, min, separated by commas.",
+            help="How to pool states: last, max, mean, min, or several with commas.",
         ),
     ] = "last",
     on_refusal: Annotated[
         Literal["error", "zero"],
-        typer.Option(help="A sentence that cannot be taken: an error, or a row of zeros."),
+        typer.Option(help="For a sentence that cannot be encoded: stop, or write a row of zeros."),
     ] = "error",
-    normalize: Annotated[bool, typer.Option("--normalize", help="Give each row length 1.")] = False,
+    normalize: Annotated[bool, typer.Option("--normalize", help="Scale rows to length 1.")] = False,
     *,
     settings: EncoderSettings,
 ) -> None:
-    """Embed sentences: encode english < sentences.txt > embeddings.npy.
+    """Encode sentences as vectors.
 
-    One sentence a line of UTF-8 text goes in; a float32 .npy comes out, a row a sentence, in the
-    same order.
+    Example: treeviews encode english < sentences.txt > embeddings.npy. Reads UTF-8 text with one
+    sentence per line; writes a float32 .npy with one row per sentence, in the same order.
     """
     if output is None and sys.stdout.isatty():
         raise typer.BadParameter("embeddings are binary: redirect standard output, or give --out")

@@ -21,7 +21,7 @@ DEFAULT_PRESET = "laptop"
 """Whose architecture an untrained encoder has."""
 
 
-_FOLDERS = "Folder of task results; those of several seeds joined by commas."
+_FOLDERS = "Folder of results; separate the folders of several seeds by commas."
 
 
 @takes("protocol", ProtocolConfig)
@@ -30,70 +30,68 @@ def evaluate(
     encoder: Annotated[str | None, typer.Option(help=ENCODERS)] = None,
     data: Annotated[
         Path | None,
-        typer.Option(help="SentEval's data folder: it holds downstream/ and probing/."),
+        typer.Option(help="SentEval's data folder, with downstream/ and probing/."),
     ] = None,
     tasks: Annotated[
-        str, typer.Option(callback=checked(tasks_named), help="Names separated by commas, or all.")
+        str,
+        typer.Option(callback=checked(tasks_named), help="Task names separated by commas, or all."),
     ] = "all",
-    list_tasks: Annotated[bool, typer.Option("--list", help="List the tasks and end.")] = False,
+    list_tasks: Annotated[bool, typer.Option("--list", help="List the tasks and exit.")] = False,
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Folder of the results; by default results/ENCODER, with a digest where "
-            "representation or protocol are not the default ones."
+            help="Folder for the results; default: results/ENCODER, with a digest if the "
+            "representation or protocol is not the default."
         ),
     ] = None,
-    name: Annotated[str | None, typer.Option(help="What tables call the encoder.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the encoder in tables.")] = None,
     parses: Annotated[
-        Path, typer.Option(help="Folder that keeps tokens and parses for other encoders.")
+        Path, typer.Option(help="Cache of tokens and parses, shared by encoders.")
     ] = Path("results/parses"),
     encoder_version: Annotated[
         str | None,
         typer.Option(
-            help="For a function of your own: what its results are kept under, beside the "
-            "checksum of its module; change it when anything else changes that the function reads "
-            "or imports. Without it results are made anew each time."
+            help="Version of your own function. With it, results are kept and reused as long as "
+            "the function's module is unchanged; change the version when anything else that the "
+            "function reads or imports changes."
         ),
     ] = None,
     representation: Annotated[str, typer.Option(help="plain or multi-view.")] = "plain",
     representation_changes: Annotated[
         Any,
         typer.Option(
-            parser=json_object, help="Its fields to change, as JSON: '{\"normalise\": true}'."
+            parser=json_object,
+            help="Representation settings to change, as JSON: '{\"normalise\": true}'.",
         ),
     ] = "{}",
     protocol_changes: Annotated[
         Any,
         typer.Option(
             parser=json_object,
-            help="Further fields of the protocol, as JSON: '{\"standardise\": true}'.",
+            help="Protocol settings to change, as JSON: '{\"standardise\": true}'.",
         ),
     ] = "{}",
     threads: Annotated[int, typer.Option(min=0, help="CPU threads; 0: half of the cores.")] = 0,
-    preset: Annotated[
-        str, typer.Option(help="Of random-SEED: a training known by name.")
-    ] = DEFAULT_PRESET,
+    preset: Annotated[str, typer.Option(help="Training preset of random-SEED.")] = DEFAULT_PRESET,
     changes: Annotated[
         Any,
-        typer.Option(
-            parser=json_object, help="Of random-SEED: fields of the preset to change, as JSON."
-        ),
+        typer.Option(parser=json_object, help="Settings of that preset to change, as JSON."),
     ] = "{}",
     on_refusal: Annotated[
         Literal["error", "zero"] | None,
         typer.Option(
-            help="Sentences that the encoder cannot take: zeros, counted below the table, or an "
-            "error. By default zeros, and an error where they are many."
+            help="For sentences that the encoder refuses: stop, or use zeros and count them below "
+            "the table. Default: zeros, but stop if they exceed a tenth of a data set."
         ),
     ] = None,
     *,
     settings: EncoderSettings,
     protocol: ProtocolConfig,
 ) -> Result:
-    """Score any encoder: evaluate --encoder english --data ~/SentEval/data --tasks STS14,MR.
+    """Score any encoder on SentEval's tasks.
 
-    One JSON file a task goes to --out, a table to standard output. A task whose result stands
-    already is not scored again.
+    Example: treeviews evaluate --encoder english --data ~/SentEval/data --tasks STS14,MR. Writes
+    one JSON file per task to --out and prints a table. Existing results are not computed again.
     """
     if list_tasks:
         width = max(len(task.name) for task in TASKS)
@@ -155,13 +153,16 @@ def compare(
     first: Annotated[str, typer.Argument(metavar="A", help=_FOLDERS)],
     second: Annotated[str, typer.Argument(metavar="B", help=_FOLDERS)],
     tasks: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="Comma separated; by default all.")
+        str | None, typer.Option(metavar="NAMES", help="Names separated by commas; default: all.")
     ] = None,
     *,
     config: ComparisonConfig,
     resampling: Resampling,
 ) -> Result:
-    """Compare two encoders: compare results/one results/other."""
+    """Compare two encoders on the same test items.
+
+    Example: treeviews compare results/one results/other.
+    """
     from treeviews.models.evaluation.comparison import compare_folders
     from treeviews.models.report.evaluation_table import comparison_table
     from treeviews.pipeline.base.settings import to_json

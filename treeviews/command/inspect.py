@@ -27,17 +27,17 @@ CorpusPath = Annotated[
     str,
     typer.Argument(
         metavar="PATH",
-        help="A corpus folder (with sentences/ in it), a stage's folder, or one shard's .parquet.",
+        help="A corpus folder (it has sentences/), the folder of a stage, or a .parquet shard.",
     ),
 ]
-NumRows = Annotated[int, typer.Option("-n", min=0, metavar="ROWS", help="How many.")]
+NumRows = Annotated[int, typer.Option("-n", min=0, metavar="ROWS", help="Number of sentences.")]
 Stages = Annotated[
     list[str] | None,
     typer.Option(
         "--stage",
         metavar="FOLDER",
-        help="Where there are several parses of a kind: the name of the one to read, or how it "
-        "begins. May be given twice.",
+        help="If the corpus has several parses of a kind, the folder name of the one to read, or "
+        "the beginning of the name. Can be given twice.",
     ),
 ]
 
@@ -59,7 +59,7 @@ def _selected(path: str, stages: Iterable[str] | None = None, *, tell: bool = Fa
 
 
 def overview(path: CorpusPath, rows: NumRows = 10) -> Result:
-    """Show counts, what was refused and how fast it went, then the first sentences."""
+    """Show counts, refusals, speed and the first sentences."""
     from treeviews.pipeline.inspect.aligned_rows import first_rows
     from treeviews.pipeline.inspect.show import overview_lines, sentence_line, stage_facts
 
@@ -71,11 +71,11 @@ def overview(path: CorpusPath, rows: NumRows = 10) -> Result:
 
 def show(
     path: CorpusPath,
-    shard: Annotated[int | None, typer.Option(help="By default the first.")] = None,
-    row: Annotated[int, typer.Option(help="Its number in the shard, from 0.")] = 0,
+    shard: Annotated[int | None, typer.Option(help="Shard number; default: the first.")] = None,
+    row: Annotated[int, typer.Option(help="Number of the row in the shard, from 0.")] = 0,
     stage: Stages = None,
 ) -> Result:
-    """Show one sentence with its trees drawn."""
+    """Show a sentence and its trees."""
     from treeviews.pipeline.inspect.aligned_rows import check_one_of_each, row_of
     from treeviews.pipeline.inspect.show import show_lines
 
@@ -87,12 +87,15 @@ def show(
 
 def query(
     path: CorpusPath,
-    sql: Annotated[str, typer.Argument(help="Such as SELECT count(*) FROM corpus.")],
-    rows: Annotated[int, typer.Option("-n", min=1, help="Rows of the table that is shown.")] = 50,
+    sql: Annotated[str, typer.Argument(help="A query, such as SELECT count(*) FROM corpus.")],
+    rows: Annotated[int, typer.Option("-n", min=1, help="Number of rows shown.")] = 50,
     stage: Stages = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print all rows as CSV.")] = False,
 ) -> Result | None:
-    """Ask all stages as one table, corpus, by SQL: a row a sentence, all columns side by side."""
+    """Query the table `corpus` with SQL (needs DuckDB).
+
+    It has one row per sentence and the columns of all stages.
+    """
     from treeviews.pipeline.inspect.aligned_rows import ask, table_lines
 
     columns, answers = ask(_selected(path, stage, tell=True), sql)
@@ -117,16 +120,16 @@ def _in_cell(value: Any) -> Any:
 
 def html(
     path: CorpusPath,
-    out: Annotated[Path, typer.Option("--out", help="The page's file, such as trees.html.")],
+    out: Annotated[Path, typer.Option("--out", help="HTML file to write.")],
     where: Annotated[
-        str | None, typer.Option(metavar="SQL", help="The first that this is true of; see query.")
+        str | None, typer.Option(metavar="SQL", help="SQL condition that sentences must meet.")
     ] = None,
     rows: Annotated[
-        int, typer.Option("-n", min=1, max=MOST_DRAWN, metavar="ROWS", help="How many.")
+        int, typer.Option("-n", min=1, max=MOST_DRAWN, metavar="ROWS", help="Number of sentences.")
     ] = 10,
     stage: Stages = None,
 ) -> Result:
-    """Draw sentences on one page: the first ones, or those of --where."""
+    """Draw the trees of sentences on an HTML page."""
     from treeviews.pipeline.inspect.aligned_rows import ask, check_one_of_each, first_rows, row_of
     from treeviews.pipeline.inspect.check import TREE_COLUMNS
     from treeviews.pipeline.inspect.show import write_page
@@ -149,15 +152,16 @@ def html(
 
 
 def diff(
-    first: Annotated[str, typer.Argument(metavar="A", help="A corpus or a stage of trees.")],
-    second: Annotated[str, typer.Argument(metavar="B", help="Another one, of the same sentences.")],
+    first: Annotated[str, typer.Argument(metavar="A", help="A corpus or the folder of a parse.")],
+    second: Annotated[str, typer.Argument(metavar="B", help="Another, of the same sentences.")],
     rows: Annotated[
-        int, typer.Option("-n", min=0, max=1_000, metavar="ROWS", help="Sentences shown.")
+        int, typer.Option("-n", min=0, max=1_000, metavar="ROWS", help="Number of sentences.")
     ] = 5,
 ) -> Result:
-    """Compare two parses of the same sentences: scores, and the sentences that differ most.
+    """Compare two parses of the same sentences.
 
-    A corpus with two parses of a kind can be given twice.
+    Prints scores and the sentences that differ most. To compare two parses of a kind within a
+    corpus, give the corpus twice.
     """
     from treeviews.pipeline.inspect.diff import agreement_lines, compare
 
@@ -166,7 +170,7 @@ def diff(
 
 
 def schema(path: CorpusPath) -> Result:
-    """Show the columns of each stage: type, meaning, values."""
+    """Show the type, meaning and values of each column."""
     from treeviews.pipeline.inspect.show import schema_lines, schema_of
 
     selection = _selected(path)
@@ -175,9 +179,9 @@ def schema(path: CorpusPath) -> Result:
 
 def check(
     path: CorpusPath,
-    max_faults: Annotated[int, typer.Option(min=0, help="How many are shown.")] = 20,
+    max_faults: Annotated[int, typer.Option(min=0, help="Number of faults shown.")] = 20,
 ) -> Result:
-    """Say whether files, rows and trees are right; exits 1 if not."""
+    """Check files, rows and trees; exit with 1 if any is wrong."""
     from treeviews.pipeline.inspect.check import faults_of, notes_of
 
     selection = _selected(path)
@@ -195,22 +199,22 @@ def check(
 def export(
     path: CorpusPath,
     out: Annotated[
-        Path, typer.Option("--out", help="New file; of spacy without .spacy a folder of files.")
+        Path, typer.Option("--out", help="New file; for spacy without .spacy, a new folder.")
     ],
     form: Annotated[
         Literal["conllu", "brackets", "json", "spacy"] | None,
-        typer.Option("--format", help="By default what --out ends in."),
+        typer.Option("--format", help="Default: by the suffix of --out."),
     ] = None,
     from_source: Annotated[
         bool,
         typer.Option(
             "--from-source",
-            help="Text and character offsets of the source, which is read again for them.",
+            help="Read the source again and export its text and character offsets.",
         ),
     ] = False,
     stage: Stages = None,
 ) -> Result:
-    """Write sentences and trees as CoNLL-U, brackets, JSON lines or spaCy's DocBin."""
+    """Export trees as CoNLL-U, brackets, JSON lines or DocBins."""
     from treeviews.pipeline.inspect.tree_export import export as written
     from treeviews.pipeline.inspect.tree_export import export_format
 

@@ -12,12 +12,12 @@ from treeviews.models.exchange.export_card import ExportOptions
 from treeviews.models.words.vocabulary_expansion import ExpansionConfig
 
 ModelArgument = Annotated[
-    str, typer.Argument(metavar="MODEL", help="A model's folder, or the name of one that ships.")
+    str, typer.Argument(metavar="MODEL", help="A model folder or the name of a bundled model.")
 ]
 
 
 def show(model: ModelArgument) -> Result:
-    """Show what a model is: its card, views and configuration."""
+    """Show the card, views and configuration of a model."""
     from treeviews.models.listing import model_facts, model_folder
     from treeviews.models.model.card import CARD_FILE
 
@@ -35,25 +35,24 @@ def show(model: ModelArgument) -> Result:
 @takes("config", ExpansionConfig)
 def expand(
     model: ModelArgument,
-    out: Annotated[Path, typer.Option(help="The new model's folder.")],
+    out: Annotated[Path, typer.Option(help="Folder for the new model.")],
     vectors: Annotated[
         Path | None,
         typer.Option(
-            help="Word vectors of the further words; by default those that the model was made with."
+            help="Word vectors with the words to add; default: those that the model started from."
         ),
     ] = None,
     model_vectors: Annotated[
         Path | None,
-        typer.Option(help="Where those of the model lie, if not where the model says."),
+        typer.Option(help="Word vectors of the model, if they were moved."),
     ] = None,
     *,
     config: ExpansionConfig,
 ) -> None:
-    """Give a model whose words were trained those of pretrained vectors: models expand MODEL.
+    """Add words of pretrained vectors to a model with trained words.
 
-    A linear map from pretrained to trained vectors is fitted to the words that have both, and
-    applied to all others. What it is worth on words that it has not seen is printed and stands in
-    the new model's card.
+    Fits a linear map from pretrained to trained vectors on the words that have both, and applies
+    it to all others. The quality on held-out words is printed and added to the new model's card.
     """
     from treeviews.models.exchange.export_model import new_folder
     from treeviews.models.listing import model_folder
@@ -66,7 +65,7 @@ def expand(
 
 
 _EndpointOption = Annotated[
-    str | None, typer.Option(help="Address of the hub; by default that of HF_ENDPOINT.")
+    str | None, typer.Option(help="Address of the hub; default: HF_ENDPOINT.")
 ]
 
 
@@ -77,7 +76,7 @@ def export(
     *,
     options: ExportOptions,
 ) -> None:
-    """Make a model a folder to pass on, and print it: models export MODEL --out FOLDER."""
+    """Export a model to a folder that others can use."""
     from treeviews.models.exchange.export_model import export_model
 
     export_model(model, out, options)
@@ -87,13 +86,13 @@ def export(
 @takes("options", ExportOptions, "vectors", "licence", "text_licence", "results")
 def push(
     model: ModelArgument,
-    repo: Annotated[str, typer.Argument(metavar="USER/NAME", help="The model on the hub.")],
-    private: Annotated[bool, typer.Option("--private", help="A new one is for you alone.")] = False,
+    repo: Annotated[str, typer.Argument(metavar="USER/NAME", help="Name of the model on the hub.")],
+    private: Annotated[bool, typer.Option("--private", help="Make a new model private.")] = False,
     endpoint: _EndpointOption = None,
     *,
     options: ExportOptions,
 ) -> None:
-    """Put a model on a hub, self-contained: models push MODEL USER/NAME."""
+    """Push a self-contained model to a hub."""
     from treeviews.models.exchange.export_model import push_model
 
     print(push_model(model, repo, options, private=private, endpoint=endpoint))
@@ -101,20 +100,20 @@ def push(
 
 def fetch(
     repo: Annotated[
-        str, typer.Argument(metavar="USER/NAME[@REVISION]", help="Branch, tag or commit, or none.")
+        str, typer.Argument(metavar="USER/NAME[@REVISION]", help="REVISION: branch, tag or commit.")
     ],
     endpoint: _EndpointOption = None,
 ) -> None:
-    """Fetch a model of a hub, verified, and print its folder: models fetch USER/NAME."""
+    """Fetch and verify a model from a hub, and print its folder."""
     from treeviews.models.model.hub import fetch_model
 
     print(fetch_model(repo, endpoint=endpoint))
 
 
 def presets(
-    word_size: Annotated[int, typer.Option(min=1, help="Width of the word vectors.")] = 300,
+    word_size: Annotated[int, typer.Option(min=1, help="Dimension of the word vectors.")] = 300,
 ) -> Result:
-    """List the trainings known by name, with their views and what they train."""
+    """List the training presets and their views."""
     from treeviews.models.report.presets_table import presets_facts, presets_table
 
     return Result(presets_facts(word_size), [presets_table(word_size)])

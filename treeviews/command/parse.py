@@ -31,33 +31,34 @@ def parse(
     output: OutputFile = None,
     form: Annotated[
         Literal["conllu", "brackets", "json"] | None,
-        typer.Option("--format", help="By default what --out ends in, or else conllu."),
+        typer.Option("--format", help="Default: by the suffix of --out, or conllu."),
     ] = None,
     split: Annotated[
-        bool, typer.Option("--split", help="The input is a text, whose sentences are found.")
+        bool, typer.Option("--split", help="Split the input, a running text, into sentences.")
     ] = False,
     dependencies: Annotated[
-        bool | None, typer.Option(help="Heads and relations; by default where the format has them.")
+        bool | None, typer.Option(help="Heads and relations; default: if the format has them.")
     ] = None,
     constituents: Annotated[
-        bool, typer.Option(help="Constituents and tags; without them conllu has no tags.")
+        bool, typer.Option(help="Constituents and tags; conllu takes its tags from them.")
     ] = True,
     dependency_parser: Annotated[
-        str | None, typer.Option(help="A folder, or the name of one that ships.")
+        str | None, typer.Option(help="A parser folder or the name of a bundled parser.")
     ] = None,
     constituency_parser: Annotated[
-        str | None, typer.Option(help="A folder, or the name of one that ships.")
+        str | None, typer.Option(help="A parser folder or the name of a bundled parser.")
     ] = None,
-    device: Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1, ...")] = "cpu",
+    device: Annotated[str, typer.Option(help="Device: cpu, cuda, cuda:1, …")] = "cpu",
     on_refusal: Annotated[
         Literal["error", "skip"],
-        typer.Option(help="A sentence that cannot be parsed: an error, or told and without trees."),
+        typer.Option(help="For a sentence that cannot be parsed: stop, or report it and go on."),
     ] = "error",
 ) -> None:
-    """Parse sentences: parse < sentences.txt > trees.conllu.
+    """Parse sentences into trees.
 
-    One sentence a line of UTF-8 text goes in; trees come out in the same order. Of a sentence
-    without trees, JSON says why, brackets have an empty line, and conllu lacks its sent_id.
+    Example: treeviews parse < sentences.txt > trees.conllu. Reads UTF-8 text with one sentence per
+    line; writes trees in the same order. For a sentence without trees, JSON gives the reason,
+    brackets have an empty line, and conllu leaves out its sent_id.
     """
     if output is not None:
         check_output(output)
@@ -85,7 +86,7 @@ def parse(
                 place = f"{'sentence' if split else 'line'} {sentence.sent_id.rpartition('-')[2]}"
                 raise ValueError(
                     f"{source or 'standard input'}, {place}: {refusal.reason}{detail}; "
-                    "mend or remove it, or give --on-refusal skip, which goes on without its trees"
+                    "fix or remove it, or give --on-refusal skip to go on without its trees"
                     + ("" if split else "; --split finds the sentences where a line is a text")
                 )
             say(f"no trees for sentence {sentence.sent_id}: {refusal.reason}{detail}")

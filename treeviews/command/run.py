@@ -13,9 +13,9 @@ DEFAULT_STAGE = "RunAll"
 
 
 def run(context: typer.Context) -> int:
-    """Run the pipeline, or a stage of it by name: run TrainEncoders --views DEP.
+    """Run the pipeline or one of its stages.
 
-    Its parameters are Luigi's; `treeviews run STAGE --help` lists them.
+    `treeviews run STAGE --help` lists the parameters of a stage.
     """
     stages, options = words_and_options(context)
     return run_with_help(stages[0] if stages else "", [*stages[1:], *options])
@@ -32,7 +32,10 @@ def run_with_help(stage: str, arguments: list[str]) -> int:
 
 
 def status(context: typer.Context) -> Result:
-    """Show what of a run is there: status [STAGE] with the parameters of `treeviews run`."""
+    """Show which stages of a run are done and which are missing.
+
+    Takes the arguments of `treeviews run`, such as TrainEncoders --views DEP,SEQ.
+    """
     from dataclasses import asdict
 
     from treeviews.tasks.command_line import asked
@@ -55,9 +58,9 @@ SWITCHES = {"--accept-unverified", "--allow-absent"}
 
 
 def senteval(context: typer.Context) -> int:
-    """Download SentEval's data: data download senteval [SET ...].
+    """Download SentEval's data, or only the named sets.
 
-    The last line printed is the folder for evaluate --data. Options are DownloadSentEval's.
+    The last line printed is the folder for evaluate --data. Takes the options of DownloadSentEval.
     """
     context.args.sort(key=SWITCHES.__contains__)
     sets, options = words_and_options(context)
@@ -66,9 +69,9 @@ def senteval(context: typer.Context) -> int:
 
 
 def vectors(context: typer.Context) -> int:
-    """Download published word vectors by name, such as glove-840b; without one, list all.
+    """Download published word vectors by name, or list the names.
 
-    The last line printed is the folder of the archive. Options are DownloadVectors's.
+    The last line printed is the folder of the archive. Takes the options of DownloadVectors.
     """
     context.args.sort(key=SWITCHES.__contains__)
     names, options = words_and_options(context)

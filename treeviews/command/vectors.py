@@ -18,23 +18,22 @@ def import_(
     file: Annotated[
         Path,
         typer.Argument(
-            help="GloVe's or word2vec's text, fastText's .vec, word2vec's .bin; also .gz, .bz2, "
-            ".xz, .zst, .zip. Or what data download vectors brought: its name, such as glove-840b, "
-            "or its folder."
+            help="GloVe's or word2vec's text, fastText's .vec or word2vec's .bin, also as .gz, "
+            ".bz2, .xz, .zst or .zip; or the name (glove-840b) or folder of downloaded vectors."
         ),
     ],
-    out: Annotated[Path, typer.Option(help="The new folder.")],
+    out: Annotated[Path, typer.Option(help="Folder to create.")],
     vocabulary: Annotated[
         Path | None,
-        typer.Option(help="Take these words alone: CountVocabulary's .parquet, .json or text."),
+        typer.Option(help="Import only these words: CountVocabulary's .parquet, .json or text."),
     ] = None,
     work_folder: Annotated[
-        Path, typer.Option(help="Folder in which vectors given by name were downloaded.")
+        Path, typer.Option(help="Work folder with the downloads, for vectors given by name.")
     ] = Path("data/work"),
     *,
     config: ImportConfig,
 ) -> Result:
-    """Make a folder of a file of word vectors, for --vectors."""
+    """Import a file of word vectors as a folder for --vectors."""
     from treeviews.pipeline.downloads.published_vectors import file_to_import
     from treeviews.pipeline.vectors.import_vectors import import_vectors
 
@@ -53,9 +52,9 @@ def import_(
 def show(
     folder: Folder,
     words: Annotated[list[str] | None, typer.Argument(help="Words to look up.")] = None,
-    rows: Annotated[int, typer.Option("-n", min=0, help="How many first words.")] = 10,
+    rows: Annotated[int, typer.Option("-n", min=0, help="Number of first words shown.")] = 10,
 ) -> Result:
-    """Show what a folder holds: its size, its first words, the vectors of some."""
+    """Show the size and first words of a folder, or look words up."""
     from treeviews.models.words.word_vectors import load_word_vectors
     from treeviews.pipeline.shards.arrow import strings
 
@@ -88,7 +87,7 @@ def show(
 
 
 def check(folder: Folder) -> None:
-    """Hold every byte of a folder against its sha256."""
+    """Verify every byte of a folder by sha256."""
     from treeviews.pipeline.vectors.vector_folder import open_folder
 
     table = open_folder(folder, whole=True)

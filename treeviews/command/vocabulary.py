@@ -12,7 +12,7 @@ from treeviews.command.console import Result
 Vocabulary = Annotated[
     Path,
     typer.Argument(
-        metavar="PATH", help="The folder of CountVocabulary, or a list of words of your own."
+        metavar="PATH", help="The folder that CountVocabulary made, or your own word list."
     ),
 ]
 _REMEDY = "run CountVocabulary and give the folder that it prints last"
@@ -20,9 +20,9 @@ _REMEDY = "run CountVocabulary and give the folder that it prints last"
 
 def show(
     path: Vocabulary,
-    rows: Annotated[int, typer.Option("-n", min=0, help="How many words.")] = 20,
+    rows: Annotated[int, typer.Option("-n", min=0, help="Number of words shown.")] = 20,
 ) -> Result:
-    """Show the most frequent words, and how much of the text so many words cover."""
+    """Show the most frequent words and their coverage of the text."""
     from treeviews.models.report.sections import markdown_table
 
     listed, report = _read(path)
@@ -45,7 +45,7 @@ def coverage(
     path: Vocabulary,
     vectors: Annotated[Path, typer.Option(help="Folder of word vectors, or a text file.")],
 ) -> Result:
-    """Show how much of a vocabulary given word vectors cover."""
+    """Show how much of a vocabulary the word vectors cover."""
     from treeviews.models.words.word_vectors import load_word_vectors
     from treeviews.pipeline.vectors.word_counts import coverage_by
 

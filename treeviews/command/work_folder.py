@@ -11,14 +11,14 @@ import typer
 from treeviews.command.console import Result
 
 _DEFAULT = Path("data/work")
-_WorkFolder = Annotated[Path, typer.Option(help="Folder that holds everything runs make.")]
+_WorkFolder = Annotated[Path, typer.Option(help="Folder with everything that runs make.")]
 _Compared = Annotated[
-    str, typer.Argument(help="A folder, or what `treeviews list` calls one; a model that ships.")
+    str, typer.Argument(help="A folder, a name from `treeviews list`, or a bundled model.")
 ]
 
 
 def list_folder(work_folder: _WorkFolder = _DEFAULT) -> Result:
-    """List corpora, models, results, reports and tables, and what ships."""
+    """List the artefacts of a work folder and the bundled models."""
     from dataclasses import asdict
 
     from treeviews.models.listing import listed, shipped, size_in_words
@@ -47,7 +47,7 @@ def diff(
     second: _Compared,
     work_folder: _WorkFolder = _DEFAULT,
 ) -> Result:
-    """Show two folders side by side: settings that differ, and main scores."""
+    """Show how the settings and scores of two artefacts differ."""
     from treeviews.models.listing import difference
     from treeviews.models.report.sections import markdown_table
 

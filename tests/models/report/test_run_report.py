@@ -167,11 +167,16 @@ def test_rows_are_those_that_must_stand_beside_a_trained_pair() -> None:
 
 
 @pytest.mark.parametrize(
-    ("share", "verdict"), [(0.8, "beats"), (0.62, "is not told apart from"), (0.4, "is below")]
+    ("share", "verdict"),
+    [
+        (0.8, "A beats B"),
+        (0.62, "there is no significant difference between A and B"),
+        (0.4, "A is worse than B"),
+    ],
 )
 def test_the_verdict_follows_the_figures(share: float, verdict: str) -> None:
     table = ProbingTable(tuple(usual_rows(share)))
-    assert table.comparisons[0].verdict == verdict
+    assert table.comparisons[0].verdict("A", "B") == verdict
 
 
 @pytest.mark.parametrize(

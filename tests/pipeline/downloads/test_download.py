@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import errno
 import hashlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -38,6 +40,18 @@ def test_a_file_is_fetched_once_and_leaves_nothing_beside_it(
         assert fetch(server, tmp_path) == CONTENT
     assert [path.name for path in tmp_path.iterdir()] == ["corpus.txt"]
     assert len(server.requests) == 1
+
+
+def test_a_full_disk_is_named_by_the_file(
+    server: DownloadServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="No space left") as raised:
+        fetch(server, tmp_path)
+    assert raised.value.filename == str(tmp_path / "corpus.txt.part")
 
 
 def test_a_cut_connection_is_resumed_by_range(server: DownloadServer, tmp_path: Path) -> None:
@@ -129,7 +143,7 @@ def test_a_web_page_is_not_taken_for_the_file(
 @pytest.mark.parametrize(
     ("fault", "said"),
     [
-        ("CERTIFICATE_VERIFY_FAILED] self-signed", "after 1 attempts .*certificates and clock"),
+        ("CERTIFICATE_VERIFY_FAILED] self-signed", "after 1 attempt .*certificates and clock"),
         ("UNEXPECTED_EOF_WHILE_READING] EOF occurred", "after 3 attempts .*run it again later"),
     ],
 )

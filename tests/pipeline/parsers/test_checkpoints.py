@@ -175,6 +175,14 @@ def test_what_is_no_checkpoint_is_named(tmp_path: Path, supar_checkpoint: Path) 
     for name in ("notes.txt", "cut.pt"):
         with pytest.raises(ValueError, match=rf"{name}: not a whole file of torch\.save"):
             opened(tmp_path / name)
+    for name, files in {"none.zip": (), "two.zip": ("a/model", "b/model")}.items():
+        with zipfile.ZipFile(tmp_path / name, "w") as archive:
+            for file in files:
+                archive.writestr(file, "x")
+        with pytest.raises(ValueError, match=rf"{name}: .*neither one file nor one folder"):
+            opened(tmp_path / name)
+    with pytest.raises(ValueError, match="gives constituents, not dependencies"):
+        convert_checkpoint("benepar_en3", tmp_path / "out", sha256="00", stage="dependencies")
     torch.save({"epoch": 3, "model": {}}, tmp_path / "other.pt")
     with pytest.raises(ValueError, match=r"neither a parser of supar nor one of benepar.*epoch"):
         opened(tmp_path / "other.pt")

@@ -32,6 +32,13 @@ def test_help_names_every_subcommand_and_the_exit_codes(
     assert "0 done, 1 the work failed, 2 the command is wrong" in said
 
 
+@pytest.mark.parametrize("group", ["", "data", "inspect", "models", "vectors", "vocabulary"])
+def test_help_cuts_no_description(group: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*filter(None, [group]), "--help"]) == 0
+    _, _, commands = capsys.readouterr().out.partition("Commands:")
+    assert commands and "..." not in commands
+
+
 def test_help_loads_no_heavy_library() -> None:
     code = (
         "import sys; from treeviews.command import main; code = main(['--help']); "
@@ -54,10 +61,10 @@ def test_help_of_a_stage_groups_its_parameters(capsys: pytest.CaptureFixture[str
     assert main(["run", "TrainEncoders", "--help"]) == 0
     said = capsys.readouterr().out
     text, training = (
-        said.index("Where the text comes from and how it is cut into sentences:"),
-        said.index("What is trained: a preset"),
+        said.index("Text and sentence splitting:"),
+        said.index("Training: a preset"),
     )
-    machine = said.index("The machine, which changes no result:")
+    machine = said.index("Settings that change no result:")
     assert text < said.index("--source") < training < said.index("--preset") < machine
     assert machine < said.index("--threads")
     assert "[default: python-docs]" in " ".join(said.split())

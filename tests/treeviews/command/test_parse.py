@@ -57,7 +57,7 @@ def test_what_cannot_be_parsed_ends_it_or_is_told(
     arguments = ["--input", str(source), "--out", str(trees)]
 
     assert main(arguments) == 2
-    refused = f"{source}, line 2: too_long (600 tokens, limit 510); mend or remove it, or give --on"
+    refused = f"{source}, line 2: too_long (600 tokens, limit 510); fix or remove it, or give --on"
     told = capsys.readouterr().err
     assert refused in told and "--split finds the sentences" in told
     assert not trees.exists()
