@@ -74,7 +74,8 @@ $(RUNS): pyproject.toml constraints.txt
 	test -z "$(TORCH_INDEX)" || $(INSTALL) --no-compile $(FROM_TORCH) torch
 	rm -rf treeviews.egg-info  # an earlier release's would hide the installed metadata
 	$(INSTALL) --no-compile -e .
-	echo "It is installed." | env -u PYTHONDONTWRITEBYTECODE $(BIN)/treeviews encode english-trees > /dev/null
+	@log=$$(echo "It is installed." | env -u PYTHONDONTWRITEBYTECODE $(BIN)/treeviews encode english-trees 2>&1 > /dev/null) || { echo "$$log" >&2; exit 1; }
+	@echo "Treeviews is installed: try $(BIN)/treeviews encode english < sentences.txt > embeddings.npy, or make run"
 	@touch $(RUNS)
 
 $(TESTS): $(RUNS)

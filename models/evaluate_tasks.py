@@ -296,11 +296,16 @@ def check_folder(out: Path, tasks: Sequence[EvaluationTask], evaluation: Evaluat
             if changed := _changed_files(result, settings.data):
                 what = f"file {changed[0]} than that in {settings.data}"
             elif not (evaluation.is_versioned or is_asked_for):
-                what = "run of a function, which without --encoder-version may have changed since"
+                raise ValueError(
+                    f"{path}: name {result.task.name} among the tasks, too, or give another "
+                    "folder by --out, where --encoder-version 1 keeps results; this one holds "
+                    "the result of another run of a function, which may have changed since"
+                )
         if what is not None:
+            again = f"evaluate {result.task.name} again, too, " if what == ANOTHER_VERSION else ""
             raise ValueError(
-                f"{path}: holds the result of another {what}; evaluate {result.task.name} again, "
-                "too, choose another folder by --out, or delete it"
+                f"{path}: holds the result of another {what}; {again}choose another folder by "
+                "--out, or delete it"
             )
 
 

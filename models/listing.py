@@ -194,8 +194,11 @@ def difference(first: str, second: str, work_folder: Path) -> dict[str, dict[str
         places = (Path(name), work_folder / name, BUNDLED_MODELS.get(name, Path(name)))
         folder = next((place for place in places if place.is_dir()), None)
         if folder is None:
+            there = listed(work_folder) if work_folder.is_dir() else []
+            known = [each.name for each in (*shipped(), *there)]
             raise FileNotFoundError(
                 f"{name}: no such folder; `treeviews list` names those that are there"
+                f"{did_you_mean(name, known=known)}"
             )
         try:
             sides.append((config_in(folder), scores_in(folder)))

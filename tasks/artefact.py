@@ -230,8 +230,11 @@ class Artefact(ReportingTask):
     )
 
     def checks(self) -> list[Check]:
-        """Refuses a work folder in which nothing can be made."""
-        return [lambda: check_work_folder(Path(self.work_folder))]
+        """Refuses a work folder in which nothing can be made, and settings that cannot be."""
+        return [
+            lambda: check_work_folder(Path(self.work_folder)),
+            lambda: getattr(self, "config", None),
+        ]
 
     def content(self) -> dict[str, Any]:
         """Returns everything that determines the output's content, as JSON-serialisable values."""

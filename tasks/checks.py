@@ -1,24 +1,27 @@
 """What can be known before a run begins is said before it begins, all of it together.
 
-Each stage has its `checks`. A check is called without arguments and refuses one mistake of the
-user's by raising it; it makes nothing.
+Each stage has its `checks`. A check is called without arguments and refuses mistakes of the user's
+by raising them; it makes nothing. What it raises as a warning holds up no run.
 """
 
 from __future__ import annotations
 
 import logging
 import os
+import re
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+import tempfile
+from collections.abc import Callable, Iterable
 from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import luigi
 
 from treeviews.pipeline.base.bundled import how_to_install
-from treeviews.pipeline.base.mistakes import is_mistake, sentence_of
+from treeviews.pipeline.base.mistakes import is_mistake, mistakes_of, sentence_of
 
 logger = logging.getLogger("luigi-interface")
 
@@ -34,7 +37,7 @@ class CheckedTask(luigi.Task):
         """Returns what refuses mistakes that only this stage meets."""
         return []
 
-    def checked(self) -> Sequence[luigi.Task]:
+    def checked(self) -> Iterable[luigi.Task]:
         """Returns the tasks below that are checked, too.
 
         A stage that mistakes of its own keep from naming what it requires says here what it can.
@@ -43,12 +46,17 @@ class CheckedTask(luigi.Task):
         return found
 
 
-def mistakes_in(root: luigi.Task) -> list[str]:
+def mistakes_in(root: luigi.Task, *more: Check) -> list[str]:
     """Returns what is wrong with a task and all below it, each a sentence with its remedy.
 
-    What is done already needs neither a machine nor a place for the work.
+    What is done already needs neither a machine nor a place for the work. Where nothing is wrong,
+    warnings are logged.
+
+    Args:
+        more: checks of how it is to be run.
     """
-    mistakes: dict[str, None] = {}
+    mistakes: dict[Any, str] = {}
+    warnings: dict[str, None] = {}
     seen: set[str] = set()
     waiting = [root]
 
@@ -58,21 +66,34 @@ def mistakes_in(root: luigi.Task) -> list[str]:
         seen.add(task.task_id)
         look_below = partial(lambda task: waiting.extend(task.checked()), task)
         checks: list[Check] = [*task.checks(), look_below]
-        refusals = [sentence for sentence in map(_refusal, checks) if sentence]
-        if refusals and not _is_done(task):
-            mistakes.update(dict.fromkeys(refusals))
-    return list(mistakes)
+        errors = [error for error in map(_refusal, checks) if error is not None]
+        if errors and not _is_done(task):
+            warnings |= {str(error): None for error in errors if isinstance(error, Warning)}
+            refused = [error for error in errors if not isinstance(error, Warning)]
+            for sentence in (sentence for error in refused for sentence in mistakes_of(error)):
+                mistakes.setdefault(_field_of(sentence) or sentence, sentence)
+    for error in filter(None, map(_refusal, more)):
+        mistakes |= {sentence: sentence for sentence in mistakes_of(error)}
+    for warning in () if mistakes else warnings:
+        logger.warning("%s", warning)
+    return list(mistakes.values())
 
 
-def _refusal(check: Check) -> str:
-    """Returns what a check refuses, in a sentence; one that fails itself holds up no run."""
+def _field_of(sentence: str) -> tuple[str, ...] | None:
+    """Returns of which field with which value a mistake is: several settings may have one."""
+    match = re.match(r"[\w -]+ (\w+) must .*, got (.*)", sentence)
+    return match and match.groups()
+
+
+def _refusal(check: Check) -> Exception | None:
+    """Returns what a check refuses; one that fails itself holds up no run."""
     try:
         check()
     except Exception as error:
-        if is_mistake(error):
-            return sentence_of(error)
+        if is_mistake(error) or isinstance(error, Warning):
+            return error
         logger.info("not checked before the run: %s", sentence_of(error))
-    return ""
+    return None
 
 
 def _is_done(task: luigi.Task) -> bool:
@@ -97,11 +118,13 @@ def check_work_folder(folder: Path) -> None:
         standing = standing.parent
     if not standing.is_dir():
         raise ValueError(f"{standing}: a file, so no work folder can be there; give --work-folder")
-    if not os.access(standing, os.W_OK | os.X_OK):
+    try:
+        Path(tempfile.mkdtemp(prefix=".treeviews-", dir=standing)).rmdir()
+    except OSError as error:
         raise ValueError(
-            f"{standing}: not writable, and the work folder {folder} is to be there; ask for "
-            "access, or give another --work-folder"
-        )
+            f"{standing}: not writable ({error.strerror}), and the work folder {folder} is to be "
+            "there; ask for access, or give another --work-folder"
+        ) from error
 
 
 def check_device(device: str, engine: str = "local") -> None:

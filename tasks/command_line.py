@@ -17,6 +17,7 @@ import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -27,7 +28,13 @@ from luigi.task_register import Register
 
 from treeviews.pipeline.base.foreign_text import told
 from treeviews.pipeline.base.job_server import start_job_server
-from treeviews.pipeline.base.mistakes import FAILED, MISTAKE, did_you_mean, error_lines
+from treeviews.pipeline.base.mistakes import (
+    FAILED,
+    MISTAKE,
+    did_you_mean,
+    error_lines,
+    refuse_together,
+)
 from treeviews.tasks import run
 from treeviews.tasks.artefact import ReportingTask
 from treeviews.tasks.checks import mistakes_in
@@ -100,13 +107,7 @@ def run_stage(stage: str, arguments: Sequence[str]) -> int:
     given = [stage, *arguments, *([] if elsewhere else ["--local-scheduler"])]
     with asked(given) as task:
         settings = luigi.interface.core()
-        if not settings.local_scheduler:
-            _check_scheduler(settings)
-        if settings.workers < 1:
-            refuse(f"--workers must be at least 1, got {settings.workers}")
-        if mistakes := mistakes_in(task):
-            head = f"{len(mistakes)} problems keep this run from starting:"
-            refuse(mistakes[0] if len(mistakes) == 1 else "\n- ".join([head, *mistakes]))
+        refuse_all(mistakes_in(task, _check_luigi))
     start_job_server(settings.workers)
     begun = run.begin_run(task, logging.getLevelName(settings.log_level))
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -145,16 +146,21 @@ def asked(arguments: Sequence[str]) -> Iterator[luigi.Task]:
     except SystemExit:
         _refuse_options(said.getvalue(), stage)
     with CmdlineParser.global_instance(arguments, allow_override=True) as parser:
-        for name, parameter in Register.get_task_cls(stage).get_params():
-            _check_value(name, parameter, getattr(parser.known_args, name))
-        for name, parameter in luigi.interface.core.get_params():
-            _check_value(name, parameter, getattr(parser.known_args, f"core_{name}", None))
+        malformed = _malformed(parser.known_args, stage)
         try:
             task = parser.get_task_obj()
         except luigi.parameter.MissingParameterException as error:
             missing = re.search(r"requires the '(\w+)' parameter", str(error))
-            what = f"--{missing[1].replace('_', '-')}" if missing else "another parameter"
-            refuse(f"{stage} needs {what}", remedy=f"parameters: treeviews run {stage} --help")
+            option = f"--{missing[1].replace('_', '-')}" if missing else "another parameter"
+            if not any(sentence.startswith(f"{option} ") for sentence in malformed):
+                malformed.append(f"{stage} needs {option}")
+            refuse_all(malformed, remedy=f"parameters: treeviews run {stage} --help")
+        if malformed:
+            names = [sentence.split()[0][2:].replace("-", "[-_]") for sentence in malformed]
+            of_these = re.compile(rf"\b(?:{'|'.join(names)})\b")  # which have other values here
+            check = partial(_check_workers, luigi.interface.core())
+            others = [said for said in mistakes_in(task, check) if not of_these.search(said)]
+            refuse_all([*malformed, *others])
         yield task
 
 
@@ -166,31 +172,58 @@ def check_stage(name: str) -> None:
     """
     if name not in Register.task_names():
         meant = did_you_mean(name, known=stages())
-        listed = f"stages, which stand before their parameters: {', '.join(stages())}"
-        refuse(f"no stage is called {told(name)!r}{meant}", remedy=listed)
+        refuse(f"no stage is called {told(name)!r}{meant}", remedy="stages: treeviews run --help")
 
 
-def _check_value(name: str, parameter: luigi.Parameter, text: str | None) -> None:
-    """Refuses a value that a parameter cannot have.
+def _malformed(given: argparse.Namespace, stage: str) -> list[str]:
+    """Returns what is said of values that a parameter cannot have.
 
-    Raises:
-        SystemExit: it is malformed; what it must be is told.
+    The values are taken out, so that what else is asked for can be checked.
     """
-    if not text:
-        return
-    reason = ""
+    sentences = []
+    core = luigi.interface.core.get_params()
+    for prefix, parameters in (("", Register.get_task_cls(stage).get_params()), ("core_", core)):
+        for name, parameter in parameters:
+            text = getattr(given, prefix + name, None)
+            if text and (wanted := _wanted(parameter, text)):
+                option = f"--{name.replace('_', '-')}"
+                for place in (prefix + name, f"{stage}_{name}"):
+                    setattr(given, place, None)
+                sentences.append(f"{option} cannot be {told(text)!r}: {wanted}")
+    return sentences
+
+
+def _wanted(parameter: luigi.Parameter, text: str) -> str:
+    """Returns what a value must be, of one that a parameter cannot have; else nothing."""
     try:
         value = parameter.parse(text)
-        if isinstance(parameter, luigi.DictParameter) and not isinstance(value, Mapping):
-            reason = "no JSON object"
+        if not isinstance(parameter, luigi.DictParameter) or isinstance(value, Mapping):
+            return ""
+        reason = ""
     except (ValueError, TypeError) as error:
         reason = str(error)
-    if reason:
-        option = f"--{name.replace('_', '-')}"
-        refuse(
-            f"{option} cannot be {told(text)!r}: {reason}",
-            remedy=f"{option}: {parameter.description}",
-        )
+    if isinstance(parameter, luigi.ChoiceParameter):
+        choices = _choices(parameter)
+        return f"give one of {', '.join(choices)}{did_you_mean(text, known=choices)}"
+    if isinstance(parameter, luigi.DictParameter):
+        example = getattr(parameter, "example", '{"name": 1}')
+        return f"no JSON object; give one such as '{example}'"
+    return next((said for kind, said in _KINDS.items() if isinstance(parameter, kind)), reason)
+
+
+_KINDS: dict[type[luigi.Parameter], str] = {
+    luigi.IntParameter: "no whole number; give one such as 1",
+    luigi.FloatParameter: "no number; give one such as 0.5",
+    luigi.BoolParameter: "give true or false",
+    luigi.ListParameter: "no whole numbers; give them such as 1,2 or '[1, 2]'",
+}
+"""Kind of a parameter -> what is said of a value that is none."""
+
+
+def _choices(parameter: luigi.Parameter) -> list[str]:
+    """Returns the names that a parameter takes, in order; those of Luigi's stand in their help."""
+    listed = (parameter.description or "").partition("Choices: {")[2]
+    return sorted(getattr(parameter, "choices", None) or re.findall(r"[\w-]+", listed))
 
 
 def _refuse_options(said: str, stage: str) -> NoReturn:
@@ -205,23 +238,49 @@ def _refuse_options(said: str, stage: str) -> NoReturn:
     refuse(told(message) + meant, remedy=f"parameters: treeviews run {stage} --help")
 
 
-def _check_scheduler(settings: Any) -> None:
-    """Refuses a scheduler that does not answer; one that is given by its URL Luigi asks itself.
+def _check_luigi() -> None:
+    """Refuses a run without workers, and a scheduler that does not answer.
+
+    One that is given by its URL Luigi asks itself.
 
     Raises:
-        SystemExit: it does not; the remedy is told.
+        ValueError: names the remedy.
     """
-    address = settings.scheduler_host, settings.scheduler_port
+    settings = luigi.interface.core()
+    refuse_together(partial(_check_workers, settings), partial(_check_scheduler, settings))
+
+
+def _check_workers(settings: Any) -> None:
+    if settings.workers < 1:
+        raise ValueError(f"--workers must be at least 1, got {settings.workers}")
+
+
+def _check_scheduler(settings: Any) -> None:
+    host, port = settings.scheduler_host, settings.scheduler_port
     try:
-        if not settings.scheduler_url:
-            socket.create_connection(address, SECONDS_TO_CONNECT).close()
+        if not (settings.local_scheduler or settings.scheduler_url):
+            socket.create_connection((host, port), SECONDS_TO_CONNECT).close()
     except OSError as error:
-        host, port = address
-        refuse(
-            f"no scheduler answers at {told(host)}:{port} ({error.strerror or error})",
-            remedy="give --local-scheduler, start luigid there, or name another one by "
-            "--scheduler-host",
-        )
+        raise ValueError(
+            f"no scheduler answers at {told(host)}:{port} ({error.strerror or error}); give "
+            "--local-scheduler, start luigid there, or name another one by --scheduler-host"
+        ) from None
+
+
+def refuse_all(sentences: Sequence[str], *, remedy: str = "") -> None:
+    """Tells mistakes in what was asked for, if there are any, and ends the command.
+
+    Args:
+        remedy: of the only one.
+
+    Raises:
+        SystemExit: there are some.
+    """
+    if len(sentences) > 1:
+        head = f"{len(sentences)} problems keep this run from starting:"
+        refuse("\n- ".join([head, *sentences]))
+    if sentences:
+        refuse(sentences[0], remedy=remedy)
 
 
 def refuse(sentence: str, *, remedy: str = "") -> NoReturn:
@@ -296,8 +355,8 @@ def _first_line(documented: type) -> str:
 
 def _help(stage: str, name: str, parameter: luigi.Parameter) -> str:
     text = parameter.description or ""
-    if choices := getattr(parameter, "choices", None):
-        text = f"{text.partition('Choices: {')[0]}One of {', '.join(sorted(choices))}."
+    if choices := _choices(parameter):
+        text = f"{text.partition('Choices: {')[0].rstrip()} One of {', '.join(choices)}."
     if not parameter.has_task_value(stage, name):
         return f"{text} [needed]"
     value = parameter.task_value(stage, name)

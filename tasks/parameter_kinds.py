@@ -48,6 +48,7 @@ class ChoiceParameter(luigi.ChoiceParameter):
     def __init__(self, *arguments: Any, choices: Sequence[str], **named: Any) -> None:
         super().__init__(*arguments, choices=choices, **named)
         self.choices = list(choices)
+        self.description = named["description"]  # without Luigi's set of them
 
     def parse(self, x: str) -> str | None:
         """Returns the name; None of the empty text."""
@@ -67,11 +68,21 @@ class ChangesParameter(luigi.DictParameter):
 
     def __init__(self, settings: type[Settings], example: str) -> None:
         place = settings.__module__.removeprefix("treeviews.").replace(".", "/")
+        self.example = example
         super().__init__(
             default={},
             description=f"{settings.called.capitalize()}s to change, as JSON: '{example}'. "
             f"{place}.py lists all of them.",
         )
+
+
+class NumbersParameter(luigi.ListParameter):
+    """Whole numbers: ``1,2`` or, as JSON, ``[1, 2]``."""
+
+    def parse(self, x: str) -> tuple[int, ...]:
+        """Returns the numbers."""
+        listed = x.strip().removeprefix("[").removesuffix("]").strip()
+        return tuple(map(int, listed.split(","))) if listed else ()
 
 
 class Sha256Parameter(luigi.Parameter):
@@ -114,7 +125,7 @@ def settings_of(
     """Returns settings as a task's parameters say.
 
     Raises:
-        ValueError: a field that cannot be; or as `fields_of`.
+        ValueError: fields that cannot be, or that have an option and are among the changes.
     """
     return settings.from_dict(fields_of(task, settings, changes or {}, **own))
 
@@ -124,20 +135,22 @@ def fields_of(
 ) -> dict[str, Any]:
     """Returns the fields of settings that a task's parameters say, together with changes.
 
+    A change of a field that has a parameter of its own is an error in the field's place, which the
+    settings refuse together with what else is wrong; it names the parameter.
+
     Args:
         task: has the parameters of the fields' options.
         settings: their class.
         changes: further fields, as the user gives them in JSON.
         own: fields that the task says itself.
-
-    Raises:
-        ValueError: a change of a field that has a parameter of its own; names the parameter.
     """
     asked = values_of(task, settings) | own
     options = {field: name for name, (field, _) in options_of(settings).items()}
     for field in sorted(set(changes) & set(asked)):
         option = f"--{options.get(field, field).replace('_', '-')}"
-        raise ValueError(f"{settings.called} {field}: give it by {option}, not by the changes")
+        asked[field] = ValueError(
+            f"{settings.called} {field}: give it by {option}, not by the changes"
+        )
     return {**changes, **asked}
 
 

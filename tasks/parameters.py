@@ -30,6 +30,7 @@ from treeviews.tasks.parameter_kinds import (
     AddressParameter,
     ChangesParameter,
     ChoiceParameter,
+    NumbersParameter,
     ParserParameter,
     Sha256Parameter,
     settings_of,
@@ -204,10 +205,10 @@ class TrainingParameters(VectorTrainingParameters):
     )
     changes = ChangesParameter(TrainingConfig, '{"hidden_size": 600, "epochs": 2}')
     seed = luigi.IntParameter(default=0, description="Seed for weights and batch order.")
-    further_seeds = luigi.ListParameter(
+    further_seeds = NumbersParameter(
         default=[1, 2],
         description="More seeds to train with, so that the report can show the variation between "
-        "seeds; [] trains once.",
+        "seeds, separated by commas; [] trains once.",
     )
     vectors = luigi.PathParameter(
         default=BUNDLED_VECTORS,

@@ -39,7 +39,7 @@ from treeviews.pipeline.text.text_sources import (
 )
 from treeviews.pipeline.text.tokenization import SentenceConfig
 from treeviews.tasks.artefact import Artefact, ReportingTask, ShardStage
-from treeviews.tasks.checks import Check, check_installed
+from treeviews.tasks.checks import Check, check_installed, check_work_folder
 from treeviews.tasks.parameter_kinds import AddressParameter, Sha256Parameter, settings_of, takes
 from treeviews.tasks.parameters import GIGABYTE, CorpusParameters
 
@@ -63,6 +63,13 @@ class DownloadCorpus(ReportingTask):
     sha256 = Sha256Parameter(description="sha256 of the file in hexadecimal.")
     work_folder = Artefact.work_folder
     max_download_gigabytes = CorpusParameters.max_download_gigabytes
+
+    def checks(self) -> list[Check]:
+        """Refuses what is no sha256, and a work folder in which nothing can be made."""
+        return [
+            lambda: check_sha256(self.url, self.sha256),
+            lambda: check_work_folder(Path(self.work_folder)),
+        ]
 
     def output(self) -> luigi.LocalTarget:
         """Returns the file, which has its name only when it is whole and verified."""
@@ -140,7 +147,7 @@ class SplitSentences(CorpusParameters, ShardStage):
 
     def _known_files(self) -> list[Path]:
         """Returns the files of the text; none where they are to be downloaded, or are no files."""
-        if self.url or self.source == "hf":
+        if self.url or self.source == "hf" or not self._named_paths:
             return []
         source = self.opened_source
         return source.paths if isinstance(source, TextFiles) else []

@@ -67,10 +67,10 @@ class TrainEncoders(ModelParameters, Artefact):
         """Refuses a training that cannot be, on this machine or on this text."""
         return [
             *super().checks(),
-            lambda: TrainingConfig.check_names(self.changes),
-            self._check_config,
+            lambda: self.config.check_trainable(),  # noqa: PLW0108 - config may refuse, too
             self._check_text,
             lambda: self.word_vectors,
+            self._check_idle,
             self.launch,
             self.settings,
             lambda: check_device(self.device),
@@ -83,14 +83,18 @@ class TrainEncoders(ModelParameters, Artefact):
         except (OSError, ValueError):  # told by the checks
             return [self.clone(SplitSentences)]
 
-    def _check_config(self) -> None:
-        """Refuses views first, as unknown fields beside them are told of by themselves."""
-        if self.views:
-            known = {
-                name: v for name, v in self.changes.items() if name in TrainingConfig.model_fields
-            }
-            preset(self.preset, **known | {"views": self._named_views})
-        self.config.check_trainable()
+    def _check_idle(self) -> None:
+        """Warns of changes that change nothing.
+
+        Raises:
+            UserWarning: names them.
+        """
+        if idle := self.config.idle(self.changes):
+            has = "has" if len(idle) == 1 else "have"
+            raise UserWarning(
+                f"--changes: {', '.join(idle)} {has} no effect under the {self.config.objective} "
+                f"objective of {','.join(self.config.views)}"
+            )
 
     def _check_text(self) -> None:
         """Refuses a text of which no batch can be made.
@@ -170,13 +174,6 @@ class TrainEncoders(ModelParameters, Artefact):
         """Runs the training, which resumes at its last checkpoint."""
         launch = self.launch()
         settings = self.settings()
-        if idle := self.config.idle(self.changes):
-            logger.warning(
-                "%s: no effect under the %s objective of %s",
-                ", ".join(idle),
-                self.config.objective,
-                ",".join(self.config.views),
-            )
         self.write_config()
         stages = self.corpus_stages()
         job = TrainingJob(

@@ -138,7 +138,7 @@ class TrainWordVectors(CorpusParameters, HeldOutParameters, VectorTrainingParame
 
     def checks(self) -> list[Check]:
         """Refuses settings that cannot be, and to train without gensim."""
-        checks = [*super().checks(), lambda: self.config]
+        checks = super().checks()
         return checks if gensim_version() else [*checks, imported_gensim]
 
     def requires(self) -> SplitSentences:

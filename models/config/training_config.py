@@ -13,11 +13,12 @@ from typing import Annotated, Any, ClassVar, Literal
 from treeviews.models.config.held_out import HeldOutUnit, HoldOut
 from treeviews.models.config.objectives import OBJECTIVES, ObjectiveKind
 from treeviews.models.config.views import INVERSE, VIEWS
-from treeviews.pipeline.base.mistakes import did_you_mean
+from treeviews.pipeline.base.mistakes import did_you_mean, raise_together
 from treeviews.pipeline.base.refusal import shortened
 from treeviews.pipeline.base.settings import (
     POSITIVE,
     Count,
+    FieldCheck,
     Natural,
     Option,
     Positive,
@@ -69,15 +70,30 @@ OrthonormalRate = Annotated[
 ]
 
 
+def _checked_views(views: tuple[str, ...]) -> tuple[str, ...]:
+    if not 1 <= len(views) <= 2 or any(view not in VIEWS for view in views):
+        meant = did_you_mean(*(set(views) - set(VIEWS)), known=VIEWS)
+        given = shortened(", ".join(views))
+        raise ValueError(f"views must be one or two of {', '.join(VIEWS)}, not {given}{meant}")
+    return views
+
+
+def _checked_objective(objective: str) -> str:
+    if objective not in OBJECTIVES:
+        known, meant = ", ".join(OBJECTIVES), did_you_mean(objective, known=OBJECTIVES)
+        raise ValueError(f"objective must be one of {known}, not {objective}{meant}")
+    return objective
+
+
 class TrainingConfig(Settings):
     """A training of one or two views. Machine settings are not here; see `RunSettings`."""
 
     called: ClassVar[str] = "training setting"
 
-    views: Annotated[tuple[str, ...], SHAPES] = ("DEP", "CONST")
+    views: Annotated[tuple[str, ...], FieldCheck(_checked_views), SHAPES] = ("DEP", "CONST")
     """A, section Language views: the anchor's view and its context's. B: f and g. A generative
     training has f alone, a discriminative one may have a single view (B, table 6)."""
-    objective: Annotated[str, SHAPES] = "contrastive"
+    objective: Annotated[str, FieldCheck(_checked_objective), SHAPES] = "contrastive"
     """A: contrastive; B: generative (section 2.2), discriminative (2.3) or both (appendix 5);
     C: generative. Both predicts words from the first view."""
     hidden_size: Annotated[Count, SHAPES] = 256
@@ -234,13 +250,7 @@ class TrainingConfig(Settings):
         Raises:
             ValueError: names the fields and what they must be.
         """
-        known, views = ", ".join(OBJECTIVES), ", ".join(self.views)
-        if self.objective not in OBJECTIVES:
-            raise ValueError(f"objective must be one of {known}, not {self.objective}")
-        if not 1 <= len(self.views) <= 2 or any(view not in VIEWS for view in self.views):
-            meant = did_you_mean(*(set(self.views) - set(VIEWS)), known=VIEWS)
-            known = ", ".join(VIEWS)
-            raise ValueError(f"views must be one or two of {known}, not {shortened(views)}{meant}")
+        views = ", ".join(self.views)
         kind, name = self.kind, f"the {self.objective} objective"
         is_side_by_side = self.embeddings == "side_by_side"
         are_given = self.word_vectors == "frozen"
@@ -271,9 +281,7 @@ class TrainingConfig(Settings):
                 bool(kind.anchors) and self.anchor not in kind.anchors
             ),
         }
-        for rule, is_broken in rules.items():
-            if is_broken:
-                raise ValueError(rule)
+        raise_together([ValueError(rule) for rule, is_broken in rules.items() if is_broken])
 
     @property
     def kind(self) -> ObjectiveKind:

@@ -111,7 +111,7 @@ smooth inverse frequency (Arora et al. 2017). No component is removed: what sent
 known where there is no corpus; a representation can remove it."""
 
 
-def preset(name: str, **changes: Any) -> TrainingConfig:
+def preset(name: str, /, **changes: Any) -> TrainingConfig:
     """Returns a preset with some fields changed.
 
     Raises:
@@ -119,5 +119,7 @@ def preset(name: str, **changes: Any) -> TrainingConfig:
     """
     if name not in PRESETS:
         meant = did_you_mean(name, known=PRESETS)
-        raise ValueError(f"unknown training preset {name!r}; known: {', '.join(PRESETS)}{meant}")
+        known = ", ".join(PRESETS)
+        unknown = ValueError(f"unknown training preset {name!r}; known: {known}{meant}")
+        return TrainingConfig(**changes | {"objective": unknown})  # refused with what else is wrong
     return PRESETS[name].changed(**changes)

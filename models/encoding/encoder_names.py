@@ -126,10 +126,8 @@ def parse_encoder_name(called: str) -> EncoderName:
         )
     if ":" in called:
         return EncoderName(called, "function")
-    meant = did_you_mean(called, known=(*OF_A_RUN, *READY))
-    raise UnknownEncoderError(
-        f"encoder {called!r}: no such folder and no known name{meant}; give {FORMS}"
-    )
+    remedy = did_you_mean(called, known=(*OF_A_RUN, "random-0", *READY)) or f"; give {FORMS}"
+    raise UnknownEncoderError(f"encoder {called!r}: no such folder and no known name{remedy}")
 
 
 def _joined_model(text: str, called: str) -> ModelViews:

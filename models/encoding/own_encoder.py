@@ -20,6 +20,7 @@ import numpy as np
 from treeviews.models.config.views import Pooling
 from treeviews.models.encoding.search import FloatArray, matrix_of
 from treeviews.pipeline.base.digest import digest_of, sha256_of_file
+from treeviews.pipeline.base.mistakes import did_you_mean
 
 Function = Callable[[list[str]], Any]
 Progress = Callable[[float], None]
@@ -88,8 +89,11 @@ class OwnFunction:
         except ValueError as error:
             raise ValueError(f"{self.name}: gave {type(answer).__name__}: {error}") from error
         if len(vectors) != len(batch) or not vectors.shape[1]:
+            shape = list(getattr(answer, "shape", vectors.shape))
+            if isinstance(answer, list | tuple) and len(answer) != len(vectors):
+                shape = [len(answer)]  # one row of numbers
             raise ValueError(
-                f"{self.name}: gave shape {list(vectors.shape)} for {len(batch)} sentences; give "
+                f"{self.name}: gave shape {shape} for {len(batch)} sentences; give "
                 f"[{len(batch)}, d], one row a sentence"
             )
         wrong = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
@@ -168,7 +172,8 @@ def import_function(spec: str) -> Function:
     try:
         value = attrgetter(attribute)(value)
     except AttributeError as error:
-        raise ValueError(f"{spec}: {error}") from error
+        known = [name for name in dir(error.obj) if not name.startswith("_")]
+        raise ValueError(f"{spec}: {error}{did_you_mean(str(error.name), known=known)}") from None
     if inspect.isclass(value) or (
         inspect.isfunction(value) and not inspect.signature(value).parameters
     ):

@@ -263,10 +263,11 @@ def representation_named(name: str, /, **changes: Any) -> Representation:
         ValueError: no such preset or field, or a value of another type or out of range.
     """
     if name not in REPRESENTATIONS:
-        raise ValueError(
+        unknown = ValueError(
             f"unknown representation {name!r}{did_you_mean(name, known=REPRESENTATIONS)}; known: "
             f"{', '.join(REPRESENTATIONS)}"
         )
+        return Representation(**changes | {"name": unknown})  # refused with what else is wrong
     return REPRESENTATIONS[name].changed(**changes)
 
 

@@ -12,11 +12,12 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from treeviews.models.evaluation.resampling import FloatArray, IntArray
-from treeviews.pipeline.base.mistakes import did_you_mean
+from treeviews.pipeline.base.mistakes import did_you_mean, refuse_together
 
 TASKS_VERSION = 1
 """Raised when the same files would give other sentences, items or answers."""
@@ -138,10 +139,8 @@ def task_named(name: str) -> EvaluationTask:
         if task.name == names.get(name.strip().lower()):
             return task
     known = [task.name for task in TASKS]
-    raise ValueError(
-        f"no evaluation task is named {name!r}{did_you_mean(name, known=known)}; known "
-        f"are {', '.join(known)}"
-    )
+    remedy = did_you_mean(name, known=known) or f"; known are {', '.join(known)}"
+    raise ValueError(f"no evaluation task is named {name!r}{remedy}")
 
 
 def tasks_named(names: str, *, derived: bool = False) -> tuple[EvaluationTask, ...]:
@@ -152,9 +151,11 @@ def tasks_named(names: str, *, derived: bool = False) -> tuple[EvaluationTask, .
             SentEval's own.
 
     Raises:
-        ValueError: a task that does not exist, or no name at all.
+        ValueError: tasks that do not exist, or no name at all.
     """
     if names.strip().lower() == "all":
         others = set(PROBING) - set(DERIVED) if derived else set(DISCOURSE)
         return tuple(task for task in TASKS if task not in others)
-    return tuple(dict.fromkeys(task_named(name) for name in names.split(",")))
+    listed = names.split(",")
+    refuse_together(*(partial(task_named, name) for name in listed))
+    return tuple(dict.fromkeys(map(task_named, listed)))

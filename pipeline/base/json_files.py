@@ -16,6 +16,7 @@ from typing import Any
 
 from treeviews.pipeline.base.atomic_files import write_json_atomically
 from treeviews.pipeline.base.digest import remembered_sha256, sha256_of_file
+from treeviews.pipeline.base.mistakes import DamagedError
 from treeviews.pipeline.base.refusal import shortened
 
 SEAL = "content_sha256"
@@ -24,10 +25,6 @@ FILES = "file_sha256"
 """Key of the sha256 of files beside the sealed one, by their names."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 """Half a character, which JSON can spell and UTF-8 cannot."""
-
-
-class DamagedError(ValueError):
-    """A sealed value is not the one that was sealed, or names no sha256 of files."""
 
 
 def read_json(path: Path, *, remedy: str) -> Any:

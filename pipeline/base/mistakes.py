@@ -10,7 +10,7 @@ import errno
 import os
 import tempfile
 import traceback
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
@@ -41,6 +41,17 @@ _REMEDIES = {
 """What to do about an error of the system, which says none."""
 
 
+class DamagedError(ValueError):
+    """A file is no longer as it was written, which no other command would mend."""
+
+
+class MistakesError(ValueError):
+    """Several mistakes of the user's, a sentence each."""
+
+    def __str__(self) -> str:
+        return "; ".join(self.args)
+
+
 def is_mistake(error: BaseException) -> bool:
     """Says whether an error is the user's to mend: their input, parameters, files, installation."""
     return isinstance(error, _MISTAKES) or getattr(error, "is_mistake", False)
@@ -48,7 +59,7 @@ def is_mistake(error: BaseException) -> bool:
 
 def code_of(error: BaseException) -> int:
     """Returns the exit code of a command that ends with this error."""
-    return MISTAKE if is_mistake(error) else FAILED
+    return MISTAKE if is_mistake(error) and not isinstance(error, DamagedError) else FAILED
 
 
 def sentence_of(error: BaseException) -> str:
@@ -65,6 +76,35 @@ def sentence_of(error: BaseException) -> str:
     kind = type(error).__name__
     plain = text and (is_mistake(error) or is_full or getattr(error, "is_told", False))
     return told(text if plain else f"{kind}: {text}" if text else kind)
+
+
+def mistakes_of(error: BaseException) -> tuple[str, ...]:
+    """Returns the sentences of an error, of which `MistakesError` has several."""
+    return error.args if isinstance(error, MistakesError) else (sentence_of(error),)
+
+
+def refuse_together(*checks: Callable[[], object]) -> None:
+    """Calls checks, each of which refuses mistakes of the user's, and refuses all of them together.
+
+    Raises:
+        ValueError: the only mistake, or all.
+    """
+    errors: list[Exception] = []
+    for check in checks:
+        try:
+            check()
+        except Exception as error:
+            if not is_mistake(error):
+                raise
+            errors.append(error)
+    raise_together(errors)
+
+
+def raise_together(errors: Sequence[Exception]) -> None:
+    """Raises the only error as it is, several as `MistakesError`, of none nothing."""
+    if errors:
+        sentences = dict.fromkeys(said for error in errors for said in mistakes_of(error))
+        raise errors[0] if len(sentences) == 1 else MistakesError(*sentences)
 
 
 def did_you_mean(*names: str, known: Iterable[str]) -> str:

@@ -7,8 +7,9 @@
 
 A field's annotation is all there is to say of it: its type, one of several names (`Literal`), a
 `Range` of numbers, and whatever a floor above marks it with (`marks_of`). It is checked whenever
-the model is made, in code or from JSON, and a mistake is one sentence. The lines below a field say
-what it is for; stages and commands make their parameters and options of both.
+the model is made, in code or from JSON; a mistake is one sentence, and all are reported together.
+The lines below a field say what it is for; stages and commands make their parameters and options of
+both.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from types import UnionType
 from typing import Annotated, Any, ClassVar, Self, TypeVar, Union, get_args, get_origin
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     GetCoreSchemaHandler,
@@ -35,7 +37,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, ErrorDetails, core_schema
 
 from treeviews.pipeline.base.json_files import read_json
-from treeviews.pipeline.base.mistakes import did_you_mean
+from treeviews.pipeline.base.mistakes import MistakesError, did_you_mean, mistakes_of
 from treeviews.pipeline.base.refusal import shortened
 
 M = TypeVar("M")
@@ -84,6 +86,8 @@ class Option:
     """Whether results are kept apart by it; a machine's speed is no reason."""
 
 
+FieldCheck = AfterValidator
+"""Marks a field with a function that returns its value, or refuses it."""
 POSITIVE = Range("be positive", lambda value: value > 0)
 Count = Annotated[int, at_least(1)]
 Natural = Annotated[int, at_least(0)]
@@ -102,40 +106,62 @@ class Settings(BaseModel):
     called: ClassVar[str] = "setting"
     """A field, as messages name it."""
 
-    def __init__(self, **values: Any) -> None:
+    def __init__(self, /, **values: Any) -> None:
         """Checks every field; lists stand for tuples, and strings for paths, as in JSON.
+
+        An error in place of a value is what is wrong with it, and is reported beside the others.
 
         Raises:
             ValueError: an unknown or a missing field, a value of another type or out of range, or
-                fields that do not go together; one sentence.
+                fields that do not go together; a sentence each.
         """
         known = type(self).model_fields
-        values = {
-            name: _from_json(value, known[name].annotation if name in known else None)
-            for name, value in values.items()
-        }
+        for name, value in values.items():
+            try:
+                values[name] = _from_json(value, known[name].annotation if name in known else None)
+            except ValueError as error:  # of settings within these: pydantic refuses it in turn
+                values[name] = error
         try:
             super().__init__(**values)
         except ValidationError as error:
-            raise ValueError(self._sentence(values, error.errors())) from None
+            sentences = self._sentences(values, error.errors())
+            raise (MistakesError if len(sentences) > 1 else ValueError)(*sentences) from None
 
     @classmethod
-    def _sentence(cls, values: Mapping[str, Any], errors: list[ErrorDetails]) -> str:
-        """Returns what is wrong: unknown fields first, then missing ones, then the first value."""
-        cls.check_names({str(e["loc"][0]): 0 for e in errors if e["type"] == "extra_forbidden"})
+    def _sentences(cls, values: Mapping[str, Any], errors: list[ErrorDetails]) -> list[str]:
+        """Returns what is wrong: unknown fields first, then missing ones, then the values."""
+        sentences = []
+        try:
+            cls.check_names({str(e["loc"][0]): 0 for e in errors if e["type"] == "extra_forbidden"})
+        except ValueError as error:
+            sentences.append(str(error))
         if missing := [str(e["loc"][0]) for e in errors if e["type"] == "missing"]:
-            return f"missing {cls._several()} {missing}"
-        error = errors[0]
+            sentences.append(f"missing {cls._several()} {missing}")
+        of_values = [e for e in errors if e["type"] not in ("extra_forbidden", "missing")]
+        firsts: dict[Any, ErrorDetails] = {}
+        for detail in of_values:
+            firsts.setdefault(detail["loc"][:1], detail)
+        for detail in firsts.values():
+            sentences += cls._sentences_of_value(values, detail)
+        return sentences
+
+    @classmethod
+    def _sentences_of_value(cls, values: Mapping[str, Any], error: ErrorDetails) -> tuple[str, ...]:
         reason = error.get("ctx", {}).get("error")
+        if error["loc"] and isinstance(value := values.get(str(error["loc"][0])), ValueError):
+            return mistakes_of(value)
         if not error["loc"] or (reason is not None and not str(reason).startswith("must ")):
-            return str(reason)  # of fields together, or of settings within these
+            return mistakes_of(
+                reason or ValueError(error["msg"])
+            )  # of fields together, or of settings within these
         name = str(error["loc"][0])
         wanted = str(reason or error["msg"].replace("Input should", "must"))
         where = ".".join(map(str, error["loc"][1:])) if reason is None else ""
-        return (
+        sentence = (
             f"{cls.called} {name} {wanted}{f' in {where}' if where else ''}, "
             f"got {shortened(values.get(name))}"
         )
+        return (sentence,)
 
     @model_validator(mode="after")
     def _together(self) -> Self:
@@ -207,7 +233,7 @@ class Settings(BaseModel):
         """
         return cls.from_json(read_json(path, remedy=remedy), path, remedy=remedy)
 
-    def changed(self, **changes: Any) -> Self:
+    def changed(self, /, **changes: Any) -> Self:
         """Returns them with some fields changed.
 
         Raises:

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from treeviews.pipeline.base.bundled import how_to_install
 from treeviews.pipeline.base.foreign_text import printable
+from treeviews.pipeline.base.mistakes import did_you_mean
 from treeviews.pipeline.shards.manifests import (
     MANIFEST_NAME,
     SHARD_GLOB,
@@ -165,7 +166,9 @@ def select(path: Path) -> Selection:
         FileNotFoundError: no such path, or no shard under it.
     """
     if not path.exists():
-        raise FileNotFoundError(f"{path}: no such file or folder")
+        names = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
+        remedy = did_you_mean(path.name, known=names) or "; check the path"
+        raise FileNotFoundError(f"{path}: no such file or folder{remedy}")
     is_shard = path.is_file() and path.suffix == ".parquet" and path.stem.isdigit()
     folder = path.parent if is_shard else path
     if stage := _stage_in(folder):

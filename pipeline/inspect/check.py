@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from treeviews.pipeline.base.digest import sha256_of_file
+from treeviews.pipeline.base.mistakes import DamagedError
 from treeviews.pipeline.base.refusal import Refusal
 from treeviews.pipeline.inspect.aligned_rows import (
     ROWS_AT_ONCE,
@@ -198,7 +199,7 @@ def sound_tree(stage: str, row: Mapping[str, Any]) -> Any:
         ValueError: it is damaged; names its place, the column and what is wrong with it.
     """
     if fault := tree_fault(stage, row):
-        raise ValueError(
+        raise DamagedError(
             f"{row['shard']}:{row['row']} ({stage}, {fault[0]}): {fault[1]}; `inspect check` says "
             "what is damaged"
         )

@@ -60,6 +60,8 @@ def compare(first: Selection, second: Selection, *, most: int) -> list[dict[str,
         agreements.append(_agreement(sides, stage, most))
     if not agreements:
         places = f"{first.folders[-1].path}, {second.folders[-1].path}"
+        if first == second:
+            places = f"{first.folders[-1].path.parent}: the same parses twice"
         raise ValueError(
             f"{places}: nothing of one kind to compare; give two folders of dependencies, two of "
             "constituents, or two corpora that have them"

@@ -252,7 +252,9 @@ def format_of(path: Path) -> Format:
     form = _FORMAT_OF_SUFFIX.get(path.suffix.lower())
     if form is None:
         known = ", ".join(f"{suffix} ({of})" for suffix, of in _FORMAT_OF_SUFFIX.items())
-        raise ValueError(f"{path}: its name tells no format; let it end in one of {known}")
+        raise ValueError(
+            f"{path}: its name tells no format; give one by --format, or let it end in {known}"
+        )
     return form
 
 

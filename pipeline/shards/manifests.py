@@ -16,6 +16,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 from treeviews.pipeline.base.atomic_files import TEMPORARY_SUFFIX
 from treeviews.pipeline.base.digest import remembered_sha256, sha256_of_file
 from treeviews.pipeline.base.json_files import unsealed, write_sealed_json
+from treeviews.pipeline.base.mistakes import DamagedError
 from treeviews.pipeline.base.settings import Settings
 from treeviews.pipeline.shards.schema import SCHEMA_VERSION
 
@@ -146,7 +147,7 @@ def manifest_of(kind: type[ManifestT], source: str, content: bytes) -> ManifestT
             return kind.from_dict(value)
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         files = "it" if source.endswith(MANIFEST_NAME) else f"it and {MANIFEST_NAME} beside it"
-        raise ValueError(
+        raise DamagedError(
             f"{source}: not readable as a manifest ({type(error).__name__}: {error}); delete "
             f"{files} and run the stage again"
         ) from error
@@ -182,7 +183,9 @@ def manifest_beside(folder: Path, number: int) -> ShardManifest | None:
         return None
     manifest = manifest_of(ShardManifest, str(path), path.read_bytes())
     if manifest.number != number:
-        raise ValueError(f"{path}: of shard {manifest.number}: files were renamed; {remedy(rows)}")
+        raise DamagedError(
+            f"{path}: of shard {manifest.number}: files were renamed; {remedy(rows)}"
+        )
     return manifest
 
 
@@ -211,7 +214,7 @@ def check_rows(path: Path, sha256: str) -> None:
     if not path.exists():
         raise FileNotFoundError(f"{path}: no such shard; run the stage that writes it")
     if remembered_sha256(path) != sha256:
-        raise ValueError(f"{path}: sha256 differs from its manifest's; {remedy(path)}")
+        raise DamagedError(f"{path}: sha256 differs from its manifest's; {remedy(path)}")
 
 
 def check_parsed_from(folder: Path, parses: DatasetManifest, sentences: DatasetManifest) -> None:

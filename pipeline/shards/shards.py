@@ -23,6 +23,7 @@ from treeviews.pipeline.base.atomic_files import (
 )
 from treeviews.pipeline.base.digest import sha256_of_file
 from treeviews.pipeline.base.json_files import write_sealed_json
+from treeviews.pipeline.base.mistakes import DamagedError
 from treeviews.pipeline.shards.manifests import (
     ShardManifest,
     check_rows,
@@ -195,7 +196,7 @@ def naming_damage(path: Path) -> Iterator[None]:
     except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:  # the system's, not Arrow's
             raise
-        raise ValueError(f"{path}: not a whole Parquet file ({error}); {remedy(path)}") from error
+        raise DamagedError(f"{path}: not a whole Parquet file ({error}); {remedy(path)}") from error
 
 
 def _open_shard(path: Path, stage: str) -> pq.ParquetFile:
@@ -214,7 +215,7 @@ def _open_shard(path: Path, stage: str) -> pq.ParquetFile:
         metadata = file.schema_arrow.metadata or {}
     written = metadata.get(STAGE_KEY, b"").decode(errors="replace")
     if written != stage:
-        raise ValueError(
+        raise DamagedError(
             f"{path}: holds {written or 'rows of another program'}, expected {stage!r}; "
             f"{remedy(path)}"
         )
@@ -310,6 +311,6 @@ def check_same_rows(rows: Mapping[Path, int]) -> None:
     first, *others = rows
     for path in others:
         if rows[path] != rows[first]:
-            raise ValueError(
+            raise DamagedError(
                 f"{path} has {rows[path]} rows, {first} has {rows[first]}; parse this shard again"
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -88,7 +88,8 @@ def seeds_of(text: str, name: str) -> tuple[int, ...]:
     """
     if str(text).strip().lower() == "none":
         return ()
-    words = [word.strip() for word in str(text).split(",") if word.strip()]
+    listed = str(text).strip().removeprefix("[").removesuffix("]")
+    words = [word.strip() for word in listed.split(",") if word.strip()]
     if not words or not all(word.isascii() and word.isdigit() for word in words):
         raise ValueError(f"--{name} must be whole numbers separated by commas, not {text!r}")
     return tuple(dict.fromkeys(map(int, words)))
@@ -161,11 +162,12 @@ class TableStages(ExperimentParameters):
 
     def checks(self) -> list[Check]:
         """Refuses what cannot be made, before anything is."""
-        return [*super().checks(), lambda: (self.experiment, self.all_seeds)]
+        return [*super().checks(), lambda: self.experiment, lambda: self.all_seeds]
 
-    def checked(self) -> list[luigi.Task]:
-        """Returns the sentences and the data; the trainings are checked as they are declared."""
-        return [self.clone(SplitSentences), *self.data()]
+    def checked(self) -> Iterator[luigi.Task]:
+        """Yields the sentences and the data; the trainings are checked as they are declared."""
+        yield self.clone(SplitSentences)
+        yield from self.data()
 
     # What is made.
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import os
+import shlex
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from treeviews.tasks import (
     checks,
 )
 from treeviews.tasks.checks import mistakes_in
+from treeviews.tasks.experiments.table_stages import seeds_of
 
 
 @pytest.fixture
@@ -58,7 +60,6 @@ TOGETHER = (
         "threads": (-1, "threads must be 0 or more"),
     },
     {"changes": ({"epochs": "many"}, "epochs")},
-    {"preset": ("laptob", "did you mean laptop?")},
     {"views": ("BOW", "needs 2 views")},
     {"vector_changes": ({"size": 30}, "give --vectors corpus")},
 )
@@ -88,7 +89,7 @@ REFUSALS: tuple[tuple[type[luigi.Task], dict[str, Any], str], ...] = (
     (WriteReport, {"changes": {"seed": 1}}, "seed: give it by --"),
     (ExpandVocabulary, {"expansion_changes": {"ridges": 1}}, "ridges"),
     # evaluation
-    (EvaluateTask, {"encoder": "random-first"}, "no such folder and no known name; give trained"),
+    (EvaluateTask, {"encoder": "random-first"}, "did you mean random-0?"),
     (EvaluateTask, {"encoder": "expanded", "preset": "B-G"}, "word_vectors must be frozen"),
     (EvaluateTask, DERIVED, "--derived has no task MR; choose among"),
     (EvaluateTask, {"encoder": "pathlib:Path"}, "give --encoder-version"),
@@ -151,6 +152,73 @@ def test_a_command_tells_all_and_makes_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+SEVERAL: dict[str, tuple[str, ...]] = {
+    "--preset laptob --device cuda:99 --workers 0": (
+        *("did you mean laptop?", "device is cuda:99", "--workers must be at least 1"),
+    ),
+    "TrainEncoders --preset laptob --views DEPP --source files --paths nix": (
+        *("did you mean laptop?", "did you mean DEP?", "nix: no such file"),
+    ),
+    """--changes '{"hidden_size": "big", "epochs": -1, "seed": 1, "name": 2, "self": 3}'""": (
+        *("hidden_size must be a valid integer", "epochs must be at least 1, got -1"),
+        *("seed: give it by --seed", "unknown training settings ['name', 'self']"),
+    ),
+    """TrainEncoders --changes '{"hidden_size": 5, "bidirectional": true, "run_length": 999}'""": (
+        *("hidden_size must be even", "run_length must be at most"),
+    ),
+    "--held-out-fraction 1.5 --max-tokens -4": ("held_out_fraction must lie", "max_tokens -4"),
+    "--source files": ("source is 'files': give --paths",),
+    "--seed one --changes '{a: 1}' --source fils --paths x --log-level LOUD --views DEPP": (
+        "--seed cannot be 'one': no whole number; give one such as 1",
+        "--changes cannot be '{a: 1}': no JSON object; give one such as '{\"hidden_size\"",
+        "--source cannot be 'fils': give one of amazon-books, bookcorpus, files, hf, python-docs, "
+        "umbc, url; did you mean files?",
+        "--log-level cannot be 'LOUD': give one of CRITICAL, DEBUG, ERROR",
+        "did you mean DEP?",
+    ),
+    "TableOfViewPairs --random-seeds x --seeds '[0, y]' --paths nix": (
+        *("--random-seeds must be whole", "--seeds must be whole", "paths is 'nix'"),
+    ),
+    "--further-seeds 1,b": ("no whole numbers; give them such as 1,2 or '[1, 2]'",),
+    "DownloadCorpus --sha256 abc --gpus x": ("unrecognized arguments: --gpus",),
+    "DownloadCorpus --url http://127.0.0.1/a --sha256 abc --work-folder /proc/nowhere": (
+        *("'abc', not 64 hexadecimal digits", "/proc: not writable"),
+    ),
+    "CountVocabulary --max-words -1": ("max_words must be at least 0, got -1",),
+}
+"""Arguments of a run -> what is said, a sentence a mistake."""
+
+
+@pytest.mark.parametrize("arguments", SEVERAL)
+def test_each_mistake_of_a_command_is_one_sentence(
+    arguments: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", *shlex.split(arguments)]) == 2
+    told = capsys.readouterr().err
+    listed = [line for line in told.splitlines() if line.startswith(("- ", "error: "))]
+    assert len(listed) == len(SEVERAL[arguments]) + (len(SEVERAL[arguments]) > 1), told
+    assert [words for words in SEVERAL[arguments] if words not in told] == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_lists_of_numbers_are_written_with_or_without_brackets() -> None:
+    seeds = dict(RunAll.get_params())["further_seeds"]
+    assert [*map(seeds.parse, ("1,2", "[1, 2]", "[]", "3"))] == [(1, 2), (1, 2), (), (3,)]
+    assert seeds_of("[0, 1]", "seeds") == seeds_of("0,1", "seeds") == (0, 1)
+
+
+def test_changes_without_effect_are_warned_of_before_a_run(
+    given: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    assert mistakes_in(RunAll(**given, changes={"decoder": "bijective", "epochs": 2})) == []
+    told = caplog.messages
+    assert told == ["--changes: decoder has no effect under the contrastive objective of DEP,CONST"]
+
+
 def test_a_text_too_small_for_what_is_asked(tmp_path: Path, given: dict[str, Any]) -> None:
     one = given | {"paths": str(next(Path(given["paths"]).iterdir()))}
     assert any("--held-out-unit block" in told for told in mistakes_in(RunAll(**one)))
@@ -162,11 +230,15 @@ def test_a_text_too_small_for_what_is_asked(tmp_path: Path, given: dict[str, Any
     assert "a.txt: empty or not readable" in refusal
 
 
+def forbidden(**where: object) -> str:
+    raise PermissionError(13, "Permission denied")
+
+
 def test_what_is_done_needs_no_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done = Grain(work_folder=tmp_path / "work")
     begun = Grain(work_folder=tmp_path / "work", kind="oats")
     assert build(done)
-    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    monkeypatch.setattr(tempfile, "mkdtemp", forbidden)
     assert mistakes_in(done) == []
     assert "not writable" in mistakes_in(begun)[0]
 

@@ -19,8 +19,7 @@ from treeviews.command import (
     vocabulary,
     work_folder,
 )
-from treeviews.command.console import prints_result, write_no_more
-from treeviews.pipeline.base.foreign_text import told
+from treeviews.command.console import Checked, prints_result, usage_sentence, write_no_more
 from treeviews.pipeline.base.mistakes import (
     DONE,
     FAILED,
@@ -28,7 +27,7 @@ from treeviews.pipeline.base.mistakes import (
     code_of,
     error_lines,
     keep_traceback,
-    sentence_of,
+    mistakes_of,
 )
 
 PROGRAM = "treeviews"
@@ -56,13 +55,13 @@ STAGE: dict[str, Any] = {
 """Of one that hands its help on, too."""
 app.command("run", **STAGE)(run.run)
 app.command("status", context_settings=FREE)(prints_result(run.status))
-app.command("list")(prints_result(work_folder.list_folder))
-app.command("diff")(prints_result(work_folder.diff))
-app.command("encode")(encode.encode)
-app.command("parse")(parse.parse)
-app.command("evaluate")(prints_result(evaluate.evaluate))
-app.command("compare")(prints_result(evaluate.compare))
-app.command("presets")(prints_result(models.presets))
+app.command("list", cls=Checked)(prints_result(work_folder.list_folder))
+app.command("diff", cls=Checked)(prints_result(work_folder.diff))
+app.command("encode", cls=Checked)(encode.encode)
+app.command("parse", cls=Checked)(parse.parse)
+app.command("evaluate", cls=Checked)(prints_result(evaluate.evaluate))
+app.command("compare", cls=Checked)(prints_result(evaluate.compare))
+app.command("presets", cls=Checked)(prints_result(models.presets))
 GROUPS: dict[str, tuple[typer.Typer, Sequence[Callable[..., Any]]]] = {
     "inspect": (
         _group(
@@ -88,7 +87,7 @@ GROUPS: dict[str, tuple[typer.Typer, Sequence[Callable[..., Any]]]] = {
 """Name -> its group and the commands in it, each called as its function is."""
 for name, (group, commands) in GROUPS.items():
     for command in commands:
-        group.command(command.__name__.rstrip("_"))(command)
+        group.command(command.__name__.rstrip("_"), cls=Checked)(command)
     app.add_typer(group, name=name)
 downloads = _group("Download SentEval's data or published word vectors.")
 downloads.command("senteval", **STAGE)(run.senteval)
@@ -128,7 +127,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             write_no_more()  # Python must not write to standard output at its end
         if isinstance(error, BrokenPipeError):  # whoever reads, such as a pager, has enough
             return FAILED
-        return _tell(error_lines(sentence_of(error), keep_traceback(error)), code_of(error))
+        where = keep_traceback(error)
+        lines = [line for said in mistakes_of(error) for line in error_lines(said, where)]
+        return _tell(lines, code_of(error))
     return code if isinstance(code, int) else DONE
 
 
@@ -143,9 +144,7 @@ def _tell_usage(error: Any) -> int:
     if type(error).__name__ == "NoArgsIsHelpError":
         print(error.format_message(), file=sys.stderr)
         return MISTAKE
-    sentence = error.format_message().removeprefix("Invalid value: ").rstrip(".")
-    sentence = sentence.replace("Value error, ", "")
-    lines = error_lines(told(" ".join(sentence.split())))
+    lines = error_lines(usage_sentence(error))
     if context := getattr(error, "ctx", None):
         lines.append(f"help: {context.command_path} --help")
     return _tell(lines, MISTAKE)

@@ -9,13 +9,14 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from typing import IO, Annotated, Any, NamedTuple, get_type_hints
 
 import typer
 
-from treeviews.pipeline.base.foreign_text import printable
-from treeviews.pipeline.base.mistakes import DONE
+from treeviews.pipeline.base.foreign_text import printable, told
+from treeviews.pipeline.base.mistakes import DONE, MistakesError, refuse_together
 from treeviews.pipeline.base.settings import Settings, descriptions_of, options_of
 
 Command = Callable[..., Any]
@@ -179,7 +180,52 @@ def takes(
 def _option(settings: type[Settings], name: str, field: str) -> Any:
     is_flag = settings.model_fields[field].default is False
     names = [f"--{name.replace('_', '-')}"] if is_flag else []
-    return typer.Option(*names, help=descriptions_of(settings)[field])
+    check = checked(lambda value: settings(**{field: value}))
+    return typer.Option(*names, callback=check, help=descriptions_of(settings)[field])
+
+
+def checked(check: Callable[[Any], object]) -> Callable[[Any], Any]:
+    """Returns a callback of an option, which refuses what a check refuses of its value."""
+
+    def callback(value: Any) -> Any:
+        check(value)
+        return value
+
+    return callback
+
+
+class Checked(typer.core.TyperCommand):
+    """A command that refuses all of its options that cannot be, not the first alone."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Reads the options.
+
+        Raises:
+            MistakesError: several cannot be.
+        """
+        given = [*args]
+        try:
+            return super().parse_args(ctx, args)
+        except (typer.BadParameter, ValueError) as first:
+            values, _, _ = self.make_parser(ctx).parse_args(given)
+            options = self.get_params(ctx)
+            try:
+                refuse_together(*(partial(self._take, ctx, each, values) for each in options))
+            except ValueError as error:
+                raise (error if isinstance(error, MistakesError) else first) from None
+            raise
+
+    def _take(self, ctx: Any, option: Any, values: Mapping[str, Any]) -> None:
+        try:
+            option.handle_parse_result(ctx, values, [])
+        except typer.BadParameter as error:
+            raise ValueError(usage_sentence(error)) from None
+
+
+def usage_sentence(error: Any) -> str:
+    """Returns what of a command line is wrong, as typer says it."""
+    sentence = error.format_message().removeprefix("Invalid value: ").rstrip(".")
+    return told(" ".join(sentence.replace("Value error, ", "").split()))
 
 
 def json_object(text: str) -> dict[str, Any]:

@@ -13,13 +13,19 @@ from treeviews.command.console import (
     OutputFile,
     TextFile,
     check_output,
+    checked,
     count_teller,
     open_text,
     say,
     say_speed,
     takes,
 )
-from treeviews.models.encoding.encoder import EncoderSettings
+from treeviews.models.encoding.encoder import EncoderSettings, check_pooling
+
+
+def poolings(text: str) -> Any:
+    """Returns the names that are separated by commas."""
+    return tuple(name.strip() for name in text.split(","))
 
 
 @takes("settings", EncoderSettings)
@@ -28,7 +34,11 @@ def encode(
     source: TextFile = None,
     output: OutputFile = None,
     pooling: Annotated[
-        str, typer.Option(help="How to pool states: last, max, mean, min, or several with commas.")
+        str,
+        typer.Option(
+            callback=checked(lambda text: check_pooling(poolings(text))),
+            help="How to pool states: last, max, mean, min, or several with commas.",
+        ),
     ] = "last",
     on_refusal: Annotated[
         Literal["error", "zero"],
@@ -49,11 +59,8 @@ def encode(
         check_output(output)
 
     from treeviews.models.encode_lines import encode_lines
-    from treeviews.models.encoding.encoder import check_pooling
     from treeviews.models.encoding.load_encoder import load_encoder
 
-    pools: Any = tuple(name.strip() for name in pooling.split(","))
-    check_pooling(pools)
     with open_text(source) as (lines, name):
         found = load_encoder(encoder, settings.changed(on_refusal=on_refusal))
         started = time.perf_counter()
@@ -62,7 +69,7 @@ def encode(
         (num_sentences, width), refused = encode_lines(
             *(found, lines, name, output or sys.stdout.buffer),
             on_progress=tell,
-            pooling=pools,
+            pooling=poolings(pooling),
             batch_size=settings.batch_size,
             normalize=normalize,
             show_progress=bar,

@@ -8,13 +8,14 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from treeviews.command.console import ENCODERS, Result, json_object, say, takes
+from treeviews.command.console import ENCODERS, Result, checked, json_object, say, takes
 from treeviews.models.encoding.encoder import EncoderSettings
 from treeviews.models.evaluation.comparison import ComparisonConfig
 from treeviews.models.evaluation.evaluation_settings import ProtocolConfig
 from treeviews.models.evaluation.resampling import Resampling
-from treeviews.models.evaluation.task_registry import TASKS
+from treeviews.models.evaluation.task_registry import TASKS, tasks_named
 from treeviews.pipeline.base.foreign_text import printable
+from treeviews.pipeline.base.mistakes import refuse_together
 
 DEFAULT_PRESET = "laptop"
 """Whose architecture an untrained encoder has."""
@@ -31,7 +32,10 @@ def evaluate(
         Path | None,
         typer.Option(help="SentEval's data folder, with downstream/ and probing/."),
     ] = None,
-    tasks: Annotated[str, typer.Option(help="Task names separated by commas, or all.")] = "all",
+    tasks: Annotated[
+        str,
+        typer.Option(callback=checked(tasks_named), help="Task names separated by commas, or all."),
+    ] = "all",
     list_tasks: Annotated[bool, typer.Option("--list", help="List the tasks and exit.")] = False,
     out: Annotated[
         Path | None,
@@ -104,7 +108,12 @@ def evaluate(
     from treeviews.pipeline.base.machine import available_cores
     from treeviews.pipeline.downloads.senteval_data import check_data_folder
 
-    check_data_folder(data)
+    refuse_together(
+        lambda: check_data_folder(data),
+        lambda: protocol.changed(**protocol_changes),
+        lambda: representation_named(representation, **representation_changes),
+        lambda: preset_named(preset, **changes),
+    )
     protocol = protocol.changed(**protocol_changes)
     resolved = representation_named(representation, **representation_changes)
     config = preset_named(preset, **changes).to_dict()

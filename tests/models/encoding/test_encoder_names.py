@@ -66,12 +66,21 @@ def test_each_form_stands_for_a_kind_of_encoder(name: EncoderName) -> None:
     assert name.shown == name.called
 
 
-@pytest.mark.parametrize("called", ["random", "random-first", "trained-", "a/b", "bag"])
+@pytest.mark.parametrize("called", ["a/b", "bag"])
 def test_what_is_of_no_form_is_told_all_forms(called: str) -> None:
     with pytest.raises(ValueError, match=r"no such folder and no known.*; give trained") as error:
         parse_encoder_name(called)
     for form in ("trained-SEED", "random-SEED", "bag_of_words", "MODEL@VIEW+MODEL@VIEW"):
         assert form in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("called", "meant"),
+    [("random", "random-0"), ("random-first", "random-0"), ("trained-", "trained")],
+)
+def test_a_name_that_resembles_a_form_is_corrected(called: str, meant: str) -> None:
+    with pytest.raises(ValueError, match=rf"no known name; did you mean {meant}\?$"):
+        parse_encoder_name(called)
 
 
 @pytest.mark.parametrize(

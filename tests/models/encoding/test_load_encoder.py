@@ -110,7 +110,8 @@ def _widens(sentences: list[str]) -> Any:
     ("function", "message"),
     [
         (_answers(np.ones((2, 3))), r"mine: gave shape \[2, 3\] for 3 sentences; give \[3, d\]"),
-        (_answers(np.ones(3)), r"gave shape \[1, 3\]"),
+        (_answers(np.ones(3)), r"gave shape \[3\] for 3"),
+        (_answers([1.0, 2.0, 3.0, 4.0]), r"gave shape \[4\] for 3"),
         (_answers(np.ones((3, 0))), r"gave shape \[3, 0\]"),
         (_answers(np.array([[1.0], [np.nan], [1.0]])), "sentence 1 is not finite: 'the mouse'"),
         (_answers([[1.0], [1.0, 2.0], [1.0]]), "gave list: give vectors of numbers"),

@@ -151,7 +151,7 @@ def test_a_stage_with_missing_shards_is_not_marked_complete(
     ("old", "new", "problem"),
     [
         (None, "", "not readable as a manifest (JSONDecodeError"),
-        ('"rows"', '"lines"', "not readable as a manifest (ValueError: unknown manifest fields"),
+        ('"rows"', '"lines"', "not readable as a manifest (MistakesError: unknown manifest fields"),
         ("2,", "3,", "not readable as a manifest (DamagedError: "),
         ('"schema_version": 1', '"schema_version": 0', "schema version 0, this release reads 1"),
     ],

@@ -6,6 +6,7 @@ At most three lines on standard error, no traceback among them, nothing on stand
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 import sys
 from dataclasses import dataclass
@@ -49,14 +50,14 @@ MISTAKES = {
     "field as a parameter": mistake("run", "--width", "9", says=("--width", "RunAll --help")),
     "parameter left out": mistake("run", "DownloadCorpus", says=("DownloadCorpus needs --url",)),
     "value of another kind": mistake(
-        "run", "--seed", "one", says=("--seed cannot be 'one'", "Seed of")
+        "run", "--seed", "one", says=("--seed cannot be 'one'", "such as 1")
     ),
     "setting of Luigi malformed": mistake(
         "run", "--workers", "two", says=("--workers cannot be 'two'",)
     ),
     "choice misspelt": mistake("run", "--source", "file", says=("--source", "files")),
     "JSON malformed": mistake(
-        "run", "--changes", "{epochs: 2}", says=("--changes cannot be", "as JSON: '{\"")
+        "run", "--changes", "{epochs: 2}", says=("--changes cannot be", "such as '{\"")
     ),
     "JSON, but no object": mistake(
         "run", "--changes", "[5]", says=("--changes cannot be", "no JSON object")
@@ -97,7 +98,9 @@ MISTAKES = {
         *("encode", "englsh", *ENGLISH[2:]), says=("'englsh'", "mean english?")
     ),
     "model damaged": mistake("encode", "damaged", *ENGLISH[2:], says=("damaged", "restore")),
-    "no such device": mistake(*ENGLISH, "--device", "cuda:7", says=("'cuda:7' is not", "use cpu")),
+    "no such device": mistake(
+        *ENGLISH, "--device", "cuda:7", says=("'cuda:7': torch", "use auto or cpu")
+    ),
     "extra not installed": mistake(
         "run", "TrainWordVectors", says=("gensim, which cannot be imported", "pip install")
     ),
@@ -199,6 +202,57 @@ def test_a_common_mistake_is_answered_by_its_remedy(
     assert "traceback" not in printed.err.lower()
     assert [words for words in asked.says if words not in " ".join(lines)] == []
     assert printed.out == ""
+
+
+SEVERAL = {
+    "encode english --pooling lst --batch-size 0 --on-refusal nul": (
+        *("got ['lst']", "batch_size must be at least 1, got 0", "'nul' is not one of"),
+    ),
+    "evaluate --encoder english --data . --tasks MRR,TRECK --classifier linaer": (
+        *("did you mean MR?", "did you mean TREC?", "'linaer' is not one of"),
+    ),
+    "evaluate --encoder english --data nix --representation plane --preset labtop": (
+        *("nix: no such folder", "did you mean plain?", "did you mean laptop?"),
+    ),
+    """evaluate --encoder english --data nix --protocol-changes '{"folds": 1, "sead": 2}'""": (
+        *("nix: no such folder", "unknown protocol settings", "did you mean num_folds, seed?"),
+    ),
+}
+"""Command lines -> what is said of each of their mistakes."""
+
+
+@pytest.mark.parametrize("asked", SEVERAL)
+def test_all_mistakes_of_a_command_are_reported_together(
+    asked: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(shlex.split(asked)) == 2
+    told = capsys.readouterr().err
+    assert [words for words in SEVERAL[asked] if words not in told] == []
+    assert all(line.startswith("error: ") for line in told.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ("inspect show english.parqet", "no such file or folder; did you mean english.parquet?"),
+        ("diff english engels", "did you mean english?"),
+        ("parse --out /dev/full --input english.parquet", "give one by --format"),
+        ("encode englsh --out a.npy", "no known name; did you mean english?"),
+        ("run RunAl", "did you mean RunAll?"),
+    ],
+)
+def test_a_misspelt_name_is_corrected_in_a_line(
+    asked: str,
+    says: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("english.parquet").touch()
+    assert main(asked.split()) == 2
+    first, *others = capsys.readouterr().err.splitlines()
+    assert says in first and len(first) < 200 and len(others) < 2
 
 
 def test_an_error_that_nobody_foresaw_is_told_by_its_kind_and_exits_1(
