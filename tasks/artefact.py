@@ -231,10 +231,8 @@ class Artefact(ReportingTask):
 
     def checks(self) -> list[Check]:
         """Refuses a work folder in which nothing can be made, and settings that cannot be."""
-        return [
-            lambda: check_work_folder(Path(self.work_folder)),
-            lambda: getattr(self, "config", None),
-        ]
+        folder = Path(self.work_folder)
+        return [lambda: check_work_folder(folder), lambda: getattr(self, "config", None)]
 
     def content(self) -> dict[str, Any]:
         """Returns everything that determines the output's content, as JSON-serialisable values."""

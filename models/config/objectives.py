@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from treeviews.pipeline.base.mistakes import did_you_mean
+
 
 @dataclass(frozen=True, slots=True)
 class ObjectiveKind:
@@ -65,3 +67,11 @@ OBJECTIVES: dict[str, ObjectiveKind] = {
     ),
 }
 """Those that a training can ask for; both: generative and discriminative."""
+
+
+def checked_objective(objective: str) -> str:
+    """Returns the objective of a training; a ValueError says which there are."""
+    if objective not in OBJECTIVES:
+        known, meant = ", ".join(OBJECTIVES), did_you_mean(objective, known=OBJECTIVES)
+        raise ValueError(f"objective must be one of {known}, not {objective}{meant}")
+    return objective

@@ -11,10 +11,9 @@ from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from treeviews.models.config.held_out import HeldOutUnit, HoldOut
-from treeviews.models.config.objectives import OBJECTIVES, ObjectiveKind
-from treeviews.models.config.views import INVERSE, VIEWS
-from treeviews.pipeline.base.mistakes import did_you_mean, raise_together
-from treeviews.pipeline.base.refusal import shortened
+from treeviews.models.config.objectives import OBJECTIVES, ObjectiveKind, checked_objective
+from treeviews.models.config.views import INVERSE, VIEWS, checked_views
+from treeviews.pipeline.base.mistakes import raise_together
 from treeviews.pipeline.base.settings import (
     POSITIVE,
     Count,
@@ -70,30 +69,15 @@ OrthonormalRate = Annotated[
 ]
 
 
-def _checked_views(views: tuple[str, ...]) -> tuple[str, ...]:
-    if not 1 <= len(views) <= 2 or any(view not in VIEWS for view in views):
-        meant = did_you_mean(*(set(views) - set(VIEWS)), known=VIEWS)
-        given = shortened(", ".join(views))
-        raise ValueError(f"views must be one or two of {', '.join(VIEWS)}, not {given}{meant}")
-    return views
-
-
-def _checked_objective(objective: str) -> str:
-    if objective not in OBJECTIVES:
-        known, meant = ", ".join(OBJECTIVES), did_you_mean(objective, known=OBJECTIVES)
-        raise ValueError(f"objective must be one of {known}, not {objective}{meant}")
-    return objective
-
-
 class TrainingConfig(Settings):
     """A training of one or two views. Machine settings are not here; see `RunSettings`."""
 
     called: ClassVar[str] = "training setting"
 
-    views: Annotated[tuple[str, ...], FieldCheck(_checked_views), SHAPES] = ("DEP", "CONST")
+    views: Annotated[tuple[str, ...], FieldCheck(checked_views), SHAPES] = ("DEP", "CONST")
     """A, section Language views: the anchor's view and its context's. B: f and g. A generative
     training has f alone, a discriminative one may have a single view (B, table 6)."""
-    objective: Annotated[str, FieldCheck(_checked_objective), SHAPES] = "contrastive"
+    objective: Annotated[str, FieldCheck(checked_objective), SHAPES] = "contrastive"
     """A: contrastive; B: generative (section 2.2), discriminative (2.3) or both (appendix 5);
     C: generative. Both predicts words from the first view."""
     hidden_size: Annotated[Count, SHAPES] = 256

@@ -11,6 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from treeviews.pipeline.base.mistakes import did_you_mean
+from treeviews.pipeline.base.refusal import shortened
+
 Reads = Literal["words", "sequence", "dependencies", "constituents"]
 """What an encoder follows: nothing but the words, their sequence, or the trees of a parse stage."""
 Pooling = Literal["last", "max", "mean", "min"]
@@ -74,6 +77,15 @@ VIEWS: dict[str, View] = {
 INVERSE = "INV"
 """The inverse of a trained decoder: a view of the finished model that no training asks for."""
 _INVERSE_VIEW = View("the inverse of the decoder, averaged over the words", "", is_mean=True)
+
+
+def checked_views(views: tuple[str, ...]) -> tuple[str, ...]:
+    """Returns the views of a training; a ValueError says which it may have."""
+    if not 1 <= len(views) <= 2 or any(view not in VIEWS for view in views):
+        meant = did_you_mean(*(set(views) - set(VIEWS)), known=VIEWS)
+        given = shortened(", ".join(views))
+        raise ValueError(f"views must be one or two of {', '.join(VIEWS)}, not {given}{meant}")
+    return views
 
 
 def view_called(name: str) -> View | None:

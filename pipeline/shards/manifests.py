@@ -183,9 +183,7 @@ def manifest_beside(folder: Path, number: int) -> ShardManifest | None:
         return None
     manifest = manifest_of(ShardManifest, str(path), path.read_bytes())
     if manifest.number != number:
-        raise DamagedError(
-            f"{path}: of shard {manifest.number}: files were renamed; {remedy(rows)}"
-        )
+        raise DamagedError(f"{path}: of shard {manifest.number}: files renamed; {remedy(rows)}")
     return manifest
 
 
