@@ -35,7 +35,8 @@ def make_block() -> SentenceBlock:
 
 
 def make_model(kind: str) -> SentenceModel:
-    config = preset(**{"hidden_size": 6, "batch_size": len(LENGTHS), **KINDS[kind]})
+    changes = {"hidden_size": 6, "batch_size": len(LENGTHS), **KINDS[kind]}
+    config = preset(changes.pop("name"), **changes)
     rows = np.random.default_rng(2).normal(size=(NUM_WORDS - 1, 4)).astype(np.float32)
     vectors = WordVectors.from_rows([f"w{number}" for number in range(NUM_WORDS - 1)], rows)
     model = build_model(config, vectors, seed=3).double()
