@@ -150,10 +150,9 @@ class Settings(BaseModel):
         reason = error.get("ctx", {}).get("error")
         if error["loc"] and isinstance(value := values.get(str(error["loc"][0])), ValueError):
             return mistakes_of(value)
+        # Of fields together, or of settings within these.
         if not error["loc"] or (reason is not None and not str(reason).startswith("must ")):
-            return mistakes_of(
-                reason or ValueError(error["msg"])
-            )  # of fields together, or of settings within these
+            return mistakes_of(reason or ValueError(error["msg"]))
         name = str(error["loc"][0])
         wanted = str(reason or error["msg"].replace("Input should", "must"))
         where = ".".join(map(str, error["loc"][1:])) if reason is None else ""
